@@ -1,0 +1,80 @@
+"""Keeps the prompts of AutoGen and LangChain agents small without losing anything.
+
+Two concepts teach it all. A *memory* (`MemoryItem`) is a record in a store; it lives as long as its tier says. A *context*
+(`MemoryContext`) is one conversation; it holds messages and references to memories, and can be thrown away without losing one.
+
+Names are loaded when they are first used: importing this package loads neither a host framework nor a database library.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from memory_context import exceptions
+    from memory_context._items import Deletion, Match, MemoryItem
+    from memory_context._policy import FoldPolicy
+    from memory_context._prompts import MEMORY_INSTRUCTIONS
+    from memory_context._refs import MemoryRef
+    from memory_context._scopes import Scope
+    from memory_context._tokens import TokenCounter, default_counter, set_default_counter
+    from memory_context.autogen import MemoryContext
+    from memory_context.exceptions import MemoryContextError
+    from memory_context.manager import MemoryManager
+    from memory_context.stores import MemoryStore, SQLAlchemyStore
+
+__all__ = [
+    "MEMORY_INSTRUCTIONS",
+    "Deletion",
+    "FoldPolicy",
+    "Match",
+    "MemoryContext",
+    "MemoryContextError",
+    "MemoryItem",
+    "MemoryManager",
+    "MemoryRef",
+    "MemoryStore",
+    "SQLAlchemyStore",
+    "Scope",
+    "TokenCounter",
+    "__version__",
+    "default_counter",
+    "exceptions",
+    "set_default_counter",
+]
+
+_HOMES = {
+    "MEMORY_INSTRUCTIONS": "_prompts",
+    "Deletion": "_items",
+    "FoldPolicy": "_policy",
+    "Match": "_items",
+    "MemoryContext": "autogen",
+    "MemoryContextError": "exceptions",
+    "MemoryItem": "_items",
+    "MemoryManager": "manager",
+    "MemoryRef": "_refs",
+    "MemoryStore": "stores",
+    "SQLAlchemyStore": "stores",
+    "Scope": "_scopes",
+    "TokenCounter": "_tokens",
+    "default_counter": "_tokens",
+    "set_default_counter": "_tokens",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    """Load a public name from its home."""
+    if name == "exceptions":
+        return importlib.import_module("memory_context.exceptions")
+    if name not in _HOMES:
+        message = f"module 'memory_context' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(importlib.import_module(f"memory_context.{_HOMES[name]}"), name)
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

@@ -1,0 +1,210 @@
+"""The record: one memory, with the facts of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, TypeAlias
+from uuid import UUID, uuid4
+
+from memory_context._refs import SHORTEST_DIGEST, MemoryRef, generated_keys
+from memory_context._scopes import DETAIL
+from memory_context.exceptions import InvalidContentError
+
+TEXT = "text/plain"
+JSON = "application/json"
+BINARY = "application/octet-stream"
+SECRET = "secret"  # noqa: S105 - the name of a memory type
+
+Content: TypeAlias = str | bytes
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Why a search found a memory: its score (higher is better) and the passage that speaks for it."""
+
+    score: float
+    passage: str
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """When and why a memory was deleted."""
+
+    memory_key: str
+    deleted_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryItem:
+    """A memory: a record in a store, which lives as long as its tier says.
+
+    Times are UTC. `content` is what was stored, ``str`` or ``bytes``; a dict or list is stored as JSON text.
+
+    Attributes:
+        id: Identifies the record for good.
+        user_id: The tenant.
+        memory_key: Unique per user: what a reference shows.
+        memory_type: ``tool_output``, ``file_content``, ``note``, ``decision``, ``secret``, …: an open list.
+        tier: Where it belongs: ``detail`` for folded outputs.
+        tier_id: Which run, session, plan, task or project of the tier.
+        agent_id: Who made it.
+        thread_id: In which conversation.
+        summary: One line that describes it.
+        content: The whole text, or the bytes of binary content.
+        media_type: ``text/plain``, ``application/json``, ``application/octet-stream``, …
+        content_metadata: Source command, arguments, exit status, …: a JSON object.
+        category: A path such as ``project-context/rockets``.
+        tags: Words.
+        importance: 0 to 1.
+        token_count: Tokens of a text; 0 for binary content.
+        char_count: Characters of a text, bytes of binary content.
+        line_count: Lines of a text; 0 for binary content.
+        content_hash: SHA-256 of the content (text as UTF-8), in hex.
+        identity: Equal for equal contents that are one record; None where a record is what its writer made.
+        created_at: When it was stored.
+        updated_at: When it was last changed.
+        expires_at: When it may be deleted, or None.
+        is_active: False once it was evicted: no longer offered, still redeemable.
+        accessed_at: When it was last read, or None.
+        access_count: How often it was read.
+        match: Set on search hits only, never stored.
+    """
+
+    user_id: str
+    memory_key: str
+    content: Content
+    memory_type: str = "tool_output"
+    tier: str = DETAIL
+    tier_id: str | None = None
+    agent_id: str | None = None
+    thread_id: str | None = None
+    summary: str = ""
+    media_type: str = TEXT
+    content_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    token_count: int = 0
+    char_count: int = 0
+    line_count: int = 0
+    content_hash: str = ""
+    identity: str | None = None
+    created_at: datetime = field(default_factory=now)
+    updated_at: datetime = field(default_factory=now)
+    expires_at: datetime | None = None
+    is_active: bool = True
+    accessed_at: datetime | None = None
+    access_count: int = 0
+    id: UUID = field(default_factory=uuid4)
+    match: Match | None = None
+
+    @property
+    def ref(self) -> MemoryRef:
+        """The reference that stands for this memory in a prompt."""
+        return MemoryRef(self.memory_key, self.summary, self.token_count)
+
+    @property
+    def text(self) -> str:
+        """The content as text; for binary content, one line that says what it is."""
+        if isinstance(self.content, str):
+            return self.content
+        return f"({self.media_type}, {len(self.content)} bytes)"
+
+
+def to_content(value: object) -> tuple[Content, str]:
+    """What is stored for `value`, and its media type: text and bytes as they are, dicts and lists as JSON.
+
+    Raises:
+        InvalidContentError: It is of another type, or JSON cannot express it.
+    """
+    match value:
+        case str():
+            return value, TEXT
+        case bytes() | bytearray() | memoryview():
+            return bytes(value), BINARY
+        case dict() | list() | tuple():
+            return _json(value, "content"), JSON
+        case _:
+            message = f"content must be text, bytes, a dict or a list, not {type(value).__name__}"
+            raise InvalidContentError(message)
+
+
+def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of `metadata` as it will come back from the store.
+
+    Raises:
+        InvalidContentError: JSON cannot express it, or a text in it has NUL bytes or lone surrogates.
+    """
+    plain = _json(dict(metadata or {}), "metadata")
+    if not is_storable(json.dumps(json.loads(plain), ensure_ascii=False)) or "\\u0000" in plain:
+        message = "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
+        raise InvalidContentError(message)
+    copy: dict[str, Any] = json.loads(plain)
+    return copy
+
+
+def _json(value: object, name: str) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=name == "content")
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"{name} cannot be expressed as JSON: {error}"
+        raise InvalidContentError(message) from error
+
+
+def is_storable(text: str) -> bool:
+    """Whether a TEXT column of every supported database takes `text`: no NUL, no lone surrogate."""
+    return "\0" not in text and (text.isascii() or _encodes(text))
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def encoded(content: Content) -> bytes:
+    """The bytes of `content`; text as UTF-8, in which lone surrogates survive."""
+    return content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+
+
+def hash_content(content: Content) -> str:
+    """SHA-256 of the content, in hex."""
+    return hashlib.sha256(encoded(content)).hexdigest()
+
+
+def identity_of(content: Content, content_hash: str) -> str:
+    """What equal contents have in common. Text and bytes stay apart, so that each comes back as it was stored."""
+    return content_hash if isinstance(content, str) else f"bytes:{content_hash}"
+
+
+def count_lines(content: Content) -> int:
+    """The number of lines, as an editor counts them: a last line needs no line break, an empty text has none."""
+    if isinstance(content, bytes) or not content:
+        return 0
+    return content.count("\n") + (not content.endswith("\n"))
+
+
+def longer_key(item: MemoryItem) -> str | None:
+    """The next longer of the keys that could have been generated for `item`; None if its writer chose the key."""
+    slug, _, piece = item.memory_key.rpartition("_")
+    digest = item.content_hash if item.identity else item.id.hex * 2
+    if not slug or len(piece) < SHORTEST_DIGEST or not digest.startswith(piece):
+        return None
+    return next((key for key in generated_keys(slug, digest) if len(key.rpartition("_")[2]) > len(piece)), None)
+
+
+def new_key(source: str, item: MemoryItem) -> str:
+    """The shortest key that is generated for `item`: from its content where equal contents are one record."""
+    return next(generated_keys(source, item.content_hash if item.identity else item.id.hex * 2))

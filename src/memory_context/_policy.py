@@ -1,0 +1,95 @@
+"""When a text is folded, and what stays of it in the prompt."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from memory_context._excerpt import Excerpt, excerpt
+from memory_context._items import MemoryItem
+from memory_context._tokens import TokenCounter
+from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
+
+LEAST_THRESHOLD = 50
+PERSON = "user"
+PERSONS_THRESHOLD = 8000
+
+
+@dataclass(frozen=True, slots=True)
+class FoldPolicy:
+    """When a text is folded, and how much of it stays; in tokens.
+
+    The defaults are those that cost least on recorded agent runs: fold at once, never rewrite (see `docs/why.md`).
+
+    Attributes:
+        threshold: A text with more tokens is folded.
+        source_thresholds: Other thresholds for messages from some sources. A person's own words (source ``user``) have 8,000
+            unless said otherwise.
+        preview_tokens: The most that stays of a folded text beside its reference; never more than half of the threshold.
+        expansion_budget: The most that is brought back at once.
+        recall: Whether anything is brought back without being asked for.
+
+    Raises:
+        InvalidThresholdError: A threshold below 50.
+        InvalidArgumentError: A negative budget.
+    """
+
+    threshold: int = 500
+    source_thresholds: Mapping[str, int] = field(default_factory=dict[str, int])
+    preview_tokens: int = 250
+    expansion_budget: int = 2000
+    recall: bool = True
+
+    def __post_init__(self) -> None:
+        """Check every number."""
+        for name, threshold in {"threshold": self.threshold, **self.source_thresholds}.items():
+            if not isinstance(threshold, int) or threshold < LEAST_THRESHOLD:
+                message = f"the threshold for {name!r} must be {LEAST_THRESHOLD} tokens or more, not {threshold!r}"
+                raise InvalidThresholdError(message)
+        for name in ("preview_tokens", "expansion_budget"):
+            if getattr(self, name) < 0:
+                message = f"{name} must be 0 or more, not {getattr(self, name)}"
+                raise InvalidArgumentError(message)
+
+    def threshold_for(self, source: str | None) -> int:
+        """The threshold for a user message from `source`, or for a tool's result (None)."""
+        persons = max(PERSONS_THRESHOLD, self.threshold)
+        return self.threshold if source is None else {PERSON: persons, **self.source_thresholds}.get(source, self.threshold)
+
+    def preview_budget(self, source: str | None) -> int:
+        """The tokens of a preview: of a person's words a quarter of their threshold, of anything else `preview_tokens`."""
+        threshold = self.threshold_for(source)
+        return threshold // 4 if source == PERSON else min(self.preview_tokens, threshold // 2)
+
+
+@dataclass(frozen=True, slots=True)
+class Folded:
+    """What stands in the prompt for a stored text.
+
+    Attributes:
+        text: Reference and preview.
+        item: The stored memory.
+        preview: The lines that stay in sight.
+        tokens: The tokens of `text`.
+    """
+
+    text: str
+    item: MemoryItem
+    preview: Excerpt
+    tokens: int
+
+
+def fold(
+    text: str, store: Callable[[str], MemoryItem], counter: TokenCounter, *, threshold: int, preview_tokens: int
+) -> Folded | None:
+    """`text` as it is shown in the prompt if it has more than `threshold` tokens; None if it stays as it is.
+
+    `store` commits the text; that happens before its reference exists. A text stays whole if the reference would not be shorter.
+    """
+    if not counter.exceeds(text, threshold):
+        return None
+    item = store(text)
+    preview = excerpt(text, "", preview_tokens, counter.count)
+    shown = "\n".join((item.ref.render(), preview.render())) if preview.lines else item.ref.render()
+    tokens = counter.count(shown)
+    return Folded(shown, item, preview, tokens) if tokens < item.token_count else None

@@ -1,0 +1,117 @@
+"""AutoGen's messages: their texts, copies of them with other texts, and where a recalled text may stand among them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from autogen_core import FunctionCall
+from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, LLMMessage, UserMessage
+
+MEMORY_SOURCE = "memory_context"
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A text in a message that may be folded.
+
+    Attributes:
+        index: Its place in the message's content; 0 where the content is one text.
+        text: The text.
+        source: The source of a user message; None for a tool's result.
+        origin: What made it: the tool's name, or the source.
+        call_id: The call that a result answers.
+        is_error: Whether the tool failed.
+    """
+
+    index: int
+    text: str
+    source: str | None
+    origin: str
+    call_id: str | None = None
+    is_error: bool | None = None
+
+
+def parts_of(message: LLMMessage) -> list[Part]:
+    """The texts that may be folded: results of tools, and texts of user messages that are not recalled ones."""
+    match message:
+        case FunctionExecutionResultMessage(content=results):
+            return [
+                Part(index, result.content, None, result.name, result.call_id, result.is_error)
+                for index, result in enumerate(results)
+            ]
+        case UserMessage(source=source) if source == MEMORY_SOURCE:
+            return []
+        case UserMessage(content=str(text), source=source):
+            return [Part(0, text, source, source)]
+        case UserMessage(content=pieces, source=source):
+            return [Part(i, piece, source, source) for i, piece in enumerate(pieces) if isinstance(piece, str)]
+        case _:
+            return []
+
+
+def with_texts(message: LLMMessage, texts: Mapping[int, str]) -> LLMMessage:
+    """A copy of `message` that shares nothing with it that could change, with other texts at some places of its content."""
+    match message:
+        case FunctionExecutionResultMessage(content=results):
+            copies = [result.model_copy(update=_text(texts, index)) for index, result in enumerate(results)]
+            return message.model_copy(update={"content": copies})
+        case UserMessage(content=str()):
+            return message.model_copy(update=_text(texts, 0))
+        case UserMessage(content=list() as pieces):
+            return message.model_copy(update={"content": [texts.get(i, piece) for i, piece in enumerate(pieces)]})
+        case _:
+            return message.model_copy(deep=True)
+
+
+def _text(texts: Mapping[int, str], index: int) -> dict[str, str]:
+    return {"content": texts[index]} if index in texts else {}
+
+
+def calls_of(message: LLMMessage) -> list[FunctionCall]:
+    """The calls that an assistant's message makes."""
+    return message.content if isinstance(message, AssistantMessage) and isinstance(message.content, list) else []
+
+
+def newest_question(messages: Sequence[LLMMessage], start: int) -> UserMessage | None:
+    """The newest message of a user or another agent from `start` on."""
+    for message in reversed(messages[start:]):
+        if isinstance(message, UserMessage) and message.source != MEMORY_SOURCE:
+            return message
+    return None
+
+
+def texts_of(message: LLMMessage) -> list[str]:
+    """The texts of a message of a user or with results, recalled ones included."""
+    if isinstance(message, UserMessage):
+        pieces = [message.content] if isinstance(message.content, str) else message.content
+        return [piece for piece in pieces if isinstance(piece, str)]
+    return [part.text for part in parts_of(message)]
+
+
+def recall_position(messages: Sequence[LLMMessage], shown: int) -> int | None:
+    """The beginning of the newest group of messages, where recalled text goes; None if the model has seen it.
+
+    A call and its results are one group; every other message is one of its own, unless it stands between a call and its results.
+    """
+    start = len(messages) - 1
+    while start >= shown:
+        opener = _opener(messages, start, shown)
+        if opener is None:
+            return start
+        start = opener
+    return None
+
+
+def _opener(messages: Sequence[LLMMessage], start: int, shown: int) -> int | None:
+    """The call that the message at `start` belongs to, if it came before it."""
+    if isinstance(messages[start], FunctionExecutionResultMessage):
+        return next((index for index in range(start - 1, -1, -1) if calls_of(messages[index])), None)
+    answered: set[str] = set()
+    for index in range(start - 1, shown - 1, -1):
+        message = messages[index]
+        if isinstance(message, FunctionExecutionResultMessage):
+            answered.update(result.call_id for result in message.content)
+        elif any(call.id not in answered for call in calls_of(message)):
+            return index
+    return None

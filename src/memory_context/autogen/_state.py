@@ -1,0 +1,64 @@
+"""What a context saves, and what it accepts: its own states and those of AutoGen's contexts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from autogen_core.models import LLMMessage, UserMessage
+from pydantic import BaseModel, Field, ValidationError
+
+from memory_context.exceptions import StateError, StateVersionError
+
+VERSION = 1
+
+Ranges = tuple[tuple[int, int], ...]
+
+
+class ContextFacts(BaseModel):
+    """What a context knows beyond its messages.
+
+    Attributes:
+        version: The version of this form.
+        user_id: Whose memories the references in the messages lead to.
+        thread_id: The conversation.
+        shown: How many messages a model has seen; what they need from memory has been decided.
+        references: For each reference in the conversation, the ranges of lines that are in sight.
+        held: A recalled text that waits for the next group of messages.
+    """
+
+    version: int = VERSION
+    user_id: str
+    thread_id: str
+    shown: int = Field(default=0, ge=0)
+    references: dict[str, Ranges] = Field(default_factory=dict)
+    held: UserMessage | None = None
+
+
+class ContextState(BaseModel):
+    """A context's state. AutoGen's own contexts load it too; they keep the messages and leave the rest."""
+
+    messages: list[LLMMessage] = Field(default_factory=list)
+    memory_context: ContextFacts | None = None
+
+
+def parse_state(state: Mapping[str, Any]) -> ContextState:
+    """The state that `state` holds.
+
+    Raises:
+        StateVersionError: It was saved by a newer version.
+        StateError: It is not a context's state.
+    """
+    facts = state.get("memory_context") if isinstance(state, Mapping) else None
+    version = facts.get("version", VERSION) if isinstance(facts, Mapping) else VERSION
+    if isinstance(version, int) and version > VERSION:
+        message = f"the state has version {version}, this memory-context knows {VERSION}: upgrade it to load the state"
+        raise StateVersionError(message)
+    if not isinstance(state, Mapping) or "messages" not in state:
+        message = f"not a context's state, which has 'messages': {type(state).__name__} with {list(state)[:5]}"
+        raise StateError(message)
+    try:
+        return ContextState.model_validate(dict(state))
+    except ValidationError as error:
+        message = f"not a context's state: {error.error_count()} mistakes, the first: {error.errors()[0]['msg']}"
+        raise StateError(message) from error

@@ -1,0 +1,409 @@
+"""One conversation: messages, and references to memories in place of their large texts."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Self
+from uuid import uuid4
+
+from autogen_core import Component
+from autogen_core.model_context import ChatCompletionContext
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
+from autogen_core.tools import BaseTool
+from pydantic import BaseModel, Field
+
+from memory_context._executor import off_loop
+from memory_context._items import Content, MemoryItem
+from memory_context._policy import FoldPolicy, Folded, fold
+from memory_context._refs import MemoryRef, without_references
+from memory_context._tokens import TokenCounter
+from memory_context.autogen._messages import (
+    MEMORY_SOURCE,
+    Part,
+    calls_of,
+    newest_question,
+    parts_of,
+    recall_position,
+    texts_of,
+    with_texts,
+)
+from memory_context.autogen._recall import Recall, find, lines_in_sight
+from memory_context.autogen._state import ContextFacts, ContextState, Ranges, parse_state
+from memory_context.autogen.tools import READING_TOOLS, memory_tools
+from memory_context.exceptions import StateOwnerError
+from memory_context.manager import MemoryManager
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from memory_context.stores import MemoryStore
+
+logger = logging.getLogger("memory_context")
+
+MAX_CANDIDATES = 500
+
+
+class MemoryContextConfig(BaseModel):
+    """What a dumped context holds. Messages beyond the initial ones belong to its state."""
+
+    user_id: str
+    store: str
+    agent_id: str | None = None
+    thread_id: str | None = None
+    password_variable: str
+    threshold: int
+    source_thresholds: dict[str, int]
+    preview_tokens: int
+    expansion_budget: int
+    recall: bool
+    initial_messages: list[LLMMessage] | None = Field(default=None)
+
+
+@dataclass(slots=True)
+class ContextStats:
+    """What a context has done so far; tokens as its counter counts them.
+
+    Attributes:
+        messages: Messages added, initial and loaded ones included.
+        folds: Texts that were replaced by a reference.
+        tokens_folded: Their tokens.
+        tokens_shown: The tokens of the references and previews in their place.
+        recalls: Texts that were brought back.
+        tokens_recalled: Their tokens in the prompt.
+        store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
+    """
+
+    messages: int = 0
+    folds: int = 0
+    tokens_folded: int = 0
+    tokens_shown: int = 0
+    recalls: int = 0
+    tokens_recalled: int = 0
+    store_failures: int = 0
+
+    @property
+    def tokens_saved(self) -> int:
+        """The tokens that every later prompt is smaller by."""
+        return self.tokens_folded - self.tokens_shown - self.tokens_recalled
+
+
+class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
+    """A `ChatCompletionContext` that keeps large texts in a store, and brings back what the next step needs.
+
+    Each large text of a message is committed to the store when the message is added; a reference and a short preview take its
+    place. What `get_messages` has returned once, it returns byte for byte the same until `clear`. If the store fails, the
+    text stays in the prompt, and the run goes on.
+
+    Args:
+        user_id: Whose memories these are. Nobody else's can be reached.
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable ``MEMORY_CONTEXT_STORE``,
+            else ``sqlite:///memory.db`` in the working directory. Nothing is opened before the first message.
+        agent_id: Noted on what is stored.
+        thread_id: The conversation. Without one a UUID is made and kept in the state.
+        threshold: Texts with more tokens are folded; 50 or more.
+        source_thresholds: Other thresholds for user messages from some sources; ``user`` has 8,000 unless said otherwise.
+        preview_tokens: The most that stays of a text beside its reference.
+        expansion_budget: The most tokens that are brought back at once.
+        recall: Whether anything is brought back without being asked for.
+        counter: Counts tokens; the process's default without one.
+        initial_messages: The messages to start with, treated like added ones.
+        password_variable: The environment variable with the password of a database URL that has none.
+
+    Raises:
+        InvalidScopeError: No user.
+        InvalidThresholdError: A threshold below 50.
+        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+    """
+
+    component_type = "chat_completion_context"
+    component_config_schema = MemoryContextConfig
+    component_provider_override = "memory_context.MemoryContext"
+
+    def __init__(
+        self,
+        user_id: str | int,
+        *,
+        store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        threshold: int = 500,
+        source_thresholds: Mapping[str, int] | None = None,
+        preview_tokens: int = 250,
+        expansion_budget: int = 2000,
+        recall: bool = True,
+        counter: TokenCounter | Callable[[str], int] | None = None,
+        initial_messages: Sequence[LLMMessage] | None = None,
+        password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
+    ) -> None:
+        super().__init__(list(initial_messages or []) or None)
+        self.policy = FoldPolicy(threshold, dict(source_thresholds or {}), preview_tokens, expansion_budget, recall)
+        self._given_thread = thread_id
+        self._password_variable = password_variable
+        self._manager = MemoryManager(
+            store,
+            user_id=user_id,
+            agent_id=agent_id,
+            thread_id=thread_id or str(uuid4()),
+            counter=counter,
+            password_variable=password_variable,
+        )
+        self._lock = _LoopLock()
+        self._stats = ContextStats()
+        self._warned = False
+        self._adding: set[asyncio.Future[None]] = set()
+        self._forget_messages()
+        self._waiting = list(initial_messages or [])
+
+    @property
+    def user_id(self) -> str:
+        """Whose memories these are."""
+        return self._manager.scope.user_id
+
+    @property
+    def thread_id(self) -> str:
+        """The conversation."""
+        return str(self._manager.thread_id)
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add a copy of `message`, its large texts folded. A cancelled call still completes, before anything else happens."""
+        adding = asyncio.ensure_future(self._add(with_texts(message, {})))
+        self._adding.add(adding)
+        adding.add_done_callback(self._adding.discard)
+        await asyncio.shield(adding)
+
+    async def get_messages(self) -> list[LLMMessage]:
+        """The messages, with what the newest one needs from memory before its group; what was returned once stays as it was."""
+        async with self._lock:
+            await self._settle()
+            await self._recall()
+            self._shown = len(self._messages)
+            return list(self._messages)
+
+    async def clear(self) -> None:
+        """Forget the messages. The memories stay in the store."""
+        async with self._lock:
+            self._forget_messages()
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The messages as they are shown, and what the context knows about them, in JSON's own types."""
+        async with self._lock:
+            await self._settle()
+            facts = ContextFacts(
+                user_id=self.user_id,
+                thread_id=self.thread_id,
+                shown=self._shown,
+                references=self._references,
+                held=self._held,
+            )
+            return ContextState(messages=self._messages, memory_context=facts).model_dump(mode="json")
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Take the place of the messages by those of `state`, which may be that of one of AutoGen's own contexts.
+
+        Raises:
+            StateOwnerError: It belongs to another user.
+            StateVersionError: It was saved by a newer version.
+            StateError: It is not a context's state.
+        """
+        loaded = parse_state(state)
+        facts = loaded.memory_context or ContextFacts(user_id=self.user_id, thread_id=self.thread_id)
+        if facts.user_id != self.user_id:
+            message = f"the state belongs to another user than {self.user_id!r}; load it into a context of its own user"
+            raise StateOwnerError(message)
+        async with self._lock:
+            self._forget_messages()
+            self._messages, self._waiting = loaded.messages[: facts.shown], loaded.messages[facts.shown :]
+            self._shown, self._held = len(self._messages), facts.held
+            self._references = dict(facts.references)
+            self._manager.thread_id = self._given_thread or facts.thread_id
+
+    async def store(
+        self,
+        content: Content | dict[str, Any] | list[Any],
+        description: str | None = None,
+        type: str = "note",  # noqa: A002 - the word that the record uses
+        **details: Any,  # noqa: ANN401 - those of MemoryManager.remember
+    ) -> str:
+        """See `MemoryManager.store`."""
+        return await off_loop(self._manager.store, content, description, type, **details)
+
+    async def retrieve(
+        self, key: str, *, lines: str | None = None, query: str = "", max_tokens: int | None = None
+    ) -> Content:
+        """See `MemoryManager.retrieve`."""
+        return await off_loop(self._manager.retrieve, key, lines=lines, query=query, max_tokens=max_tokens)
+
+    async def search(self, query: str, limit: int = 5, **filters: Any) -> list[MemoryItem]:  # noqa: ANN401 - a column's values
+        """See `MemoryManager.search`."""
+        return await off_loop(self._manager.search, query, limit, **filters)
+
+    async def forget(self, key: str, *, reason: str = "forgotten") -> bool:
+        """See `MemoryManager.forget`."""
+        return await off_loop(self._manager.forget, key, reason=reason)
+
+    def stats(self) -> ContextStats:
+        """What this context has done so far."""
+        return replace(self._stats)
+
+    def tools(self) -> list[BaseTool[Any, Any]]:
+        """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context."""
+        return memory_tools(self._manager, max_tokens=self.policy.threshold)
+
+    async def aclose(self) -> None:
+        """Give back the store's connections, unless the store is the caller's. The context may be used again."""
+        await off_loop(self._manager.close)
+
+    def _to_config(self) -> MemoryContextConfig:
+        return MemoryContextConfig(
+            **self._manager.connection(),
+            thread_id=self._given_thread,
+            threshold=self.policy.threshold,
+            source_thresholds=dict(self.policy.source_thresholds),
+            preview_tokens=self.policy.preview_tokens,
+            expansion_budget=self.policy.expansion_budget,
+            recall=self.policy.recall,
+            initial_messages=self._initial_messages,
+        )
+
+    @classmethod
+    def _from_config(cls, config: MemoryContextConfig) -> Self:
+        values = {name: getattr(config, name) for name in MemoryContextConfig.model_fields}
+        return cls(**values)
+
+    def _forget_messages(self) -> None:
+        self._messages = []
+        self._waiting: list[LLMMessage] = []
+        self._references: dict[str, Ranges] = {}
+        self._held: UserMessage | None = None
+        self._shown = 0
+
+    async def _add(self, message: LLMMessage) -> None:
+        async with self._lock:
+            await self._settle()
+            await self._take_in(message)
+
+    async def _settle(self) -> None:
+        """Take in the messages that came with the constructor or a state."""
+        while self._waiting:
+            await self._take_in(self._waiting[0])
+            del self._waiting[0]
+
+    async def _take_in(self, message: LLMMessage) -> None:
+        """Append `message`, its large texts folded."""
+        parts = [part for part in parts_of(message) if self._may_fold(part)]
+        folded = await off_loop(self._fold_all, parts) if parts else {}
+        self._messages.append(with_texts(message, {index: one.text for index, one in folded.items()}))
+        self._stats.messages += 1
+        for one in folded.values():
+            self._count_fold(one)
+        self._note_references(self._messages[-1])
+
+    def _may_fold(self, part: Part) -> bool:
+        """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
+        return part.origin not in READING_TOOLS and len(part.text) * 4 > self.policy.threshold_for(part.source)
+
+    def _fold_all(self, parts: list[Part]) -> dict[int, Folded]:
+        """What takes the place of each text that is over its threshold. A text that cannot be stored is not among them."""
+        folded = {part.index: self._guarded(self._fold, part) for part in parts}
+        return {index: one for index, one in folded.items() if one}
+
+    def _fold(self, part: Part) -> Folded | None:
+        def commit(text: str) -> MemoryItem:
+            kind = "tool_output" if part.source is None else "message"
+            return self._manager.remember(text, type=kind, source=part.origin, metadata=self._facts_of(part))
+
+        return fold(
+            part.text,
+            commit,
+            self._manager.counter,
+            threshold=self.policy.threshold_for(part.source),
+            preview_tokens=self.policy.preview_budget(part.source),
+        )
+
+    def _facts_of(self, part: Part) -> dict[str, Any]:
+        call = next((c for m in reversed(self._messages) for c in calls_of(m) if c.id == part.call_id), None)
+        facts = {
+            "source": part.origin,
+            "call_id": part.call_id,
+            "arguments": call.arguments.encode("ascii", "backslashreplace").decode() if call else None,
+            "is_error": part.is_error,
+        }
+        return {name: value for name, value in facts.items() if value is not None}
+
+    def _guarded(self, work: Callable[..., Any], *args: Any) -> Any:  # noqa: ANN401 - passes through
+        """The result of ``work(*args)``; None, a warning and a count if it fails: the run must go on."""
+        try:
+            result = work(*args)
+        except Exception as error:
+            self._stats.store_failures += 1
+            if not self._warned:
+                logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
+            self._warned = True
+            return None
+        self._warned = self._warned and result is None
+        return result
+
+    def _count_fold(self, one: Folded) -> None:
+        self._stats.folds += 1
+        self._stats.tokens_folded += one.item.token_count
+        self._stats.tokens_shown += one.tokens
+        self._references[one.item.memory_key] = one.preview.ranges
+
+    def _note_references(self, message: LLMMessage) -> None:
+        """Remember which references stand in the conversation, and which lines of theirs a tool has shown."""
+        for part in parts_of(message):
+            for ref in MemoryRef.find_all(part.text):
+                self._references.setdefault(ref.key, ())
+        if isinstance(message, FunctionExecutionResultMessage):
+            for key, lines in lines_in_sight(message):
+                self._references[key] = (*self._references.get(key, ()), lines)
+
+    async def _recall(self) -> None:
+        question = newest_question(self._messages, self._shown) if self.policy.recall else None
+        found = await off_loop(self._guarded, self._find, question) if question else None
+        self._held = self._hold(found) if found else self._held
+        position = recall_position(self._messages, self._shown)
+        if self._held and position is not None:
+            self._messages.insert(position, self._held)
+            self._held = None
+
+    def _find(self, question: UserMessage) -> Recall | None:
+        keys = list(self._references)[-MAX_CANDIDATES:]
+        text = "\n".join(texts_of(question))
+        mentioned = {ref.key for ref in MemoryRef.find_all(text)}
+        named = mentioned | {key for key in keys if key in text} if question.source == "user" else set[str]()
+        candidates = {key: self._references[key] for key in keys if key not in mentioned}
+        budget = self.policy.expansion_budget
+        return find(self._manager, without_references(text), named, candidates, budget, self._in_sight)
+
+    def _in_sight(self, text: str) -> bool:
+        return any(text in shown for message in self._messages for shown in texts_of(message))
+
+    def _hold(self, found: Recall) -> UserMessage:
+        """The message that shows what was found; after one that still waits, where there is one."""
+        self._stats.recalls += len(found.ranges)
+        self._stats.tokens_recalled += found.tokens
+        for key, ranges in found.ranges.items():
+            self._references[key] = (*self._references.get(key, ()), *ranges)
+        before = f"{self._held.content}\n\n" if self._held else ""
+        return UserMessage(content=before + found.text, source=MEMORY_SOURCE)
+
+
+class _LoopLock:
+    """An asyncio lock that serves one event loop after the other."""
+
+    def __init__(self) -> None:
+        self._lock = asyncio.Lock()
+        self._loop: asyncio.AbstractEventLoop | None = None
+
+    async def __aenter__(self) -> None:
+        loop = asyncio.get_running_loop()
+        if self._loop is not loop:
+            self._lock, self._loop = asyncio.Lock(), loop
+        await self._lock.acquire()
+
+    async def __aexit__(self, *exception: object) -> None:
+        self._lock.release()

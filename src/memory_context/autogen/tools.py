@@ -1,0 +1,223 @@
+"""The tools by which an agent reads, searches and keeps memories."""
+
+from __future__ import annotations
+
+import re
+from abc import abstractmethod
+from typing import Any, ClassVar, Self
+
+from autogen_core import CancellationToken, Component
+from autogen_core.models import FunctionExecutionResult
+from autogen_core.tools import BaseTool
+from pydantic import BaseModel, Field
+
+from memory_context import _prompts
+from memory_context._excerpt import excerpt
+from memory_context._executor import off_loop
+from memory_context._items import SECRET, MemoryItem
+from memory_context._pages import Span, next_page, parse_lines, span_of_lines
+from memory_context._refs import MemoryRef
+from memory_context._tokens import TokenCounter
+from memory_context.exceptions import (
+    InvalidKeyError,
+    InvalidLinesError,
+    MemoryContextError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+    StoreError,
+)
+from memory_context.manager import MemoryManager
+
+RETRIEVE, SEARCH, STORE = "retrieve_memory", "search_memory", "store_memory"
+READING_TOOLS = frozenset({RETRIEVE, SEARCH})
+LEAST_ANSWER = 200
+MAX_HITS = 20
+PASSAGE_TOKENS = 60
+_SHOWN_LINES = re.compile(r"lines (\d+)-(\d+) of \d+")
+
+
+class MemoryToolConfig(BaseModel):
+    """What leads a dumped tool to the same memories."""
+
+    user_id: str
+    store: str
+    agent_id: str | None = None
+    password_variable: str
+    max_tokens: int
+
+
+class RetrieveArgs(BaseModel):
+    """The arguments of `retrieve_memory`."""
+
+    key: str = Field(description=_prompts.RETRIEVE_KEY)
+    lines: str | None = Field(default=None, description=_prompts.RETRIEVE_LINES)
+    offset: int = Field(default=0, ge=0, description=_prompts.RETRIEVE_OFFSET)
+
+
+class SearchArgs(BaseModel):
+    """The arguments of `search_memory`."""
+
+    query: str = Field(description=_prompts.SEARCH_QUERY)
+    limit: int = Field(default=5, ge=1, le=MAX_HITS, description=_prompts.SEARCH_LIMIT)
+
+
+class StoreArgs(BaseModel):
+    """The arguments of `store_memory`."""
+
+    content: str = Field(description=_prompts.STORE_CONTENT)
+    description: str = Field(description=_prompts.STORE_DESCRIPTION)
+    type: str = Field(default="note", description=_prompts.STORE_TYPE)
+
+
+class MemoryToolError(Exception):
+    """What went wrong, in words for the model: what to do next."""
+
+
+class _MemoryTool(BaseTool[Any, Any], Component[MemoryToolConfig]):
+    """A tool on one user's memories; its answers never take more than `max_tokens`."""
+
+    component_config_schema = MemoryToolConfig
+    args: ClassVar[type[BaseModel]]
+    tool_name: ClassVar[str]
+    tool_description: ClassVar[str]
+
+    def __init__(self, manager: MemoryManager, *, max_tokens: int = 500) -> None:
+        super().__init__(self.args, str, self.tool_name, self.tool_description)
+        self._manager = manager
+        self._max_tokens = max(max_tokens, LEAST_ANSWER)
+
+    async def run(self, args: Any, cancellation_token: CancellationToken) -> str:  # noqa: ANN401, ARG002 - AutoGen's signature
+        """The answer, for a model.
+
+        Raises:
+            MemoryToolError: What went wrong, and what to do next.
+        """
+        try:
+            return await off_loop(self._answer, args)
+        except MemoryContextError as error:
+            raise MemoryToolError(_advice(error, getattr(args, "key", ""))) from None
+
+    @abstractmethod
+    def _answer(self, args: Any) -> str:  # noqa: ANN401 - each tool's own arguments
+        """The answer, synchronously."""
+
+    def _to_config(self) -> MemoryToolConfig:
+        return MemoryToolConfig(**self._manager.connection(), max_tokens=self._max_tokens)
+
+    @classmethod
+    def _from_config(cls, config: MemoryToolConfig) -> Self:
+        manager = MemoryManager(
+            config.store,
+            user_id=config.user_id,
+            agent_id=config.agent_id,
+            password_variable=config.password_variable,
+        )
+        return cls(manager, max_tokens=config.max_tokens)
+
+
+class RetrieveMemoryTool(_MemoryTool):
+    """Reads a memory: from its beginning or some lines of it, page by page."""
+
+    component_provider_override = "memory_context.autogen.RetrieveMemoryTool"
+    args, tool_name, tool_description = RetrieveArgs, RETRIEVE, _prompts.RETRIEVE_TOOL
+
+    def _answer(self, args: RetrieveArgs) -> str:
+        item = self._manager.read(args.key.strip())
+        if isinstance(item.content, bytes):
+            return _prompts.BINARY.format(ref=item.ref, media_type=item.media_type, size=len(item.content))
+        return page_of(item, args.lines, args.offset, self._max_tokens, self._manager.counter)
+
+
+class SearchMemoryTool(_MemoryTool):
+    """Finds memories by words."""
+
+    component_provider_override = "memory_context.autogen.SearchMemoryTool"
+    args, tool_name, tool_description = SearchArgs, SEARCH, _prompts.SEARCH_TOOL
+
+    def _answer(self, args: SearchArgs) -> str:
+        found = [self._found(hit, args.query) for hit in self._manager.search(args.query, args.limit)]
+        shown = found[:1]
+        for part in found[1:]:
+            if self._manager.counter.exceeds("\n".join((*shown, part)), self._max_tokens):
+                break
+            shown.append(part)
+        return "\n".join(shown) or _prompts.FOUND_NOTHING.format(query=args.query[:80])
+
+    def _found(self, hit: MemoryItem, query: str) -> str:
+        if hit.memory_type == SECRET:
+            return _prompts.FOUND.format(ref=hit.ref, passage=_prompts.SECRET_NOT_SHOWN)
+        passage = excerpt(hit.text, query, PASSAGE_TOKENS, self._manager.counter.count)
+        return _prompts.FOUND.format(ref=hit.ref, passage=passage.render())
+
+
+class StoreMemoryTool(_MemoryTool):
+    """Keeps a text."""
+
+    component_provider_override = "memory_context.autogen.StoreMemoryTool"
+    args, tool_name, tool_description = StoreArgs, STORE, _prompts.STORE_TOOL
+
+    def _answer(self, args: StoreArgs) -> str:
+        item = self._manager.remember(args.content, args.description, args.type)
+        return _prompts.STORED.format(ref=item.ref)
+
+
+def memory_tools(manager: MemoryManager, *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
+    """The three tools on the memories of `manager`; their answers take at most `max_tokens` (200, if that is less)."""
+    return [tool(manager, max_tokens=max_tokens) for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)]
+
+
+def page_of(item: MemoryItem, lines: str | None, offset: int, max_tokens: int, counter: TokenCounter) -> str:
+    """A part of a text, framed by what it is and how to read on; at most `max_tokens`.
+
+    Raises:
+        InvalidLinesError: `lines` or `offset` lie outside the text.
+    """
+    text = item.text
+    whole = Span(0, len(text), 1, item.line_count)
+    span = span_of_lines(text, *parse_lines(lines, item.line_count)) if lines else whole
+    start = max(span.start, offset)
+    if start > span.end:
+        message = f"offset={offset} lies behind the end, which is at {span.end}"
+        raise InvalidLinesError(message)
+    page = next_page(text, start, span.end, max_tokens - _frame(item, lines, counter), counter.count)
+    body = _prompts.PAGE.format(
+        ref=item.ref, first=page.first, last=page.last, lines=item.line_count, start=page.start, end=page.end,
+        chars=len(text), text=text[page.start : page.end].removesuffix("\n"),
+    )  # fmt: skip
+    return "\n".join((body, _footer(item, lines, page.end) if page.end < span.end else _prompts.NO_MORE))
+
+
+def _frame(item: MemoryItem, lines: str | None, counter: TokenCounter) -> int:
+    """The tokens around a page's text, at the most."""
+    big = item.char_count
+    head = _prompts.PAGE.format(ref=item.ref, first=big, last=big, lines=big, start=big, end=big, chars=big, text="")
+    return counter.count(f"{head}\n\n{_footer(item, lines, big)}")
+
+
+def _footer(item: MemoryItem, lines: str | None, offset: int) -> str:
+    part = f', lines="{lines}"' if lines else ""
+    return _prompts.NEXT_PAGE.format(key=item.memory_key, lines=part, offset=offset)
+
+
+def answered_lines(result: FunctionExecutionResult) -> tuple[str, tuple[int, int]] | None:
+    """The key and the whole lines that an answer of `retrieve_memory` shows."""
+    if result.name != RETRIEVE or result.is_error:
+        return None
+    first, _, rest = result.content.partition("\n")
+    refs, lines = MemoryRef.find_all(first), _SHOWN_LINES.match(rest)
+    return (refs[0].key, (int(lines[1]), int(lines[2]))) if refs and lines else None
+
+
+def _advice(error: MemoryContextError, key: str) -> str:
+    """What a model should do next."""
+    match error:
+        case MemoryDeletedError():
+            return _prompts.DELETED.format(message=error)
+        case MemoryNotFoundError():
+            return _prompts.NOT_FOUND.format(key=key)
+        case InvalidKeyError():
+            return _prompts.BAD_KEY.format(message=error)
+        case StoreError():
+            return _prompts.STORE_FAILED.format(message=error)
+        case _:
+            return _prompts.BAD_ARGUMENT.format(message=error)

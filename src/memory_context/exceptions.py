@@ -1,0 +1,125 @@
+"""Everything that memory-context raises on purpose.
+
+::
+
+    MemoryContextError
+    ├── InvalidArgumentError (ValueError)
+    │   ├── InvalidThresholdError
+    │   ├── InvalidScopeError
+    │   ├── InvalidKeyError
+    │   ├── InvalidReferenceError
+    │   ├── InvalidContentError
+    │   ├── InvalidFilterError
+    │   ├── InvalidLinesError
+    │   ├── BudgetTooSmallError
+    │   └── UnsupportedDatabaseError
+    ├── MissingDependencyError (ImportError)
+    ├── MemoryNotFoundError (LookupError)
+    │   └── MemoryDeletedError
+    ├── KeyExistsError
+    ├── StoreError
+    │   ├── StoreUnavailableError
+    │   └── SchemaVersionError
+    ├── StateError (ValueError)
+    │   ├── StateVersionError
+    │   └── StateOwnerError
+    └── NotSerializableError (TypeError)
+
+Each class's docstring is its default message. A driver's own exception, where there is one, is the ``__cause__``.
+"""
+
+from __future__ import annotations
+
+import inspect
+
+
+class MemoryContextError(Exception):
+    """memory-context could not do what was asked."""
+
+    def __init__(self, message: str | None = None) -> None:
+        """Say `message`, or the class's docstring without one."""
+        super().__init__(message or inspect.getdoc(type(self)))
+
+
+class InvalidArgumentError(MemoryContextError, ValueError):
+    """An argument is not of the kind that is needed here."""
+
+
+class InvalidThresholdError(InvalidArgumentError):
+    """A threshold is a whole number of tokens, 50 or more."""
+
+
+class InvalidScopeError(InvalidArgumentError):
+    """A scope needs a user: a text of 1 to 255 printable characters, or an integer."""
+
+
+class InvalidKeyError(InvalidArgumentError):
+    """A memory key has 1 to 255 characters out of A-Z a-z 0-9 _ . - and no others."""
+
+
+class InvalidReferenceError(InvalidArgumentError):
+    """This text is not a reference of the form [MemoryRef: key - description - N tokens] or [MemoryRef: key]."""
+
+
+class InvalidContentError(InvalidArgumentError):
+    """A memory's content is text, bytes, or a dict or list that JSON can express; its metadata is a JSON object."""
+
+
+class InvalidFilterError(InvalidArgumentError):
+    """A filter names a column of the record and an equality, a membership or one of $eq $ne $gt $gte $lt $lte."""
+
+
+class InvalidLinesError(InvalidArgumentError):
+    """Lines are given as "120-180", "500-", "-40" (the last 40) or "7", counted from 1."""
+
+
+class BudgetTooSmallError(InvalidArgumentError):
+    """The token budget is too small to show anything of the text."""
+
+
+class UnsupportedDatabaseError(InvalidArgumentError):
+    """Memories live in SQLite (sqlite:///memory.db) or PostgreSQL (postgresql+psycopg://host/database)."""
+
+
+class MissingDependencyError(MemoryContextError, ImportError):
+    """A package that this feature needs is not installed."""
+
+
+class MemoryNotFoundError(MemoryContextError, LookupError):
+    """There is no memory under this key."""
+
+
+class MemoryDeletedError(MemoryNotFoundError):
+    """The memory under this key was deleted."""
+
+
+class KeyExistsError(MemoryContextError):
+    """Another memory has this key."""
+
+
+class StoreError(MemoryContextError):
+    """The store could not carry out the operation; the database's own error is the cause."""
+
+
+class StoreUnavailableError(StoreError):
+    """The database cannot be reached or opened."""
+
+
+class SchemaVersionError(StoreError):
+    """The database's schema is not the one that this version of memory-context works with."""
+
+
+class StateError(MemoryContextError, ValueError):
+    """This is not a state that a MemoryContext or one of AutoGen's own contexts has saved."""
+
+
+class StateVersionError(StateError):
+    """The state was saved by a newer version of memory-context; upgrade to load it."""
+
+
+class StateOwnerError(StateError):
+    """The state belongs to another user."""
+
+
+class NotSerializableError(MemoryContextError, TypeError):
+    """A part of this component cannot be written down in its configuration."""

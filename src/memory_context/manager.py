@@ -1,0 +1,303 @@
+"""The verbs of a memory, synchronous, for one user: store, retrieve, search, forget."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Self
+
+from memory_context._describe import describe
+from memory_context._excerpt import excerpt
+from memory_context._items import (
+    SECRET,
+    Content,
+    MemoryItem,
+    check_metadata,
+    count_lines,
+    hash_content,
+    identity_of,
+    new_key,
+    to_content,
+)
+from memory_context._pages import parse_lines, span_of_lines
+from memory_context._refs import check_key, one_line
+from memory_context._scopes import DETAIL, Scope
+from memory_context._tokens import TokenCounter, as_counter
+from memory_context.exceptions import (
+    BudgetTooSmallError,
+    InvalidArgumentError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+    NotSerializableError,
+    StoreError,
+)
+from memory_context.stores import MemoryStore, as_store
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+logger = logging.getLogger("memory_context")
+
+MAX_SUMMARY = 1000
+
+
+class MemoryManager:
+    """One user's memories in a store. Safe under threads.
+
+    Args:
+        store: A URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable ``MEMORY_CONTEXT_STORE``, else
+            ``sqlite:///memory.db`` in the working directory.
+        user_id: Whose memories these are. Nobody else's can be reached.
+        agent_id: Noted on what is stored here.
+        thread_id: Noted on what is stored here.
+        counter: Counts tokens; the process's default without one.
+        password_variable: The environment variable with the password of a database URL that has none.
+
+    Raises:
+        InvalidScopeError: No user.
+        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+    """
+
+    def __init__(
+        self,
+        store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
+        *,
+        user_id: str | int,
+        agent_id: str | None = None,
+        thread_id: str | None = None,
+        counter: TokenCounter | Callable[[str], int] | None = None,
+        password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
+    ) -> None:
+        maker = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns an integer into text
+        self.scope = Scope(maker.user_id)
+        self.agent_id = maker.agent_id
+        self.thread_id = maker.thread_id
+        self.memory_store = as_store(store, password_variable)
+        self._closes_store = self.memory_store is not store
+        self._counter = counter
+        self._password_variable = password_variable
+
+    def __enter__(self) -> Self:
+        """The manager itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        self.close()
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What counts tokens here. The first use in a process may take seconds (`default_counter`)."""
+        return as_counter(self._counter)
+
+    def store(
+        self,
+        content: Content | dict[str, Any] | list[Any],
+        description: str | None = None,
+        type: str = "note",  # noqa: A002 - the word that the record uses
+        **details: Any,  # noqa: ANN401 - those of `remember`
+    ) -> str:
+        """Commit `content` and return its key. Takes what `remember` takes."""
+        return self.remember(content, description, type, **details).memory_key
+
+    def remember(
+        self,
+        content: Content | dict[str, Any] | list[Any],
+        description: str | None = None,
+        type: str = "note",  # noqa: A002 - the word that the record uses
+        *,
+        key: str | None = None,
+        source: str = "",
+        tier: str = DETAIL,
+        tier_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        category: str | None = None,
+        tags: Iterable[str] = (),
+        importance: float = 0.5,
+        expires_at: datetime | None = None,
+        replace: bool = False,
+    ) -> MemoryItem:
+        """Commit `content` and return its record.
+
+        In the tier ``detail`` equal contents are one record, unless they come under a `key` of the caller's own or are secrets:
+        the first one's description stays.
+
+        Args:
+            content: Text, bytes, or a dict or list, which is kept as JSON.
+            description: One line; without it the content is described.
+            type: ``note``, ``tool_output``, ``file_content``, ``decision``, …
+            key: The caller's own key. Without it one is made of `source` and the content's hash.
+            source: What made the content: a tool, a file.
+            tier: Where the memory belongs.
+            tier_id: Which run, session, plan, task or project of the tier.
+            metadata: A JSON object.
+            category: A path such as ``project-context/rockets``.
+            tags: Words.
+            importance: 0 to 1.
+            expires_at: When it may be deleted; with a time zone.
+            replace: Whether `key` may take the place of another memory.
+
+        Raises:
+            InvalidContentError: Content or metadata of a kind that cannot be kept.
+            InvalidKeyError: `key` cannot be one.
+            KeyExistsError: `key` holds another memory, and not `replace`.
+            StoreError: The store could not do it; nothing was changed.
+        """
+        body, media_type = to_content(content)
+        digest = hash_content(body)
+        shared = key is None and tier == DETAIL and type != SECRET
+        item = MemoryItem(
+            user_id=self.scope.user_id,
+            agent_id=self.agent_id,
+            thread_id=self.thread_id,
+            memory_key=check_key(key) if key is not None else "",
+            memory_type=type,
+            tier=tier,
+            tier_id=tier_id,
+            summary=one_line(description or describe(body), MAX_SUMMARY),
+            content=body,
+            media_type=media_type,
+            content_metadata=check_metadata(metadata),
+            category=category,
+            tags=tuple(tags),
+            importance=_between_0_and_1(importance),
+            token_count=self.counter.count(body) if isinstance(body, str) else 0,
+            char_count=len(body),
+            line_count=count_lines(body),
+            content_hash=digest,
+            identity=identity_of(body, digest) if shared else None,
+            expires_at=expires_at,
+        )
+        return self.memory_store.put(self.scope, _with_key(item, source or type), replace=replace)
+
+    def get(self, key: str) -> MemoryItem:
+        """The record under `key`, without counting it as a read.
+
+        Raises:
+            InvalidKeyError: It cannot be a key.
+            MemoryDeletedError: It was deleted; says when and why.
+            MemoryNotFoundError: There is none, or it is another user's.
+        """
+        item = self.memory_store.get(self.scope, check_key(key))
+        if item is not None:
+            return item
+        if deletion := self.memory_store.deletion(self.scope, key):
+            message = f"the memory {key!r} was deleted on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC ({deletion.reason})"
+            raise MemoryDeletedError(message)
+        message = f"there is no memory under the key {key!r}; search(…) finds keys by words"
+        raise MemoryNotFoundError(message)
+
+    def read(self, key: str) -> MemoryItem:
+        """The record under `key`, counted as a read. Raises what `get` raises."""
+        item = self.get(key)
+        try:
+            self.memory_store.touch(self.scope, [key])
+        except StoreError as error:
+            logger.warning("the read of %s could not be counted: %s", key, error)
+        return item
+
+    def retrieve(
+        self, key: str, *, lines: str | None = None, query: str = "", max_tokens: int | None = None
+    ) -> Content:
+        """The content under `key`: whole; some lines of it; or, within `max_tokens`, the lines that speak of `query`.
+
+        Args:
+            key: The memory's key.
+            lines: ``120-180``, ``500-``, ``-40`` (the last 40) or ``7``.
+            query: What the caller wants to know.
+            max_tokens: The most that comes back. A `query` without it gets 500.
+
+        Raises:
+            MemoryNotFoundError: There is no such memory (see `get`).
+            InvalidLinesError: `lines` means nothing in this text.
+            BudgetTooSmallError: The text is larger, and `max_tokens` would not even hold its reference.
+            StoreError: The store could not do it.
+        """
+        item = self.read(key)
+        if lines is None and not query and max_tokens is None:
+            return item.content
+        if isinstance(item.content, bytes):
+            message = f"{key!r} holds binary content, which has no lines; retrieve it whole"
+            raise InvalidArgumentError(message)
+        text = _lines_of(item.content, lines, item.line_count)
+        return self._within(text, query, max_tokens or (500 if query else None), item)
+
+    def search(self, query: str, limit: int = 5, **filters: Any) -> list[MemoryItem]:  # noqa: ANN401 - a column's values
+        """The user's memories that speak of `query`, best first, each with a `match`; without words, the newest.
+
+        Args:
+            query: Any text.
+            limit: How many at most.
+            **filters: Columns and what they must be (see `MemoryStore`): ``memory_type="note"``.
+
+        Raises:
+            InvalidFilterError: There is no such column.
+            StoreError: The store could not do it.
+        """
+        if limit < 1:
+            message = f"limit must be 1 or more, not {limit}"
+            raise InvalidArgumentError(message)
+        return self.memory_store.search(self.scope, query, limit=limit, filters=filters)
+
+    def forget(self, key: str, *, reason: str = "forgotten") -> bool:
+        """Delete the memory under `key` for good; whether there was one. References to it say when and why afterwards.
+
+        Raises:
+            InvalidKeyError: It cannot be a key.
+            StoreError: The store could not do it.
+        """
+        return self.memory_store.delete(self.scope, check_key(key), reason=reason)
+
+    def close(self) -> None:
+        """Give back connections, unless the store is the caller's. The manager may be used again."""
+        if self._closes_store:
+            self.memory_store.close()
+
+    def connection(self) -> dict[str, Any]:
+        """What leads another process to the same memories: store URL (without its password), user, agent.
+
+        Raises:
+            NotSerializableError: The store lives in this process only, or tokens are counted by something of the caller's own.
+        """
+        url = getattr(self.memory_store, "url", None)
+        if not isinstance(url, str):
+            message = f"{self.memory_store!r} cannot be written down: it has no URL; use a database file or a server"
+            raise NotSerializableError(message)
+        if self._counter is not None:
+            message = "a counter of your own cannot be written down; use set_default_counter() in each process"
+            raise NotSerializableError(message)
+        return {
+            "user_id": self.scope.user_id,
+            "store": url,
+            "agent_id": self.agent_id,
+            "password_variable": self._password_variable,
+        }
+
+    def _within(self, text: str, query: str, max_tokens: int | None, item: MemoryItem) -> str:
+        if max_tokens is None or not self.counter.exceeds(text, max_tokens):
+            return text
+        least = self.counter.count(item.ref.render())
+        if max_tokens < least:
+            message = f"max_tokens={max_tokens} is less than the reference itself takes; give {least} or more"
+            raise BudgetTooSmallError(message)
+        return excerpt(text, query, max_tokens, self.counter.count).render()
+
+
+def _with_key(item: MemoryItem, source: str) -> MemoryItem:
+    return item if item.memory_key else replace(item, memory_key=new_key(source, item))
+
+
+def _between_0_and_1(importance: float) -> float:
+    if 0 <= importance <= 1:
+        return float(importance)
+    message = f"importance lies between 0 and 1, not {importance!r}"
+    raise InvalidArgumentError(message)
+
+
+def _lines_of(text: str, lines: str | None, count: int) -> str:
+    if lines is None:
+        return text
+    span = span_of_lines(text, *parse_lines(lines, count))
+    return text[span.start : span.end]

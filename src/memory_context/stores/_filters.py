@@ -1,0 +1,73 @@
+"""Filters as SQL."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+import sqlalchemy as sa
+
+from memory_context.exceptions import InvalidFilterError
+from memory_context.stores._protocol import Filters
+from memory_context.stores._schema import memories
+
+_OPERATORS: dict[str, Callable[[Any, Any], sa.ColumnElement[bool]]] = {
+    "$eq": operator.eq,
+    "$ne": operator.ne,
+    "$gt": operator.gt,
+    "$gte": operator.ge,
+    "$lt": operator.lt,
+    "$lte": operator.le,
+}
+_NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
+COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
+_ELEMENTS = {"sqlite": "json_each", "postgresql": "jsonb_array_elements_text"}
+
+
+def conditions(filters: Filters | None, dialect: str) -> Iterator[sa.ColumnElement[bool]]:
+    """One condition for each filter.
+
+    Raises:
+        InvalidFilterError: A column or an operator that there is not.
+    """
+    for name, wanted in (filters or {}).items():
+        yield _has_tag(wanted, dialect) if name == "tags" else _condition(column_named(name), wanted)
+
+
+def column_named(name: str) -> sa.Column[Any]:
+    """The column that can be filtered and ordered by.
+
+    Raises:
+        InvalidFilterError: There is none of that name.
+    """
+    if name not in COLUMNS:
+        message = f"no column {name!r} to filter or order by; there are {', '.join(COLUMNS)}"
+        raise InvalidFilterError(message)
+    return COLUMNS[name]
+
+
+def _condition(column: sa.Column[Any], wanted: object) -> sa.ColumnElement[bool]:
+    match wanted:
+        case Mapping():
+            return sa.and_(sa.true(), *(_operator(name)(column, value) for name, value in wanted.items()))
+        case list() | tuple() | set() | frozenset():
+            return column.in_(list(wanted))
+        case _:
+            return column == wanted
+
+
+def _operator(name: object) -> Callable[[Any, Any], sa.ColumnElement[bool]]:
+    if name not in _OPERATORS:
+        message = f"no operator {name!r}; there are {', '.join(_OPERATORS)}"
+        raise InvalidFilterError(message)
+    return _OPERATORS[str(name)]
+
+
+def _has_tag(wanted: object, dialect: str) -> sa.ColumnElement[bool]:
+    if not isinstance(wanted, str | list | tuple | set | frozenset):
+        message = f"tags are filtered by a word or a list of words, not {wanted!r}"
+        raise InvalidFilterError(message)
+    words = [wanted] if isinstance(wanted, str) else list(wanted)
+    elements = getattr(sa.func, _ELEMENTS[dialect])(memories.c.tags).table_valued("value")
+    return sa.exists(sa.select(elements.c.value).where(elements.c.value.in_(words)))

@@ -1,0 +1,80 @@
+"""The schema's life: created at once where there is none, upgraded by Alembic, refused where it is newer."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from memory_context.exceptions import SchemaVersionError
+from memory_context.stores._schema import VERSION_TABLE, metadata
+
+HEAD = "0001"
+REVISIONS = (HEAD,)
+_LOCK = 7_305_419_172_614_029
+
+_version = sa.table(VERSION_TABLE, sa.column("version_num"))
+
+
+def revision_of(connection: sa.Connection) -> str | None:
+    """The revision of the database's schema; None where there is none yet."""
+    if not sa.inspect(connection).has_table(VERSION_TABLE):
+        return None
+    return connection.execute(sa.select(_version.c.version_num)).scalar()
+
+
+def ensure_schema(connection: sa.Connection) -> None:
+    """Create the schema where there is none; on SQLite, which has no administrator, also upgrade an older one.
+
+    Raises:
+        SchemaVersionError: It is newer than this library, or older on PostgreSQL, where `memory-context migrate` upgrades it.
+    """
+    revision = revision_of(connection)
+    if revision == HEAD:
+        return
+    if connection.dialect.name == "postgresql" and revision is not None:
+        message = f"the database has schema {revision}, this library needs {HEAD}; {_remedy(revision)}"
+        raise SchemaVersionError(message)
+    migrate(connection)
+
+
+def _remedy(revision: str) -> str:
+    return "run `memory-context migrate`" if revision in REVISIONS else "upgrade memory-context"
+
+
+def migrate(connection: sa.Connection) -> str | None:
+    """Bring the schema to this library's revision, one process at a time; returns the revision that was there before.
+
+    Raises:
+        SchemaVersionError: The schema is newer than this library.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    revision = revision_of(connection)
+    if revision is None:
+        create_all(connection)
+    elif revision not in REVISIONS:
+        message = f"the database has schema {revision}, which is newer than this library's {HEAD}; {_remedy(revision)}"
+        raise SchemaVersionError(message)
+    elif revision != HEAD:
+        upgrade(connection, HEAD)
+    return revision
+
+
+def create_all(connection: sa.Connection) -> None:
+    """Create the newest schema in one go. That it equals what the migrations make is held by a test."""
+    metadata.create_all(connection)
+    connection.exec_driver_sql(
+        f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, "
+        f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
+    )
+    connection.execute(sa.insert(_version).values(version_num=HEAD))
+
+
+def upgrade(connection: sa.Connection, revision: str) -> None:
+    """Run Alembic's migrations up to `revision` on this connection."""
+    from alembic import command  # noqa: PLC0415 - takes 0.4 s to import, needed for upgrades only
+    from alembic.config import Config  # noqa: PLC0415 - as above
+
+    config = Config()
+    config.set_main_option("script_location", "memory_context.stores:migrations")
+    config.attributes["connection"] = connection
+    command.upgrade(config, revision)

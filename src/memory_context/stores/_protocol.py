@@ -1,0 +1,83 @@
+"""What every store can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol, TypeAlias, runtime_checkable
+
+from memory_context._items import Deletion, MemoryItem
+from memory_context._scopes import Scope
+
+Filters: TypeAlias = Mapping[str, Any]
+
+
+@runtime_checkable
+class MemoryStore(Protocol):
+    """A store of memories; safe under threads. Every verb takes a `Scope` first and never looks outside it.
+
+    Filters map a column to a value (equality), to a list of values (one of them), or to operators:
+    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``. ``tags`` matches if the record has the tag, or one of the tags.
+
+    Raises:
+        StoreError: The store could not do it. Nothing was changed then.
+        InvalidFilterError: A filter or an order names no column, or an unknown operator.
+    """
+
+    def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
+        """Commit `item` and return the record as it stands in the store.
+
+        A record of the same user with the same `identity` is returned instead of a second one, and is active again. A generated key
+        that another memory has is made longer.
+
+        Raises:
+            KeyExistsError: The writer's own key belongs to another content, and not `replace`.
+        """
+        ...
+
+    def get(self, scope: Scope, key: str) -> MemoryItem | None:
+        """The memory under `key`, or None."""
+        ...
+
+    def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
+        """The memories under `keys`, in their order, without those that are not there."""
+        ...
+
+    def query(
+        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = None, order_by: str = "-created_at"
+    ) -> list[MemoryItem]:
+        """The active memories that match, ordered by a column (``-`` before it: descending)."""
+        ...
+
+    def search(
+        self, scope: Scope, query: str, *, limit: int = 5, filters: Filters | None = None
+    ) -> list[MemoryItem]:
+        """The active memories that speak of `query`, best first, each with a `match`; without words, the newest."""
+        ...
+
+    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
+        """Delete the memory under `key` for good; whether there was one. When and why is kept (`deletion`)."""
+        ...
+
+    def deletion(self, scope: Scope, key: str) -> Deletion | None:
+        """When and why the memory under `key` was deleted; None if it was not, or is there again."""
+        ...
+
+    def touch(self, scope: Scope, keys: Iterable[str]) -> int:
+        """Note that the memories under `keys` were read now; how many there were."""
+        ...
+
+    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
+        """Every memory of the scope, inactive ones too, oldest first, a page at a time."""
+        ...
+
+    def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
+        """Delete every memory of the scope, as `delete` does; how many there were."""
+        ...
+
+    def count(self, scope: Scope, filters: Filters | None = None) -> int:
+        """How many active memories match."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the store holds (connections, threads). It may be used again, and closed again."""
+        ...

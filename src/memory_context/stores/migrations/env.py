@@ -1,0 +1,13 @@
+"""Runs the migrations on the connection that `memory_context.stores._migrate.upgrade` hands over."""
+
+from alembic import context
+
+from memory_context.stores._schema import VERSION_TABLE, metadata
+
+context.configure(
+    connection=context.config.attributes["connection"],
+    target_metadata=metadata,
+    version_table=VERSION_TABLE,
+    render_as_batch=True,
+)
+context.run_migrations()
