@@ -1,2 +1,142 @@
+"""An estimate of o200k_base token counts, for machines where tiktoken's ranks cannot be had.
+
+The text is cut where o200k_base's pre-tokeniser cuts it; a token never spans two pieces. Each piece then costs what such
+pieces cost on average, in hundredths of a token: by the shape of a word, its length and its unusual pairs of letters, by
+script, by the runs of a piece of punctuation. The constants are least squares over real counts of manual pages, READMEs,
+aphorisms, source code (Python, JavaScript, C, shell, CSS), HTML, news and manuals in 20 languages, and generated JSON, logs,
+CSV, hex and base64, every corpus with the same weight. ``benchmarks/tokens.py`` measures the errors on other texts.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import lru_cache
+
+import regex
+
+def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
+    """O200k_base's, but letters stay with the digits before them, and runs end where the longest tokens do."""
+    return "|".join(
+        (
+            r"0{1,3}(?:[A-Z]{0,64}[a-z]{1,64}|[A-Z]{1,64})?",
+            rf"[{digits}]{{1,3}}",
+            rf"[^\r\n{letters}{digits}]?(?:[{upper}]{{0,64}}[{lower}]{{1,64}}|[{upper}]{{1,64}})(?:'(?:[sdmtSDMT]|ll|re|ve))?",
+            rf" ?[^\s{letters}{digits}]{{1,64}}[\r\n/]{{0,16}}",
+            r"\s{0,64}[\r\n]{1,16}|\s{1,128}(?!\S)|\s{1,128}",
+        )
+    )
+
+
+_PIECES = regex.compile(_pattern(r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}", r"\p{L}", r"\p{N}"))
+_ASCII_PIECES = re.compile(_pattern("A-Z", "a-z", "A-Za-z", "0-9"))  # the same pieces of ASCII text at twice the speed
+_PARTS = regex.compile(
+    r"(?P<suffix>(?<=\p{L})'\p{Latin}+)|(?P<latin>\p{Latin}+)|(?P<han>\p{Han}+)|(?P<hiragana>\p{Hiragana}+)"
+    r"|(?P<katakana>[\p{Katakana}ー]+)|(?P<hangul>\p{Hangul}+)|(?P<cyrillic>\p{Cyrillic}+)|(?P<arabic>\p{Arabic}+)"
+    r"|(?P<greek>\p{Greek}+)|(?P<letters>[\p{L}\p{M}]+)|(?P<digits>0+)|(?P<numerals>\p{N}+)|(?P<mark>(?s:.))"
+)
+_REPEATED = re.compile(r"([ -\uffff])\1+")
+_ALL_ALIKE = str.maketrans("123456789", "0" * 9)
+
+# What stands before the word (a space, a digit, anything else) and its shape: cost, and cost of each letter after the third.
+_WORDS = {
+    " a": (96, 2), " Aa": (88, 6), " A": (101, 17), " AAa": (126, 10),
+    "a": (84, 8), "Aa": (114, 3), "A": (117, 21), "AAa": (130, 26),
+    "0a": (103, 35), "0Aa": (153, 19), "0A": (102, 44), "0AAa": (189, 31),
+}  # fmt: skip
+_UNUSUAL_PAIR = 26
+_USUAL_PAIRS = {
+    (first, second)
+    for first, *seconds in (
+        "abcdgilmnprstuy baeilou caehklortu daeio eacdeflmnprstvxy faioru geir haeiot iacdefglmnoprstv ke ladeilostuy "
+        "maeimop nacdefgiostu obcdflmnoprstuw paeloprty qu radeimnorstuy sacehiopstuy taehiorstuy uelmnprst vaei waehio "
+        "xt yops"
+    ).split()
+    for second in seconds
+}
+_MARK = 82
+_MARKS = {
+    " ": 0, "_": 5, "(": 8, "=": 11, "#": 12, ".": 18, "\\": 21, "-": 22, ")": 22, "[": 24, ";": 35, "%": 38, "/": 52,
+    "<": 52, "\t": 67,
+}  # fmt: skip
+_RUNS = (100, 100, 101, 124, 182, 247)
+_MORE_RUNS = 60
+_FOREIGN_RUN = 109
+# Cost of a run of the script, and of each of its characters.
+_SCRIPTS = {
+    "suffix": (31, 0), "digits": (100, 0), "numerals": (0, 72), "hiragana": (-19, 57), "katakana": (23, 65),
+    "hangul": (38, 57), "cyrillic": (65, 21), "arabic": (21, 29), "greek": (83, 34), "letters": (33, 37),
+}  # fmt: skip
+_HAN_RUN, _HAN_IN_WORDS, _HAN_COMMON, _HAN_RARE, _HAN_TRADITIONAL = 62, 53, 103, 234, 131
+# The characters that stand in multi-character tokens most often in modern prose; verse has few of them.
+_IN_WORDS = frozenset(
+    "一上下不业个中为主么义了于些交产享京人今从他代以们件任会但位体何作你使例供保信修候允免入全公共关其具"
+    "决况准出分划则创初删利到制前功加务动包化十单参及发变只可台司合同后否含启员和器因国在址基境增复外多够"
+    "大好如始委字存学它安完定实容对导小少就展工己市布希帮常平年并序应建开式当录径志性息意成我或户所执技护"
+    "报择括持指换据接控描提搜操支改政数整文新方日时是显更最有服期本机来析果查标样格模次正此步殊比民没法注"
+    "活济消然版环现理生用由电登的目直看码础确示社种科称程立端符第等管类系经结络统编网置考者而联能自获行表"
+    "装要规解言计认议记设证该说请调资软载辑输过运返还这进退通速那邮部都配里重量错问间际限需面革页项须高默"
+)
+_FIRST_RARE = b"\xd8"
+
+
 def estimate_tokens(text: str) -> int:
-    return -(-len(text) // 4)
+    """About how many o200k_base tokens `text` has: 0 for no text, at least 1 for any other.
+
+    The same text always gets the same number, in time linear in its length.
+    """
+    # No three digits cost another count than any other three, and far fewer pieces are different if all are zeros.
+    text = text.translate(_ALL_ALIKE)
+    pieces: list[str] = (_ASCII_PIECES if text.isascii() else _PIECES).findall(text)
+    hundredths = sum(map(_piece, pieces))
+    return max(round(hundredths / 100), 1 if text else 0)
+
+
+@lru_cache(maxsize=1 << 16)
+def _piece(piece: str) -> int:
+    parts = [(part.lastgroup, part[0], piece[: part.start()][-1:]) for part in _PARTS.finditer(piece)]
+    if all(kind == "mark" for kind, _, _ in parts):
+        return _punctuation(piece)
+    return sum(_part(kind, run, before) for kind, run, before in parts)
+
+
+def _punctuation(piece: str) -> int:
+    core = piece.rstrip("\r\n").removeprefix(" ")
+    runs = len(_REPEATED.sub(r"\1", core))
+    if not core.isascii():
+        return _FOREIGN_RUN * runs
+    return _RUNS[min(runs, 5)] + _MORE_RUNS * max(runs - 5, 0) if core.strip() else 100
+
+
+def _part(kind: str | None, run: str, before: str) -> int:
+    if kind == "latin":
+        return _word(run, before)
+    if kind == "han":
+        return _HAN_RUN + sum(map(_han, run))
+    if kind == "mark":
+        return _MARKS.get(run, _MARK)
+    cost, each = _SCRIPTS[kind or "letters"]
+    return cost + each * len(run)
+
+
+def _word(word: str, before: str) -> int:
+    cost, each = _WORDS[(before if before in {" ", "0"} else "") + _shape(word)]
+    small = word.lower()
+    unusual = sum(pair not in _USUAL_PAIRS for pair in zip(small, small[1:], strict=False))
+    return cost + each * max(len(word) - 3, 0) + _UNUSUAL_PAIR * unusual
+
+
+def _shape(word: str) -> str:
+    if word.islower():
+        return "a"
+    if word.isupper():
+        return "A"
+    return "Aa" if word[1:].islower() else "AAa"
+
+
+def _han(character: str) -> int:
+    if character in _IN_WORDS:
+        return _HAN_IN_WORDS
+    code = character.encode("gb2312", "ignore")  # which orders its characters by use: the common ones come first
+    if not code:
+        return _HAN_TRADITIONAL
+    return _HAN_COMMON if code < _FIRST_RARE else _HAN_RARE

@@ -30,6 +30,7 @@ from memory_context.stores._schema import UTCDateTime, access, deletions, memori
 T = TypeVar("T")
 
 PAGE = 200
+KEYS = 5000
 PASSAGE_CHARACTERS = 400
 SUMMARY_WEIGHT = 2
 
@@ -99,8 +100,9 @@ class SQLAlchemyStore:
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
         """See `MemoryStore.get_many`."""
         wanted = list(dict.fromkeys(keys))
-        statement = _SELECT.where(*_within(scope), memories.c.memory_key.in_(wanted))
-        found = {item.memory_key: item for item in self._items(statement)} if wanted else {}
+        batches = (wanted[start : start + KEYS] for start in range(0, len(wanted), KEYS))
+        statements = (_SELECT.where(*_within(scope), memories.c.memory_key.in_(batch)) for batch in batches)
+        found = {item.memory_key: item for statement in statements for item in self._items(statement)}
         return [found[key] for key in wanted if key in found]
 
     def query(
@@ -266,7 +268,7 @@ def _one(connection: sa.Connection, condition: sa.ColumnElement[bool], user_id: 
 
 def _inserted(connection: sa.Connection, item: MemoryItem) -> bool:
     insert = _INSERT[connection.dialect.name](memories).values(_row(item)).on_conflict_do_nothing()
-    if not connection.execute(insert).rowcount:
+    if connection.execute(insert.returning(memories.c.id)).first() is None:
         return False
     gone = (deletions.c.user_id == item.user_id, deletions.c.memory_key == item.memory_key)
     connection.execute(sa.delete(deletions).where(*gone))
@@ -302,7 +304,8 @@ def _touch(connection: sa.Connection, where: Iterable[sa.ColumnElement[bool]]) -
     read = sa.select(memories.c.id, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
     insert = _INSERT[connection.dialect.name](access).from_select([*access.c.keys()], read)
     fresh = {"accessed_at": insert.excluded.accessed_at, "access_count": access.c.access_count + 1}
-    return connection.execute(insert.on_conflict_do_update(index_elements=["memory_id"], set_=fresh)).rowcount
+    upsert = insert.on_conflict_do_update(index_elements=["memory_id"], set_=fresh).returning(access.c.memory_id)
+    return len(connection.execute(upsert).all())
 
 
 def _weight(word: str) -> sa.ColumnElement[int]:

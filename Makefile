@@ -1,0 +1,61 @@
+# `make demo` and `make test` set up .venv themselves, with uv where it is installed, else with venv and pip.
+.DEFAULT_GOAL := help
+.PHONY: help demo test soak lint build ci clean
+
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+UV := $(shell command -v uv 2>/dev/null)
+WORKERS ?= 2
+
+ifdef UV
+CREATE = $(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
+INSTALL = $(UV) pip install --quiet --python $(BIN)/python
+else
+CREATE = $(PYTHON) -m venv $(VENV) && $(BIN)/python -m pip install --quiet --upgrade 'pip>=25.1'
+INSTALL = $(BIN)/python -m pip install --quiet
+endif
+
+help: ## say what there is
+	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(BIN)/python:
+	$(CREATE)
+
+$(VENV)/demo: pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[demo]'
+	@touch $@
+
+$(VENV)/test: pyproject.toml | $(BIN)/python
+	$(INSTALL) -e '.[demo]' --group test
+	@touch $@
+
+$(VENV)/lint: pyproject.toml $(VENV)/test | $(BIN)/python
+	$(INSTALL) --group lint
+	@touch $@
+
+demo: $(VENV)/demo ## run an agent on this machine's own data, without a key or a server
+	$(BIN)/memory-context demo
+
+test: $(VENV)/test ## run the whole test suite, a real PostgreSQL included
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not soak'
+
+soak: $(VENV)/test ## run the long tests
+	$(BIN)/python -m pytest -m soak
+
+lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright
+	$(BIN)/lint-imports
+
+build: ## build wheel and sdist into dist/
+	$(PYTHON) -m venv $(VENV)-build
+	$(VENV)-build/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-build/bin/python -m pip install --quiet --group build
+	rm -rf dist
+	$(VENV)-build/bin/python -m build --outdir dist .
+
+clean: ## remove environments and what was built
+	rm -rf .venv* dist

@@ -1,0 +1,392 @@
+"""The contract of `MemoryStore`, as tests. Subclass it, and give it a fixture ``store``."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta, timezone
+from typing import Any
+
+import pytest
+
+from memory_context._items import BINARY, Content, MemoryItem, hash_content, identity_of, new_key, now
+from memory_context._scopes import Scope
+from memory_context.exceptions import InvalidFilterError, InvalidScopeError, KeyExistsError
+from memory_context.stores import MemoryStore
+
+ANN = Scope("ann")
+BOB = Scope("bob")
+
+
+def memory(content: Content = "a text", *, shared: bool = False, source: str = "tool", **values: Any) -> MemoryItem:  # noqa: ANN401 - a field's values
+    """A memory of ann's; with `shared`, one that is the same record for equal contents."""
+    digest = hash_content(content)
+    identity = identity_of(content, digest) if shared else None
+    media = {} if isinstance(content, str) else {"media_type": BINARY}
+    values = {"user_id": "ann", "memory_key": "", "content_hash": digest, "identity": identity} | media | values
+    item = MemoryItem(content=content, **values)
+    return item if item.memory_key else replace(item, memory_key=new_key(source, item))
+
+
+class MemoryStoreContract:
+    """What every `MemoryStore` does. The fixture `store` must give an empty one to each test."""
+
+    def test_round_trip(self, store: MemoryStore) -> None:
+        """Every field of a record comes back as it was put."""
+        item = memory(
+            agent_id="coder",
+            thread_id="t1",
+            tier="project",
+            tier_id="p1",
+            memory_type="decision",
+            summary="what was decided",
+            media_type="text/markdown",
+            content_metadata={"exit": 1, "args": ["a", None, 1.5], "ü": {"x": True}},
+            category="context/rockets",
+            tags=("red", "grün"),
+            importance=0.75,
+            token_count=3,
+            char_count=6,
+            line_count=1,
+            expires_at=now() + timedelta(days=1),
+        )
+
+        put = store.put(ANN, item)
+
+        assert item == put
+        assert item == store.get(ANN, item.memory_key)
+
+    @pytest.mark.parametrize(
+        "content",
+        [
+            "",
+            "plain",
+            "NUL \0 inside",
+            "lone surrogate \ud83d inside",
+            "emoji 😀, 中文, \u202e bidi, \x1b[31m",
+            "line\r\nbreaks\n\n",
+            "x" * 1_000_000,
+            b"",
+            b"\x00\xff binary",
+        ],
+        ids=["empty", "plain", "nul", "surrogate", "unicode", "breaks", "large", "no-bytes", "bytes"],
+    )
+    def test_content_is_exact(self, store: MemoryStore, content: Content) -> None:
+        """Any text and any bytes come back as what they were."""
+        item = store.put(ANN, memory(content))
+
+        found = store.get(ANN, item.memory_key)
+
+        assert found is not None
+        assert content == found.content
+
+    def test_get_of_nothing(self, store: MemoryStore) -> None:
+        """A key that does not exist is None."""
+        assert store.get(ANN, "nothing") is None
+
+    def test_get_many_keeps_order(self, store: MemoryStore) -> None:
+        """Many memories come in the order of their keys, without those that are not there, each once."""
+        keys = [store.put(ANN, memory(f"text {i}")).memory_key for i in range(3)]
+
+        found = store.get_many(ANN, [keys[2], "nothing", keys[0], keys[2]])
+
+        assert [keys[2], keys[0]] == [item.memory_key for item in found]
+
+    def test_get_many_takes_ten_thousand_keys(self, store: MemoryStore) -> None:
+        """No number of keys is too many."""
+        key = store.put(ANN, memory()).memory_key
+
+        assert 1 == len(store.get_many(ANN, [*(f"k{i}" for i in range(40_000)), key]))
+
+    def test_equal_contents_are_one_record(self, store: MemoryStore) -> None:
+        """A content that is shared is one record, whoever puts it."""
+        first = store.put(ANN, memory("log", shared=True, source="npm", agent_id="a"))
+        second = store.put(ANN, memory("log", shared=True, source="other", agent_id="b"))
+
+        assert first == second
+        assert 1 == store.count(ANN)
+
+    def test_text_and_bytes_are_two_records(self, store: MemoryStore) -> None:
+        """Equal bytes and text come back as bytes and text."""
+        text = store.put(ANN, memory("log", shared=True))
+        data = store.put(ANN, memory(b"log", shared=True))
+
+        assert {"log", b"log"} == {item.content for item in store.get_many(ANN, [text.memory_key, data.memory_key])}
+
+    def test_notes_are_what_their_writer_made(self, store: MemoryStore) -> None:
+        """Two equal notes are two records."""
+        keys = {store.put(ANN, memory("note", tier="project")).memory_key for _ in range(2)}
+
+        assert 2 == len(keys)
+
+    def test_deleted_content_is_revived(self, store: MemoryStore) -> None:
+        """Storing deleted content again brings it back under its key, and it is not deleted any more."""
+        key = store.put(ANN, memory("log", shared=True)).memory_key
+        store.delete(ANN, key)
+
+        assert key == store.put(ANN, memory("log", shared=True)).memory_key
+        assert store.deletion(ANN, key) is None
+
+    def test_inactive_content_is_revived(self, store: MemoryStore) -> None:
+        """An evicted memory still redeems, is not offered, and is active again when its content is put again."""
+        key = store.put(ANN, memory("log", shared=True, is_active=False)).memory_key
+        assert store.get(ANN, key) is not None
+        assert [] == store.query(ANN)
+
+        store.put(ANN, memory("log", shared=True))
+
+        assert [key] == [item.memory_key for item in store.query(ANN)]
+
+    def test_generated_key_collision(self, store: MemoryStore) -> None:
+        """A generated key that another memory has becomes longer."""
+        item = memory("log", shared=True)
+        store.put(ANN, memory("squatter", memory_key=item.memory_key))
+
+        put = store.put(ANN, item)
+
+        assert put.memory_key != item.memory_key
+        assert item.content_hash.startswith(put.memory_key.rpartition("_")[2])
+        assert 2 == store.count(ANN)
+
+    def test_own_key_is_not_taken_over(self, store: MemoryStore) -> None:
+        """A writer's own key refuses another content, and takes the same one again."""
+        store.put(ANN, memory("one", memory_key="mine"))
+        store.put(ANN, memory("one", memory_key="mine"))
+
+        with pytest.raises(KeyExistsError, match="mine"):
+            store.put(ANN, memory("two", memory_key="mine"))
+
+        assert 1 == store.count(ANN)
+
+    def test_replace(self, store: MemoryStore) -> None:
+        """With replace the key holds the new content, in the same record."""
+        old = store.put(ANN, memory("one", memory_key="mine"))
+
+        new = store.put(ANN, memory("two", memory_key="mine"), replace=True)
+
+        assert new == store.get(ANN, "mine")
+        assert ("two", old.id, old.created_at) == (new.content, new.id, new.created_at)
+
+    def test_users_never_meet(self, store: MemoryStore) -> None:
+        """No verb reaches another user's memory, even under the same key and content."""
+        item = store.put(ANN, memory("secret of ann", shared=True, summary="ann"))
+        key = item.memory_key
+
+        assert store.get(BOB, key) is None
+        assert [] == store.get_many(BOB, [key])
+        assert [] == store.query(BOB)
+        assert [] == store.search(BOB, "secret of ann")
+        assert [] == list(store.list_all(BOB))
+        assert 0 == store.count(BOB)
+        assert 0 == store.touch(BOB, [key])
+        assert not store.delete(BOB, key)
+        assert 0 == store.clear(BOB)
+        assert store.deletion(BOB, key) is None
+        bobs = store.put(BOB, memory("secret of ann", shared=True, user_id="bob"))
+        assert (key, "bob") == (bobs.memory_key, bobs.user_id)
+        assert item == store.get(ANN, key)
+
+    def test_put_into_another_scope(self, store: MemoryStore) -> None:
+        """A memory of one user cannot be put into the scope of another, or outside the scope's thread."""
+        with pytest.raises(InvalidScopeError):
+            store.put(BOB, memory())
+        with pytest.raises(InvalidScopeError):
+            store.put(Scope("ann", thread_id="t1"), memory(thread_id="t2"))
+
+    @pytest.mark.parametrize(
+        "narrow", [{"agent_id": "a"}, {"thread_id": "t"}, {"tier": "project"}, {"tier": "project", "tier_id": "p"}]
+    )
+    def test_scope_narrows(self, store: MemoryStore, narrow: dict[str, str]) -> None:
+        """Agent, thread, tier and its id narrow every verb."""
+        scope = Scope("ann", **narrow)
+        inside = store.put(ANN, memory("inside", **narrow)).memory_key
+        outside = store.put(ANN, memory("outside")).memory_key
+
+        assert [inside] == [item.memory_key for item in store.query(scope)]
+        assert [inside] == [item.memory_key for item in store.list_all(scope)]
+        assert [inside] == [item.memory_key for item in store.search(scope, "inside outside")]
+        assert store.get(scope, outside) is None
+        assert not store.delete(scope, outside)
+        assert 1 == store.clear(scope)
+        assert [outside] == [item.memory_key for item in store.query(ANN)]
+
+    @pytest.mark.parametrize(
+        ("filters", "expected"),
+        [
+            ({"memory_type": "note"}, {"a", "b"}),
+            ({"memory_type": ["note", "decision"]}, {"a", "b", "c"}),
+            ({"importance": {"$gte": 0.5}}, {"b", "c"}),
+            ({"importance": {"$gt": 0.1, "$lt": 0.9}}, {"b"}),
+            ({"importance": {"$lte": 0.1}}, {"a"}),
+            ({"memory_key": {"$ne": "a"}}, {"b", "c"}),
+            ({"memory_key": {"$eq": "a"}}, {"a"}),
+            ({"tags": "red"}, {"a", "b"}),
+            ({"tags": ["blue", "green"]}, {"b", "c"}),
+            ({"category": None}, {"a", "b"}),
+            ({"memory_key": []}, set[str]()),
+            ({"importance": {}}, {"a", "b", "c"}),
+            ({"memory_type": "note", "tags": "blue"}, {"b"}),
+            ({"created_at": {"$gt": datetime(2020, 1, 1, tzinfo=timezone(timedelta(hours=5)))}}, {"b", "c"}),
+        ],
+    )
+    def test_filters(self, store: MemoryStore, filters: dict[str, Any], expected: set[str]) -> None:
+        """Filters are equality, membership and comparisons; several must all hold."""
+        old = datetime(2019, 12, 31, tzinfo=UTC)
+        store.put(ANN, memory(memory_key="a", memory_type="note", importance=0.1, tags=("red",), created_at=old))
+        store.put(ANN, memory(memory_key="b", memory_type="note", importance=0.5, tags=("red", "blue")))
+        store.put(ANN, memory(memory_key="c", memory_type="decision", importance=0.9, tags=("green",), category="x"))
+
+        assert expected == {item.memory_key for item in store.query(ANN, filters)}
+        assert len(expected) == store.count(ANN, filters)
+
+    @pytest.mark.parametrize("filters", [{"nothing": 1}, {"content": "x"}, {"importance": {"$near": 1}}, {"tags": 1}])
+    def test_bad_filters(self, store: MemoryStore, filters: dict[str, Any]) -> None:
+        """A column or an operator that there is not is named."""
+        with pytest.raises(InvalidFilterError):
+            store.query(ANN, filters)
+
+    def test_order_and_limit(self, store: MemoryStore) -> None:
+        """A query is ordered by the column that it names, and limited."""
+        for key, importance in {"a": 0.2, "b": 0.9, "c": 0.5}.items():
+            store.put(ANN, memory(memory_key=key, importance=importance))
+
+        assert ["b", "c"] == [item.memory_key for item in store.query(ANN, order_by="-importance", limit=2)]
+        assert ["a", "c", "b"] == [item.memory_key for item in store.query(ANN, order_by="importance")]
+        with pytest.raises(InvalidFilterError):
+            store.query(ANN, order_by="nothing")
+
+    def test_search(self, store: MemoryStore) -> None:
+        """What holds more of the words comes first, each hit with score and passage."""
+        store.put(ANN, memory("the disk of worker-7 is full", memory_key="a"))
+        store.put(ANN, memory("\n".join(["noise"] * 50 + ["the disk is fine"] + ["noise"] * 50), memory_key="b"))
+        store.put(ANN, memory("nothing of the kind", memory_key="c"))
+
+        hits = store.search(ANN, "Why is the DISK of worker-7 full?")
+
+        assert ["a", "b"] == [hit.memory_key for hit in hits]
+        matches = [hit.match for hit in hits]
+        assert all(matches)
+        assert matches[0] and matches[1]
+        assert matches[0].score > matches[1].score
+        assert "the disk is fine" in matches[1].passage
+        assert len(matches[1].passage) < 500
+
+    def test_search_without_words(self, store: MemoryStore) -> None:
+        """A search without words gives the newest first."""
+        for minute in range(3):
+            store.put(ANN, memory(memory_key=f"k{minute}", created_at=datetime(2026, 1, 1, 0, minute, tzinfo=UTC)))
+
+        assert ["k2", "k1"] == [hit.memory_key for hit in store.search(ANN, " ", limit=2)]
+
+    @pytest.mark.parametrize(
+        "query", ["'; DROP TABLE agent_memories; --", '" OR 1=1', "100%", "a_b", "\0", "\ud800", "(", "*" * 9999, "😀 中文"]
+    )
+    def test_any_query_is_legal(self, store: MemoryStore, query: str) -> None:
+        """Operators, quotes, wildcards and broken text are words like others."""
+        store.put(ANN, memory("nothing to see"))
+
+        assert len(store.search(ANN, query)) <= 1
+        assert 1 == store.count(ANN)
+
+    def test_wildcards_mean_themselves(self, store: MemoryStore) -> None:
+        """The percent sign and the underscore match themselves only."""
+        store.put(ANN, memory("axb 100 percent"))
+
+        assert [] == store.search(ANN, "a_b")
+
+    def test_delete(self, store: MemoryStore) -> None:
+        """What is deleted is gone, once, and leaves when and why."""
+        key = store.put(ANN, memory()).memory_key
+
+        assert store.delete(ANN, key, reason="asked to")
+        assert not store.delete(ANN, key)
+
+        deletion = store.deletion(ANN, key)
+        assert store.get(ANN, key) is None
+        assert deletion is not None
+        assert ("asked to", key) == (deletion.reason, deletion.memory_key)
+        assert deletion.deleted_at.tzinfo is UTC
+        assert now() - deletion.deleted_at < timedelta(minutes=1)
+
+    def test_delete_again(self, store: MemoryStore) -> None:
+        """A key that is used and deleted again tells the last reason."""
+        for reason in ("first", "second"):
+            store.put(ANN, memory(memory_key="k"))
+            store.delete(ANN, "k", reason=reason)
+
+        deletion = store.deletion(ANN, "k")
+        assert deletion is not None
+        assert "second" == deletion.reason
+
+    def test_clear(self, store: MemoryStore) -> None:
+        """Clear deletes all of the scope, also what was read, and says how many."""
+        keys = [store.put(ANN, memory(f"text {i}")).memory_key for i in range(3)]
+        store.touch(ANN, keys)
+
+        assert 3 == store.clear(ANN, reason="over")
+        assert 0 == store.count(ANN)
+        assert all(store.deletion(ANN, key) for key in keys)
+
+    def test_touch(self, store: MemoryStore) -> None:
+        """Reads are counted, and nothing else of the record changes."""
+        item = store.put(ANN, memory())
+        assert (None, 0) == (item.accessed_at, item.access_count)
+
+        for _ in range(2):
+            assert 1 == store.touch(ANN, [item.memory_key, "nothing"])
+
+        read = store.get(ANN, item.memory_key)
+        assert read is not None
+        assert read.accessed_at is not None
+        assert now() - read.accessed_at < timedelta(minutes=1)
+        assert replace(item, access_count=2, accessed_at=read.accessed_at) == read
+
+    def test_list_all_goes_page_by_page(self, store: MemoryStore) -> None:
+        """All memories come, inactive ones too, oldest first, each once, however many there are."""
+        moment = datetime(2026, 1, 1, tzinfo=UTC)
+        for index in range(450):
+            item = memory(memory_key=f"k{index}", created_at=moment + timedelta(seconds=index // 3), is_active=index > 0)
+            store.put(ANN, item)
+
+        listed = list(store.list_all(ANN))
+
+        assert 450 == len({item.memory_key for item in listed})
+        assert sorted(item.created_at for item in listed) == [item.created_at for item in listed]
+
+    def test_times_are_utc(self, store: MemoryStore) -> None:
+        """A time of any zone comes back as the same moment, in UTC."""
+        moment = datetime(2026, 3, 1, 12, tzinfo=timezone(timedelta(hours=-7)))
+        key = store.put(ANN, memory(expires_at=moment)).memory_key
+
+        found = store.get(ANN, key)
+
+        assert found is not None
+        assert moment == found.expires_at
+        assert found.expires_at.tzinfo is UTC
+
+    def test_threads(self, store: MemoryStore) -> None:
+        """Eight threads that put, read and count lose nothing and make no duplicate."""
+
+        def work(thread: int) -> None:
+            for index in range(20):
+                store.put(ANN, memory(f"shared {index}", shared=True, source=f"tool{thread}"))
+                own = store.put(ANN, memory(f"{thread} {index}", memory_key=f"own-{thread}-{index}"))
+                assert store.get(ANN, own.memory_key) == own
+                store.touch(ANN, [own.memory_key])
+
+        with ThreadPoolExecutor(8) as pool:
+            list(pool.map(work, range(8)))
+
+        assert 20 + 8 * 20 == store.count(ANN)
+
+    def test_closed_store_opens_again(self, store: MemoryStore) -> None:
+        """Closing twice and going on is allowed."""
+        store.close()
+        store.close()
+
+        store.put(ANN, memory(memory_key="again"))
+
+        assert store.get(ANN, "again") is not None
+
+
+__all__ = ["MemoryStoreContract", "memory"]

