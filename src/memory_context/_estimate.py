@@ -1,18 +1,21 @@
 """An estimate of o200k_base token counts, for machines where tiktoken's ranks cannot be had.
 
-The text is cut where o200k_base's pre-tokeniser cuts it; a token never spans two pieces. Each piece then costs what such
-pieces cost on average, in hundredths of a token: by the shape of a word, its length and its unusual pairs of letters, by
-script, by the runs of a piece of punctuation. The constants are least squares over real counts of manual pages, READMEs,
-aphorisms, source code (Python, JavaScript, C, shell, CSS), HTML, news and manuals in 20 languages, and generated JSON, logs,
-CSV, hex and base64, every corpus with the same weight. ``benchmarks/tokens.py`` measures the errors on other texts.
+The text is cut where o200k_base's pre-tokeniser cuts it; a token never spans two pieces. Each piece then costs what
+such pieces cost on average, in hundredths of a token: by the shape of a word, its length and its unusual pairs of
+letters, by script, by the runs of a piece of punctuation. The constants are least squares over real counts of manual
+pages, READMEs, aphorisms, source code (Python, JavaScript, C, shell, CSS), HTML, news and manuals in 20 languages, and
+generated JSON, logs, CSV, hex and base64; no kind of text weighs more than another for being longer.
+``benchmarks/tokens.py`` measures the errors on other texts.
 """
 
 from __future__ import annotations
 
 import re
 from functools import lru_cache
+from itertools import pairwise
 
 import regex
+
 
 def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
     """O200k_base's, but letters stay with the digits before them, and runs end where the longest tokens do."""
@@ -34,31 +37,31 @@ _PARTS = regex.compile(
     r"|(?P<katakana>[\p{Katakana}ー]+)|(?P<hangul>\p{Hangul}+)|(?P<cyrillic>\p{Cyrillic}+)|(?P<arabic>\p{Arabic}+)"
     r"|(?P<greek>\p{Greek}+)|(?P<letters>[\p{L}\p{M}]+)|(?P<digits>0+)|(?P<numerals>\p{N}+)|(?P<mark>(?s:.))"
 )
+_CONTROL = re.compile(r"[\0-\x08\x0e-\x1f\x7f]")
 _REPEATED = re.compile(r"([ -\uffff])\1+")
 _ALL_ALIKE = str.maketrans("123456789", "0" * 9)
 
-# What stands before the word (a space, a digit, anything else) and its shape: cost, and cost of each letter after the third.
+# By what stands before the word (a space, a digit, another thing) and by its shape: cost, and that of each letter after
+# the third.
 _WORDS = {
     " a": (96, 2), " Aa": (88, 6), " A": (101, 17), " AAa": (126, 10),
     "a": (84, 8), "Aa": (114, 3), "A": (117, 21), "AAa": (130, 26),
     "0a": (103, 35), "0Aa": (153, 19), "0A": (102, 44), "0AAa": (189, 31),
 }  # fmt: skip
 _UNUSUAL_PAIR = 26
-_USUAL_PAIRS = {
-    (first, second)
-    for first, *seconds in (
-        "abcdgilmnprstuy baeilou caehklortu daeio eacdeflmnprstvxy faioru geir haeiot iacdefglmnoprstv ke ladeilostuy "
-        "maeimop nacdefgiostu obcdflmnoprstuw paeloprty qu radeimnorstuy sacehiopstuy taehiorstuy uelmnprst vaei waehio "
-        "xt yops"
-    ).split()
-    for second in seconds
-}
+# Each first letter with the letters that often follow it.
+_USUAL = (
+    "abcdgilmnprstuy", "baeilou", "caehklortu", "daeio", "eacdeflmnprstvxy", "faioru", "geir", "haeiot",
+    "iacdefglmnoprstv", "ke", "ladeilostuy", "maeimop", "nacdefgiostu", "obcdflmnoprstuw", "paeloprty", "qu",
+    "radeimnorstuy", "sacehiopstuy", "taehiorstuy", "uelmnprst", "vaei", "waehio", "xt", "yops",
+)  # fmt: skip
+_USUAL_PAIRS = {(letters[0], second) for letters in _USUAL for second in letters[1:]}
 _MARK = 82
 _MARKS = {
     " ": 0, "_": 5, "(": 8, "=": 11, "#": 12, ".": 18, "\\": 21, "-": 22, ")": 22, "[": 24, ";": 35, "%": 38, "/": 52,
     "<": 52, "\t": 67,
 }  # fmt: skip
-_RUNS = (100, 100, 101, 124, 182, 247)
+_RUNS = (0, 100, 101, 124, 182, 247)
 _MORE_RUNS = 60
 _FOREIGN_RUN = 109
 # Cost of a run of the script, and of each of its characters.
@@ -101,10 +104,16 @@ def _piece(piece: str) -> int:
 
 def _punctuation(piece: str) -> int:
     core = piece.rstrip("\r\n").removeprefix(" ")
-    runs = len(_REPEATED.sub(r"\1", core))
-    if not core.isascii():
-        return _FOREIGN_RUN * runs
-    return _RUNS[min(runs, 5)] + _MORE_RUNS * max(runs - 5, 0) if core.strip() else 100
+    if not core.strip():
+        return 100
+    shown = _CONTROL.sub("", core)
+    return 100 * (len(core) - len(shown)) + _runs(len(_REPEATED.sub(r"\1", shown)), ascii_only=shown.isascii())
+
+
+def _runs(count: int, *, ascii_only: bool) -> int:
+    if not ascii_only:
+        return _FOREIGN_RUN * count
+    return _RUNS[min(count, 5)] + _MORE_RUNS * max(count - 5, 0)
 
 
 def _part(kind: str | None, run: str, before: str) -> int:
@@ -121,8 +130,8 @@ def _part(kind: str | None, run: str, before: str) -> int:
 def _word(word: str, before: str) -> int:
     cost, each = _WORDS[(before if before in {" ", "0"} else "") + _shape(word)]
     small = word.lower()
-    unusual = sum(pair not in _USUAL_PAIRS for pair in zip(small, small[1:], strict=False))
-    return cost + each * max(len(word) - 3, 0) + _UNUSUAL_PAIR * unusual
+    usual = sum(map(_USUAL_PAIRS.__contains__, pairwise(small)))
+    return cost + each * max(len(word) - 3, 0) + _UNUSUAL_PAIR * (len(small) - 1 - usual)
 
 
 def _shape(word: str) -> str:

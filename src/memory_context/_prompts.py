@@ -50,3 +50,19 @@ BAD_KEY = "{message}. Take the key from a reference: in [MemoryRef: some_key - â
 BAD_ARGUMENT = "{message}."
 BINARY = "{ref}\nBinary content ({media_type}, {size} bytes) cannot be shown as text."
 STORE_FAILED = "Memory cannot be reached at the moment ({message}). Go on without it, or try again later."
+
+DEMO_TASK = """\
+You look around on the machine that you run on, with the tools you have, and answer questions about it in a few sentences. \
+Every tool runs something real. Say only what its output says, and quote the lines that you rely on."""
+DEMO_FIRST = (
+    "Look around on this machine: which Python packages are installed, what lies in the environment, do the tests of the "
+    "little project pass, and how large are the packages' files? Call each of your tools once, then sum up."
+)
+DEMO_SECOND = "Why does test_seconds[11-weeks] fail? Quote the assertion and the line of code that raises it."
+DEMO_PACKAGES = "The metadata of the installed Python packages, as JSON."
+DEMO_LISTING = "A recursive listing of the Python environment: the size in bytes and the path of each file."
+DEMO_TESTS = "Run the tests of the little project durations with pytest, and give everything that pytest prints."
+DEMO_SIZES = "The files of the installed Python packages, as CSV: package, version, bytes, path."
+DEMO_LIMITED = "(limited to {limit:,} characters: there is more)"
+DEMO_LIMITED_JSON = "{count} of {total} packages, to stay below {limit:,} characters"
+DEMO_EXIT = "(exit status {status})"

@@ -77,6 +77,14 @@ def _with_password(url: sa.URL, variable: str) -> sa.URL:
     return url.set(password=password)
 
 
+def without_password(url: sa.URL) -> str:
+    """`url` as text, with no password anywhere in it."""
+    query = {name: value for name, value in url.query.items() if "password" not in name.lower()}
+    return sa.URL.create(
+        url.drivername, url.username, host=url.host, port=url.port, database=url.database, query=query
+    ).render_as_string(hide_password=False)
+
+
 def is_memory(url: sa.URL) -> bool:
     """Whether this is an in-memory SQLite database, which lives as long as its store."""
     return url.get_backend_name() == "sqlite" and (url.database or ":memory:") == ":memory:"

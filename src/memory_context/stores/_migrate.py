@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql
+from sqlalchemy.schema import CreateIndex, CreateTable
 
 from memory_context.exceptions import SchemaVersionError
-from memory_context.stores._schema import VERSION_TABLE, metadata
+from memory_context.stores._schema import metadata, version
 
 HEAD = "0001"
 REVISIONS = (HEAD,)
 _LOCK = 7_305_419_172_614_029
 
-_version = sa.table(VERSION_TABLE, sa.column("version_num"))
-
-
 def revision_of(connection: sa.Connection) -> str | None:
     """The revision of the database's schema; None where there is none yet."""
-    if not sa.inspect(connection).has_table(VERSION_TABLE):
+    if not sa.inspect(connection).has_table(version.name):
         return None
-    return connection.execute(sa.select(_version.c.version_num)).scalar()
+    return connection.execute(sa.select(version.c.version_num)).scalar()
 
 
 def ensure_schema(connection: sa.Connection) -> None:
@@ -62,11 +61,19 @@ def migrate(connection: sa.Connection) -> str | None:
 def create_all(connection: sa.Connection) -> None:
     """Create the newest schema in one go. That it equals what the migrations make is held by a test."""
     metadata.create_all(connection)
-    connection.exec_driver_sql(
-        f"CREATE TABLE {VERSION_TABLE} (version_num VARCHAR(32) NOT NULL, "
-        f"CONSTRAINT {VERSION_TABLE}_pkc PRIMARY KEY (version_num))"
-    )
-    connection.execute(sa.insert(_version).values(version_num=HEAD))
+    version.create(connection)
+    connection.execute(sa.insert(version).values(version_num=HEAD))
+
+
+def postgres_ddl() -> str:
+    """The newest schema as plain SQL for PostgreSQL: what ``postgresdb.sql`` holds."""
+    dialect = postgresql.dialect()
+    tables = [*metadata.sorted_tables, version]
+    indexes = [index for table in tables for index in sorted(table.indexes, key=lambda index: str(index.name))]
+    elements = [*map(CreateTable, tables), *map(CreateIndex, indexes)]
+    statements = [str(element.compile(dialect=dialect)).strip().replace("\t", "    ") for element in elements]
+    inserted = f"INSERT INTO {version.name} (version_num) VALUES ('{HEAD}')"
+    return "".join(f"{statement};\n\n" for statement in (*statements, inserted)).replace(" \n", "\n").rstrip() + "\n"
 
 
 def upgrade(connection: sa.Connection, revision: str) -> None:

@@ -9,8 +9,6 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB
 
-VERSION_TABLE = "memory_context_version"
-
 
 class UTCDateTime(sa.types.TypeDecorator[datetime]):
     """A moment. Goes in with any time zone, comes out in UTC, also from SQLite, which keeps none."""
@@ -88,4 +86,12 @@ deletions = sa.Table(
     sa.Column("memory_key", sa.Text, primary_key=True),
     sa.Column("deleted_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()),
     sa.Column("reason", sa.Text, nullable=False, server_default=""),
+)
+
+# Alembic's table, under a name of our own; outside `metadata`, because Alembic keeps it.
+version = sa.Table(
+    "memory_context_version",
+    sa.MetaData(),
+    sa.Column("version_num", sa.String(32), nullable=False),
+    sa.PrimaryKeyConstraint("version_num", name="memory_context_version_pkc"),
 )

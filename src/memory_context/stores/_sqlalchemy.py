@@ -63,6 +63,7 @@ class SQLAlchemyStore:
     ) -> None:
         self.password_variable = password_variable
         self._given = _given_engine(store)
+        self._is_pool = isinstance(store, sa.Pool)
         self._url = self._given.url if self._given else _engines.store_url(store, password_variable)
         self._engine: sa.Engine | None = None
         self._shared: sa.Engine | None = None
@@ -84,9 +85,9 @@ class SQLAlchemyStore:
     @property
     def url(self) -> str | None:
         """The URL of this database for another process, without its password; None for one in memory or of a bare pool."""
-        if _engines.is_memory(self._url) or not self._url.database:
+        if _engines.is_memory(self._url) or self._is_pool:
             return None
-        return self._url.set(password=None).render_as_string()
+        return _engines.without_password(self._url)
 
     def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
         """See `MemoryStore.put`."""

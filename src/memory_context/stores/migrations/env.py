@@ -2,12 +2,12 @@
 
 from alembic import context
 
-from memory_context.stores._schema import VERSION_TABLE, metadata
+from memory_context.stores._schema import metadata, version
 
 context.configure(
     connection=context.config.attributes["connection"],
     target_metadata=metadata,
-    version_table=VERSION_TABLE,
+    version_table=version.name,
     render_as_batch=True,
 )
 context.run_migrations()

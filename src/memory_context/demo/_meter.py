@@ -1,0 +1,235 @@
+"""What is sent to the model, counted: as it is, and as it would be if nothing were ever folded."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, Literal, Protocol
+
+from autogen_core import CancellationToken, FunctionCall
+from autogen_core.model_context import ChatCompletionContext, UnboundedChatCompletionContext
+from autogen_core.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    CreateResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    ModelInfo,
+    RequestUsage,
+    SystemMessage,
+)
+from autogen_core.tools import Tool, ToolSchema
+from pydantic import BaseModel
+
+from memory_context import _prompts
+from memory_context._tokens import default_counter
+from memory_context.autogen import MemoryContext
+from memory_context.autogen._messages import calls_of, texts_of
+from memory_context.autogen.tools import RETRIEVE, SEARCH, STORE
+from memory_context.exceptions import MemoryContextError
+
+MEMORY_TOOLS = frozenset({RETRIEVE, SEARCH, STORE})
+PER_MESSAGE = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One call of the model.
+
+    Attributes:
+        newest: What the newest message is: ``user``, or the tools whose results it holds.
+        messages: The messages in the prompt.
+        sent: The tokens that were sent: messages and descriptions of tools.
+        without: The tokens that would have been sent without memory-context; None for a call that would not have been needed.
+    """
+
+    newest: str
+    messages: int
+    sent: int
+    without: int | None
+
+
+class Watcher(Protocol):
+    """Sees the conversation as the model sees it."""
+
+    def prompted(self, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
+        """The messages that the model has not seen before, and the full texts of all results by the ids of their calls."""
+
+    def replied(self, reply: str | list[FunctionCall]) -> None:
+        """What the model says, or calls."""
+
+
+class ShadowedContext(ChatCompletionContext):
+    """A `MemoryContext`, and beside it what an agent without memory-context would have kept: everything, in full."""
+
+    def __init__(self, memory: MemoryContext) -> None:
+        super().__init__()
+        self.memory = memory
+        self.shadow = UnboundedChatCompletionContext()
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add `message` to both; what concerns the memory tools only to the one that has them."""
+        await self.memory.add_message(message)
+        plain = _without_memory(message)
+        if plain is not None:
+            await self.shadow.add_message(plain)
+
+    async def get_messages(self) -> list[LLMMessage]:
+        """What the `MemoryContext` shows."""
+        return await self.memory.get_messages()
+
+    async def clear(self) -> None:
+        """Forget both."""
+        await self.memory.clear()
+        await self.shadow.clear()
+
+
+class MeteredClient(ChatCompletionClient):
+    """Any client, with every call counted and shown to a watcher."""
+
+    def __init__(self, client: ChatCompletionClient, context: ShadowedContext, watcher: Watcher) -> None:
+        self.calls: list[Call] = []
+        self._client = client
+        self._context = context
+        self._watcher = watcher
+        self._seen = 0
+
+    async def create(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] | None = None,
+        cancellation_token: CancellationToken | None = None,
+    ) -> CreateResult:
+        """The client's reply.
+
+        Raises:
+            MemoryContextError: The client could not get one; its own error is the cause.
+        """
+        await self._note(messages, tools)
+        try:
+            result = await self._client.create(
+                messages,
+                tools=tools,
+                tool_choice=tool_choice,
+                json_output=json_output,
+                extra_create_args=extra_create_args or {},
+                cancellation_token=cancellation_token,
+            )
+        except Exception as error:
+            message = f"the model gave no answer: {type(error).__name__}: {error}"
+            raise MemoryContextError(message) from error
+        self._watcher.replied(result.content)
+        return result
+
+    async def create_stream(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),
+        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",
+        json_output: bool | type[BaseModel] | None = None,
+        extra_create_args: Mapping[str, Any] | None = None,
+        cancellation_token: CancellationToken | None = None,
+    ) -> AsyncGenerator[str | CreateResult, None]:
+        """The client's reply, in one piece."""
+        yield await self.create(
+            messages,
+            tools=tools,
+            tool_choice=tool_choice,
+            json_output=json_output,
+            extra_create_args=extra_create_args,
+            cancellation_token=cancellation_token,
+        )
+
+    async def close(self) -> None:
+        """Close the client."""
+        await self._client.close()
+
+    def actual_usage(self) -> RequestUsage:
+        """The client's."""
+        return self._client.actual_usage()
+
+    def total_usage(self) -> RequestUsage:
+        """The client's."""
+        return self._client.total_usage()
+
+    def count_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()) -> int:
+        """The client's."""
+        return self._client.count_tokens(messages, tools=tools)
+
+    def remaining_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()) -> int:
+        """The client's."""
+        return self._client.remaining_tokens(messages, tools=tools)
+
+    @property
+    def model_info(self) -> ModelInfo:
+        """The client's."""
+        return self._client.model_info
+
+    @property
+    def capabilities(self) -> ModelInfo:  # type: ignore[override] # AutoGen's deprecated name of model_info
+        """See `model_info`."""
+        return self._client.model_info
+
+    async def _note(self, messages: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema]) -> None:
+        kept = await self._context.shadow.get_messages()
+        originals = {result.call_id: result.content for message in kept for result in _results(message)}
+        self._watcher.prompted(messages[self._seen :], originals)
+        self._seen = len(messages)
+        needed = not all(name in MEMORY_TOOLS for name in _names(messages[-1]))
+        plain = [SystemMessage(content=_prompts.DEMO_TASK), *kept]
+        without = _tokens(plain) + _tokens_of_tools(tool for tool in tools if _name(tool) not in MEMORY_TOOLS)
+        sent = _tokens(messages) + _tokens_of_tools(tools)
+        newest = ", ".join(_names(messages[-1]))
+        self.calls.append(Call(newest, len(messages), sent, without if needed else None))
+
+
+def _results(message: LLMMessage) -> Iterable[Any]:
+    return message.content if isinstance(message, FunctionExecutionResultMessage) else ()
+
+
+def _names(message: LLMMessage) -> list[str]:
+    """What made `message`: the tools whose results it holds, or its source."""
+    return [result.name for result in _results(message)] or [getattr(message, "source", "system")]
+
+
+def _without_memory(message: LLMMessage) -> LLMMessage | None:
+    """`message` without calls and results of the memory tools; None if nothing is left."""
+    if isinstance(message, FunctionExecutionResultMessage):
+        results = [result for result in message.content if result.name not in MEMORY_TOOLS]
+        return FunctionExecutionResultMessage(content=results) if results else None
+    if isinstance(message, AssistantMessage) and (calls := calls_of(message)):
+        others = [call for call in calls if call.name not in MEMORY_TOOLS]
+        return message.model_copy(update={"content": others}) if others else None
+    return message
+
+
+def _tokens(messages: Iterable[LLMMessage]) -> int:
+    return sum(PER_MESSAGE + sum(map(_count, _texts(message))) for message in messages)
+
+
+def _texts(message: LLMMessage) -> list[str]:
+    """All that a model reads of `message`."""
+    if isinstance(message, AssistantMessage | SystemMessage):
+        said = [message.content] if isinstance(message.content, str) else []
+        return [*said, *(text for call in calls_of(message) for text in (call.name, call.arguments))]
+    return texts_of(message)
+
+
+def _tokens_of_tools(tools: Iterable[Tool | ToolSchema]) -> int:
+    return sum(_count(json.dumps(tool if isinstance(tool, dict) else tool.schema)) for tool in tools)
+
+
+def _name(tool: Tool | ToolSchema) -> str:
+    return tool["name"] if isinstance(tool, dict) else tool.name
+
+
+@lru_cache(maxsize=1000)
+def _count(text: str) -> int:
+    return default_counter().count(text)

@@ -1,0 +1,256 @@
+"""Databases and how they are reached: URLs, engines, pools, threads, processes, forks."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sqlite3
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+
+from memory_context import MemoryManager
+from memory_context._scopes import Scope
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    MissingDependencyError,
+    StoreUnavailableError,
+    UnsupportedDatabaseError,
+)
+from memory_context.stores import SQLAlchemyStore
+from memory_context.stores import _engines
+
+ANN = Scope("ann")
+
+
+@pytest.mark.parametrize(
+    ("url", "right"),
+    [
+        ("mysql://localhost/x", "sqlite"),
+        ("postgresql+asyncpg://localhost/x", r"postgresql\+psycopg"),
+        ("postgresql+psycopg2://localhost/x", r"postgresql\+psycopg"),
+        ("sqlite+aiosqlite:///x.db", r"sqlite"),
+        ("memory.db", "sqlite:///memory.db"),
+        ("http://example.org", "sqlite"),
+    ],
+)
+def test_unsupported_url(url: str, right: str) -> None:
+    """A URL of another database or driver says what would be right, before anything is opened."""
+    with pytest.raises(UnsupportedDatabaseError, match=right):
+        MemoryManager(url, user_id=1)
+
+
+@pytest.mark.parametrize("store", [42, object(), b"sqlite://"])
+def test_not_a_store(store: object) -> None:
+    """Something that is no store at all is named."""
+    with pytest.raises(InvalidArgumentError, match="a store is a URL, an engine, a pool or a MemoryStore"):
+        MemoryManager(store, user_id=1)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"])
+def test_postgresql_means_psycopg(url: str) -> None:
+    """Every usual way to write a PostgreSQL URL leads to psycopg 3."""
+    assert "postgresql+psycopg" == _engines.store_url(url).drivername
+
+
+def test_missing_driver(tmp_path: Path) -> None:
+    """Without psycopg a PostgreSQL store says what to install; SQLite works."""
+    (tmp_path / "psycopg.py").write_text("raise ImportError('no psycopg here')")
+    code = (
+        "from memory_context import MemoryManager\n"
+        "from memory_context.exceptions import MissingDependencyError\n"
+        "MemoryManager('sqlite://', user_id=1).store('x')\n"
+        "try: MemoryManager('postgresql://h/d', user_id=1).store('x')\n"
+        "except MissingDependencyError as error: print(error)\n"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+
+    assert "pip install 'psycopg[binary]'" in run.stdout
+    assert issubclass(MissingDependencyError, ImportError)
+
+
+def test_unreachable_server() -> None:
+    """A server that is not there is one clear error, which names it without its password."""
+    store = SQLAlchemyStore("postgresql+psycopg://ann:hidden@127.0.0.1:1/none")
+
+    with pytest.raises(StoreUnavailableError, match=r"ann:\*\*\*@127.0.0.1:1/none") as caught:
+        store.count(ANN)
+
+    assert "hidden" not in str(caught.value)
+
+
+def test_unreachable_file(tmp_path: Path) -> None:
+    """A folder that is not there is one clear error."""
+    with pytest.raises(StoreUnavailableError, match="unable to open database file"):
+        SQLAlchemyStore(f"sqlite:///{tmp_path}/nowhere/memory.db").count(ANN)
+
+
+def test_default_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without a store the variable names it; without that it is memory.db in the working directory, which may change later."""
+    with MemoryManager(user_id=1) as manager:
+        monkeypatch.chdir("/")
+        manager.store("x")
+    assert (tmp_path / "memory.db").exists()
+
+    monkeypatch.setenv("MEMORY_CONTEXT_STORE", f"sqlite:///{tmp_path}/other.db")
+    with MemoryManager(user_id=1) as manager:
+        manager.store("x")
+    assert (tmp_path / "other.db").exists()
+
+
+def test_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A PostgreSQL URL without a password takes it from the variable that is named; its own password stays."""
+    monkeypatch.setenv("MEMORY_CONTEXT_STORE_PASSWORD", "general")
+    monkeypatch.setenv("MINE", "special")
+
+    assert "general" == _engines.store_url("postgresql://ann@h/d").password
+    assert "special" == _engines.store_url("postgresql://ann@h/d", "MINE").password
+    assert "own" == _engines.store_url("postgresql://ann:own@h/d").password
+    assert _engines.store_url("sqlite:///x.db").password is None
+
+
+def test_url_of_a_store(tmp_path: Path) -> None:
+    """A store tells the URL for another process, never with the password; one in memory has none."""
+    assert "postgresql+psycopg://ann@h/d" == SQLAlchemyStore("postgresql://ann:hidden@h/d").url
+    assert "postgresql+psycopg://h/d?sslmode=require" == SQLAlchemyStore("postgresql://h/d?password=x&sslmode=require").url
+    assert "hidden" not in repr(SQLAlchemyStore("postgresql://ann:hidden@h/d"))
+    assert SQLAlchemyStore("sqlite://").url is None
+    assert f"sqlite:///{tmp_path / 'x.db'}" == SQLAlchemyStore("sqlite:///x.db").url
+
+
+def test_in_memory_databases_are_apart() -> None:
+    """Each in-memory store is a database of its own, the same one from every thread."""
+    one, other = SQLAlchemyStore("sqlite://"), SQLAlchemyStore("sqlite:///:memory:")
+    manager = MemoryManager(one, user_id="ann")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: manager.store(f"text {i}"), range(100)))
+
+    assert (100, 0) == (one.count(ANN), other.count(ANN))
+    one.close()
+    other.close()
+
+
+def test_engines_are_shared(sqlite_url: str) -> None:
+    """Stores on one URL share an engine, until the last of them is closed."""
+    one, other = SQLAlchemyStore(sqlite_url), SQLAlchemyStore(sqlite_url)
+    one.count(ANN)
+    other.count(ANN)
+    engine = _engines.registry.acquire(_engines.store_url(sqlite_url))
+    _engines.registry.release(engine)
+    one.close()
+    assert 0 == other.count(ANN)
+    assert engine is _engines.registry.acquire(_engines.store_url(sqlite_url))
+    _engines.registry.release(engine)
+    other.close()
+
+    fresh = _engines.registry.acquire(_engines.store_url(sqlite_url))
+    _engines.registry.release(fresh)
+    assert fresh is not engine
+
+
+def test_own_engine(store_url: str) -> None:
+    """An engine of the caller's is used as it is, and stays open."""
+    engine = _engines.make_engine(sa.make_url(store_url))
+    with MemoryManager(engine, user_id="ann") as manager:
+        key = manager.store("x")
+
+    with engine.connect() as connection:
+        assert [key] == list(connection.execute(sa.text("SELECT memory_key FROM agent_memories")).scalars())
+    engine.dispose()
+
+
+def test_plain_engine_of_another_application(sqlite_url: str) -> None:
+    """An engine with SQLAlchemy's own settings serves both its application and the store, also with 8 threads."""
+    engine = sa.create_engine(sqlite_url)
+    manager = MemoryManager(engine, user_id="ann")
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(lambda i: manager.store(f"text {i % 10}"), range(80)))
+    with engine.begin() as connection:
+        connection.execute(sa.text("CREATE TABLE theirs (x)"))
+
+    assert 10 == manager.memory_store.count(ANN)
+    engine.dispose()
+
+
+def test_own_pool(tmp_path: Path, postgres_url: str) -> None:
+    """A connection pool of the caller's is enough; the database is recognised by its connections."""
+    path = tmp_path / "pool.db"
+    pools = [
+        sa.QueuePool(lambda: sqlite3.connect(path, check_same_thread=False)),
+        sa.create_engine(postgres_url).pool,
+    ]
+    for pool in pools:
+        manager = MemoryManager(pool, user_id="ann")
+        assert "x" == manager.retrieve(manager.store("x"))
+        manager.close()
+        assert pool.connect() is not None
+        pool.dispose()
+
+
+def test_pool_of_another_database() -> None:
+    """A pool of something else is named."""
+    pool = sa.QueuePool(lambda: object())  # type: ignore[arg-type, return-value] # no connection at all
+
+    with pytest.raises(UnsupportedDatabaseError, match="a pool of builtins connections is not supported"):
+        MemoryManager(pool, user_id="ann")
+
+
+def _store_in_child(manager: MemoryManager, key: str, queue: multiprocessing.Queue[str]) -> None:
+    queue.put(manager.retrieve(manager.store("from the child", key=key)))  # type: ignore[arg-type] # text went in
+
+
+@pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")
+@pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+def test_fork(request: pytest.FixtureRequest, fixture: str) -> None:
+    """A store that was open when the process forked works in parent and child."""
+    manager = MemoryManager(request.getfixturevalue(fixture), user_id="ann")
+    manager.store("from the parent", key="parent")
+    context = multiprocessing.get_context("fork")
+    queue: multiprocessing.Queue[str] = context.Queue()
+
+    child = context.Process(target=_store_in_child, args=(manager, "child", queue))
+    child.start()
+    answer = queue.get(timeout=30)
+    child.join(30)
+
+    assert ("from the child", 0) == (answer, child.exitcode)
+    assert "from the child" == manager.retrieve("child")
+    manager.close()
+
+
+_WRITER = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from memory_context import MemoryManager
+manager = MemoryManager(sys.argv[1], user_id="ann", agent_id=sys.argv[2])
+def work(index):
+    manager.store(f"shared {index}", source=f"agent {sys.argv[2]}")
+    key = manager.store(f"own {sys.argv[2]} {index}", key=f"own-{sys.argv[2]}-{index}")
+    manager.retrieve(key)
+with ThreadPoolExecutor(2) as pool:
+    list(pool.map(work, range(40)))
+"""
+
+
+@pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+def test_many_processes(request: pytest.FixtureRequest, fixture: str) -> None:
+    """Four processes with two threads each lose nothing, fail nowhere and make no duplicate."""
+    url = request.getfixturevalue(fixture)
+    commands = [[sys.executable, "-c", _WRITER, url, str(agent)] for agent in range(4)]
+
+    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    errors = [process.communicate()[1] for process in processes]
+
+    assert [""] * 4 == errors
+    with MemoryManager(url, user_id="ann") as manager:
+        items = list(manager.memory_store.list_all(manager.scope))
+    assert 40 + 4 * 40 == len(items)
+    assert 40 == sum(item.identity is not None for item in items)
+    assert 160 == sum(item.access_count for item in items)

@@ -1,0 +1,144 @@
+"""The schema: created, migrated, refused, written down; the same in every form."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import psycopg
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+
+from memory_context import MemoryManager
+from memory_context.exceptions import SchemaVersionError, StoreError
+from memory_context.stores import SQLAlchemyStore, _migrate
+from memory_context.stores._schema import metadata, version
+from memory_context._scopes import Scope
+
+ROOT = Path(__file__).parents[1]
+DATABASES = pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+
+
+def _columns(connection: sa.Connection) -> dict[str, object]:
+    inspector = sa.inspect(connection)
+    names = sorted(inspector.get_table_names())
+    return {
+        name: (
+            [(c["name"], str(c["type"]), c["nullable"], str(c["default"])) for c in inspector.get_columns(name)],
+            sorted(str(i["name"]) for i in inspector.get_indexes(name)),
+            sorted(str(u["name"]) for u in inspector.get_unique_constraints(name)),
+            [f["name"] for f in inspector.get_foreign_keys(name)],
+        )
+        for name in names
+    }
+
+
+@DATABASES
+def test_migrations_make_the_same_schema(request: pytest.FixtureRequest, fixture: str) -> None:
+    """Running every migration gives what is created in one go, and what the metadata says."""
+    url = request.getfixturevalue(fixture)
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        _migrate.upgrade(connection, "head")
+        migrated = _columns(connection)
+        difference = compare_metadata(MigrationContext.configure(connection), metadata)
+        revision = connection.execute(sa.select(version.c.version_num)).scalar()
+    with engine.begin() as connection:
+        metadata.drop_all(connection)
+        version.drop(connection)
+        _migrate.create_all(connection)
+        created = _columns(connection)
+    engine.dispose()
+
+    assert [change for change in difference if change[0] != "remove_table"] == []
+    assert migrated == created
+    assert revision == _migrate.HEAD
+
+
+def test_plain_ddl_is_the_schema(postgres_url: str) -> None:
+    """postgresdb.sql is what the library creates, and a database made with it is used as it is."""
+    text = (ROOT / "postgresdb.sql").read_text("utf-8")
+    assert text.endswith("\n\n" + _migrate.postgres_ddl())
+
+    with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:
+        connection.execute(text)  # type: ignore[arg-type] # not a literal
+        connection.execute("INSERT INTO agent_memories (id, user_id, memory_key) VALUES (gen_random_uuid(), 'ann', 'k')")
+    with MemoryManager(postgres_url, user_id="ann") as manager:
+        item = manager.get("k")
+
+    assert ("detail", {}, (), True, 0.5, 0) == (
+        item.tier,
+        item.content_metadata,
+        item.tags,
+        item.is_active,
+        item.importance,
+        item.token_count,
+    )
+
+
+@DATABASES
+def test_newer_schema_is_refused(request: pytest.FixtureRequest, fixture: str) -> None:
+    """A schema of a later version is not touched; the error says what to do."""
+    url = request.getfixturevalue(fixture)
+    with SQLAlchemyStore(url) as store:
+        store.count(Scope("ann"))
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        connection.execute(sa.update(version).values(version_num="9999"))
+
+    with SQLAlchemyStore(url) as store:
+        with pytest.raises(SchemaVersionError, match="upgrade memory-context"):
+            store.count(Scope("ann"))
+        with pytest.raises(SchemaVersionError, match="upgrade memory-context"):
+            store.migrate()
+
+    with engine.begin() as connection:
+        assert "9999" == connection.execute(sa.select(version.c.version_num)).scalar()
+    engine.dispose()
+
+
+@DATABASES
+def test_migrate_says_where_it_came_from(request: pytest.FixtureRequest, fixture: str) -> None:
+    """Migrating an empty database creates the schema; doing it again changes nothing."""
+    with SQLAlchemyStore(request.getfixturevalue(fixture)) as store:
+        assert store.migrate() is None
+        assert _migrate.HEAD == store.migrate()
+
+
+@DATABASES
+def test_schema_is_created_once(request: pytest.FixtureRequest, fixture: str) -> None:
+    """Several processes that open an empty database at once all find it ready."""
+    url = request.getfixturevalue(fixture)
+    code = "import sys; from memory_context import MemoryManager; print(MemoryManager(sys.argv[1], user_id=1).store('x'))"
+    command = [sys.executable, "-c", code, url]
+
+    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    results = [(process.communicate(), process.returncode) for process in processes]
+
+    assert [("note_2d711642\n", "", 0)] * 4 == [(out, error, code) for (out, error), code in results]
+
+
+def test_alembic_is_loaded_for_upgrades_only(sqlite_url: str) -> None:
+    """Creating, opening and using a database does not import Alembic."""
+    code = (
+        "import sys; from memory_context import MemoryManager\n"
+        "MemoryManager(sys.argv[1], user_id=1).store('x'); print('alembic' in sys.modules)"
+    )
+
+    for _ in range(2):
+        run = subprocess.run([sys.executable, "-c", code, sqlite_url], capture_output=True, text=True, check=True)
+        assert "False\n" == run.stdout
+
+
+def test_foreign_table_of_that_name(sqlite_url: str) -> None:
+    """A database that has another table of our name is an error, not a mess."""
+    engine = sa.create_engine(sqlite_url)
+    with engine.begin() as connection:
+        connection.exec_driver_sql("CREATE TABLE agent_memories (x)")
+    engine.dispose()
+
+    with SQLAlchemyStore(sqlite_url) as store, pytest.raises(StoreError):
+        store.count(Scope("ann"))
