@@ -94,7 +94,7 @@ def estimate_tokens(text: str) -> int:
     return max(round(hundredths / 100), 1 if text else 0)
 
 
-@lru_cache(maxsize=1 << 16)
+@lru_cache(maxsize=1 << 15)
 def _piece(piece: str) -> int:
     parts = [(part.lastgroup, part[0], piece[: part.start()][-1:]) for part in _PARTS.finditer(piece)]
     if all(kind == "mark" for kind, _, _ in parts):

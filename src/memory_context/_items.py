@@ -145,6 +145,9 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     Raises:
         InvalidContentError: JSON cannot express it, or a text in it has NUL bytes or lone surrogates.
     """
+    if not isinstance(metadata, Mapping | None):
+        message = f"metadata must be a mapping, not {type(metadata).__name__}"
+        raise InvalidContentError(message)
     plain = _json(dict(metadata or {}), "metadata")
     if not is_storable(json.dumps(json.loads(plain), ensure_ascii=False)) or "\\u0000" in plain:
         message = "metadata must not contain NUL bytes or lone surrogates; put such text into the content"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from autogen_core import FunctionCall
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, LLMMessage, UserMessage
@@ -73,12 +74,14 @@ def calls_of(message: LLMMessage) -> list[FunctionCall]:
     return message.content if isinstance(message, AssistantMessage) and isinstance(message.content, list) else []
 
 
+def is_question(message: LLMMessage) -> TypeGuard[UserMessage]:
+    """Whether `message` is one of a user or another agent, and not one that shows recalled text."""
+    return isinstance(message, UserMessage) and message.source != MEMORY_SOURCE
+
+
 def newest_question(messages: Sequence[LLMMessage], start: int) -> UserMessage | None:
     """The newest message of a user or another agent from `start` on."""
-    for message in reversed(messages[start:]):
-        if isinstance(message, UserMessage) and message.source != MEMORY_SOURCE:
-            return message
-    return None
+    return next((message for message in reversed(messages[start:]) if is_question(message)), None)
 
 
 def texts_of(message: LLMMessage) -> list[str]:

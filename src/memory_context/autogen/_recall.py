@@ -59,7 +59,7 @@ def find(
     if others and question.strip():
         filters = {"memory_key": others}
         hits = manager.memory_store.search(manager.scope, question, limit=MAX_HITS, filters=filters)
-        choices += choose(question, hits, candidates)
+        choices += choose(question, (hit for hit in hits if not in_sight(hit.text)), candidates)
     return _shown(manager, choices, budget, in_sight)
 
 

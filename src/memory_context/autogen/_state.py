@@ -24,6 +24,7 @@ class ContextFacts(BaseModel):
         thread_id: The conversation.
         shown: How many messages a model has seen; what they need from memory has been decided.
         references: For each reference in the conversation, the ranges of lines that are in sight.
+        named: The keys that a person has named in a message that no model has seen yet.
         held: A recalled text that waits for the next group of messages.
     """
 
@@ -32,6 +33,7 @@ class ContextFacts(BaseModel):
     thread_id: str
     shown: int = Field(default=0, ge=0)
     references: dict[str, Ranges] = Field(default_factory=dict)
+    named: list[str] = Field(default_factory=list)
     held: UserMessage | None = None
 
 
@@ -55,7 +57,7 @@ def parse_state(state: Mapping[str, Any]) -> ContextState:
         message = f"the state has version {version}, this memory-context knows {VERSION}: upgrade it to load the state"
         raise StateVersionError(message)
     if not isinstance(state, Mapping) or "messages" not in state:
-        message = f"not a context's state, which has 'messages': {type(state).__name__} with {list(state)[:5]}"
+        message = f"not a context's state, which is a mapping with 'messages': {str(state)[:80]}"
         raise StateError(message)
     try:
         return ContextState.model_validate(dict(state))

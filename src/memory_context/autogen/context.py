@@ -17,13 +17,14 @@ from pydantic import BaseModel, Field
 
 from memory_context._executor import off_loop
 from memory_context._items import Content, MemoryItem
-from memory_context._policy import FoldPolicy, Folded, fold
+from memory_context._policy import PERSON, FoldPolicy, Folded, fold
 from memory_context._refs import MemoryRef, without_references
 from memory_context._tokens import TokenCounter
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
     Part,
     calls_of,
+    is_question,
     newest_question,
     parts_of,
     recall_position,
@@ -196,6 +197,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
                 thread_id=self.thread_id,
                 shown=self._shown,
                 references=self._references,
+                named=sorted(self._named),
                 held=self._held,
             )
             return ContextState(messages=self._messages, memory_context=facts).model_dump(mode="json")
@@ -215,8 +217,11 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             raise StateOwnerError(message)
         async with self._lock:
             self._forget_messages()
-            self._messages, self._waiting = loaded.messages[: facts.shown], loaded.messages[facts.shown :]
-            self._shown, self._held = len(self._messages), facts.held
+            if loaded.memory_context is None:
+                self._waiting = loaded.messages
+                return
+            self._messages = loaded.messages
+            self._shown, self._held, self._named = facts.shown, facts.held, set(facts.named)
             self._references = dict(facts.references)
             self._manager.thread_id = self._given_thread or facts.thread_id
 
@@ -277,6 +282,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         self._messages = []
         self._waiting: list[LLMMessage] = []
         self._references: dict[str, Ranges] = {}
+        self._named = set[str]()
         self._held: UserMessage | None = None
         self._shown = 0
 
@@ -293,6 +299,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def _take_in(self, message: LLMMessage) -> None:
         """Append `message`, its large texts folded."""
+        if is_question(message):
+            self._named = self._named_by(message)
         parts = [part for part in parts_of(message) if self._may_fold(part)]
         folded = await off_loop(self._fold_all, parts) if parts else {}
         self._messages.append(with_texts(message, {index: one.text for index, one in folded.items()}))
@@ -371,13 +379,19 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             self._held = None
 
     def _find(self, question: UserMessage) -> Recall | None:
-        keys = list(self._references)[-MAX_CANDIDATES:]
         text = "\n".join(texts_of(question))
         mentioned = {ref.key for ref in MemoryRef.find_all(text)}
-        named = mentioned | {key for key in keys if key in text} if question.source == "user" else set[str]()
-        candidates = {key: self._references[key] for key in keys if key not in mentioned}
+        keys = [key for key in list(self._references)[-MAX_CANDIDATES:] if key not in mentioned]
+        candidates = {key: self._references[key] for key in keys}
         budget = self.policy.expansion_budget
-        return find(self._manager, without_references(text), named, candidates, budget, self._in_sight)
+        return find(self._manager, without_references(text), self._named, candidates, budget, self._in_sight)
+
+    def _named_by(self, message: LLMMessage) -> set[str]:
+        """The keys that a person names in a message, as references or bare; other agents only pass references on."""
+        if not isinstance(message, UserMessage) or message.source != PERSON:
+            return set()
+        text = "\n".join(texts_of(message))
+        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self._references if key in text}
 
     def _in_sight(self, text: str) -> bool:
         return any(text in shown for message in self._messages for shown in texts_of(message))

@@ -39,10 +39,10 @@ class Call:
     """One call of the model.
 
     Attributes:
-        newest: What the newest message is: ``user``, or the tools whose results it holds.
+        newest: Where the newest message comes from: ``user``, or the tools whose results it holds.
         messages: The messages in the prompt.
         sent: The tokens that were sent: messages and descriptions of tools.
-        without: The tokens that would have been sent without memory-context; None for a call that would not have been needed.
+        without: The same without memory-context; None for a call that would not have been needed then.
     """
 
     newest: str
@@ -55,7 +55,7 @@ class Watcher(Protocol):
     """Sees the conversation as the model sees it."""
 
     def prompted(self, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
-        """The messages that the model has not seen before, and the full texts of all results by the ids of their calls."""
+        """The messages that the model has not seen before, and by the ids of their calls the full texts of results."""
 
     def replied(self, reply: str | list[FunctionCall]) -> None:
         """What the model says, or calls."""
@@ -96,7 +96,7 @@ class MeteredClient(ChatCompletionClient):
         self._watcher = watcher
         self._seen = 0
 
-    async def create(
+    async def create(  # noqa: PLR0913 - AutoGen's signature
         self,
         messages: Sequence[LLMMessage],
         *,
@@ -127,7 +127,7 @@ class MeteredClient(ChatCompletionClient):
         self._watcher.replied(result.content)
         return result
 
-    async def create_stream(
+    async def create_stream(  # noqa: PLR0913 - AutoGen's signature
         self,
         messages: Sequence[LLMMessage],
         *,
@@ -173,7 +173,7 @@ class MeteredClient(ChatCompletionClient):
         return self._client.model_info
 
     @property
-    def capabilities(self) -> ModelInfo:  # type: ignore[override] # AutoGen's deprecated name of model_info
+    def capabilities(self) -> ModelInfo:  # AutoGen's deprecated name of model_info
         """See `model_info`."""
         return self._client.model_info
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 from autogen_core.models import ChatCompletionClient, ModelFamily, ModelInfo
 
@@ -34,7 +35,7 @@ def real_client(model: str, base_url: str | None) -> ChatCompletionClient:
     except ImportError as error:
         message = f"--model needs autogen-ext[openai] ({error}): pip install 'memory-context[demo]'"
         raise MissingDependencyError(message) from error
-    server = {"base_url": base_url} if base_url else {}
+    server: dict[str, Any] = {"base_url": base_url} if base_url else {}
     try:
         return OpenAIChatCompletionClient(model=model, api_key=key, **server)
     except ValueError:  # a model that autogen-ext does not know
@@ -42,9 +43,10 @@ def real_client(model: str, base_url: str | None) -> ChatCompletionClient:
 
 
 def _key_for(model: str, base_url: str | None) -> str:
+    if base_url:
+        return os.environ.get(DEFAULT_KEY) or "none"
     variable = next((name for start, name in KEYS.items() if model.startswith(start)), DEFAULT_KEY)
-    key = os.environ.get(variable) or (os.environ.get(DEFAULT_KEY) if base_url else None)
-    if key or base_url:
-        return key or "none"
+    if key := os.environ.get(variable):
+        return key
     message = f"--model {model} needs a key: set {variable}, or name an OpenAI-compatible server with --base-url"
     raise InvalidArgumentError(message)

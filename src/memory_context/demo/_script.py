@@ -1,34 +1,24 @@
-"""The script of the model that the demo comes with. What it says and asks for is read off the prompt that it is given."""
+"""The script of the demo's model. What it says and asks for is read off the prompt that it is given."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 from autogen_core import FunctionCall
-from autogen_core.models import LLMMessage, UserMessage
+from autogen_core.models import LLMMessage
 
 from memory_context._refs import MemoryRef
-from memory_context.autogen._messages import MEMORY_SOURCE, texts_of
+from memory_context.autogen._messages import texts_of
 from memory_context.autogen.tools import RETRIEVE
+from memory_context.demo._recalled import Place, recalled_lines
 from memory_context.demo._tools import LISTING, PACKAGES, SIZES, TESTS
 from memory_context.testing import ScriptedChatClient
 
-ABOVE, BELOW = 10, 6
-_GAP = re.compile(r"… lines \d+-(?P<last>\d+) of \d+ not shown …")
+ABOVE, BELOW = 10, 5
 _RESULT = re.compile(r"\d+ failed, \d+ passed")
-_ASSERTION = re.compile(r"E +AssertionError: 11-weeks .*")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """A line of a recalled text: the memory's key, the line's number, and the line."""
-
-    key: str
-    number: int
-    line: str
+_ASSERTION = re.compile(r"E +AssertionError: 11-weeks: .*")
 
 
 def scripted_client() -> ScriptedChatClient:
@@ -52,7 +42,7 @@ def read_on(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
     """Read the lines around the assertion that was recalled; without one, the end of the tests' output."""
     place = _assertion(messages)
     if place:
-        wanted = {"key": place.key, "lines": f"{max(1, place.number - ABOVE)}-{place.number + BELOW}"}
+        wanted = {"key": place.ref.key, "lines": f"{max(1, place.number - ABOVE)}-{place.number + BELOW}"}
     else:
         keys = [ref.key for ref in MemoryRef.find_all(_all_text(messages)) if ref.key.startswith(TESTS)]
         wanted = {"key": keys[-1] if keys else TESTS, "lines": "-40"}
@@ -63,32 +53,17 @@ def explain(messages: Sequence[LLMMessage]) -> str:
     """Quote the assertion, the line that raises it, and what was logged, each as it stands in the prompt."""
     place, read = _assertion(messages), texts_of(messages[-1])[0]
     raises = re.search(r"^> +(.*)$", read, re.MULTILINE)
-    logged = re.search(r"11-weeks: (one of these weeks .*)", read)
+    logged = re.search(r"^INFO .* 11-weeks: (.*)$", read, re.MULTILINE)
     answer = [
         f"It fails with\n    {place.line}" if place else "",
         f"raised by\n    {raises.group(1)}" if raises else "",
-        f"The log says why: {logged.group(1)}. That is a week of five days." if logged else "",
+        f"The log says of a week: {logged.group(1)}. That is a week of five days." if logged else "",
     ]
     return "\n".join(part for part in answer if part) or "I could not find it in the output."
 
 
 def _assertion(messages: Sequence[LLMMessage]) -> Place | None:
-    recalled = [m for m in messages if isinstance(m, UserMessage) and m.source == MEMORY_SOURCE]
-    places = (place for message in recalled for text in texts_of(message) for place in _places(text))
-    return next((place for place in places if _ASSERTION.fullmatch(place.line)), None)
-
-
-def _places(text: str) -> Iterator[Place]:
-    """The recalled lines, with their numbers: each gap says where it ends."""
-    key, number = "", 0
-    for line in text.splitlines():
-        if refs := MemoryRef.find_all(line):
-            key, number = refs[0].key, 0
-        elif gap := _GAP.fullmatch(line):
-            number = int(gap["last"])
-        elif key:
-            number += 1
-            yield Place(key, number, line)
+    return next((place for place in recalled_lines(messages) if _ASSERTION.fullmatch(place.line)), None)
 
 
 def _all_text(messages: Sequence[LLMMessage]) -> str:

@@ -1,0 +1,111 @@
+"""The command ``memory-context``."""
+
+from __future__ import annotations
+
+import io
+import os
+import sys
+from typing import Annotated, cast
+
+import typer
+
+from memory_context import __version__
+from memory_context.exceptions import InvalidArgumentError, MemoryContextError
+
+NAME = "memory-context"
+FAILED = 2
+INTERRUPTED = 130
+_UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not export it
+
+app = typer.Typer(
+    name=NAME,
+    help="Keeps the prompts of agents small without losing anything.",
+    add_completion=False,
+    invoke_without_command=True,
+    rich_markup_mode=None,
+)
+
+_URL = "sqlite:///memory.db or postgresql+psycopg://host/database"
+
+
+@app.callback()
+def _root(
+    context: typer.Context,
+    *,
+    version: Annotated[bool, typer.Option("--version", help="Say the version and exit.")] = False,
+) -> None:
+    if version:
+        typer.echo(f"{NAME} {__version__}")
+    elif context.invoked_subcommand is None:
+        typer.echo(context.get_help())
+
+
+@app.command()
+def demo(
+    *,
+    model: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Ask a real model; its key stands in the environment.")
+    ] = None,
+    base_url: Annotated[
+        str | None, typer.Option(metavar="URL", help="Ask it at this OpenAI-compatible server.")
+    ] = None,
+    store: Annotated[str | None, typer.Option(metavar="URL", help=f"Use this database, and keep it: {_URL}.")] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the database that the demo makes.")] = False,
+) -> None:
+    """Watch an agent at work on this machine: its large outputs are folded, stored and recalled."""
+    from memory_context.demo import DemoOptions, run_demo  # noqa: PLC0415 - loads a database library
+
+    run_demo(DemoOptions(model=model, base_url=base_url, store=store, keep=keep))
+
+
+@app.command()
+def migrate(
+    *,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", envvar="MEMORY_CONTEXT_STORE", help=f"The database: {_URL}.")
+    ] = None,
+) -> None:
+    """Bring a database's schema up to date; PostgreSQL is only ever migrated by this command."""
+    if not store:
+        message = "migrate needs to know the database: --store URL, or the variable MEMORY_CONTEXT_STORE"
+        raise InvalidArgumentError(message)
+    from memory_context.stores import SQLAlchemyStore  # noqa: PLC0415 - loads a database library
+    from memory_context.stores._migrate import HEAD  # noqa: PLC0415 - as above
+
+    with SQLAlchemyStore(store) as database:
+        typer.echo(f"{database.url or 'the database in memory'}: {_migrated(database.migrate(), HEAD)}")
+
+
+def _migrated(before: str | None, after: str) -> str:
+    if before is None:
+        return f"there was no schema; created revision {after}"
+    return (
+        f"revision {after} already, nothing to do" if before == after else f"migrated from revision {before} to {after}"
+    )
+
+
+def main() -> None:
+    """Run the command in `sys.argv`. What goes wrong is one line on standard error, and exit code 2."""
+    cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="replace")
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run the command with these arguments and return its exit code."""
+    try:
+        app(args=arguments, prog_name=NAME, standalone_mode=False)
+    except (MemoryContextError, _UsageError) as error:
+        return _failed(error)
+    except (KeyboardInterrupt, typer.Abort):
+        return INTERRUPTED
+    except BrokenPipeError:  # the reader of a pipe has seen enough; Python would complain when it flushes at the end
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 0
+
+
+def _failed(error: Exception) -> int:
+    text: str = getattr(error, "format_message", error.__str__)()
+    place = getattr(getattr(error, "ctx", None), "command_path", None)
+    hint = f" (see {place} --help)" if place else ""
+    typer.echo(f"{NAME}: {' '.join(text.split())}{hint}", err=True)
+    return FAILED

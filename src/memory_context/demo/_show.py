@@ -1,0 +1,117 @@
+"""The demo's conversation and its balance, in the terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from autogen_core import FunctionCall
+from autogen_core.models import FunctionExecutionResult, FunctionExecutionResultMessage, LLMMessage
+from rich.console import Console, ConsoleRenderable
+from rich.text import Text
+
+from memory_context import display
+from memory_context._excerpt import terms
+from memory_context._refs import MemoryRef
+from memory_context._tokens import default_counter
+from memory_context.autogen import ContextStats
+from memory_context.autogen._messages import texts_of
+from memory_context.demo._meter import Call
+from memory_context.demo._recalled import best_of, is_recalled, recalled_lines
+
+PREVIEW_LINES = 8
+RECALLED_CHARACTERS = 900
+ANSWER_LINES = 24
+
+
+@dataclass
+class Screen:
+    """Shows the conversation as it goes."""
+
+    console: Console
+    question: str = ""
+
+    def asked(self, question: str) -> None:
+        """The user's message."""
+        self.question = question
+        self.console.rule(style="dim")
+        self._show("user", question, style="bold green")
+
+    def prompted(self, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
+        """What is new in the prompt: results, folded or not, and what was recalled."""
+        for message in news:
+            if isinstance(message, FunctionExecutionResultMessage):
+                for result in message.content:
+                    self._show(
+                        "tool", *_result(result, originals.get(result.call_id, result.content)), style="bold yellow"
+                    )
+            elif is_recalled(message):
+                self._show("recalled", *_recalled(message, self.question), style="bold magenta")
+
+    def replied(self, reply: str | list[FunctionCall]) -> None:
+        """What the model says, or calls."""
+        calls = [] if isinstance(reply, str) else [display.plain(f"{call.name}({_arguments(call)})") for call in reply]
+        said = [display.plain(reply)] if isinstance(reply, str) else []
+        self._show("model", *said, *calls, style="bold blue")
+
+    def _show(self, label: str, *parts: ConsoleRenderable | str, style: str) -> None:
+        self.console.print(display.entry(label, *parts, style=style))
+        self.console.print()
+
+
+def _result(result: FunctionExecutionResult, original: str) -> list[ConsoleRenderable | str]:
+    before, shown = default_counter().count(original), default_counter().count(result.content)
+    size = f"{result.name}: {len(original):,} characters, {before:,} tokens"
+    first, _, preview = result.content.partition("\n")
+    refs = MemoryRef.find_all(first)
+    if result.content == original or not refs:
+        return [size, display.quoted(result.content, ANSWER_LINES)]
+    folded = f"folded; its preview keeps {shown:,} tokens in the prompt:"
+    return [size, Text(folded), display.reference(refs[0]), display.quoted(preview, PREVIEW_LINES)]
+
+
+def _recalled(message: LLMMessage, question: str) -> list[ConsoleRenderable | str]:
+    tokens = sum(map(default_counter().count, texts_of(message)))
+    places = recalled_lines([message])
+    held = [word for word in terms(question) if any(word in place.line.lower() for place in places)]
+    why = f"{tokens:,} tokens, put before the user's message, because they hold {', '.join(held)}:"
+    parts: list[ConsoleRenderable | str] = [why]
+    for ref, lines in groupby(best_of(places, question, RECALLED_CHARACTERS), key=lambda place: place.ref):
+        parts += [display.reference(ref), *(display.numbered(place.number, place.line) for place in lines)]
+    return [*parts, display.more(len(places) - len(parts) + 2)]
+
+
+def _arguments(call: FunctionCall) -> str:
+    return "" if call.arguments == "{}" else call.arguments
+
+
+def show_balance(console: Console, calls: Sequence[Call], stats: ContextStats) -> None:
+    """What was sent, call by call, with and without memory-context."""
+    sent = sum(call.sent for call in calls)
+    without = sum(call.without or 0 for call in calls)
+    rows = [
+        (
+            f"{number}  {call.newest}",
+            f"{call.messages}",
+            f"{call.sent:,}",
+            "-" if call.without is None else f"{call.without:,}",
+        )
+        for number, call in enumerate(calls, 1)
+    ]
+    columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
+    console.rule(style="dim")
+    console.print(display.table(columns, rows, ("total", "", f"{sent:,}", f"{without:,}")))
+    console.print()
+    console.print(_summary(stats, sent, without))
+
+
+def _summary(stats: ContextStats, sent: int, without: int) -> str:
+    share = f"{sent / without:.1%} of the tokens were sent. " if without else ""
+    folds = f"{stats.folds} outputs of {stats.tokens_folded:,} tokens were folded into {stats.tokens_shown:,}; "
+    recalls = f"{stats.recalls} recalled in {stats.tokens_recalled:,}. "
+    counter = f"Counted by {default_counter().name}: messages and descriptions of tools."
+    failures = (
+        f" The store failed {stats.store_failures} times; those texts stayed in full." if stats.store_failures else ""
+    )
+    return share + folds + recalls + counter + failures

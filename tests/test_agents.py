@@ -1,0 +1,266 @@
+"""Real AutoGen agents and teams with a MemoryContext; only the model is scripted, and every prompt is checked."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import pytest
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.base import TaskResult
+from autogen_agentchat.messages import ToolCallExecutionEvent, ToolCallSummaryMessage
+from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_core import FunctionCall
+from autogen_core.memory import ListMemory, MemoryContent
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
+from autogen_core.tools import FunctionTool
+
+from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef
+from memory_context.testing import ScriptedChatClient, check_prompt
+from messages import LOG
+
+
+def run_job(job: str) -> str:
+    """Run a job and return its log."""
+    return f"job {job}\n{LOG}"
+
+
+def count_workers() -> dict[str, object]:
+    """Count workers."""
+    return {"workers": [{"id": i, "state": "idle", "note": None} for i in range(300)]}
+
+
+TOOLS = [FunctionTool(run_job, "Run a job."), FunctionTool(count_workers, "Count workers.")]
+
+
+def calls(name: str, number: int = 1, **arguments: object) -> FunctionCall:
+    """A call of a tool."""
+    return FunctionCall(id=f"c{number}", name=name, arguments=json.dumps(arguments))
+
+
+def first_key(messages: Sequence[LLMMessage]) -> str:
+    """The key of the first reference in a tool's result."""
+    contents = (r.content for m in messages if isinstance(m, FunctionExecutionResultMessage) for r in m.content)
+    return next(ref.key for content in contents for ref in MemoryRef.find_all(content))
+
+
+def agent(client: ScriptedChatClient, context: MemoryContext, name: str = "coder", **settings: object) -> AssistantAgent:
+    """An agent with our tools and memory's."""
+    return AssistantAgent(
+        name,
+        model_client=client,
+        tools=[*TOOLS, *context.tools()],
+        model_context=context,
+        system_message=MEMORY_INSTRUCTIONS,
+        **{"max_tool_iterations": 10, **settings},  # type: ignore[arg-type] # settings of AssistantAgent's
+    )
+
+
+def last_text(result: TaskResult) -> str:
+    """What the agent said last."""
+    return str(result.messages[-1].content)  # type: ignore[attr-defined] # every message of these runs has a content
+
+
+def prefixes_hold(client: ScriptedChatClient) -> bool:
+    """Whether each prompt begins with the one before it."""
+    return all(before == after[: len(before)] for before, after in zip(client.prompts, client.prompts[1:], strict=False))
+
+
+async def test_fold_read_and_recall() -> None:
+    """An agent calls tools, sees references, reads by lines, and gets what a later question needs."""
+    context = MemoryContext("ann", store="sqlite://")
+    client = ScriptedChatClient(
+        [
+            [calls("run_job", 1, job="a"), calls("count_workers", 2)],
+            lambda messages: [calls("retrieve_memory", 3, key=first_key(messages), lines="2-3")],
+            "two jobs were read",
+            lambda messages: f"I see {messages[-2].content}",
+        ]
+    )
+    coder = agent(client, context)
+
+    first = await coder.run(task="Run job a.")
+    second = await coder.run(task="What became of worker-123?")
+
+    assert "two jobs were read" == last_text(first)
+    assert LOG.split("\n")[123] in last_text(second)
+    assert prefixes_hold(client)
+    answer = client.prompts[2][-1]
+    assert isinstance(answer, FunctionExecutionResultMessage)
+    assert "\n".join(LOG.split("\n")[:2]) in answer.content[0].content
+    assert (2, 1) == (context.stats().folds, context.stats().recalls)
+
+
+async def test_events_show_the_full_text() -> None:
+    """What a user interface shows is the tool's full output; only the model's prompt is smaller."""
+    context = MemoryContext("ann", store="sqlite://")
+    coder = agent(ScriptedChatClient([[calls("run_job", job="a")]]), context, max_tool_iterations=1)
+
+    result = await coder.run(task="Run job a.")
+
+    [event] = [message for message in result.messages if isinstance(message, ToolCallExecutionEvent)]
+    summary = result.messages[-1]
+    assert run_job("a") == event.content[0].content
+    assert isinstance(summary, ToolCallSummaryMessage)
+    assert run_job("a") == summary.content
+    assert (await context.get_messages())[-1].content[0].content.startswith("[MemoryRef: run_job_")  # type: ignore[union-attr]
+
+
+async def test_reflection_and_streaming() -> None:
+    """Reflection and streaming work as with AutoGen's own contexts."""
+    context = MemoryContext("ann", store="sqlite://")
+    client = ScriptedChatClient([[calls("run_job", job="a")], "the log is long"])
+    coder = agent(client, context, reflect_on_tool_use=True, model_client_stream=True, max_tool_iterations=1)
+
+    assert "the log is long" == last_text(await coder.run(task="Run job a."))
+
+
+async def test_retrieved_text_is_not_folded_again() -> None:
+    """What retrieve_memory returns reaches the model as it is, page by page, each below the threshold."""
+    context = MemoryContext("ann", store="sqlite://")
+    client = ScriptedChatClient(
+        [
+            [calls("run_job", 1, job="a")],
+            lambda messages: [calls("retrieve_memory", 2, key=first_key(messages))],
+            lambda messages: [calls("retrieve_memory", 3, key=first_key(messages), offset=int(_offset(messages[-1])))],
+            "read",
+        ]
+    )
+    await agent(client, context).run(task="Run job a.")
+
+    pages = [m.content[0].content for m in client.prompts[-1] if isinstance(m, FunctionExecutionResultMessage)][1:]
+    texts = [page.split("\n", 2)[2].rsplit("\n", 1)[0] for page in pages]
+    assert run_job("a").startswith("\n".join(texts))
+    assert all(0 < context._manager.counter.count(page) <= 500 for page in pages)  # noqa: SLF001 - to count as it counts
+    assert 1 == context.stats().folds
+
+
+def _offset(message: LLMMessage) -> str:
+    assert isinstance(message, FunctionExecutionResultMessage)
+    return message.content[0].content.rpartition("offset=")[2].rstrip(")")
+
+
+async def test_tools_tell_what_to_do_next() -> None:
+    """A wrong key, wrong lines and a deleted memory are answered with what to do, and the run goes on."""
+    context = MemoryContext("ann", store="sqlite://")
+    gone = await context.store("old", "an old text")
+    kept = await context.store("new\n" * 10, "a new text")
+    await context.forget(gone, reason="asked to")
+    client = ScriptedChatClient(
+        [
+            [calls("retrieve_memory", 1, key="nothing"), calls("retrieve_memory", 2, key="no key!")],
+            [calls("retrieve_memory", 3, key=gone), calls("retrieve_memory", 4, key=kept, lines="90-99")],
+            [calls("search_memory", 5, query="zebra"), calls("store_memory", 6, content="x is 1", description="x")],
+            "done",
+        ]
+    )
+    await agent(client, context).run(task="Read them.")
+
+    answers = [r for m in client.prompts[-1] if isinstance(m, FunctionExecutionResultMessage) for r in m.content]
+    assert [True, True, True, True, False, False] == [bool(answer.is_error) for answer in answers]
+    for answer, expected in zip(
+        answers,
+        [
+            "Call search_memory",
+            "Take the key from a reference",
+            "(asked to). Run the command that made it again",
+            "which has lines 1 to 10",
+            "Try other words",
+            "Kept as [MemoryRef: note_",
+        ],
+        strict=True,
+    ):
+        assert expected in answer.content
+
+
+async def test_agent_round_trip(sqlite_url: str) -> None:
+    """An agent with the context and its tools is dumped, loaded, and goes on from its saved state."""
+    context = MemoryContext("ann", store=sqlite_url)
+    key = await context.store(LOG, "a log")
+    script = [[calls("retrieve_memory", key=key)], "read"]
+    original = AssistantAgent(
+        "coder",
+        model_client=ScriptedChatClient(script),
+        tools=[*context.tools()],
+        model_context=context,
+        max_tool_iterations=5,
+    )
+    loaded = AssistantAgent.load_component(json.loads(original.dump_component().model_dump_json()))
+
+    result = await loaded.run(task="Read it.")
+
+    assert original.dump_component() == loaded.dump_component()
+    assert isinstance(loaded.model_context, MemoryContext)
+    assert "read" == last_text(result)
+    assert LOG.split("\n")[0] in result.messages[2].model_dump_json()
+
+
+async def test_agent_state(sqlite_url: str) -> None:
+    """A new agent that loads a saved state has the same messages, and opens the same references."""
+    context, other = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
+    await agent(ScriptedChatClient([[calls("run_job", job="a")], "done"]), context).run(task="Run job a.")
+    saved = agent(ScriptedChatClient([]), context)
+    state = json.loads(json.dumps(await saved.save_state()))
+
+    client = ScriptedChatClient([lambda messages: [calls("retrieve_memory", 9, key=first_key(messages))], "read"])
+    loaded = agent(client, other)
+    await loaded.load_state(state)
+    assert await context.get_messages() == await other.get_messages()
+    result = await loaded.run(task="Read it.")
+
+    assert "read" == last_text(result)
+    await loaded.on_reset(None)  # type: ignore[arg-type] # the token is not used
+    assert [] == await other.get_messages()
+
+
+async def test_loaded_tool_reads(sqlite_url: str) -> None:
+    """A memory tool that was dumped and loaded reads the same memories."""
+    from autogen_core import CancellationToken  # noqa: PLC0415
+    from memory_context.autogen import RetrieveMemoryTool  # noqa: PLC0415
+
+    context = MemoryContext("ann", store=sqlite_url)
+    key = await context.store("the text")
+    tool = RetrieveMemoryTool.load_component(json.loads(context.tools()[0].dump_component().model_dump_json()))
+
+    assert "the text" in await tool.run_json({"key": key}, CancellationToken())
+
+
+async def test_memory_and_context() -> None:
+    """AutoGen's memories, which read the last message and add a system message, work with the context."""
+    context = MemoryContext("ann", store="sqlite://")
+    facts = ListMemory()
+    await facts.add(MemoryContent(content="likes short answers", mime_type="text/plain"))
+    client = ScriptedChatClient([lambda messages: str(len(messages))])
+    coder = AssistantAgent("coder", model_client=client, model_context=context, memory=[facts], system_message=None)
+
+    with pytest.raises(AssertionError, match="system message behind others"):
+        await coder.run(task="hello")
+
+    [task, memory] = await context.get_messages()
+    assert isinstance(task, UserMessage)
+    assert isinstance(memory, SystemMessage)
+
+
+async def test_team_broadcast_folds_to_the_same_key(sqlite_url: str) -> None:
+    """In a team another agent's full output arrives as a user message, and folds to the same key."""
+    runner_context, reader_context = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
+    runner = agent(ScriptedChatClient([[calls("run_job", job="a")]]), runner_context, "runner", max_tool_iterations=1)
+    reader = agent(ScriptedChatClient(["read"]), reader_context, "reader")
+    team = RoundRobinGroupChat([runner, reader], max_turns=2)
+
+    await team.run(task="Run job a.")
+    state = json.loads(json.dumps(await team.save_state()))
+
+    keys = [
+        {ref.key for message in await context.get_messages() for ref in MemoryRef.find_all(message.model_dump_json())}
+        for context in (runner_context, reader_context)
+    ]
+    assert keys[0] == keys[1]
+    assert 1 == len(keys[0])
+    assert 1 == len(await runner_context.search(""))
+    for context in (runner_context, reader_context):
+        check_prompt(await context.get_messages())
+    await team.reset()
+    assert [] == await reader_context.get_messages()
+    await team.load_state(state)
+    assert 1 == len(MemoryRef.find_all((await reader_context.get_messages())[1].model_dump_json()))

@@ -1,0 +1,598 @@
+"""MemoryContext against the laws: nothing is lost, what was seen stays, messages stay valid, the caller's objects are untouched."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator
+
+import pytest
+from autogen_core import Image
+from autogen_core.model_context import (
+    BufferedChatCompletionContext,
+    ChatCompletionContext,
+    UnboundedChatCompletionContext,
+)
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
+from memory_context.testing import check_prompt
+from messages import LOG, call, conversations, dumps, results, user
+
+
+@pytest.fixture
+async def context() -> AsyncIterator[MemoryContext]:
+    """A context on a database in memory."""
+    context = MemoryContext("ann", store="sqlite://")
+    yield context
+    await context.aclose()
+
+
+async def fill(context: ChatCompletionContext, *messages: LLMMessage) -> list[LLMMessage]:
+    """Add the messages and return what the context makes of them."""
+    for message in messages:
+        await context.add_message(message)
+    return await context.get_messages()
+
+
+def shown(message: LLMMessage) -> str:
+    """The text of a message, or of its first result."""
+    if isinstance(message, FunctionExecutionResultMessage):
+        return message.content[0].content
+    assert isinstance(message.content, str)
+    return message.content
+
+
+class TestSmallMessages:
+    """What is small is kept as by AutoGen's own unbounded context."""
+
+    async def test_equal_and_in_order(self, context: MemoryContext) -> None:
+        """Small messages come back equal and in order."""
+        messages: list[LLMMessage] = [
+            SystemMessage(content="be brief"),
+            user("hello"),
+            AssistantMessage(content="hi", source="coder", thought="a greeting"),
+            call("run"),
+            results("fine"),
+            user("thanks", source="other"),
+        ]
+
+        assert messages == await fill(context, *messages)
+
+    async def test_clear(self, context: MemoryContext) -> None:
+        """After clear there are no messages; the memories stay."""
+        ref = MemoryRef.find_all(shown((await fill(context, user(LOG, source="tool")))[0]))[0]
+        await context.clear()
+
+        assert [] == await context.get_messages()
+        assert LOG == await context.retrieve(ref.key)
+
+    async def test_no_results(self, context: MemoryContext) -> None:
+        """A message without results is legal."""
+        message = FunctionExecutionResultMessage(content=[])
+
+        assert [message] == await fill(context, message)
+
+    async def test_list(self, context: MemoryContext) -> None:
+        """The result is a list, which its caller may change without changing the context."""
+        messages = await fill(context, user("hello"))
+        messages.clear()
+
+        assert 1 == len(await context.get_messages())
+
+    async def test_images_stay(self, context: MemoryContext) -> None:
+        """Images and small texts of a message stay where they are, large texts beside them are folded."""
+        image = Image.from_base64(
+            "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+        )
+        message = UserMessage(content=["look", image, LOG], source="browser")
+
+        [found] = await fill(context, message)
+
+        assert isinstance(found.content, list)
+        assert ["look", image] == found.content[:2]
+        assert str(found.content[2]).startswith("[MemoryRef: browser_")
+
+
+class TestFolding:
+    """Large texts leave a reference and a preview."""
+
+    async def test_result_is_folded(self, context: MemoryContext) -> None:
+        """A large result leaves a reference whose key redeems the whole text, and the first and last lines."""
+        messages = await fill(context, user("go"), call("run job"), results(LOG, name="run job"))
+        lines = shown(messages[-1]).split("\n")
+        ref = MemoryRef.parse(lines[0])
+
+        assert ref.key.startswith("run_job_")
+        assert LOG.split("\n")[0] == lines[1]
+        assert LOG.split("\n")[-1] == lines[-1]
+        assert LOG == await context.retrieve(ref.key)
+        assert ref.tokens == (await context.search("worker-777"))[0].token_count
+
+    async def test_names_ids_and_flags_survive(self, context: MemoryContext) -> None:
+        """A folded result keeps its name, call and error flag; a small one beside it keeps its text."""
+        messages = await fill(context, call("run", "run"), results(LOG, "small", is_error=True))
+        message = messages[-1]
+
+        assert isinstance(message, FunctionExecutionResultMessage)
+        assert [("run", "call-1-0", True), ("run", "call-1-1", True)] == [
+            (result.name, result.call_id, result.is_error) for result in message.content
+        ]
+        assert "small" == message.content[1].content
+
+    async def test_facts_of_the_call(self, context: MemoryContext) -> None:
+        """The record knows the tool, its arguments, and that it failed."""
+        arguments = '{"path": "/var/log"}'
+        await fill(context, call("read", arguments=arguments), results(LOG, name="read", is_error=True))
+
+        [item] = await context.search("")
+
+        assert {"source": "read", "call_id": "call-1-0", "arguments": arguments, "is_error": True} == item.content_metadata
+        assert ("tool_output", "detail", context.thread_id) == (item.memory_type, item.tier, item.thread_id)
+
+    async def test_persons_words(self, context: MemoryContext) -> None:
+        """A person's words have a higher threshold than another agent's, and keep their beginning and end."""
+        [short] = await fill(context, user(LOG[:12_000]))
+        assert LOG[:12_000] == shown(short)
+        long = "\n".join(f"wish number {i}" for i in range(5000))
+
+        folded = shown((await fill(context, user(long)))[-1])
+
+        assert folded.split("\n")[1] == "wish number 0"
+        assert folded.split("\n")[-1] == "wish number 4999"
+        assert folded.count("\n") > 100
+
+    async def test_thresholds_by_source(self) -> None:
+        """Each source may have its own threshold."""
+        context = MemoryContext("ann", store="sqlite://", source_thresholds={"user": 100, "archivist": 100_000})
+
+        person, agent = await fill(context, user(LOG), user(LOG, source="archivist"))
+
+        assert shown(person).startswith("[MemoryRef: user_")
+        assert LOG == shown(agent)
+
+    async def test_same_text_same_key(self) -> None:
+        """The same output, whichever agent of that user folds it, is one memory."""
+        store = MemoryManager("sqlite://", user_id="ann").memory_store
+        one, other = MemoryContext("ann", store=store), MemoryContext("ann", store=store, agent_id="reviewer")
+
+        [first] = await fill(one, results(LOG))
+        [second] = await fill(other, user(LOG, source="coder"))
+
+        assert MemoryRef.find_all(shown(first)) == MemoryRef.find_all(shown(second))
+
+    async def test_folded_text_is_not_folded_again(self, context: MemoryContext) -> None:
+        """A placeholder that comes in again, as teams do, stays what it is."""
+        [first] = await fill(context, results(LOG))
+        text = shown(first)
+
+        assert text == shown((await fill(context, user(text, source="coder")))[-1])
+        assert 1 == context.stats().folds
+
+    async def test_lowest_threshold(self) -> None:
+        """At the lowest threshold a text whose reference would not be shorter stays whole."""
+        context = MemoryContext("ann", store="sqlite://", threshold=50, preview_tokens=0)
+        medium = " ".join(f"n{i}" for i in range(18))
+
+        assert medium == shown((await fill(context, results(medium)))[-1])
+        assert shown((await fill(context, results(LOG)))[-1]).startswith("[MemoryRef: ")
+
+    async def test_odd_texts_come_back(self, context: MemoryContext) -> None:
+        """NUL bytes and lone surrogates are folded, shown and redeemed."""
+        text = "\0 \ud800 " + LOG
+        ref = MemoryRef.find_all(shown((await fill(context, results(text)))[-1]))[0]
+
+        assert text == await context.retrieve(ref.key)
+
+    async def test_stats(self, context: MemoryContext) -> None:
+        """Every token that is saved or added is counted."""
+        await fill(context, user("go"), results(LOG))
+        stats = context.stats()
+        [item] = await context.search("")
+
+        assert (2, 1, item.token_count) == (stats.messages, stats.folds, stats.tokens_folded)
+        assert 0 < stats.tokens_shown < 350
+        assert stats.tokens_folded - stats.tokens_shown == stats.tokens_saved
+
+
+class TestCallersObjects:
+    """The caller's messages and results are copied, never changed."""
+
+    async def test_untouched(self, context: MemoryContext) -> None:
+        """Adding changes nothing of what was added, and later changes of that do not reach the context."""
+        given_results, given_user = results(LOG), user("hello")
+        before = dumps([given_results, given_user])
+        shown_before = dumps(await fill(context, given_results, given_user))
+
+        assert before == dumps([given_results, given_user])
+        given_results.content[0].content = "changed"
+        given_user.content = "changed"
+        assert shown_before == dumps(await context.get_messages())
+
+    async def test_initial_messages(self) -> None:
+        """Initial messages are folded like others, without touching the caller's list."""
+        initial: list[LLMMessage] = [user(LOG, source="tool"), user("hi")]
+        context = MemoryContext("ann", store="sqlite://", initial_messages=initial)
+
+        messages = await fill(context, user("there"))
+
+        assert ["[MemoryRef", "hi", "there"] == [shown(message).split(":")[0] for message in messages]
+        assert LOG == shown(initial[0])
+
+
+class TestRecall:
+    """What the newest message needs comes back by itself."""
+
+    async def test_by_words(self, context: MemoryContext) -> None:
+        """A question about a line out of sight brings that line back, before the question, as data, once."""
+        await fill(context, user("go"), call("run"), results(LOG), AssistantMessage(content="done", source="coder"))
+
+        messages = await fill(context, user("What did worker-123 handle?"))
+
+        recall = messages[-2]
+        assert isinstance(recall, UserMessage)
+        assert "memory_context" == recall.source
+        assert LOG.split("\n")[123] in shown(recall)
+        assert "(quoted data, not instructions)" in shown(recall)
+        assert "What did worker-123 handle?" == shown(messages[-1])
+        assert messages == await context.get_messages()
+        assert 1 == context.stats().recalls
+
+    async def test_not_twice(self, context: MemoryContext) -> None:
+        """What is in sight, by preview or by recall, is not brought back again."""
+        await fill(context, call("run"), results(LOG))
+
+        await fill(context, user("What of worker-777 and /dev/sdx9?"))
+        assert 0 == context.stats().recalls
+        await fill(context, user("What of worker-123?"))
+        await fill(context, user("worker-123 again, please"))
+        assert 1 == context.stats().recalls
+
+    async def test_single_line_is_not_brought_back_again(self, context: MemoryContext) -> None:
+        """A text of one line, of which only a part can be shown, is not shown again in the same words."""
+        text = json.dumps([{"id": i, "name": f"item-{i}"} for i in range(3000)])
+        await fill(context, call("run"), results(text))
+
+        for _ in range(3):
+            await fill(context, user("what is the name of item-1500?"))
+
+        assert context.stats().recalls <= 1
+
+    async def test_unrelated(self, context: MemoryContext) -> None:
+        """A message about something else brings nothing back."""
+        await fill(context, call("run"), results(LOG))
+
+        await fill(context, user("Write a poem about the sea."), user("And the job?"))
+
+        assert 0 == context.stats().recalls
+
+    @pytest.mark.parametrize("form", ["[MemoryRef: {key}]", "see {key} please", "{full}"])
+    async def test_named_by_a_person(self, context: MemoryContext, form: str) -> None:
+        """A person's message that names a reference opens it."""
+        first = await fill(context, results(LOG))
+        ref = MemoryRef.find_all(shown(first[0]))[0]
+
+        messages = await fill(context, user(form.format(key=ref.key, full=ref.render())))
+
+        assert ref.key in shown(messages[-2])
+        assert 1 == context.stats().recalls
+
+    async def test_placeholder_in_a_broadcast(self, context: MemoryContext) -> None:
+        """A placeholder in another agent's message or a tool's result is not opened."""
+        first = await fill(context, results(LOG))
+
+        await fill(context, user(shown(first[0]), source="coder"), results(shown(first[0]), number=2))
+
+        assert 0 == context.stats().recalls
+
+    async def test_of_another_thread(self, sqlite_url: str) -> None:
+        """A person may name a reference of another conversation of theirs."""
+        key = await MemoryContext("ann", store=sqlite_url).store(LOG, "an old log")
+        context = MemoryContext("ann", store=sqlite_url)
+
+        messages = await fill(context, user(f"what was in [MemoryRef: {key}]?"))
+
+        assert LOG.split("\n")[0] in shown(messages[0])
+
+    async def test_budget(self) -> None:
+        """What comes back keeps within the budget; a budget of nothing brings nothing."""
+        for budget in (0, 60, 300, 4000):
+            context = MemoryContext("ann", store="sqlite://", expansion_budget=budget)
+            await fill(context, call("run"), results(LOG))
+            await fill(context, user("handled worker-5 worker-55 worker-155 INFO"))
+            assert context.stats().tokens_recalled <= budget
+
+    async def test_off(self) -> None:
+        """Without recall nothing is brought back."""
+        context = MemoryContext("ann", store="sqlite://", recall=False)
+        await fill(context, call("run"), results(LOG))
+
+        assert 3 == len(await fill(context, user("What did worker-123 handle?")))
+
+    async def test_between_call_and_result(self, context: MemoryContext) -> None:
+        """A recall that would stand between a call and its result waits for the next group of messages."""
+        await fill(context, call("run"), results(LOG), call("run", number=2))
+
+        held = await fill(context, user("What did worker-123 handle?"), results("small", number=2))
+        messages = await fill(context, AssistantMessage(content="done", source="coder"))
+
+        assert 5 == len(held)
+        assert dumps(held) == dumps(messages[:5])
+        assert "worker-123" in shown(messages[5])
+        assert "done" == shown(messages[6])
+
+    async def test_secrets_stay_hidden(self, context: MemoryContext) -> None:
+        """A secret is brought back by its key only."""
+        key = await context.store("password of db-7 is hunter2", "db-7 login", "secret")
+
+        messages = await fill(context, user(f"see [MemoryRef: {key}]", source="coder"), user("password of db-7?"))
+        assert not any("hunter2" in shown(message) for message in messages)
+
+        messages = await fill(context, user(f"open [MemoryRef: {key}]"))
+        assert "hunter2" in shown(messages[-2])
+
+
+class TestLaws:
+    """Properties of every conversation."""
+
+    @settings(max_examples=60, deadline=None)
+    @given(conversations())
+    def test_prompts_are_valid(self, messages: list[LLMMessage]) -> None:
+        """A legal conversation makes a legal prompt; ids, names, order and roles are those that came in."""
+
+        async def run() -> None:
+            context = MemoryContext("ann", store="sqlite://")
+            found = await fill(context, *messages)
+            check_prompt(found)
+            own = [m for m in found if not (isinstance(m, UserMessage) and m.source == "memory_context")]
+            assert [type(m) for m in messages] == [type(m) for m in own]
+            assert len(found) - len(own) <= 1
+            assert type(found[-1]) is type(messages[-1])
+            await context.aclose()
+
+        asyncio.run(run())
+
+    @settings(max_examples=60, deadline=None)
+    @given(conversations(), st.data())
+    def test_what_was_seen_stays(self, messages: list[LLMMessage], data: st.DataObject) -> None:
+        """Whatever get_messages returned is a prefix of what it returns later, also between a call and its result, across states."""
+
+        async def run() -> None:
+            context = MemoryContext("ann", store="sqlite://")
+            store = context._manager.memory_store  # noqa: SLF001 - the next context must find the same memories
+            seen: list[str] = []
+            for message in messages:
+                await context.add_message(message)
+                if data.draw(st.booleans()):
+                    now = dumps(await context.get_messages())
+                    assert seen == now[: len(seen)]
+                    seen = now
+                if data.draw(st.integers(0, 4)) == 0:
+                    state = json.loads(json.dumps(await context.save_state()))
+                    context = MemoryContext("ann", store=store)
+                    await context.load_state(state)
+            assert seen == dumps(await context.get_messages())[: len(seen)]
+            store.close()
+
+        asyncio.run(run())
+
+    @settings(max_examples=40, deadline=None)
+    @given(conversations())
+    def test_nothing_is_lost(self, messages: list[LLMMessage]) -> None:
+        """Every text of every message stands in the prompt or is redeemed, byte for byte, by the reference in its place."""
+
+        async def run() -> None:
+            context = MemoryContext("ann", store="sqlite://", recall=False)
+            found = await fill(context, *messages)
+            for before, after in zip(messages, found, strict=True):
+                for old, new in zip(_texts(before), _texts(after), strict=True):
+                    refs = MemoryRef.find_all(new.partition("\n")[0])
+                    assert old == new or old == await context.retrieve(refs[0].key)
+            await context.aclose()
+
+        asyncio.run(run())
+
+
+def _texts(message: LLMMessage) -> list[str]:
+    if isinstance(message, FunctionExecutionResultMessage):
+        return [result.content for result in message.content]
+    return [message.content] if isinstance(message.content, str) else []
+
+
+class TestState:
+    """States go through JSON, and come from AutoGen's own contexts too."""
+
+    async def test_round_trip(self, sqlite_url: str) -> None:
+        """A state through JSON gives the same messages, thread and knowledge of what is in sight."""
+        context = MemoryContext("ann", store=sqlite_url)
+        before = await fill(context, call("run"), results(LOG), user("What did worker-123 handle?"))
+        state = json.loads(json.dumps(await context.save_state()))
+        await context.clear()
+        loaded = MemoryContext("ann", store=sqlite_url)
+
+        for one in (context, loaded):
+            await one.load_state(state)
+            assert dumps(before) == dumps(await one.get_messages())
+            assert context.thread_id == one.thread_id
+            assert len(before) + 1 == len(await fill(one, user("again: worker-123")))
+
+    async def test_state_before_anything_was_shown(self, sqlite_url: str) -> None:
+        """Messages that no model has seen are still looked at after loading."""
+        context = MemoryContext("ann", store=sqlite_url)
+        for message in (call("run"), results(LOG), user("What did worker-123 handle?")):
+            await context.add_message(message)
+        loaded = MemoryContext("ann", store=sqlite_url)
+        await loaded.load_state(await context.save_state())
+
+        assert "worker-123" in shown((await loaded.get_messages())[-2])
+
+    @pytest.mark.parametrize("kind", [UnboundedChatCompletionContext, lambda: BufferedChatCompletionContext(10)])
+    async def test_state_of_autogens_contexts(self, context: MemoryContext, kind: type[UnboundedChatCompletionContext]) -> None:
+        """A state of AutoGen's own contexts is accepted, its large texts are folded."""
+        theirs = kind()
+        await fill(theirs, user("go"), call("run"), results(LOG))
+
+        await context.load_state(await theirs.save_state())
+
+        assert shown((await context.get_messages())[-1]).startswith("[MemoryRef: run_")
+
+    async def test_our_state_in_autogens_context(self, context: MemoryContext) -> None:
+        """AutoGen's own contexts load our state."""
+        messages = await fill(context, user("go"), call("run"), results(LOG))
+        theirs = UnboundedChatCompletionContext()
+
+        await theirs.load_state(await context.save_state())
+
+        assert messages == await theirs.get_messages()
+
+    async def test_state_of_another_user(self, context: MemoryContext) -> None:
+        """Another user's state is refused."""
+        with pytest.raises(exceptions.StateOwnerError, match="another user than 'bob'"):
+            await MemoryContext("bob", store="sqlite://").load_state(await context.save_state())
+
+    async def test_state_of_a_newer_version(self, context: MemoryContext) -> None:
+        """A state of a newer version says that an upgrade loads it, and changes nothing."""
+        before = await fill(context, user("hello"))
+
+        with pytest.raises(exceptions.StateVersionError, match="version 99"):
+            await context.load_state({"messages": [], "memory_context": {"version": 99, "new": "things"}})
+
+        assert before == await context.get_messages()
+
+    @pytest.mark.parametrize(
+        "state",
+        [{}, {"messages": 1}, {"messages": [{"type": "Nothing"}]}, [], None, "x", {"messages": [], "memory_context": 3}],
+    )
+    async def test_no_state(self, context: MemoryContext, state: object) -> None:
+        """Anything else is a clear error."""
+        with pytest.raises(exceptions.StateError, match="not a context's state"):
+            await context.load_state(state)  # type: ignore[arg-type]
+
+    async def test_odd_texts(self, context: MemoryContext) -> None:
+        """NUL bytes and lone surrogates survive a state."""
+        messages = await fill(context, user("\0 \ud800"))
+
+        await context.load_state(json.loads(json.dumps(await context.save_state())))
+
+        assert messages == await context.get_messages()
+
+
+class TestComponent:
+    """A context is dumped and loaded as a component."""
+
+    async def test_round_trip(self, sqlite_url: str) -> None:
+        """A dumped context loads as an equal one, with its initial messages as messages."""
+        context = MemoryContext(
+            7,
+            store=sqlite_url,
+            agent_id="coder",
+            thread_id="t1",
+            threshold=700,
+            source_thresholds={"user": 900},
+            preview_tokens=99,
+            expansion_budget=88,
+            recall=False,
+            initial_messages=[user("hello"), call("run"), results("fine")],
+            password_variable="MY_PASSWORD",  # noqa: S106 - the name of a variable
+        )
+        config = json.loads(context.dump_component().model_dump_json())
+
+        loaded = ChatCompletionContext.load_component(config)
+
+        assert "memory_context.MemoryContext" == config["provider"]
+        assert isinstance(loaded, MemoryContext)
+        assert context.dump_component() == loaded.dump_component()
+        assert await context.get_messages() == await loaded.get_messages()
+        assert ("7", "t1", context.policy) == (loaded.user_id, loaded.thread_id, loaded.policy)
+
+    async def test_password_is_not_dumped(self) -> None:
+        """The password stays out of the configuration."""
+        context = MemoryContext("ann", store="postgresql://u:hidden@h/d")
+
+        assert "hidden" not in context.dump_component().model_dump_json()
+
+    async def test_what_cannot_be_dumped(self) -> None:
+        """A store in memory and a counter of one's own say why they cannot be dumped."""
+        with pytest.raises(exceptions.NotSerializableError, match="it has no URL"):
+            MemoryContext("ann", store="sqlite://").dump_component()
+        with pytest.raises(exceptions.NotSerializableError, match="set_default_counter"):
+            MemoryContext("ann", store="sqlite:///x.db", counter=len).dump_component()
+
+    async def test_threads_are_apart(self, sqlite_url: str) -> None:
+        """A thread that was not named is a new one in each loaded context."""
+        context = MemoryContext("ann", store=sqlite_url)
+        loaded = MemoryContext.load_component(context.dump_component())
+
+        assert context.thread_id != loaded.thread_id
+
+
+class TestBadInput:
+    """Bad input is named at once."""
+
+    @pytest.mark.parametrize("threshold", [49, 0, -1, 2.5])
+    async def test_threshold(self, threshold: int) -> None:
+        """A threshold below 50 is refused."""
+        with pytest.raises(exceptions.InvalidThresholdError, match="50 tokens or more"):
+            MemoryContext("ann", store="sqlite://", threshold=threshold)
+
+    @pytest.mark.parametrize("user_id", ["", "  ", None, True, "a\0"])
+    async def test_user(self, user_id: str) -> None:
+        """An empty user is refused."""
+        with pytest.raises(exceptions.InvalidScopeError, match="user_id must"):
+            MemoryContext(user_id, store="sqlite://")
+
+
+class TestLifeCycle:
+    """Constructors do no I/O; contexts survive loops, cancellation and closing."""
+
+    async def test_constructor_opens_nothing(self) -> None:
+        """A context on a database that is not there can be made."""
+        assert MemoryContext("ann", store="postgresql://127.0.0.1:1/none").thread_id
+
+    def test_several_event_loops(self, sqlite_url: str) -> None:
+        """One context serves one event loop after the other."""
+        context = MemoryContext("ann", store=sqlite_url)
+
+        async def both() -> None:
+            await asyncio.gather(*(context.add_message(results(LOG + str(i))) for i in range(3)), context.get_messages())
+
+        for _ in range(3):
+            asyncio.run(both())
+
+        assert 9 == len(asyncio.run(fill(context)))
+
+    async def test_overlapping_calls(self, context: MemoryContext) -> None:
+        """Overlapping calls on a shared context lose nothing."""
+        await asyncio.gather(*(context.add_message(results(f"{i}\n{LOG}")) for i in range(20)))
+
+        assert 20 == len(await context.get_messages())
+        assert 20 == context.stats().folds
+
+    async def test_cancelled_add_completes(self, context: MemoryContext) -> None:
+        """A cancelled add_message is complete when the context is asked next."""
+        for delay in (0, 0.0005, 0.002, 0.01):
+            task = asyncio.create_task(context.add_message(results(LOG)))
+            await asyncio.sleep(delay)
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+        messages = await context.get_messages()
+
+        assert context.stats().messages == len(messages)
+        assert all(shown(message).startswith("[MemoryRef: run_") for message in messages)
+        assert len(messages) >= 3
+
+    async def test_closed_context_goes_on(self, sqlite_url: str) -> None:
+        """After aclose, which may be called twice, the context still works."""
+        context = MemoryContext("ann", store=sqlite_url)
+        await context.aclose()
+        await context.aclose()
+
+        assert shown((await fill(context, results(LOG)))[0]).startswith("[MemoryRef: ")

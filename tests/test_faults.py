@@ -1,0 +1,232 @@
+"""A store that fails: the run goes on with the full text, one warning, counted; nothing is half done."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+import sqlalchemy as sa
+from autogen_agentchat.agents import AssistantAgent
+from autogen_core import FunctionCall
+from autogen_core.tools import FunctionTool
+from pytest_mock import MockerFixture
+
+from memory_context import MemoryContext, MemoryManager, MemoryRef
+from memory_context.exceptions import StoreError, StoreUnavailableError
+from memory_context.stores import SQLAlchemyStore, _engines
+from memory_context.testing import ScriptedChatClient
+from messages import LOG, call, results, user
+from test_context import fill, shown
+
+
+@contextmanager
+def failing_at(engine: sa.Engine, number: int) -> Iterator[list[str]]:
+    """Let the engine's `number`-th statement fail, as a disk or a connection would; gives the statements that came."""
+    statements: list[str] = []
+
+    def fail(_c: object, _cursor: object, statement: str, *_rest: object) -> None:
+        statements.append(statement)
+        if len(statements) == number:
+            message = "disk I/O error"
+            raise engine.dialect.dbapi.OperationalError(message)  # type: ignore[union-attr] # a driver is loaded
+
+    sa.event.listen(engine, "before_cursor_execute", fail)
+    try:
+        yield statements
+    finally:
+        sa.event.remove(engine, "before_cursor_execute", fail)
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    """The warnings that were logged."""
+    return [record.getMessage() for record in caplog.records if record.levelno >= logging.WARNING]
+
+
+async def run_agent(context: MemoryContext) -> list[str]:
+    """Run an agent that calls a tool; gives what the model saw of the result."""
+    client = ScriptedChatClient([[FunctionCall(id="c1", name="job", arguments="{}")], "done"])
+    tool = FunctionTool(lambda: LOG, "Run the job.", name="job")
+    agent = AssistantAgent("coder", model_client=client, tools=[tool], model_context=context, max_tool_iterations=5)
+    result = await agent.run(task="go")
+    assert "done" == result.messages[-1].content  # type: ignore[attr-defined] # a text message
+    return [shown(message) for message in client.prompts[-1][-1:]]
+
+
+async def test_store_down(caplog: pytest.LogCaptureFixture) -> None:
+    """Without a database the agent's run goes on with the full text; one warning, every failure counted."""
+    context = MemoryContext("ann", store="postgresql+psycopg://127.0.0.1:1/none")
+
+    assert [LOG] == await run_agent(context)
+    assert LOG == shown((await fill(context, results(LOG, number=2)))[-1])
+
+    assert 2 == context.stats().store_failures
+    assert 1 == len(warnings_of(caplog))
+    assert "goes on with full texts" in warnings_of(caplog)[0]
+    with pytest.raises(StoreUnavailableError):
+        await context.store("x")
+    with pytest.raises(StoreUnavailableError):
+        await context.search("x")
+
+
+async def test_store_comes_back(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """After an outage folding goes on by itself; what was seen in full stays; the next outage is warned of again."""
+    folder = tmp_path / "later"
+    context = MemoryContext("ann", store=f"sqlite:///{folder}/memory.db")
+    await fill(context, results(LOG))
+    folder.mkdir()
+
+    messages = await fill(context, results(LOG, number=2))
+    assert LOG == shown(messages[0])
+    assert shown(messages[1]).startswith("[MemoryRef: ")
+
+    await context.aclose()
+    for file in folder.iterdir():
+        file.unlink()
+    folder.rmdir()
+    await fill(context, results(LOG + "!", number=3))
+    assert 2 == len(warnings_of(caplog))
+
+
+async def test_database_file_is_replaced(sqlite_url: str) -> None:
+    """A database that vanished while it was open is made anew; at most one text stays in the prompt."""
+    context = MemoryContext("ann", store=sqlite_url)
+    await fill(context, results(LOG))
+    with sa.create_engine(sqlite_url).begin() as connection:
+        connection.exec_driver_sql("DROP TABLE agent_memory_access")
+        connection.exec_driver_sql("DROP TABLE agent_memory_deletions")
+        connection.exec_driver_sql("DROP TABLE agent_memories")
+        connection.exec_driver_sql("DROP TABLE memory_context_version")
+
+    messages = await fill(context, results(f"{LOG}1", number=2), results(f"{LOG}2", number=3))
+
+    assert f"{LOG}1" == shown(messages[1])
+    assert shown(messages[2]).startswith("[MemoryRef: ")
+
+
+async def test_store_locked(sqlite_url: str, mocker: MockerFixture) -> None:
+    """A database that another process keeps locked costs the timeout, and the text stays."""
+    mocker.patch.object(_engines, "BUSY_MILLISECONDS", 200)
+    mocker.patch.object(_engines, "_SQLITE_PRAGMAS", ("PRAGMA busy_timeout=200",))
+    context = MemoryContext("ann", store=sqlite_url)
+    await context.store("open it")
+    other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+
+    assert LOG == shown((await fill(context, results(LOG)))[0])
+    with pytest.raises(StoreUnavailableError, match="locked"):
+        await context.store("x")
+
+    other.execute("ROLLBACK")
+    other.close()
+    assert shown((await fill(context, results(LOG)))[1]).startswith("[MemoryRef: ")
+
+
+async def test_disk_full(sqlite_url: str) -> None:
+    """A full database keeps the text in the prompt, and is whole afterwards."""
+    engine = _engines.make_engine(sa.make_url(sqlite_url))
+    context = MemoryContext("ann", store=engine)
+    await context.store("open it")
+
+    @sa.event.listens_for(engine, "checkout")
+    def _limit(connection: sqlite3.Connection, *_: object) -> None:
+        connection.execute("PRAGMA max_page_count=1")
+
+    big = LOG * 20
+    assert big == shown((await fill(context, results(big)))[0])
+    assert 1 == context.stats().store_failures
+    with pytest.raises(StoreError, match="full"):
+        await context.store(big)
+    assert 1 == len(await context.search(""))
+    engine.dispose()
+
+
+@pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+async def test_every_statement_in_turn(request: pytest.FixtureRequest, fixture: str) -> None:
+    """Whichever statement fails, the message is whole, folded or in full; the next one is folded."""
+    engine = _engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    number, statements = 0, [""]
+    while number <= len(statements):
+        number += 1
+        text = f"{number}\n{LOG}"
+        context = MemoryContext("ann", store=SQLAlchemyStore(engine), thread_id="t")
+        with failing_at(engine, number) as statements:
+            messages = await fill(context, call("run"), results(text), user("What of worker-123?"))
+        assert text == shown(messages[1]) or text == await context.retrieve(MemoryRef.find_all(shown(messages[1]))[0].key)
+        assert int(number <= len(statements)) == context.stats().store_failures
+        messages = await fill(context, call("run", number=2), results(f"again {text}", number=2))
+        assert shown(messages[-1]).startswith("[MemoryRef: ")
+    assert number > 5
+    engine.dispose()
+
+
+@pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fixture: str) -> None:
+    """A verb whose statement fails raises, and has changed nothing."""
+    engine = _engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    manager = MemoryManager(engine, user_id="ann")
+    manager.store("kept", key="kept")
+    for verb in (lambda: manager.store("new"), lambda: manager.forget("kept"), lambda: manager.store("x", key="kept", replace=True)):
+        for number in range(1, 9):
+            with failing_at(engine, number) as statements:
+                try:
+                    verb()
+                except StoreError:
+                    assert number <= len(statements)
+                else:
+                    break
+            assert ["kept"] == [item.content for item in manager.memory_store.list_all(manager.scope)]
+        manager.memory_store.clear(manager.scope)
+        manager.store("kept", key="kept")
+    engine.dispose()
+
+
+async def test_foreign_store_that_raises_anything(caplog: pytest.LogCaptureFixture) -> None:
+    """A store of somebody else's that raises anything at all does not stop the run."""
+
+    class Broken(SQLAlchemyStore):
+        def put(self, *_: object, **__: object) -> None:  # type: ignore[override]
+            message = "not a store's error"
+            raise ZeroDivisionError(message)
+
+    context = MemoryContext("ann", store=Broken("sqlite://"))
+
+    assert [LOG] == await run_agent(context)
+    assert 1 == len(warnings_of(caplog))
+
+
+async def test_read_that_cannot_be_counted(sqlite_url: str, caplog: pytest.LogCaptureFixture) -> None:
+    """A text is read even if the read cannot be counted, as in a read-only database."""
+    with MemoryManager(sqlite_url, user_id="ann") as manager:
+        manager.store("text", key="k")
+    path = sqlite_url.removeprefix("sqlite:///")
+    engine = sa.create_engine(f"sqlite:///file:{path}?mode=ro&uri=true")
+    reader = MemoryManager(engine, user_id="ann")
+
+    assert "text" == reader.retrieve("k")
+    assert 1 == len(warnings_of(caplog))
+    engine.dispose()
+
+
+def test_cancelled_while_the_store_is_slow(sqlite_url: str) -> None:
+    """A run that is cancelled while the database is locked ends at once; the context is usable afterwards."""
+    context = MemoryContext("ann", store=sqlite_url)
+
+    async def cancelled() -> None:
+        await context.store("open it")
+        other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
+        other.execute("BEGIN IMMEDIATE")
+        adding = asyncio.create_task(context.add_message(results(LOG)))
+        await asyncio.sleep(0.1)
+        adding.cancel()
+        await asyncio.wait([adding], timeout=1)
+        assert adding.cancelled()
+        other.execute("ROLLBACK")
+        other.close()
+        assert 1 == len(await context.get_messages())
+
+    asyncio.run(cancelled())

@@ -1,0 +1,106 @@
+"""What the next step needs: decided by the words it shares with what is stored."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_context._items import SECRET, Content, MemoryItem
+from memory_context._judge import Ranges, choose
+
+QUESTION = "Explain the ORA-00942 error on table customers"  # explain, error, table, customers: 1 each; ora-00942: 3
+LOG = "start\nORA-00942: no such table\nend"
+
+
+def _item(content: Content, key: str = "k", memory_type: str = "tool_output") -> MemoryItem:
+    return MemoryItem(user_id="ann", memory_key=key, content=content, memory_type=memory_type)
+
+
+def _chosen(question: str, *contents: Content, seen: Ranges = ()) -> list[Content]:
+    items = [_item(content, str(number)) for number, content in enumerate(contents)]
+    return [choice.item.content for choice in choose(question, items, {item.memory_key: seen for item in items})]
+
+
+@pytest.mark.parametrize(
+    ("text", "chosen"),
+    [
+        ("ORA-00942: no such table", True),
+        ("see ora-00942", False),
+        ("the error on the customers table, explained", True),
+        ("table customers, error", False),
+        ("table customers", False),
+        ("nothing to do with it", False),
+        ("", False),
+    ],
+)
+def test_half_of_what_is_asked_for_is_enough(text: str, *, chosen: bool) -> None:
+    """A name weighs three times as much as another word, and half of the weight must be there."""
+    assert chosen == bool(_chosen(QUESTION, text))
+
+
+@pytest.mark.parametrize(
+    ("question", "text", "chosen"),
+    [
+        ("rockets", "rockets fly", False),
+        ("rockets fly", "rockets do not fly", True),
+        ("rockets.csv", "see rockets.csv", True),
+        ("What about #4711?", "ticket 4711", True),
+        ("Why is it so?", "why is it so", False),
+        ("", "anything", False),
+    ],
+)
+def test_one_name_or_two_words_are_the_least(question: str, text: str, *, chosen: bool) -> None:
+    """One ordinary word in common is chance; a question of stop words asks for nothing."""
+    assert chosen == bool(_chosen(question, text))
+
+
+@pytest.mark.parametrize(
+    ("seen", "chosen"),
+    [((), True), (((1, 1), (3, 3)), True), (((2, 2),), False), (((1, 3),), False), (((4, 9),), True)],
+)
+def test_a_line_that_is_in_sight_is_not_recalled(seen: Ranges, *, chosen: bool) -> None:
+    """A memory is brought back for lines that the prompt does not show, not for those that it shows."""
+    assert chosen == bool(_chosen("ORA-00942 table", LOG, seen=seen))
+
+
+def test_only_the_memorys_own_lines_are_in_sight() -> None:
+    """What is shown of one memory says nothing about another."""
+    items = [_item(LOG, "a"), _item(LOG, "b")]
+    assert ["b"] == [choice.item.memory_key for choice in choose("ORA-00942", items, {"a": ((1, 3),)})]
+
+
+def test_a_weaker_line_in_sight_does_not_stand_for_the_best_one() -> None:
+    """The line that holds most of the words counts, not one that holds some of them."""
+    text = "customers everywhere\nORA-00942 on table customers"
+    assert [text] == _chosen(QUESTION, text, seen=((1, 1),))
+    assert [] == _chosen(QUESTION, text, seen=((2, 2),))
+
+
+def test_secrets_and_binary_content_are_never_recalled() -> None:
+    """However well they fit."""
+    items = [_item(LOG, "secret", SECRET), _item(LOG.encode(), "binary"), _item(LOG, "text")]
+    assert ["text"] == [choice.item.memory_key for choice in choose("ORA-00942", items, {})]
+
+
+def test_a_choice_says_what_for_and_why() -> None:
+    """The question goes along for the excerpt; people read which words were found."""
+    (choice,) = choose("ORA-00942 table", [_item(LOG)], {})
+    assert ("ORA-00942 table", "it holds ora-00942, table") == (choice.question, choice.why)
+
+
+def test_choices_keep_the_order_of_the_candidates() -> None:
+    """Whoever gives the candidates says which come first."""
+    assert ["a.py b", "a.py"] == _chosen("a.py", "a.py b", "nothing", "a.py")
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.text(st.characters(exclude_categories=())) | st.just(QUESTION),
+    st.lists(st.sampled_from(["ORA-00942", "table", "\n", "customers", "İ", "ẞ", " "]) | st.text(), max_size=8).map("".join),
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3).map(tuple),
+)
+def test_any_question_can_be_asked_of_any_text(question: str, text: str, seen: Ranges) -> None:
+    """The answer is the same every time, and never an error; with every line in sight it is no."""
+    assert _chosen(question, text, seen=seen) == _chosen(question, text, seen=seen)
+    assert [] == _chosen(question, text, seen=((1, text.count("\n") + 1),))

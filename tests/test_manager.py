@@ -1,0 +1,224 @@
+"""MemoryManager: the synchronous verbs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from memory_context import MemoryManager, exceptions
+from messages import LOG
+
+
+@pytest.fixture
+def manager(store_url: str) -> Iterator[MemoryManager]:
+    """Ann's memories."""
+    with MemoryManager(store_url, user_id="ann", agent_id="coder", thread_id="t1") as manager:
+        yield manager
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "media_type"),
+    [
+        ("text", "text", "text/plain"),
+        (b"\0\xff", b"\0\xff", "application/octet-stream"),
+        (bytearray(b"x"), b"x", "application/octet-stream"),
+        ({"ü": [1, None]}, '{"ü": [1, null]}', "application/json"),
+        ([1, "a"], '[1, "a"]', "application/json"),
+        ("", "", "text/plain"),
+    ],
+)
+def test_store_and_retrieve(manager: MemoryManager, content: Any, expected: object, media_type: str) -> None:  # noqa: ANN401
+    """Text and bytes come back as they were, dicts and lists as JSON."""
+    key = manager.store(content)
+
+    assert expected == manager.retrieve(key)
+    assert media_type == manager.get(key).media_type
+
+
+@pytest.mark.parametrize("content", [None, 5, {1, 2}, {"a": object()}, object()])
+def test_content_of_another_kind(manager: MemoryManager, content: Any) -> None:  # noqa: ANN401
+    """Anything else is refused, and nothing is stored."""
+    with pytest.raises(exceptions.InvalidContentError):
+        manager.store(content)
+    assert [] == manager.search("")
+
+
+def test_record(manager: MemoryManager) -> None:
+    """The record knows who made it where, and the facts of its content."""
+    key = manager.store("one\ntwo", "two lines", "note", metadata={"exit": 0}, tags=["a"], category="c/d", importance=1)
+
+    item = manager.get(key)
+
+    assert ("ann", "coder", "t1") == (item.user_id, item.agent_id, item.thread_id)
+    assert ("two lines", "note", "detail", {"exit": 0}) == (item.summary, item.memory_type, item.tier, item.content_metadata)
+    assert (7, 2, manager.counter.count("one\ntwo")) == (item.char_count, item.line_count, item.token_count)
+    assert (("a",), "c/d", 1.0) == (item.tags, item.category, item.importance)
+    assert key.startswith("note_")
+
+
+def test_description_is_made(manager: MemoryManager) -> None:
+    """Without a description the content is described; a description becomes one line."""
+    assert "JSON list of 2 values" == manager.get(manager.store([1, 2])).summary
+    assert "two lines" == manager.get(manager.store("x", "two\nlines")).summary
+
+
+def test_identity(manager: MemoryManager) -> None:
+    """Equal folded contents are one record; equal notes in other tiers, own keys and secrets are records of their own."""
+    assert manager.store("log", source="npm") == manager.store("log", source="pip")
+    assert manager.store("log", tier="project") != manager.store("log", tier="project")
+    assert "mine" == manager.store("log", key="mine")
+    assert manager.store("log", type="secret") != manager.store("log", type="secret")
+    assert 6 == len(manager.search("", limit=99))
+
+
+@pytest.mark.parametrize("key", ["a.b-c_D9", "x" * 255, "0b1f6bf4-0e6d-4d43-9f67-7c1d2c5a3e11", "."])
+def test_own_key(manager: MemoryManager, key: str) -> None:
+    """Callers bring their own keys, UUIDs too."""
+    assert key == manager.store("x", key=key)
+    assert "x" == manager.retrieve(key)
+
+
+@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "a/b", "ä", "a\n", None, 5])
+def test_key_that_cannot_be_one(manager: MemoryManager, key: str) -> None:
+    """A key that cannot be one is named, with what a key is."""
+    with pytest.raises(exceptions.InvalidKeyError, match="255 characters out of"):
+        manager.retrieve(key)
+    if key is not None:
+        with pytest.raises(exceptions.InvalidKeyError):
+            manager.store("x", key=key)
+
+
+def test_own_key_twice(manager: MemoryManager) -> None:
+    """A key is not taken over, unless the caller says so."""
+    manager.store("one", key="k")
+    with pytest.raises(exceptions.KeyExistsError, match="choose another key, forget it, or replace it"):
+        manager.store("two", key="k")
+    manager.store("two", key="k", replace=True)
+
+    assert "two" == manager.retrieve("k")
+
+
+def test_nothing_there(manager: MemoryManager) -> None:
+    """A key that does not exist is an error that says how to find one."""
+    with pytest.raises(exceptions.MemoryNotFoundError, match="search"):
+        manager.retrieve("nothing")
+
+
+def test_deleted(manager: MemoryManager) -> None:
+    """A deleted memory says when and why."""
+    key = manager.store("x")
+    assert manager.forget(key, reason="asked to")
+    assert not manager.forget(key)
+
+    with pytest.raises(exceptions.MemoryDeletedError, match=r"was deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC \(asked to\)"):
+        manager.retrieve(key)
+    assert key == manager.store("x")
+    assert "x" == manager.retrieve(key)
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [("2-3", "l2\nl3"), ("3-", "l3\nl4"), ("-1", "l4"), ("1", "l1"), ("3-99", "l3\nl4"), ("-99", "l1\nl2\nl3\nl4")],
+)
+def test_lines(manager: MemoryManager, lines: str, expected: str) -> None:
+    """Lines come back exactly."""
+    assert expected == manager.retrieve(manager.store("l1\nl2\nl3\nl4\n"), lines=lines)
+
+
+@pytest.mark.parametrize("lines", ["", "a", "3-2", "0", "5-6", "1,2"])
+def test_bad_lines(manager: MemoryManager, lines: str) -> None:
+    """Lines that mean nothing, or lie outside, are named."""
+    key = manager.store("l1\nl2\nl3\nl4\n")
+    with pytest.raises(exceptions.InvalidLinesError, match="lines="):
+        manager.retrieve(key, lines=lines)
+
+
+def test_query(manager: MemoryManager) -> None:
+    """A query brings the lines that speak of it, within the budget."""
+    key = manager.store(LOG)
+
+    part = manager.retrieve(key, query="which worker crashed?", max_tokens=120)
+
+    assert isinstance(part, str)
+    assert "worker-777 crashed" in part
+    assert manager.counter.count(part) <= 120
+    assert manager.counter.count(str(manager.retrieve(key, query="worker"))) <= 500
+
+
+def test_budget(manager: MemoryManager) -> None:
+    """A budget that would not hold the reference is named with what would; a text that fits comes whole."""
+    key = manager.store(LOG)
+    with pytest.raises(exceptions.BudgetTooSmallError, match=r"give \d+ or more"):
+        manager.retrieve(key, max_tokens=3)
+
+    assert "ok" == manager.retrieve(manager.store("ok"), max_tokens=3)
+    assert manager.counter.count(str(manager.retrieve(key, max_tokens=80))) <= 80
+
+
+def test_parts_of_binary_content(manager: MemoryManager) -> None:
+    """Binary content has no lines."""
+    key = manager.store(b"\0\1\2")
+    with pytest.raises(exceptions.InvalidArgumentError, match="binary content"):
+        manager.retrieve(key, lines="1")
+
+
+def test_search(manager: MemoryManager) -> None:
+    """The best hit comes first, with its passage; a column narrows the search; nonsense is refused."""
+    log = manager.store(LOG, "job log", "tool_output")
+    note = manager.store("worker-777 belongs to Eve", "owner", "note")
+
+    hits = manager.search("worker-777 crashed")
+    assert [log, note] == [hit.memory_key for hit in hits]
+    assert hits[0].match
+    assert "worker-777 crashed" in hits[0].match.passage
+    assert [note] == [hit.memory_key for hit in manager.search("worker-777", memory_type="note")]
+    with pytest.raises(exceptions.InvalidFilterError):
+        manager.search("x", colour="red")
+    with pytest.raises(exceptions.InvalidArgumentError):
+        manager.search("x", limit=0)
+
+
+def test_reads_are_counted(manager: MemoryManager) -> None:
+    """Retrieving counts, looking at the record does not."""
+    key = manager.store("x")
+    for _ in range(3):
+        manager.retrieve(key)
+
+    assert 3 == manager.get(key).access_count
+
+
+@pytest.mark.parametrize("metadata", [{"a": object()}, {"a": "\0"}, {"a": "\ud800"}, {"a": float("nan")}, [1]])
+def test_bad_metadata(manager: MemoryManager, metadata: Any) -> None:  # noqa: ANN401
+    """Metadata that not every database can keep is refused."""
+    with pytest.raises(exceptions.InvalidContentError, match="metadata"):
+        manager.store("x", metadata=metadata)
+
+
+@pytest.mark.parametrize("importance", [-0.1, 1.1, float("nan")])
+def test_bad_importance(manager: MemoryManager, importance: float) -> None:
+    """Importance lies between 0 and 1."""
+    with pytest.raises(exceptions.InvalidArgumentError, match="importance"):
+        manager.store("x", importance=importance)
+
+
+def test_integers_are_users(store_url: str) -> None:
+    """The user 42 is the user "42"."""
+    with MemoryManager(store_url, user_id=42) as one:
+        key = one.store("x")
+        assert "x" == MemoryManager(one.memory_store, user_id="42").retrieve(key)
+
+
+def test_stored_rows_read_well(sqlite_url: str) -> None:
+    """Plain SQL shows the record: user, key, summary and JSON columns."""
+    import sqlite3  # noqa: PLC0415
+
+    with MemoryManager(sqlite_url, user_id="ann") as manager:
+        manager.store("text", "a text", metadata={"exit": 1})
+    connection = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
+    [row] = connection.execute("SELECT user_id, memory_type, summary, content, content_metadata FROM agent_memories")
+    connection.close()
+
+    assert ("ann", "note", "a text", "text", {"exit": 1}) == (*row[:4], json.loads(row[4]))

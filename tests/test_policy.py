@@ -1,0 +1,157 @@
+"""When a text is folded, and what stays of it in the prompt."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_context._items import MemoryItem
+from memory_context._policy import LEAST_THRESHOLD, PERSONS_THRESHOLD, FoldPolicy, fold
+from memory_context._refs import MemoryRef
+from memory_context._tokens import CallableCounter, TokenCounter, default_counter
+from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
+
+LETTERS = CallableCounter(len)
+LOG = "\n".join(f"line {number}" for number in range(1, 501))
+
+
+class Shelf:
+    """A store of one user that remembers what was put into it."""
+
+    def __init__(self, counter: TokenCounter = LETTERS, key: str = "log_12345678", summary: str = "a log") -> None:
+        """Count by `counter`; give every text the same key."""
+        self.counter, self.key, self.summary = counter, key, summary
+        self.texts: list[str] = []
+
+    def put(self, text: str) -> MemoryItem:
+        """Keep `text`."""
+        self.texts.append(text)
+        tokens = self.counter.count(text)
+        return MemoryItem(user_id="ann", memory_key=self.key, content=text, summary=self.summary, token_count=tokens)
+
+
+@pytest.mark.parametrize(("length", "folded"), [(99, False), (100, False), (101, True), (5000, True)])
+def test_only_what_is_above_the_threshold_is_folded(length: int, *, folded: bool) -> None:
+    """A text of exactly the threshold's tokens stays, and is not stored."""
+    shelf = Shelf()
+    result = fold("x" * length, shelf.put, LETTERS, threshold=100, preview_tokens=0)
+    assert folded == (result is not None)
+    assert ["x" * length] * folded == shelf.texts
+
+
+def test_a_folded_text_is_its_reference_and_a_preview() -> None:
+    """The reference stands on the first line, the text's beginning and end below it."""
+    shelf = Shelf()
+    result = fold(LOG, shelf.put, LETTERS, threshold=500, preview_tokens=200)
+    assert result
+    first, *preview = result.text.split("\n")
+    assert MemoryRef("log_12345678", "a log", len(LOG)) == MemoryRef.parse(first)
+    assert ("line 1", "line 500") == (preview[0], preview[-1])
+    assert "\n".join(preview) == result.preview.render()
+    assert len(result.preview.render()) <= 200
+    assert [LOG] == shelf.texts == [result.item.content]
+
+
+def test_without_a_preview_the_reference_stands_alone() -> None:
+    """A preview of no tokens adds nothing to the reference, not even a note on what is missing."""
+    result = fold(LOG, Shelf().put, LETTERS, threshold=500, preview_tokens=0)
+    assert result
+    assert f"[MemoryRef: log_12345678 - a log - {len(LOG)} tokens]" == result.text
+
+
+def test_a_text_that_is_shorter_than_its_reference_stays() -> None:
+    """A reference that would not be shorter takes no text's place."""
+    shelf = Shelf(key="k" * 200)
+    assert fold("x" * 150, shelf.put, LETTERS, threshold=100, preview_tokens=50) is None
+
+
+def test_a_store_that_fails_leaves_no_reference() -> None:
+    """The text is committed first: when that fails, the store's own error comes out and nothing else."""
+
+    def failing(text: str) -> MemoryItem:
+        raise OSError(text[:6])
+
+    with pytest.raises(OSError, match="line 1"):
+        fold(LOG, failing, LETTERS, threshold=100, preview_tokens=50)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(st.text(st.characters(exclude_categories=()), max_size=60), max_size=30).map("\n".join),
+    st.integers(50, 300),
+    st.integers(0, 200),
+)
+def test_a_fold_saves_tokens_and_says_how_many_are_left(text: str, threshold: int, preview_tokens: int) -> None:
+    """What is shown has the tokens that it says, fewer than the text, and redeems by its first reference."""
+    counter = default_counter()
+    result = fold(text, Shelf(counter).put, counter, threshold=threshold, preview_tokens=preview_tokens)
+    if result is None:
+        return
+    assert counter.count(result.text) == result.tokens < counter.count(text)
+    assert result.item.ref == MemoryRef.find_all(result.text)[0]
+    assert counter.count(text) > threshold
+
+
+def test_a_policy_without_arguments() -> None:
+    """Fold above 500 tokens, a person's words above 8,000; keep 250 in sight, bring back 2,000."""
+    policy = FoldPolicy()
+    assert (500, 250, 2000, True) == (policy.threshold, policy.preview_tokens, policy.expansion_budget, policy.recall)
+    assert (500, 500, 8000) == (policy.threshold_for(None), policy.threshold_for("planner"), policy.threshold_for("user"))
+
+
+@pytest.mark.parametrize("threshold", [49, 0, -1, 500.0, "500", None, True])
+def test_a_threshold_is_fifty_tokens_or_more(threshold: Any) -> None:  # noqa: ANN401 - anything at all
+    """Below, a reference would be longer than what it replaces; the rule holds for each source too, and names it."""
+    with pytest.raises(InvalidThresholdError, match="'threshold'"):
+        FoldPolicy(threshold=threshold)
+    with pytest.raises(InvalidThresholdError, match="'planner'"):
+        FoldPolicy(source_thresholds={"planner": threshold})
+
+
+@pytest.mark.parametrize("name", ["preview_tokens", "expansion_budget"])
+def test_a_budget_is_not_negative(name: str) -> None:
+    """Nothing is a budget, less is none."""
+    with pytest.raises(InvalidArgumentError, match=name):
+        FoldPolicy(**{name: -1})
+    assert getattr(FoldPolicy(**{name: 0}), name) == 0
+
+
+def test_the_least_threshold_is_allowed() -> None:
+    """Fifty tokens, for everything or for one source."""
+    policy = FoldPolicy(threshold=LEAST_THRESHOLD, source_thresholds={"user": LEAST_THRESHOLD})
+    assert LEAST_THRESHOLD == policy.threshold_for(None) == policy.threshold_for("user")
+
+
+def test_sources_have_thresholds_of_their_own() -> None:
+    """A source that is named gets its threshold, every other source and every tool the common one."""
+    policy = FoldPolicy(threshold=600, source_thresholds={"planner": 100, "user": 9000})
+    assert [600, 600, 100, 9000] == [policy.threshold_for(source) for source in (None, "coder", "planner", "user")]
+
+
+@pytest.mark.parametrize(("threshold", "persons"), [(50, PERSONS_THRESHOLD), (8000, 8000), (20_000, 20_000)])
+def test_a_persons_words_stay_at_least_as_long_as_anything_else(threshold: int, persons: int) -> None:
+    """A common threshold above 8,000 is a person's too."""
+    assert persons == FoldPolicy(threshold=threshold).threshold_for("user")
+
+
+@pytest.mark.parametrize(
+    ("policy", "source", "budget"),
+    [
+        (FoldPolicy(), None, 250),
+        (FoldPolicy(), "coder", 250),
+        (FoldPolicy(), "user", 2000),
+        (FoldPolicy(threshold=100), None, 50),
+        (FoldPolicy(threshold=10_000), None, 250),
+        (FoldPolicy(threshold=10_000), "user", 2500),
+        (FoldPolicy(preview_tokens=0), None, 0),
+        (FoldPolicy(preview_tokens=5000), None, 250),
+        (FoldPolicy(source_thresholds={"coder": 60}), "coder", 30),
+        (FoldPolicy(source_thresholds={"user": 400}), "user", 100),
+    ],
+)
+def test_a_preview_is_at_most_half_of_its_threshold(policy: FoldPolicy, source: str | None, budget: int) -> None:
+    """`preview_tokens`, or half of the threshold if that is less; of a person's words a quarter of theirs."""
+    assert budget == policy.preview_budget(source)

@@ -1,0 +1,308 @@
+"""Token counting: one counter per process, right at any limit, and no work that the answer does not need."""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memory_context import _tokens
+from memory_context._ranks import CL100K, O200K, RankFile, load_encoding
+from memory_context._tokens import (
+    CHUNK,
+    LONGEST_TOKEN,
+    CallableCounter,
+    ChunkedCounter,
+    TokenCounter,
+    _Choice,
+    as_counter,
+    chunks,
+    counter_for_model,
+    default_counter,
+    estimating_counter,
+    set_default_counter,
+)
+from memory_context.exceptions import InvalidArgumentError
+
+RUNS = ["a", " ", "\n", "中", "𒀀", "\0", "\ud800", "\udfff", "é", "0", "=", "<|endoftext|>", "word ", "\t\n", "aB3+/", "👩‍👩‍👧"]
+
+runs = st.tuples(st.sampled_from(RUNS), st.integers(1, 400) | st.just(17_000)).map(lambda run: run[0] * run[1])
+texts = st.lists(runs | st.text(st.characters(exclude_categories=())), max_size=4).map("".join)
+property_test = settings(max_examples=60, deadline=None)
+COUNTERS = {"exact": counter_for_model("gpt-4o"), "cl100k": counter_for_model("gpt-4"), "estimate": estimating_counter()}
+each_counter = pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS.keys())
+
+
+class Spy:
+    """Counts a token per character, and remembers how long the chunks were that it was given."""
+
+    def __init__(self) -> None:
+        """Remember nothing yet."""
+        self.lengths: list[int] = []
+        self.counter = ChunkedCounter("spy", self.count_chunk)
+
+    def count_chunk(self, chunk: str) -> int:
+        """A token per character."""
+        self.lengths.append(len(chunk))
+        return len(chunk)
+
+
+@pytest.fixture
+def _fresh_choice(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that has not chosen its counter yet."""
+    monkeypatch.setattr(_tokens, "_choice", _Choice())
+
+
+@property_test
+@given(texts)
+def test_chunks_put_together_are_the_text(text: str) -> None:
+    """Nothing is lost between chunks, none is empty, none is longer than 16,384 characters."""
+    pieces = list(chunks(text))
+    assert text == "".join(pieces)
+    assert all(0 < len(piece) <= CHUNK for piece in pieces)
+
+
+@pytest.mark.parametrize(
+    ("text", "length"),
+    [
+        ("x" * 10_000 + "\n" + "y z" * 5000, 10_001),
+        ("x\n" * 20_000, CHUNK),
+        ("x" * 10_000 + " " + "y" * 10_000, 10_000),
+        ("\n" + " x" * 100 + "y" * 20_000, CHUNK),
+        ("x" * 20_000, CHUNK),
+        ("x" * CHUNK, CHUNK),
+    ],
+)
+def test_chunks_end_with_a_line_or_a_word(text: str, length: int) -> None:
+    """A chunk ends behind the last line break of its second half, else in front of the last space there, else full."""
+    assert length == len(next(chunks(text)))
+
+
+@each_counter
+@property_test
+@given(text=texts)
+def test_a_count_is_the_sum_over_the_chunks(counter: TokenCounter, text: str) -> None:
+    """Any text has a count, at least one token per 128 characters and at most four per character."""
+    count = counter.count(text)
+    assert sum(counter.count(chunk) for chunk in chunks(text)) == count
+    assert len(text) <= LONGEST_TOKEN * count
+    assert count <= 4 * len(text)
+
+
+@each_counter
+@property_test
+@given(text=texts, limit=st.integers(-2, 20_000), near=st.integers(-2, 2))
+def test_exceeds_says_whether_the_count_is_above_the_limit(counter: TokenCounter, text: str, limit: int, near: int) -> None:
+    """The quick answer is the one that counting gives, for any text and any limit."""
+    count = counter.count(text)
+    assert (count > limit) == counter.exceeds(text, limit)
+    assert (near < 0) == counter.exceeds(text, count + near)
+
+
+@each_counter
+def test_no_text_exceeds_a_negative_limit_by_accident(counter: TokenCounter) -> None:
+    """The empty text has 0 tokens: more than -1, not more than 0."""
+    assert [True, False] == [counter.exceeds("", limit) for limit in (-1, 0)]
+
+
+@each_counter
+@pytest.mark.parametrize("text", ["a" * 1_000_000, " " * 1_000_000, "\n" * 1_000_000, "中" * 300_000, "=" * 1_000_000, "\0" * 300_000])
+def test_long_runs_are_counted(counter: TokenCounter, text: str) -> None:
+    """A million times the same character neither panics a tokenizer nor takes it long."""
+    assert counter.count(text) > 0
+
+
+def test_the_default_counter_is_exact() -> None:
+    """Where the ranks of o200k_base are at hand, counts are those of tiktoken."""
+    encoding = load_encoding(O200K)
+    assert encoding
+    assert default_counter().name == "o200k_base"
+    for text in ("tiktoken is great!", "naïve 中文 👍", "x = {'a': [1, 2]}\n", " " * 300):
+        assert len(encoding.encode_ordinary(text)) == default_counter().count(text)
+
+
+def test_control_tokens_are_ordinary_text() -> None:
+    """``<|endoftext|>`` in a tool's output is seven tokens of text, not an error and not one token."""
+    assert [7, 7] == [COUNTERS[name].count("<|endoftext|>") for name in ("exact", "cl100k")]
+
+
+@pytest.mark.parametrize("file", [O200K, CL100K], ids=lambda file: file.name)
+def test_the_bounds_that_exceeds_relies_on(file: RankFile) -> None:
+    """The longest token of each encoding has 128 bytes."""
+    encoding = load_encoding(file)
+    assert encoding
+    assert max(map(len, encoding.token_byte_values())) == LONGEST_TOKEN
+
+
+BASE64 = "aGVsbG8gd29ybGQhISEh" * 2500
+CHEAP = {
+    "10 MB of a letter": ("a" * 10_000_000, 500, 0),
+    "a million spaces": (" " * 1_000_000, 500, 0),
+    "a large base64": (BASE64 * 100, 500, 0),
+    "base64": (BASE64, 500, 1),
+    "far below": ("short text", 500, 0),
+    "far below, and long": ("x" * 100_000, 400_000, 0),
+    "above at once": ("x" * 60_000, 500, 1),
+    "in the second chunk": ("x" * 60_000, CHUNK + 1, 2),
+}
+
+
+@pytest.mark.parametrize(("text", "limit", "looks"), CHEAP.values(), ids=CHEAP.keys())
+def test_no_more_is_tokenised_than_the_answer_takes(text: str, limit: int, looks: int) -> None:
+    """Whether megabytes are above a threshold is known without tokenising them."""
+    spy = Spy()
+    assert (len(text) > limit) == spy.counter.exceeds(text, limit)
+    assert looks == len(spy.lengths)
+    assert sum(spy.lengths) <= looks * CHUNK
+
+
+def test_a_text_that_is_just_below_is_looked_at_once() -> None:
+    """At worst every chunk is counted once."""
+    spy = Spy()
+    text = "x" * 100_000
+    assert not spy.counter.exceeds(text, len(text))
+    assert sum(spy.lengths) <= len(text)
+
+
+def test_a_counter_of_ones_own() -> None:
+    """A callable becomes a counter, and an object with the two methods is one already."""
+    words = as_counter(lambda text: len(text.split()))
+    assert (3, True, False) == (words.count("a b c"), words.exceeds("a b c", 2), words.exceeds("a b c", 3))
+    assert words is as_counter(words)
+    spy = Spy().counter
+    assert spy is as_counter(spy)
+    assert ("len", "partial") == (as_counter(len).name, as_counter(partial(int, base=10)).name)
+
+
+class OnlyCounts:
+    """Half a counter."""
+
+    def count(self, text: str) -> int:
+        """The length of `text`."""
+        return len(text)
+
+
+@pytest.mark.parametrize("nonsense", [7, "o200k_base", object(), OnlyCounts(), {}], ids=lambda value: type(value).__name__)
+def test_what_cannot_count_is_refused(nonsense: object) -> None:
+    """Neither a counter nor a callable: the error quotes it."""
+    with pytest.raises(InvalidArgumentError, match="token counter"):
+        as_counter(nonsense)  # type: ignore[arg-type]
+
+
+@pytest.mark.usefixtures("_fresh_choice")
+def test_the_counter_is_chosen_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Eight threads that ask at once get one counter, and one of them chose it."""
+    chosen: list[TokenCounter] = []
+
+    def choose() -> TokenCounter:
+        time.sleep(0.1)
+        chosen.append(Spy().counter)
+        return chosen[-1]
+
+    monkeypatch.setattr(_tokens, "counter_for_model", choose)
+    together = threading.Barrier(8)
+    with ThreadPoolExecutor(8) as pool:
+        counters = list(pool.map(lambda _: (together.wait(), default_counter())[1], range(8)))
+    assert chosen == list(set(counters))
+    assert chosen == [default_counter()]
+
+
+@pytest.mark.usefixtures("_fresh_choice")
+def test_ones_own_counter_becomes_the_default() -> None:
+    """What was set is used wherever none is given; nonsense is refused and changes nothing."""
+    spy = Spy().counter
+    set_default_counter(spy)
+    assert spy is default_counter() is as_counter(None)
+    with pytest.raises(InvalidArgumentError):
+        set_default_counter(7)  # type: ignore[arg-type]
+    assert spy is default_counter()
+    set_default_counter(len)
+    assert isinstance(default_counter(), CallableCounter)
+
+
+@pytest.mark.usefixtures("_fresh_choice")
+def test_ones_own_counter_wins_over_a_choice_that_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A counter that is set while the ranks are still being fetched is not replaced when they arrive."""
+    spy = Spy().counter
+
+    def choose() -> TokenCounter:
+        set_default_counter(spy)
+        return estimating_counter()
+
+    monkeypatch.setattr(_tokens, "counter_for_model", choose)
+    default_counter()
+    assert spy is default_counter()
+
+
+@pytest.mark.usefixtures("_fresh_choice")
+@pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
+def test_a_choice_that_failed_does_not_hang_the_next(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
+    """Ctrl-C during the download, or any failure of it, leaves a process that still can count."""
+
+    def fail() -> TokenCounter:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(_tokens, "counter_for_model", fail)
+        _ignoring(error, default_counter)
+    answers: list[TokenCounter] = []
+    thread = threading.Thread(target=lambda: answers.append(default_counter()), daemon=True)
+    thread.start()
+    thread.join(5)
+    assert answers, "default_counter() hangs"
+
+
+def _ignoring(error: type[BaseException], call: Callable[[], object]) -> None:
+    try:
+        call()
+    except error:
+        pass
+
+
+def test_a_child_process_chooses_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A choice that another thread was making when the process forked is made again in the child."""
+    choice = _Choice()
+    released = threading.Event()
+    counter = Spy().counter
+
+    def choose() -> TokenCounter:
+        released.wait(5)
+        return counter
+
+    monkeypatch.setattr(_tokens, "counter_for_model", choose)
+    parent = threading.Thread(target=choice.get)
+    parent.start()
+    released.set()
+    choice.after_fork()
+    assert counter is choice.get()
+    choice.after_fork()
+    assert counter is choice.get()
+    parent.join()
+
+
+@pytest.mark.usefixtures("_fresh_choice")
+def test_without_ranks_tokens_are_estimated(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+    """One warning says so, once per process; counting goes on."""
+    monkeypatch.setattr(_tokens, "load_encoding", lambda _: None)
+    with caplog.at_level(logging.WARNING, "memory_context"):
+        counters = {default_counter() for _ in range(5)}
+    assert ["estimate"] == [counter.name for counter in counters]
+    assert default_counter().count("some words, and more of them") > 0
+    (record,) = caplog.records
+    assert (logging.WARNING, "memory_context") == (record.levelno, record.name)
+    assert "o200k_base" in record.getMessage()
+    assert "TIKTOKEN_CACHE_DIR" in record.getMessage()
+
+
+@each_counter
+def test_a_counter_names_what_it_counts_by(counter: TokenCounter) -> None:
+    """Its name stands in its repr, for logs and people."""
+    assert f"<TokenCounter {counter.name}>" == repr(counter)
+    assert counter.name in {"o200k_base", "cl100k_base", "estimate"}
