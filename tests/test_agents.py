@@ -44,7 +44,9 @@ def first_key(messages: Sequence[LLMMessage]) -> str:
     return next(ref.key for content in contents for ref in MemoryRef.find_all(content))
 
 
-def agent(client: ScriptedChatClient, context: MemoryContext, name: str = "coder", **settings: object) -> AssistantAgent:
+def agent(
+    client: ScriptedChatClient, context: MemoryContext, name: str = "coder", **settings: object
+) -> AssistantAgent:
     """An agent with our tools and memory's."""
     return AssistantAgent(
         name,
@@ -58,12 +60,14 @@ def agent(client: ScriptedChatClient, context: MemoryContext, name: str = "coder
 
 def last_text(result: TaskResult) -> str:
     """What the agent said last."""
-    return str(result.messages[-1].content)  # type: ignore[attr-defined] # every message of these runs has a content
+    return str(result.messages[-1].content)  # type: ignore[union-attr] # every message of these runs has a content
 
 
 def prefixes_hold(client: ScriptedChatClient) -> bool:
     """Whether each prompt begins with the one before it."""
-    return all(before == after[: len(before)] for before, after in zip(client.prompts, client.prompts[1:], strict=False))
+    return all(
+        before == after[: len(before)] for before, after in zip(client.prompts, client.prompts[1:], strict=False)
+    )
 
 
 async def test_fold_read_and_recall() -> None:
@@ -177,7 +181,7 @@ async def test_agent_round_trip(sqlite_url: str) -> None:
     """An agent with the context and its tools is dumped, loaded, and goes on from its saved state."""
     context = MemoryContext("ann", store=sqlite_url)
     key = await context.store(LOG, "a log")
-    script = [[calls("retrieve_memory", key=key)], "read"]
+    script: list[str | list[FunctionCall]] = [[calls("retrieve_memory", key=key)], "read"]
     original = AssistantAgent(
         "coder",
         model_client=ScriptedChatClient(script),
@@ -216,6 +220,7 @@ async def test_agent_state(sqlite_url: str) -> None:
 async def test_loaded_tool_reads(sqlite_url: str) -> None:
     """A memory tool that was dumped and loaded reads the same memories."""
     from autogen_core import CancellationToken  # noqa: PLC0415
+
     from memory_context.autogen import RetrieveMemoryTool  # noqa: PLC0415
 
     context = MemoryContext("ann", store=sqlite_url)

@@ -1,4 +1,4 @@
-"""MemoryContext against the laws: nothing is lost, what was seen stays, messages stay valid, the caller's objects are untouched."""
+"""MemoryContext against the laws: nothing is lost, what was seen stays, messages stay valid."""
 
 from __future__ import annotations
 
@@ -135,7 +135,12 @@ class TestFolding:
 
         [item] = await context.search("")
 
-        assert {"source": "read", "call_id": "call-1-0", "arguments": arguments, "is_error": True} == item.content_metadata
+        assert {
+            "source": "read",
+            "call_id": "call-1-0",
+            "arguments": arguments,
+            "is_error": True,
+        } == item.content_metadata
         assert ("tool_output", "detail", context.thread_id) == (item.memory_type, item.tier, item.thread_id)
 
     async def test_persons_words(self, context: MemoryContext) -> None:
@@ -363,7 +368,7 @@ class TestLaws:
     @settings(max_examples=60, deadline=None)
     @given(conversations(), st.data())
     def test_what_was_seen_stays(self, messages: list[LLMMessage], data: st.DataObject) -> None:
-        """Whatever get_messages returned is a prefix of what it returns later, also between a call and its result, across states."""
+        """What get_messages returned is a prefix of all it returns later, inside a call too, and across states."""
 
         async def run() -> None:
             context = MemoryContext("ann", store="sqlite://")
@@ -387,7 +392,7 @@ class TestLaws:
     @settings(max_examples=40, deadline=None)
     @given(conversations())
     def test_nothing_is_lost(self, messages: list[LLMMessage]) -> None:
-        """Every text of every message stands in the prompt or is redeemed, byte for byte, by the reference in its place."""
+        """Every text stands in the prompt or is redeemed, byte for byte, by the reference in its place."""
 
         async def run() -> None:
             context = MemoryContext("ann", store="sqlite://", recall=False)
@@ -435,7 +440,9 @@ class TestState:
         assert "worker-123" in shown((await loaded.get_messages())[-2])
 
     @pytest.mark.parametrize("kind", [UnboundedChatCompletionContext, lambda: BufferedChatCompletionContext(10)])
-    async def test_state_of_autogens_contexts(self, context: MemoryContext, kind: type[UnboundedChatCompletionContext]) -> None:
+    async def test_state_of_autogens_contexts(
+        self, context: MemoryContext, kind: type[UnboundedChatCompletionContext]
+    ) -> None:
         """A state of AutoGen's own contexts is accepted, its large texts are folded."""
         theirs = kind()
         await fill(theirs, user("go"), call("run"), results(LOG))
@@ -469,7 +476,15 @@ class TestState:
 
     @pytest.mark.parametrize(
         "state",
-        [{}, {"messages": 1}, {"messages": [{"type": "Nothing"}]}, [], None, "x", {"messages": [], "memory_context": 3}],
+        [
+            {},
+            {"messages": 1},
+            {"messages": [{"type": "Nothing"}]},
+            [],
+            None,
+            "x",
+            {"messages": [], "memory_context": 3},
+        ],
     )
     async def test_no_state(self, context: MemoryContext, state: object) -> None:
         """Anything else is a clear error."""
@@ -501,7 +516,7 @@ class TestComponent:
             expansion_budget=88,
             recall=False,
             initial_messages=[user("hello"), call("run"), results("fine")],
-            password_variable="MY_PASSWORD",  # noqa: S106 - the name of a variable
+            password_variable="MY_PASSWORD",
         )
         config = json.loads(context.dump_component().model_dump_json())
 
@@ -562,7 +577,9 @@ class TestLifeCycle:
         context = MemoryContext("ann", store=sqlite_url)
 
         async def both() -> None:
-            await asyncio.gather(*(context.add_message(results(LOG + str(i))) for i in range(3)), context.get_messages())
+            await asyncio.gather(
+                *(context.add_message(results(LOG + str(i))) for i in range(3)), context.get_messages()
+            )
 
         for _ in range(3):
             asyncio.run(both())

@@ -21,8 +21,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores import SQLAlchemyStore
-from memory_context.stores import _engines
+from memory_context.stores import SQLAlchemyStore, _engines
 
 ANN = Scope("ann")
 
@@ -91,7 +90,7 @@ def test_unreachable_file(tmp_path: Path) -> None:
 
 
 def test_default_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without a store the variable names it; without that it is memory.db in the working directory, which may change later."""
+    """Without a store the variable names it; without that it is memory.db in the working directory of that moment."""
     with MemoryManager(user_id=1) as manager:
         monkeypatch.chdir("/")
         manager.store("x")
@@ -117,7 +116,9 @@ def test_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_url_of_a_store(tmp_path: Path) -> None:
     """A store tells the URL for another process, never with the password; one in memory has none."""
     assert "postgresql+psycopg://ann@h/d" == SQLAlchemyStore("postgresql://ann:hidden@h/d").url
-    assert "postgresql+psycopg://h/d?sslmode=require" == SQLAlchemyStore("postgresql://h/d?password=x&sslmode=require").url
+    assert (
+        "postgresql+psycopg://h/d?sslmode=require" == SQLAlchemyStore("postgresql://h/d?password=x&sslmode=require").url
+    )
     assert "hidden" not in repr(SQLAlchemyStore("postgresql://ann:hidden@h/d"))
     assert SQLAlchemyStore("sqlite://").url is None
     assert f"sqlite:///{tmp_path / 'x.db'}" == SQLAlchemyStore("sqlite:///x.db").url
@@ -183,7 +184,7 @@ def test_own_pool(tmp_path: Path, postgres_url: str) -> None:
     """A connection pool of the caller's is enough; the database is recognised by its connections."""
     path = tmp_path / "pool.db"
     pools = [
-        sa.QueuePool(lambda: sqlite3.connect(path, check_same_thread=False)),
+        sa.QueuePool(lambda: sqlite3.connect(path, check_same_thread=False)),  # type: ignore[arg-type] # a DB-API connection
         sa.create_engine(postgres_url).pool,
     ]
     for pool in pools:
@@ -196,7 +197,7 @@ def test_own_pool(tmp_path: Path, postgres_url: str) -> None:
 
 def test_pool_of_another_database() -> None:
     """A pool of something else is named."""
-    pool = sa.QueuePool(lambda: object())  # type: ignore[arg-type, return-value] # no connection at all
+    pool = sa.QueuePool(object)  # type: ignore[arg-type] # no connection at all
 
     with pytest.raises(UnsupportedDatabaseError, match="a pool of builtins connections is not supported"):
         MemoryManager(pool, user_id="ann")

@@ -12,7 +12,7 @@ from memory_context._excerpt import MAX_TERMS, Cost, Excerpt, excerpt, shorten, 
 from memory_context._tokens import default_counter, estimating_counter
 
 LOG = [f"step {number}: nothing to report" for number in range(1, 201)]
-WORDS = ["error", "ORA-00942", "the", "table", "why", "步骤", "👍", "\ud800", "\0", "\r", "\t", " ", ".", "x" * 50, "𒀀" * 30]
+WORDS = ["error", "ORA-00942", "the", "table", "why", "步骤", "👍", *"\ud800\0\r\t .", "x" * 50, "𒀀" * 30]
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=40)
 lines_of_text = st.lists(st.lists(st.sampled_from(WORDS) | any_text, max_size=6).map(" ".join), max_size=25)

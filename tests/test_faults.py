@@ -8,6 +8,7 @@ import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NoReturn
 
 import pytest
 import sqlalchemy as sa
@@ -53,7 +54,7 @@ async def run_agent(context: MemoryContext) -> list[str]:
     tool = FunctionTool(lambda: LOG, "Run the job.", name="job")
     agent = AssistantAgent("coder", model_client=client, tools=[tool], model_context=context, max_tool_iterations=5)
     result = await agent.run(task="go")
-    assert "done" == result.messages[-1].content  # type: ignore[attr-defined] # a text message
+    assert "done" == result.messages[-1].content  # type: ignore[union-attr] # a text message
     return [shown(message) for message in client.prompts[-1][-1:]]
 
 
@@ -156,7 +157,9 @@ async def test_every_statement_in_turn(request: pytest.FixtureRequest, fixture: 
         context = MemoryContext("ann", store=SQLAlchemyStore(engine), thread_id="t")
         with failing_at(engine, number) as statements:
             messages = await fill(context, call("run"), results(text), user("What of worker-123?"))
-        assert text == shown(messages[1]) or text == await context.retrieve(MemoryRef.find_all(shown(messages[1]))[0].key)
+        assert text == shown(messages[1]) or text == await context.retrieve(
+            MemoryRef.find_all(shown(messages[1]))[0].key
+        )
         assert int(number <= len(statements)) == context.stats().store_failures
         messages = await fill(context, call("run", number=2), results(f"again {text}", number=2))
         assert shown(messages[-1]).startswith("[MemoryRef: ")
@@ -170,7 +173,11 @@ async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fix
     engine = _engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
     manager = MemoryManager(engine, user_id="ann")
     manager.store("kept", key="kept")
-    for verb in (lambda: manager.store("new"), lambda: manager.forget("kept"), lambda: manager.store("x", key="kept", replace=True)):
+    for verb in (
+        lambda: manager.store("new"),
+        lambda: manager.forget("kept"),
+        lambda: manager.store("x", key="kept", replace=True),
+    ):
         for number in range(1, 9):
             with failing_at(engine, number) as statements:
                 try:
@@ -189,7 +196,7 @@ async def test_foreign_store_that_raises_anything(caplog: pytest.LogCaptureFixtu
     """A store of somebody else's that raises anything at all does not stop the run."""
 
     class Broken(SQLAlchemyStore):
-        def put(self, *_: object, **__: object) -> None:  # type: ignore[override]
+        def put(self, *_: object, **__: object) -> NoReturn:
             message = "not a store's error"
             raise ZeroDivisionError(message)
 

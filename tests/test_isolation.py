@@ -15,7 +15,7 @@ from memory_context.stores import MemoryStore, SQLAlchemyStore, _engines
 from messages import LOG, call, results, user
 from test_context import fill
 
-SECRET = "the launch code of ann is 5-3-9-1"  # noqa: S105 - a text to look for
+SECRET = "the launch code of ann is 5-3-9-1"
 
 
 @pytest.fixture
@@ -67,7 +67,9 @@ async def test_references_in_text_and_tools(store: MemoryStore) -> None:
     key = await ann.store(f"{SECRET}\n{LOG}", "ann's code")
     reference = f"[MemoryRef: {key} - ann's code - 99 tokens]"
 
-    messages = await fill(bob, user(f"open {reference}"), call("run"), results(reference), user(f"launch code {reference}", "eve"))
+    messages = await fill(
+        bob, user(f"open {reference}"), call("run"), results(reference), user(f"launch code {reference}", "eve")
+    )
 
     assert "5-3-9-1" not in texts(messages)
     assert 0 == bob.stats().recalls
@@ -99,7 +101,9 @@ def test_every_statement_names_the_user(store_url: str) -> None:
     manager.store("open it")
     seen: list[tuple[str, object]] = []
     sa.event.listen(
-        _engines_of(manager), "before_cursor_execute", lambda _c, _cu, sql, parameters, *_: seen.append((sql, parameters))
+        _engines_of(manager),
+        "before_cursor_execute",
+        lambda _c, _cu, sql, parameters, *_: seen.append((sql, parameters)),
     )
 
     key = manager.store(SECRET, tier="project")
@@ -117,7 +121,9 @@ def test_every_statement_names_the_user(store_url: str) -> None:
     ours = [(sql, parameters) for sql, parameters in seen if "agent_memor" in sql]
     assert len(ours) > 15
     by_id = ("WHERE agent_memories.id =",)
-    assert [] == [sql for sql, parameters in ours if "ann-the-user" not in str(parameters) and not any(w in sql for w in by_id)]
+    assert [] == [
+        sql for sql, parameters in ours if "ann-the-user" not in str(parameters) and not any(w in sql for w in by_id)
+    ]
     engine.dispose()
 
 

@@ -53,7 +53,12 @@ def test_record(manager: MemoryManager) -> None:
     item = manager.get(key)
 
     assert ("ann", "coder", "t1") == (item.user_id, item.agent_id, item.thread_id)
-    assert ("two lines", "note", "detail", {"exit": 0}) == (item.summary, item.memory_type, item.tier, item.content_metadata)
+    assert ("two lines", "note", "detail", {"exit": 0}) == (
+        item.summary,
+        item.memory_type,
+        item.tier,
+        item.content_metadata,
+    )
     assert (7, 2, manager.counter.count("one\ntwo")) == (item.char_count, item.line_count, item.token_count)
     assert (("a",), "c/d", 1.0) == (item.tags, item.category, item.importance)
     assert key.startswith("note_")
@@ -66,7 +71,7 @@ def test_description_is_made(manager: MemoryManager) -> None:
 
 
 def test_identity(manager: MemoryManager) -> None:
-    """Equal folded contents are one record; equal notes in other tiers, own keys and secrets are records of their own."""
+    """Equal folded contents are one record; notes of other tiers, own keys and secrets are records of their own."""
     assert manager.store("log", source="npm") == manager.store("log", source="pip")
     assert manager.store("log", tier="project") != manager.store("log", tier="project")
     assert "mine" == manager.store("log", key="mine")
@@ -113,7 +118,9 @@ def test_deleted(manager: MemoryManager) -> None:
     assert manager.forget(key, reason="asked to")
     assert not manager.forget(key)
 
-    with pytest.raises(exceptions.MemoryDeletedError, match=r"was deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC \(asked to\)"):
+    with pytest.raises(
+        exceptions.MemoryDeletedError, match=r"was deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC \(asked to\)"
+    ):
         manager.retrieve(key)
     assert key == manager.store("x")
     assert "x" == manager.retrieve(key)

@@ -89,14 +89,19 @@ def test_a_page_is_well_filled() -> None:
 def test_a_page_is_priced_a_few_times_only() -> None:
     """However long the text is, no more of it is priced than could be on the page."""
     priced: list[int] = []
-    next_page("x" * 1_000_000, 0, 1_000_000, 100, lambda text: priced.append(len(text)) or len(text))
+
+    def price(text: str) -> int:
+        priced.append(len(text))
+        return len(text)
+
+    next_page("x" * 1_000_000, 0, 1_000_000, 100, price)
     assert max(priced) <= 800
     assert len(priced) <= 5
 
 
 @property_test
 @given(st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1, max_size=20), st.booleans(), st.data())
-def test_lines_are_found_by_their_numbers(lines: list[str], ended: bool, data: st.DataObject) -> None:  # noqa: FBT001
+def test_lines_are_found_by_their_numbers(lines: list[str], ended: bool, data: st.DataObject) -> None:
     """Lines `first` to `last`, without the last one's line break."""
     text = "\n".join(lines) + "\n" * ended
     first = data.draw(st.integers(1, len(lines)))
@@ -130,8 +135,8 @@ def test_how_lines_are_asked_for(lines: str, first: int, last: int) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        *("", " ", "-", "--", "a", "1-b", "1,3", "1:3", "1.5", "--4", "1-2-3", "L7", "7\n8", "12 34", "0x10", "last", "9" * 13),
-        *("0000000000015", "0", "0-5", "-0", "601", "601-700", "601-", "7-3", "999999999999"),
+        *("", " ", "-", "--", "a", "1-b", "1,3", "1:3", "1.5", "--4", "1-2-3", "L7", "7\n8", "12 34", "0x10", "last"),
+        *("0000000000015", "0", "0-5", "-0", "601", "601-700", "601-", "7-3", "999999999999", "9" * 13),
     ],
 )
 def test_lines_that_mean_nothing_are_refused(lines: str) -> None:

@@ -99,7 +99,7 @@ def test_a_policy_without_arguments() -> None:
     """Fold above 500 tokens, a person's words above 8,000; keep 250 in sight, bring back 2,000."""
     policy = FoldPolicy()
     assert (500, 250, 2000, True) == (policy.threshold, policy.preview_tokens, policy.expansion_budget, policy.recall)
-    assert (500, 500, 8000) == (policy.threshold_for(None), policy.threshold_for("planner"), policy.threshold_for("user"))
+    assert [500, 500, 8000] == [policy.threshold_for(source) for source in (None, "planner", "user")]
 
 
 @pytest.mark.parametrize("threshold", [49, 0, -1, 500.0, "500", None, True])
@@ -114,9 +114,10 @@ def test_a_threshold_is_fifty_tokens_or_more(threshold: Any) -> None:  # noqa: A
 @pytest.mark.parametrize("name", ["preview_tokens", "expansion_budget"])
 def test_a_budget_is_not_negative(name: str) -> None:
     """Nothing is a budget, less is none."""
+    less, none = {name: -1}, {name: 0}
     with pytest.raises(InvalidArgumentError, match=name):
-        FoldPolicy(**{name: -1})
-    assert getattr(FoldPolicy(**{name: 0}), name) == 0
+        FoldPolicy(**less)  # type: ignore[arg-type]
+    assert getattr(FoldPolicy(**none), name) == 0  # type: ignore[arg-type]
 
 
 def test_the_least_threshold_is_allowed() -> None:

@@ -33,7 +33,7 @@ INVISIBLE = {
     "grapheme joiner": "\u034f",
     "Hangul filler": "\u3164",
 }
-PIECES = ["[", "]", "MemoryRef", "[MemoryRef: ", "[MemoryRef: a]", " - ", "-", " 7 tokens]", " tokens", "9", "\n", "\r", " "]
+PIECES = [*"[]-9 \n\r", "MemoryRef", "[MemoryRef: ", "[MemoryRef: a]", " - ", " 7 tokens]", " tokens"]
 
 any_text = st.text(st.characters(exclude_categories=()))
 tricky_text = st.lists(st.sampled_from([*PIECES, *INVISIBLE.values()]) | any_text, max_size=8).map("".join)
@@ -134,7 +134,7 @@ def test_how_a_reference_reads(ref: MemoryRef, text: str) -> None:
         "[MemoryRef: key - description]",
         "[MemoryRef: key - description - many tokens]",
         "[MemoryRef: key - description - -1 tokens]",
-        "[MemoryRef: key - description - ١ tokens]",
+        "[MemoryRef: key - description - \u0661 tokens]",
         f"[MemoryRef: key - {'d' * 81} - 1 tokens]",
         f"[MemoryRef: {'k' * 256}]",
         f"[MemoryRef: key - {'9' * 19} tokens]",
@@ -184,7 +184,7 @@ def test_a_key_of_ones_own(key: str) -> None:
     assert [MemoryRef(key)] == MemoryRef.find_all(f"see [MemoryRef: {key}].")
 
 
-@pytest.mark.parametrize("key", ["", "a b", "k" * 256, "a\n", "a]", "a/b", "ключ", "é", "１", "a\0", None, 7, b"a"])
+@pytest.mark.parametrize("key", ["", "a b", "k" * 256, "a\n", "a]", "a/b", "ключ", "é", "\uff11", "a\0", None, 7, b"a"])
 def test_what_cannot_be_a_key(key: object) -> None:
     """Everything else is refused before it can stand in a reference."""
     with pytest.raises(InvalidKeyError, match="not a memory key"):
@@ -205,7 +205,7 @@ def test_generated_keys_name_more_of_the_content_each_time(source: str, digest: 
 
 @pytest.mark.parametrize(
     ("source", "slug"),
-    [("npm install", "npm_install"), ("/src/App.tsx", "src_app_tsx"), ("__x__", "x"), ("日本", "memory"), ("", "memory")],
+    [("npm install", "npm_install"), ("/src/App.tsx", "src_app_tsx"), ("_x_", "x"), ("日本", "memory"), ("", "memory")],
 )
 def test_a_generated_key_begins_with_its_source(source: str, slug: str) -> None:
     """The letters and digits of a source make the readable half of a key."""

@@ -13,10 +13,10 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from memory_context import MemoryManager
+from memory_context._scopes import Scope
 from memory_context.exceptions import SchemaVersionError, StoreError
 from memory_context.stores import SQLAlchemyStore, _migrate
 from memory_context.stores._schema import metadata, version
-from memory_context._scopes import Scope
 
 ROOT = Path(__file__).parents[1]
 DATABASES = pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
@@ -64,8 +64,10 @@ def test_plain_ddl_is_the_schema(postgres_url: str) -> None:
     assert text.endswith("\n\n" + _migrate.postgres_ddl())
 
     with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:
-        connection.execute(text)  # type: ignore[arg-type] # not a literal
-        connection.execute("INSERT INTO agent_memories (id, user_id, memory_key) VALUES (gen_random_uuid(), 'ann', 'k')")
+        connection.execute(text)
+        connection.execute(
+            "INSERT INTO agent_memories (id, user_id, memory_key) VALUES (gen_random_uuid(), 'ann', 'k')"
+        )
     with MemoryManager(postgres_url, user_id="ann") as manager:
         item = manager.get("k")
 
@@ -112,7 +114,9 @@ def test_migrate_says_where_it_came_from(request: pytest.FixtureRequest, fixture
 def test_schema_is_created_once(request: pytest.FixtureRequest, fixture: str) -> None:
     """Several processes that open an empty database at once all find it ready."""
     url = request.getfixturevalue(fixture)
-    code = "import sys; from memory_context import MemoryManager; print(MemoryManager(sys.argv[1], user_id=1).store('x'))"
+    code = (
+        "import sys; from memory_context import MemoryManager; print(MemoryManager(sys.argv[1], user_id=1).store('x'))"
+    )
     command = [sys.executable, "-c", code, url]
 
     processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]

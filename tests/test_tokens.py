@@ -5,8 +5,8 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -31,13 +31,13 @@ from memory_context._tokens import (
 )
 from memory_context.exceptions import InvalidArgumentError
 
-RUNS = ["a", " ", "\n", "中", "𒀀", "\0", "\ud800", "\udfff", "é", "0", "=", "<|endoftext|>", "word ", "\t\n", "aB3+/", "👩‍👩‍👧"]
+RUNS = [*"a \n中𒀀\0\ud800\udfffé0=", "<|endoftext|>", "word ", "\t\n", "aB3+/", "👩‍👩‍👧"]
 
 runs = st.tuples(st.sampled_from(RUNS), st.integers(1, 400) | st.just(17_000)).map(lambda run: run[0] * run[1])
 texts = st.lists(runs | st.text(st.characters(exclude_categories=())), max_size=4).map("".join)
 property_test = settings(max_examples=60, deadline=None)
-COUNTERS = {"exact": counter_for_model("gpt-4o"), "cl100k": counter_for_model("gpt-4"), "estimate": estimating_counter()}
-each_counter = pytest.mark.parametrize("counter", COUNTERS.values(), ids=COUNTERS.keys())
+COUNTERS = [counter_for_model("gpt-4o"), counter_for_model("gpt-4"), estimating_counter()]
+each_counter = pytest.mark.parametrize("counter", COUNTERS, ids=["o200k_base", "cl100k_base", "estimate"])
 
 
 class Spy:
@@ -99,7 +99,7 @@ def test_a_count_is_the_sum_over_the_chunks(counter: TokenCounter, text: str) ->
 @each_counter
 @property_test
 @given(text=texts, limit=st.integers(-2, 20_000), near=st.integers(-2, 2))
-def test_exceeds_says_whether_the_count_is_above_the_limit(counter: TokenCounter, text: str, limit: int, near: int) -> None:
+def test_exceeds_compares_the_count_with_the_limit(counter: TokenCounter, text: str, limit: int, near: int) -> None:
     """The quick answer is the one that counting gives, for any text and any limit."""
     count = counter.count(text)
     assert (count > limit) == counter.exceeds(text, limit)
@@ -113,10 +113,10 @@ def test_no_text_exceeds_a_negative_limit_by_accident(counter: TokenCounter) -> 
 
 
 @each_counter
-@pytest.mark.parametrize("text", ["a" * 1_000_000, " " * 1_000_000, "\n" * 1_000_000, "中" * 300_000, "=" * 1_000_000, "\0" * 300_000])
-def test_long_runs_are_counted(counter: TokenCounter, text: str) -> None:
+@pytest.mark.parametrize("char", ["a", " ", "\n", "=", "0", "中", "\0"])
+def test_long_runs_are_counted(counter: TokenCounter, char: str) -> None:
     """A million times the same character neither panics a tokenizer nor takes it long."""
-    assert counter.count(text) > 0
+    assert counter.count(char * 1_000_000) > 0
 
 
 def test_the_default_counter_is_exact() -> None:
@@ -130,7 +130,7 @@ def test_the_default_counter_is_exact() -> None:
 
 def test_control_tokens_are_ordinary_text() -> None:
     """``<|endoftext|>`` in a tool's output is seven tokens of text, not an error and not one token."""
-    assert [7, 7] == [COUNTERS[name].count("<|endoftext|>") for name in ("exact", "cl100k")]
+    assert [7, 7] == [counter.count("<|endoftext|>") for counter in COUNTERS[:2]]
 
 
 @pytest.mark.parametrize("file", [O200K, CL100K], ids=lambda file: file.name)
@@ -189,7 +189,7 @@ class OnlyCounts:
         return len(text)
 
 
-@pytest.mark.parametrize("nonsense", [7, "o200k_base", object(), OnlyCounts(), {}], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize("nonsense", [7, "o200k_base", object(), OnlyCounts()], ids=lambda value: type(value).__name__)
 def test_what_cannot_count_is_refused(nonsense: object) -> None:
     """Neither a counter nor a callable: the error quotes it."""
     with pytest.raises(InvalidArgumentError, match="token counter"):
@@ -243,27 +243,20 @@ def test_ones_own_counter_wins_over_a_choice_that_is_being_made(monkeypatch: pyt
 
 @pytest.mark.usefixtures("_fresh_choice")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-def test_a_choice_that_failed_does_not_hang_the_next(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
+def test_a_failed_choice_does_not_hang_the_next(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
     """Ctrl-C during the download, or any failure of it, leaves a process that still can count."""
 
     def fail() -> TokenCounter:
         raise error
 
-    with monkeypatch.context() as patch:
+    with monkeypatch.context() as patch, suppress(error):
         patch.setattr(_tokens, "counter_for_model", fail)
-        _ignoring(error, default_counter)
+        default_counter()
     answers: list[TokenCounter] = []
     thread = threading.Thread(target=lambda: answers.append(default_counter()), daemon=True)
     thread.start()
-    thread.join(5)
+    thread.join(2)
     assert answers, "default_counter() hangs"
-
-
-def _ignoring(error: type[BaseException], call: Callable[[], object]) -> None:
-    try:
-        call()
-    except error:
-        pass
 
 
 def test_a_child_process_chooses_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:

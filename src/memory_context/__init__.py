@@ -1,7 +1,8 @@
 """Keeps the prompts of AutoGen and LangChain agents small without losing anything.
 
-Two concepts teach it all. A *memory* (`MemoryItem`) is a record in a store; it lives as long as its tier says. A *context*
-(`MemoryContext`) is one conversation; it holds messages and references to memories, and can be thrown away without losing one.
+Two concepts teach it all. A *memory* (`MemoryItem`) is a record in a store; it lives as long as its tier says.
+A *context* (`MemoryContext`) is one conversation; it holds messages and references to memories, and can be thrown
+away without losing one.
 
 Names are loaded when they are first used: importing this package loads neither a host framework nor a database library.
 """

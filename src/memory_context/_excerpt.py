@@ -1,4 +1,7 @@
-"""The excerpt: of a long text, the lines that matter for a question, within a budget. Previews and recall are this one function."""
+"""The excerpt: of a long text, the lines that matter for a question, within a budget.
+
+Previews, recalled text and partial reads are this one function.
+"""
 
 from __future__ import annotations
 
@@ -17,13 +20,14 @@ Cost: TypeAlias = Callable[[str], int]
 MAX_TERMS = 32
 MAX_PRICED = 4
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
-_STOP_WORDS = frozenset(
-    "a about above after again all also an and any are as at be because been before being below between both but by can "
-    "could did do does doing down during each few for from further get give had has have having he her here hers him his "
-    "how i if in into is it its just let me more most my no nor not now of off on once only or other our out over own "
-    "please same she should show so some such tell than that the their them then there these they this those through to "
-    "too under until up use very was we were what when where which while who whom why will with would you your".split()
-)
+_ENGLISH_STOP_WORDS = """
+a about above after again all also an and any are as at be because been before being below between both but by can
+could did do does doing down during each few for from further get give had has have having he her here hers him his
+how i if in into is it its just let me more most my no nor not now of off on once only or other our out over own
+please same she should show so some such tell than that the their them then there these they this those through to
+too under until up use very was we were what when where which while who whom why will with would you your
+"""
+_STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 from uuid import UUID, uuid4
 
 from memory_context._refs import SHORTEST_DIGEST, MemoryRef, generated_keys
@@ -121,22 +121,20 @@ class MemoryItem:
         return f"({self.media_type}, {len(self.content)} bytes)"
 
 
-def to_content(value: object) -> tuple[Content, str]:
+def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a caller brings
     """What is stored for `value`, and its media type: text and bytes as they are, dicts and lists as JSON.
 
     Raises:
         InvalidContentError: It is of another type, or JSON cannot express it.
     """
-    match value:
-        case str():
-            return value, TEXT
-        case bytes() | bytearray() | memoryview():
-            return bytes(value), BINARY
-        case dict() | list() | tuple():
-            return _json(value, "content"), JSON
-        case _:
-            message = f"content must be text, bytes, a dict or a list, not {type(value).__name__}"
-            raise InvalidContentError(message)
+    if isinstance(value, str):
+        return value, TEXT
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(cast("bytes", value)), BINARY
+    if isinstance(value, dict | list | tuple):
+        return _json(cast("object", value), "content"), JSON
+    message = f"content must be text, bytes, a dict or a list, not {type(value).__name__}"
+    raise InvalidContentError(message)
 
 
 def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -36,8 +36,8 @@ class Choice:
 def choose(question: str, candidates: Iterable[MemoryItem], seen: Mapping[str, Ranges]) -> list[Choice]:
     """The candidates that hold at least half of what `question` asks for, in lines that are not in sight yet.
 
-    Names (words with digits or punctuation) weigh three times as much as other words; one name or two other words is the
-    least. Secrets are never among them. `seen` has, for each key, the ranges of lines that stand in the prompt.
+    Names (words with digits or punctuation) weigh three times as much as other words; one name or two other words is
+    the least. Secrets are never among them. `seen` has, for each key, the ranges of lines that stand in the prompt.
     """
     words = terms(question)
     choices = (_choice(question, words, item, seen.get(item.memory_key, ())) for item in candidates)

@@ -54,7 +54,10 @@ def span_of_lines(text: str, first: int, last: int) -> Span:
 
 
 def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> Span:
-    """As much of ``text[start:end]`` from its beginning as `budget` allows, at least one character, cut behind a line if one ends."""
+    """As much of ``text[start:end]`` from its beginning as `budget` allows, at least one character.
+
+    It is cut behind a line if one ends in it.
+    """
     stop = min(end, start + CHARACTERS_TRIED_PER_TOKEN * max(budget, 1))
     while stop > start + 1 and (spent := cost(text[start:stop])) > budget:
         stop = max(start + 1, start + min((stop - start) * budget // spent, (stop - start) * 9 // 10))

@@ -23,9 +23,9 @@ class FoldPolicy:
 
     Attributes:
         threshold: A text with more tokens is folded.
-        source_thresholds: Other thresholds for messages from some sources. A person's own words (source ``user``) have 8,000
-            unless said otherwise.
-        preview_tokens: The most that stays of a folded text beside its reference; never more than half of the threshold.
+        source_thresholds: Other thresholds for messages from some sources. A person's own words (source ``user``)
+            have 8,000 unless said otherwise.
+        preview_tokens: The most that stays of a folded text beside its reference, half of the threshold at most.
         expansion_budget: The most that is brought back at once.
         recall: Whether anything is brought back without being asked for.
 
@@ -43,7 +43,7 @@ class FoldPolicy:
     def __post_init__(self) -> None:
         """Check every number."""
         for name, threshold in {"threshold": self.threshold, **self.source_thresholds}.items():
-            if not isinstance(threshold, int) or threshold < LEAST_THRESHOLD:
+            if not _is_whole(threshold) or threshold < LEAST_THRESHOLD:
                 message = f"the threshold for {name!r} must be {LEAST_THRESHOLD} tokens or more, not {threshold!r}"
                 raise InvalidThresholdError(message)
         for name in ("preview_tokens", "expansion_budget"):
@@ -54,12 +54,20 @@ class FoldPolicy:
     def threshold_for(self, source: str | None) -> int:
         """The threshold for a user message from `source`, or for a tool's result (None)."""
         persons = max(PERSONS_THRESHOLD, self.threshold)
-        return self.threshold if source is None else {PERSON: persons, **self.source_thresholds}.get(source, self.threshold)
+        return (
+            self.threshold
+            if source is None
+            else {PERSON: persons, **self.source_thresholds}.get(source, self.threshold)
+        )
 
     def preview_budget(self, source: str | None) -> int:
-        """The tokens of a preview: of a person's words a quarter of their threshold, of anything else `preview_tokens`."""
+        """The tokens of a preview: of a person's words a quarter of their threshold."""
         threshold = self.threshold_for(source)
         return threshold // 4 if source == PERSON else min(self.preview_tokens, threshold // 2)
+
+
+def _is_whole(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +92,13 @@ def fold(
 ) -> Folded | None:
     """`text` as it is shown in the prompt if it has more than `threshold` tokens; None if it stays as it is.
 
-    `store` commits the text; that happens before its reference exists. A text stays whole if the reference would not be shorter.
+    `store` commits the text; that happens before its reference exists. A text stays whole if the reference would not be
+    shorter.
     """
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
     preview = excerpt(text, "", preview_tokens, counter.count)
-    shown = "\n".join((item.ref.render(), preview.render())) if preview.lines else item.ref.render()
+    shown = f"{item.ref}\n{preview.render()}" if preview.lines else item.ref.render()
     tokens = counter.count(shown)
     return Folded(shown, item, preview, tokens) if tokens < item.token_count else None

@@ -40,7 +40,7 @@ NEXT_PAGE = 'There is more. Next page: retrieve_memory(key="{key}"{lines}, offse
 NO_MORE = "This was the last page."
 
 FOUND = "{ref}\n{passage}"
-SECRET_NOT_SHOWN = "(a secret: shown only by its key)"
+HIDDEN = "(a secret: shown only by its key)"
 FOUND_NOTHING = "Nothing in memory speaks of {query!r}. Try other words: names, ids, or a word from a description."
 STORED = "Kept as {ref}"
 

@@ -79,9 +79,10 @@ def rank_file_for(model: str | None) -> RankFile:
 
 
 def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
-    """The encoding, without special tokens: ``<|endoftext|>`` in a tool's output is ordinary text. None if it is not here.
+    """The encoding; None if it is not here.
 
-    Waits at most 5 seconds, for one download; a file that arrives later serves the next process.
+    It has no special tokens: ``<|endoftext|>`` in a tool's output is ordinary text. Waits at most 5 seconds, for one
+    download; a file that arrives later serves the next process.
     """
     data = _local(file) or _downloaded(file)
     if data is None:
@@ -97,8 +98,8 @@ def _local(file: RankFile) -> bytes | None:
 
 
 def _paths(file: RankFile) -> Iterator[Path]:
-    if folder := cache_folder():
-        yield folder / file.cache_name
+    if cache := cache_folder():
+        yield cache / file.cache_name
     packages = {
         "llama_index": f"core/_static/tiktoken_cache/{file.cache_name}",
         "litellm": f"litellm_core_utils/tokenizers/{file.cache_name}",
@@ -111,7 +112,7 @@ def _paths(file: RankFile) -> Iterator[Path]:
 
 
 def cache_folder() -> Path | None:
-    """tiktoken's cache folder; None where its variable is set to nothing, which turns caching off."""
+    """Tiktoken's cache folder; None where its variable is set to nothing, which turns caching off."""
     default = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
     return Path(folder) if folder else None

@@ -1,4 +1,4 @@
-"""Token counting: chosen once per process, exact where tiktoken's ranks are at hand, estimated elsewhere, never stuck."""
+"""Token counting: exact where tiktoken's ranks are at hand, else estimated; chosen once per process, never stuck."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """What it counts by: ``o200k_base``, ``estimate``, …"""
+        """What it counts by, as ``o200k_base`` or ``estimate``."""
         ...
 
     def count(self, text: str) -> int:
@@ -79,7 +79,11 @@ class CallableCounter:
     def __init__(self, count: Callable[[str], int]) -> None:
         """Count by `count`."""
         self.name = getattr(count, "__name__", type(count).__name__)
-        self.count = count
+        self._count = count
+
+    def count(self, text: str) -> int:
+        """What the callable says."""
+        return self._count(text)
 
     def exceeds(self, text: str, limit: int) -> bool:
         """Whether ``count(text) > limit``."""
@@ -87,7 +91,7 @@ class CallableCounter:
 
 
 def chunks(text: str) -> Iterator[str]:
-    """`text` in pieces of at most 16,384 characters, cut behind a line break or a space where the second half has one."""
+    """`text` in pieces of at most 16,384 characters, cut behind a line break or before a space where there is one."""
     start = 0
     while start < len(text):
         end = start + CHUNK

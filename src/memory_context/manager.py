@@ -102,7 +102,7 @@ class MemoryManager:
         """Commit `content` and return its key. Takes what `remember` takes."""
         return self.remember(content, description, type, **details).memory_key
 
-    def remember(
+    def remember(  # noqa: PLR0913 - each is a column of the record, with a default
         self,
         content: Content | dict[str, Any] | list[Any],
         description: str | None = None,
@@ -121,8 +121,8 @@ class MemoryManager:
     ) -> MemoryItem:
         """Commit `content` and return its record.
 
-        In the tier ``detail`` equal contents are one record, unless they come under a `key` of the caller's own or are secrets:
-        the first one's description stays.
+        In the tier ``detail`` equal contents are one record, unless they come under a `key` of the caller's own or are
+        secrets: the first one's description stays.
 
         Args:
             content: Text, bytes, or a dict or list, which is kept as JSON.
@@ -259,7 +259,7 @@ class MemoryManager:
         """What leads another process to the same memories: store URL (without its password), user, agent.
 
         Raises:
-            NotSerializableError: The store lives in this process only, or tokens are counted by something of the caller's own.
+            NotSerializableError: The store lives in this process only, or the counter is the caller's own.
         """
         url = getattr(self.memory_store, "url", None)
         if not isinstance(url, str):

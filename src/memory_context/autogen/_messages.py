@@ -52,7 +52,7 @@ def parts_of(message: LLMMessage) -> list[Part]:
 
 
 def with_texts(message: LLMMessage, texts: Mapping[int, str]) -> LLMMessage:
-    """A copy of `message` that shares nothing with it that could change, with other texts at some places of its content."""
+    """A copy of `message` with other texts at some places; it shares nothing with it that could change."""
     match message:
         case FunctionExecutionResultMessage(content=results):
             copies = [result.model_copy(update=_text(texts, index)) for index, result in enumerate(results)]
@@ -95,7 +95,8 @@ def texts_of(message: LLMMessage) -> list[str]:
 def recall_position(messages: Sequence[LLMMessage], shown: int) -> int | None:
     """The beginning of the newest group of messages, where recalled text goes; None if the model has seen it.
 
-    A call and its results are one group; every other message is one of its own, unless it stands between a call and its results.
+    A call and its results are one group; every other message is one of its own, unless it stands between a call and its
+    results.
     """
     start = len(messages) - 1
     while start >= shown:

@@ -92,5 +92,3 @@ def lines_in_sight(message: FunctionExecutionResultMessage) -> Iterator[tuple[st
     """The keys that reading tools have answered for, with the lines that their answers show."""
     answers = (answered_lines(result) for result in message.content)
     return (answer for answer in answers if answer)
-
-

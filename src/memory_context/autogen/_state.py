@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 from autogen_core.models import LLMMessage, UserMessage
 from pydantic import BaseModel, Field, ValidationError
@@ -40,27 +40,33 @@ class ContextFacts(BaseModel):
 class ContextState(BaseModel):
     """A context's state. AutoGen's own contexts load it too; they keep the messages and leave the rest."""
 
-    messages: list[LLMMessage] = Field(default_factory=list)
+    messages: list[LLMMessage] = Field(default_factory=list[LLMMessage])
     memory_context: ContextFacts | None = None
 
 
-def parse_state(state: Mapping[str, Any]) -> ContextState:
+def parse_state(state: object) -> ContextState:
     """The state that `state` holds.
 
     Raises:
         StateVersionError: It was saved by a newer version.
         StateError: It is not a context's state.
     """
-    facts = state.get("memory_context") if isinstance(state, Mapping) else None
-    version = facts.get("version", VERSION) if isinstance(facts, Mapping) else VERSION
-    if isinstance(version, int) and version > VERSION:
+    version = _version(state)
+    if version > VERSION:
         message = f"the state has version {version}, this memory-context knows {VERSION}: upgrade it to load the state"
         raise StateVersionError(message)
     if not isinstance(state, Mapping) or "messages" not in state:
         message = f"not a context's state, which is a mapping with 'messages': {str(state)[:80]}"
         raise StateError(message)
     try:
-        return ContextState.model_validate(dict(state))
+        return ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
     except ValidationError as error:
         message = f"not a context's state: {error.error_count()} mistakes, the first: {error.errors()[0]['msg']}"
         raise StateError(message) from error
+
+
+def _version(state: object) -> int:
+    """The version that a state names; this one where it names none."""
+    facts = cast("Mapping[str, Any]", state).get("memory_context") if isinstance(state, Mapping) else None
+    version = cast("Mapping[str, Any]", facts).get("version") if isinstance(facts, Mapping) else None
+    return version if isinstance(version, int) else VERSION

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field
 
 from memory_context._executor import off_loop
 from memory_context._items import Content, MemoryItem
-from memory_context._policy import PERSON, FoldPolicy, Folded, fold
+from memory_context._policy import PERSON, Folded, FoldPolicy, fold
 from memory_context._refs import MemoryRef, without_references
 from memory_context._tokens import TokenCounter
 from memory_context.autogen._messages import (
@@ -94,18 +94,19 @@ class ContextStats:
 class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
     """A `ChatCompletionContext` that keeps large texts in a store, and brings back what the next step needs.
 
-    Each large text of a message is committed to the store when the message is added; a reference and a short preview take its
-    place. What `get_messages` has returned once, it returns byte for byte the same until `clear`. If the store fails, the
-    text stays in the prompt, and the run goes on.
+    Each large text of a message is committed to the store when the message is added; a reference and a short preview
+    take its place. What `get_messages` has returned once, it returns byte for byte the same until `clear`. If the store
+    fails, the text stays in the prompt, and the run goes on.
 
     Args:
         user_id: Whose memories these are. Nobody else's can be reached.
-        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable ``MEMORY_CONTEXT_STORE``,
-            else ``sqlite:///memory.db`` in the working directory. Nothing is opened before the first message.
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. Nothing is opened before
+            the first message.
         agent_id: Noted on what is stored.
         thread_id: The conversation. Without one a UUID is made and kept in the state.
         threshold: Texts with more tokens are folded; 50 or more.
-        source_thresholds: Other thresholds for user messages from some sources; ``user`` has 8,000 unless said otherwise.
+        source_thresholds: Other thresholds for user messages from some sources; ``user`` has 8,000 by default.
         preview_tokens: The most that stays of a text beside its reference.
         expansion_budget: The most tokens that are brought back at once.
         recall: Whether anything is brought back without being asked for.
@@ -123,7 +124,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
     component_config_schema = MemoryContextConfig
     component_provider_override = "memory_context.MemoryContext"
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
         self,
         user_id: str | int,
         *,
@@ -155,8 +156,11 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         self._stats = ContextStats()
         self._warned = False
         self._adding: set[asyncio.Future[None]] = set()
-        self._forget_messages()
-        self._waiting = list(initial_messages or [])
+        self._waiting: list[LLMMessage] = list(initial_messages or [])
+        self._references: dict[str, Ranges] = {}
+        self._named: set[str] = set()
+        self._held: UserMessage | None = None
+        self._shown = 0
 
     @property
     def user_id(self) -> str:
@@ -169,14 +173,14 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return str(self._manager.thread_id)
 
     async def add_message(self, message: LLMMessage) -> None:
-        """Add a copy of `message`, its large texts folded. A cancelled call still completes, before anything else happens."""
+        """Add a copy of `message`, its large texts folded. A cancelled call still completes, before the next one."""
         adding = asyncio.ensure_future(self._add(with_texts(message, {})))
         self._adding.add(adding)
         adding.add_done_callback(self._adding.discard)
         await asyncio.shield(adding)
 
     async def get_messages(self) -> list[LLMMessage]:
-        """The messages, with what the newest one needs from memory before its group; what was returned once stays as it was."""
+        """The messages, with what the newest one needs from memory before it; what was returned once stays."""
         async with self._lock:
             await self._settle()
             await self._recall()
@@ -279,12 +283,9 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return cls(**values)
 
     def _forget_messages(self) -> None:
-        self._messages = []
-        self._waiting: list[LLMMessage] = []
-        self._references: dict[str, Ranges] = {}
-        self._named = set[str]()
-        self._held: UserMessage | None = None
-        self._shown = 0
+        self._messages, self._waiting = [], []
+        self._references, self._named = {}, set()
+        self._held, self._shown = None, 0
 
     async def _add(self, message: LLMMessage) -> None:
         async with self._lock:
@@ -314,7 +315,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return part.origin not in READING_TOOLS and len(part.text) * 4 > self.policy.threshold_for(part.source)
 
     def _fold_all(self, parts: list[Part]) -> dict[int, Folded]:
-        """What takes the place of each text that is over its threshold. A text that cannot be stored is not among them."""
+        """What takes the place of each text that is over its threshold, unless it cannot be stored."""
         folded = {part.index: self._guarded(self._fold, part) for part in parts}
         return {index: one for index, one in folded.items() if one}
 

@@ -145,7 +145,7 @@ class SearchMemoryTool(_MemoryTool):
 
     def _found(self, hit: MemoryItem, query: str) -> str:
         if hit.memory_type == SECRET:
-            return _prompts.FOUND.format(ref=hit.ref, passage=_prompts.SECRET_NOT_SHOWN)
+            return _prompts.FOUND.format(ref=hit.ref, passage=_prompts.HIDDEN)
         passage = excerpt(hit.text, query, PASSAGE_TOKENS, self._manager.counter.count)
         return _prompts.FOUND.format(ref=hit.ref, passage=passage.render())
 

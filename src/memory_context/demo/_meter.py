@@ -96,7 +96,7 @@ class MeteredClient(ChatCompletionClient):
         self._watcher = watcher
         self._seen = 0
 
-    async def create(  # noqa: PLR0913 - AutoGen's signature
+    async def create(
         self,
         messages: Sequence[LLMMessage],
         *,
@@ -127,7 +127,7 @@ class MeteredClient(ChatCompletionClient):
         self._watcher.replied(result.content)
         return result
 
-    async def create_stream(  # noqa: PLR0913 - AutoGen's signature
+    async def create_stream(
         self,
         messages: Sequence[LLMMessage],
         *,

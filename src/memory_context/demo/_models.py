@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from typing import Any
 
 from autogen_core.models import ChatCompletionClient, ModelFamily, ModelInfo
@@ -30,6 +31,9 @@ def real_client(model: str, base_url: str | None) -> ChatCompletionClient:
         MissingDependencyError: autogen-ext[openai] is not installed.
     """
     key = _key_for(model, base_url)
+    warnings.filterwarnings(
+        "ignore", "(Resolved model|Finish reason) mismatch"
+    )  # other servers answer otherwise than OpenAI
     try:
         from autogen_ext.models.openai import OpenAIChatCompletionClient  # noqa: PLC0415 - an extra
     except ImportError as error:

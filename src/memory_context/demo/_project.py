@@ -65,7 +65,7 @@ def write_project(folder: Path) -> None:
 def run_pytest(folder: Path) -> str:
     """All that pytest prints about the project in `folder`, and its exit status."""
     command = [sys.executable, "-m", "pytest", "-c", "pytest.ini", "test_durations.py"]
-    done = subprocess.run(  # noqa: S603 - this interpreter, on files of our own
+    done = subprocess.run(
         command,
         cwd=folder,
         env=_environment(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -88,30 +88,25 @@ def _arguments(call: FunctionCall) -> str:
 
 def show_balance(console: Console, calls: Sequence[Call], stats: ContextStats) -> None:
     """What was sent, call by call, with and without memory-context."""
-    sent = sum(call.sent for call in calls)
-    without = sum(call.without or 0 for call in calls)
-    rows = [
-        (
-            f"{number}  {call.newest}",
-            f"{call.messages}",
-            f"{call.sent:,}",
-            "-" if call.without is None else f"{call.without:,}",
-        )
-        for number, call in enumerate(calls, 1)
-    ]
     columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
+    rows = [(f"{number}  {call.newest}", str(call.messages), *_tokens(call)) for number, call in enumerate(calls, 1)]
+    sent, without = sum(call.sent for call in calls), sum(call.without or 0 for call in calls)
     console.rule(style="dim")
     console.print(display.table(columns, rows, ("total", "", f"{sent:,}", f"{without:,}")))
     console.print()
-    console.print(_summary(stats, sent, without))
+    for line in _summary(calls, stats, sent / without):
+        console.print(line)
 
 
-def _summary(stats: ContextStats, sent: int, without: int) -> str:
-    share = f"{sent / without:.1%} of the tokens were sent. " if without else ""
-    folds = f"{stats.folds} outputs of {stats.tokens_folded:,} tokens were folded into {stats.tokens_shown:,}; "
-    recalls = f"{stats.recalls} recalled in {stats.tokens_recalled:,}. "
-    counter = f"Counted by {default_counter().name}: messages and descriptions of tools."
-    failures = (
-        f" The store failed {stats.store_failures} times; those texts stayed in full." if stats.store_failures else ""
-    )
-    return share + folds + recalls + counter + failures
+def _tokens(call: Call) -> tuple[str, str]:
+    return f"{call.sent:,}", f"{call.without:,}" if call.without is not None else "not needed"
+
+
+def _summary(calls: Sequence[Call], stats: ContextStats, share: float) -> Iterator[str]:
+    largest, without = max(call.sent for call in calls), max(call.without or 0 for call in calls)
+    yield f"{share:.1%} of the tokens were sent; the largest prompt had {largest:,} instead of {without:,}."
+    yield f"Folded: {stats.folds} texts of {stats.tokens_folded:,} tokens, shown in {stats.tokens_shown:,}."
+    yield f"Recalled: {stats.recalls}, shown in {stats.tokens_recalled:,} tokens."
+    if stats.store_failures:
+        yield f"The store failed {stats.store_failures} times; those texts stayed in the prompt."
+    yield f"Counted by {default_counter().name}: messages and the descriptions of tools."

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import sqlalchemy as sa
+from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from memory_context.exceptions import MissingDependencyError, UnsupportedDatabaseError
@@ -138,14 +139,17 @@ os.register_at_fork(after_in_child=registry.after_fork)
 def make_engine(url: sa.URL) -> sa.Engine:
     """An engine for `url`; nothing is connected yet.
 
-    In-memory SQLite gets a queue pool of one connection: SQLAlchemy's default there is an empty database for each thread.
+    In-memory SQLite gets a queue pool of one connection: SQLAlchemy's default there is an empty database for each
+    thread.
 
     Raises:
         MissingDependencyError: The database's driver is not installed, or cannot be loaded.
     """
     try:
         if url.get_backend_name() == "postgresql":
-            return sa.create_engine(url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS})
+            return sa.create_engine(
+                url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS}
+            )
         arguments: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000}}
         if is_memory(url):
             arguments |= {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
@@ -153,7 +157,7 @@ def make_engine(url: sa.URL) -> sa.Engine:
     except (ImportError, NoSuchModuleError) as error:
         message = f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
         raise MissingDependencyError(message) from error
-    sa.event.listen(engine, "connect", _set_up_sqlite)
+    event.listen(engine, "connect", _set_up_sqlite)
     return engine
 
 
@@ -172,7 +176,7 @@ def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
     if engine.dialect.name != "sqlite":
         return engine
     own = engine.execution_options()
-    sa.event.listen(own, "begin", _begin_sqlite)
+    event.listen(own, "begin", _begin_sqlite)
     return own
 
 

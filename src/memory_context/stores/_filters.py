@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, cast
 
 import sqlalchemy as sa
 
@@ -20,6 +20,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], sa.ColumnElement[bool]]] = {
     "$lt": operator.lt,
     "$lte": operator.le,
 }
+_LISTS = (list, tuple, set, frozenset)
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
 _ELEMENTS = {"sqlite": "json_each", "postgresql": "jsonb_array_elements_text"}
@@ -48,13 +49,12 @@ def column_named(name: str) -> sa.Column[Any]:
 
 
 def _condition(column: sa.Column[Any], wanted: object) -> sa.ColumnElement[bool]:
-    match wanted:
-        case Mapping():
-            return sa.and_(sa.true(), *(_operator(name)(column, value) for name, value in wanted.items()))
-        case list() | tuple() | set() | frozenset():
-            return column.in_(list(wanted))
-        case _:
-            return column == wanted
+    if isinstance(wanted, Mapping):
+        operators = cast("Mapping[object, object]", wanted)
+        return sa.and_(sa.true(), *(_operator(name)(column, value) for name, value in operators.items()))
+    if isinstance(wanted, _LISTS):
+        return column.in_(list(cast("Iterable[object]", wanted)))
+    return column == wanted
 
 
 def _operator(name: object) -> Callable[[Any, Any], sa.ColumnElement[bool]]:
@@ -65,9 +65,9 @@ def _operator(name: object) -> Callable[[Any, Any], sa.ColumnElement[bool]]:
 
 
 def _has_tag(wanted: object, dialect: str) -> sa.ColumnElement[bool]:
-    if not isinstance(wanted, str | list | tuple | set | frozenset):
+    if not isinstance(wanted, (str, *_LISTS)):
         message = f"tags are filtered by a word or a list of words, not {wanted!r}"
         raise InvalidFilterError(message)
-    words = [wanted] if isinstance(wanted, str) else list(wanted)
+    words = [wanted] if isinstance(wanted, str) else list(cast("Iterable[str]", wanted))
     elements = getattr(sa.func, _ELEMENTS[dialect])(memories.c.tags).table_valued("value")
     return sa.exists(sa.select(elements.c.value).where(elements.c.value.in_(words)))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql
-from sqlalchemy.schema import CreateIndex, CreateTable
+from sqlalchemy.schema import CreateIndex, CreateTable, DDLElement
 
 from memory_context.exceptions import SchemaVersionError
 from memory_context.stores._schema import metadata, version
@@ -12,6 +11,7 @@ from memory_context.stores._schema import metadata, version
 HEAD = "0001"
 REVISIONS = (HEAD,)
 _LOCK = 7_305_419_172_614_029
+
 
 def revision_of(connection: sa.Connection) -> str | None:
     """The revision of the database's schema; None where there is none yet."""
@@ -24,7 +24,7 @@ def ensure_schema(connection: sa.Connection) -> None:
     """Create the schema where there is none; on SQLite, which has no administrator, also upgrade an older one.
 
     Raises:
-        SchemaVersionError: It is newer than this library, or older on PostgreSQL, where `memory-context migrate` upgrades it.
+        SchemaVersionError: It is newer than this library; or older, on PostgreSQL (see `memory-context migrate`).
     """
     revision = revision_of(connection)
     if revision == HEAD:
@@ -67,12 +67,14 @@ def create_all(connection: sa.Connection) -> None:
 
 def postgres_ddl() -> str:
     """The newest schema as plain SQL for PostgreSQL: what ``postgresdb.sql`` holds."""
-    dialect = postgresql.dialect()
+    dialect = sa.make_url("postgresql+psycopg://").get_dialect()()
     tables = [*metadata.sorted_tables, version]
     indexes = [index for table in tables for index in sorted(table.indexes, key=lambda index: str(index.name))]
-    elements = [*map(CreateTable, tables), *map(CreateIndex, indexes)]
+    elements: list[DDLElement] = [*map(CreateTable, tables), *map(CreateIndex, indexes)]
     statements = [str(element.compile(dialect=dialect)).strip().replace("\t", "    ") for element in elements]
-    inserted = f"INSERT INTO {version.name} (version_num) VALUES ('{HEAD}')"
+    inserted = (
+        sa.insert(version).values(version_num=HEAD).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
+    )
     return "".join(f"{statement};\n\n" for statement in (*statements, inserted)).replace(" \n", "\n").rstrip() + "\n"
 
 

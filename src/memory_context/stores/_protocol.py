@@ -16,7 +16,8 @@ class MemoryStore(Protocol):
     """A store of memories; safe under threads. Every verb takes a `Scope` first and never looks outside it.
 
     Filters map a column to a value (equality), to a list of values (one of them), or to operators:
-    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``. ``tags`` matches if the record has the tag, or one of the tags.
+    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``. ``tags`` matches if the record has the tag, or
+    one of the tags.
 
     Raises:
         StoreError: The store could not do it. Nothing was changed then.
@@ -26,8 +27,8 @@ class MemoryStore(Protocol):
     def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
         """Commit `item` and return the record as it stands in the store.
 
-        A record of the same user with the same `identity` is returned instead of a second one, and is active again. A generated key
-        that another memory has is made longer.
+        A record of the same user with the same `identity` is returned instead of a second one, and is active again. A
+        generated key that another memory has is made longer.
 
         Raises:
             KeyExistsError: The writer's own key belongs to another content, and not `replace`.
@@ -48,9 +49,7 @@ class MemoryStore(Protocol):
         """The active memories that match, ordered by a column (``-`` before it: descending)."""
         ...
 
-    def search(
-        self, scope: Scope, query: str, *, limit: int = 5, filters: Filters | None = None
-    ) -> list[MemoryItem]:
+    def search(self, scope: Scope, query: str, *, limit: int = 5, filters: Filters | None = None) -> list[MemoryItem]:
         """The active memories that speak of `query`, best first, each with a `match`; without words, the newest."""
         ...
 

@@ -5,11 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.exc import SQLAlchemyError
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context._excerpt import excerpt, terms
 from memory_context._items import BINARY, Content, Deletion, Match, MemoryItem, encoded, is_storable, longer_key, now
@@ -39,18 +40,20 @@ _COLUMNS = [column for column in memories.c if column.name in _FIELDS]
 _SELECT = sa.select(
     *memories.c, access.c.accessed_at, sa.func.coalesce(access.c.access_count, 0).label("access_count")
 ).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
-_INSERT = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}
+# The two dialects' inserts have the same methods, but no common type; `sqlite.Insert` stands for both.
+_INSERT = {"sqlite": sqlite.insert, "postgresql": cast("Callable[[sa.Table], sqlite.Insert]", postgresql.insert)}
 
 
 class SQLAlchemyStore:
     """A `MemoryStore` in SQLite or PostgreSQL. Safe under threads and for several processes on one database.
 
-    Nothing is opened before the first use. SQLite databases are created and migrated then; PostgreSQL schemas are created
-    where there is none. Engines are shared per URL and process.
+    Nothing is opened before the first use. SQLite databases are created and migrated then; PostgreSQL schemas are
+    created where there is none. Engines are shared per URL and process.
 
     Args:
-        store: A URL, an engine, or a connection pool. None: the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``
-            in the working directory. ``sqlite://`` is a database in memory, gone when the store is closed.
+        store: A URL, an engine, or a connection pool. None: the variable ``MEMORY_CONTEXT_STORE``, else
+            ``sqlite:///memory.db`` in the working directory. ``sqlite://`` is a database in memory, gone when the store
+            is closed.
         password_variable: The environment variable with the password of a URL that has none.
 
     Raises:
@@ -59,12 +62,19 @@ class SQLAlchemyStore:
     """
 
     def __init__(
-        self, store: str | sa.URL | sa.Engine | sa.Pool | None = None, *, password_variable: str = _engines.PASSWORD_VARIABLE
+        self,
+        store: str | sa.URL | sa.Engine | sa.Pool | None = None,
+        *,
+        password_variable: str = _engines.PASSWORD_VARIABLE,
     ) -> None:
         self.password_variable = password_variable
-        self._given = _given_engine(store)
         self._is_pool = isinstance(store, sa.Pool)
-        self._url = self._given.url if self._given else _engines.store_url(store, password_variable)
+        self._given: sa.Engine | None = None
+        if isinstance(store, sa.Engine | sa.Pool):
+            self._given = _given_engine(store)
+            self._url = self._given.url
+        else:
+            self._url = _engines.store_url(store, password_variable)
         self._engine: sa.Engine | None = None
         self._shared: sa.Engine | None = None
         self._ready = False
@@ -84,7 +94,7 @@ class SQLAlchemyStore:
 
     @property
     def url(self) -> str | None:
-        """The URL of this database for another process, without its password; None for one in memory or of a bare pool."""
+        """The URL of this database for another process, without its password; None in memory and on a bare pool."""
         if _engines.is_memory(self._url) or self._is_pool:
             return None
         return _engines.without_password(self._url)
@@ -138,7 +148,7 @@ class SQLAlchemyStore:
         """See `MemoryStore.deletion`."""
         where = (deletions.c.user_id == scope.user_id, deletions.c.memory_key == key)
         row = self._run(lambda connection: connection.execute(sa.select(deletions).where(*where)).one_or_none())
-        return row and Deletion(row.memory_key, row.deleted_at, row.reason)
+        return Deletion(row.memory_key, row.deleted_at, row.reason) if row else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`."""
@@ -210,19 +220,17 @@ class SQLAlchemyStore:
             return self._engine.connect()
 
 
-def _given_engine(store: object) -> sa.Engine | None:
+def _given_engine(store: sa.Engine | sa.Pool) -> sa.Engine:
     if isinstance(store, sa.Pool):
         return _engines.engine_of_pool(store)
-    if isinstance(store, sa.Engine):
-        _engines.check_backend(store.url)
-        return store
-    return None
+    _engines.check_backend(store.url)
+    return store
 
 
 def _store_error(store: SQLAlchemyStore, error: SQLAlchemyError) -> StoreError:
     cause = getattr(error, "orig", None) or error
     lines = str(cause).strip().splitlines() or [type(cause).__name__]
-    unavailable = isinstance(error, sa.exc.OperationalError | sa.exc.InterfaceError | sa.exc.TimeoutError)
+    unavailable = isinstance(error, OperationalError | InterfaceError | PoolTimeoutError)
     kind = StoreUnavailableError if unavailable else StoreError
     return kind(f"{store._url}: {lines[0]}")  # noqa: SLF001 - of this module
 
@@ -264,7 +272,7 @@ def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | No
 
 def _one(connection: sa.Connection, condition: sa.ColumnElement[bool], user_id: str) -> MemoryItem | None:
     row = connection.execute(_SELECT.where(memories.c.user_id == user_id, condition)).one_or_none()
-    return row and _item(row)
+    return _item(row) if row else None
 
 
 def _inserted(connection: sa.Connection, item: MemoryItem) -> bool:
@@ -287,7 +295,7 @@ def _revived(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
         return item
     changed = {"is_active": True, "updated_at": now()}
     connection.execute(sa.update(memories).where(memories.c.id == item.id).values(changed))
-    return _replaced(item, **changed)  # type: ignore[arg-type] # the values' types are the fields'
+    return _replaced(item, **changed)
 
 
 def _delete(connection: sa.Connection, where: Iterable[sa.ColumnElement[bool]], reason: str) -> int:
@@ -356,7 +364,7 @@ def as_store(
     store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None, password_variable: str = _engines.PASSWORD_VARIABLE
 ) -> MemoryStore:
     """`store` itself if it is one, else a `SQLAlchemyStore` on it."""
-    if isinstance(store, str | sa.URL | sa.Engine | sa.Pool) or store is None:
+    if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):
         return SQLAlchemyStore(store, password_variable=password_variable)
     if isinstance(store, MemoryStore):
         return store

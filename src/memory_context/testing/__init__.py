@@ -1,6 +1,7 @@
 """Fakes and checks to test agents and stores with: the ones that memory-context is tested with itself.
 
-`ScriptedChatClient` and `check_prompt` need AutoGen, `MemoryStoreContract` needs pytest; each is loaded when it is first used.
+`ScriptedChatClient` and `check_prompt` need AutoGen, `MemoryStoreContract` needs pytest; each is loaded when it is
+first used.
 """
 
 from __future__ import annotations

@@ -46,8 +46,8 @@ class ScriptedChatClientConfig(BaseModel):
 class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfig]):
     """A model that follows a script, for tests and demonstrations without a network.
 
-    Each step is what the model says (a text), calls (a list of `FunctionCall`), or a function that makes one of them of the
-    prompt. Every prompt is kept in `prompts` and checked by `check_prompt`.
+    Each step is what the model says (a text), calls (a list of `FunctionCall`), or a function that makes one of them of
+    the prompt. Every prompt is kept in `prompts` and checked by `check_prompt`.
 
     Raises:
         PromptError: A provider would refuse the prompt.
@@ -135,7 +135,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         )
 
     @property
-    def capabilities(self) -> ModelInfo:  # type: ignore[override] # AutoGen's deprecated name of model_info
+    def capabilities(self) -> ModelInfo:
         """See `model_info`."""
         return self.model_info
 
@@ -145,7 +145,9 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
             raise NotSerializableError(message)
         return ScriptedChatClientConfig(
             script=[
-                step if isinstance(step, str) else [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in step]
+                step
+                if isinstance(step, str)
+                else [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in step]
                 for step in self.script
                 if not callable(step)
             ]
@@ -153,14 +155,16 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
 
     @classmethod
     def _from_config(cls, config: ScriptedChatClientConfig) -> Self:
-        return cls([step if isinstance(step, str) else [FunctionCall(**call) for call in step] for step in config.script])
+        return cls(
+            [step if isinstance(step, str) else [FunctionCall(**call) for call in step] for step in config.script]
+        )
 
 
 def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) -> None:
     """Check the rules that providers enforce and AutoGen does not.
 
-    System messages come first; each call is answered, completely and at once; results answer the calls before them; types are
-    AutoGen's own; sources and arguments are legal.
+    System messages come first; each call is answered, completely and at once; results answer the calls before them;
+    types are AutoGen's own; sources and arguments are legal.
 
     Args:
         messages: The prompt.
@@ -213,5 +217,3 @@ def _arguments(index: int, calls: list[FunctionCall]) -> Iterator[str]:
             legal = False
         if not legal:
             yield f"message {index} calls {call.name} with arguments that are no JSON object"
-
-

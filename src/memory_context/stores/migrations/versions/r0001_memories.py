@@ -22,7 +22,9 @@ def upgrade() -> None:
         sa.Column("memory_id", sa.Uuid(), primary_key=True),
         sa.Column("accessed_at", _TIME, nullable=False),
         sa.Column("access_count", sa.BigInteger, nullable=False, server_default=sa.text("1")),
-        sa.ForeignKeyConstraint(["memory_id"], ["agent_memories.id"], name="fk_agent_memory_access", ondelete="CASCADE"),
+        sa.ForeignKeyConstraint(
+            ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_access", ondelete="CASCADE"
+        ),
     )
     op.create_table(
         "agent_memory_deletions",
