@@ -64,6 +64,12 @@ def test_what_only_looks_like_json_is_text(text: str) -> None:
 def test_lines_with_different_commas_are_no_table() -> None:
     """A table has as many columns in each row."""
     assert describe("red, green\nblue\none, two, three").startswith("text, 3 lines")
+    assert describe("red, green\nblue, black\none, two, three").startswith("text, 3 lines")
+
+
+def test_a_text_in_which_some_lines_have_times_is_no_log() -> None:
+    """Most of the first lines of a log say when, or how serious it was."""
+    assert describe("12:00:01 start\n12:00:02 stop\na\nb\nc").startswith("text, 5 lines")
 
 
 def test_a_table_has_as_many_rows_as_line_breaks_say() -> None:

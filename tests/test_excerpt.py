@@ -18,7 +18,9 @@ any_text = st.text(st.characters(exclude_categories=()), max_size=40)
 lines_of_text = st.lists(st.lists(st.sampled_from(WORDS) | any_text, max_size=6).map(" ".join), max_size=25)
 texts = lines_of_text.map("\n".join)
 budgets = st.integers(0, 60) | st.integers(0, 1000)
-costs: st.SearchStrategy[Cost] = st.sampled_from([len, default_counter().count, estimating_counter().count])
+costs: st.SearchStrategy[Cost] = st.sampled_from(
+    [len, lambda text: len(text) ** 2 // 50, default_counter().count, estimating_counter().count]
+)
 property_test = settings(max_examples=200, deadline=None)
 
 
@@ -134,6 +136,21 @@ def test_a_line_with_more_of_the_words_beats_one_with_fewer() -> None:
     assert [(4, "disk full on node7")] == list(shown.lines)
 
 
+def test_a_line_with_less_than_half_of_the_best_is_not_shown() -> None:
+    """Room that is left is not filled with lines that have little to do with the question."""
+    lines = ["disk is fine", *LOG[:9], "disk full on node7", *LOG[9:]]
+    shown = excerpt("\n".join(lines), "disk full node7", 10_000, len)
+    assert {10, 11, 12} == {number for number, _ in shown.lines}
+
+
+def test_a_name_weighs_more_than_other_words() -> None:
+    """Of two lines that are equally rare, the one with the name is shown."""
+    lines = ["disk full", *LOG[:9], "node7 down"]
+    shown = excerpt("\n".join(lines), "disk full node7", 10_000, len)
+    assert "node7 down" in shown.render()
+    assert [(11, "node7 down")] == list(excerpt("\n".join(lines), "disk full node7", 100, len).lines)
+
+
 def test_upper_and_lower_case_are_one() -> None:
     """A question finds its words in any case."""
     lines = [*LOG[:50], "FATAL: Disk FULL", *LOG[50:]]
@@ -147,6 +164,7 @@ def test_a_long_line_keeps_its_beginning_and_its_end() -> None:
     parts = re.fullmatch(r"(BEGINx*) … (\d+) characters not shown … (x*END)", dict(shown.lines)[2])
     assert parts
     assert len(line) == len(parts[1]) + int(parts[2]) + len(parts[3])
+    assert len(dict(shown.lines)[2]) <= 200
     assert {2} == shown.shortened
     assert ((1, 1), (3, 3)) == shown.ranges
 

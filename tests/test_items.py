@@ -8,7 +8,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from memory_context._items import (
@@ -188,6 +188,7 @@ def test_lines_are_counted_as_an_editor_does(content: Content, lines: int) -> No
 
 @property_test
 @given(any_text | st.binary())
+@example("a\ud800é")
 def test_the_hash_is_that_of_the_bytes(content: Content) -> None:
     """SHA-256 of the content as UTF-8, defined for lone surrogates too."""
     assert hashlib.sha256(encoded(content)).hexdigest() == hash_content(content)
@@ -232,7 +233,9 @@ def test_equal_contents_get_equal_keys_and_notes_their_own() -> None:
     assert new_key("note", _item("log", identity=None)) != new_key("note", _item("log", identity=None))
 
 
-@pytest.mark.parametrize("key", ["my-key", "note_12345678", "abc", "_", "x_", "3fa85f64-5717-4562-b3fc-2c963f66afa6"])
+@pytest.mark.parametrize(
+    "key", ["my-key", "note_12345678", "note_982d", "abc", "_", "x_", "3fa85f64-5717-4562-b3fc-2c963f66afa6"]
+)
 def test_a_key_that_its_writer_chose_is_not_lengthened(key: str) -> None:
     """Whoever chose a key wants this one or an error."""
     assert longer_key(_item(memory_key=key)) is None

@@ -113,6 +113,7 @@ def test_one_line_keeps_what_can_be_read(text: str, line: str) -> None:
         (MemoryRef(KEY, "", 0), f"[MemoryRef: {KEY} - 0 tokens]"),
         (MemoryRef(KEY, "512 lines, 3 errors", 2340), f"[MemoryRef: {KEY} - 512 lines, 3 errors - 2340 tokens]"),
         (MemoryRef("k", "x - 5 tokens", 7), "[MemoryRef: k - x - 5 tokens - 7 tokens]"),
+        (MemoryRef("k", "d" * 80, 7), f"[MemoryRef: k - {'d' * 80} - 7 tokens]"),
         (MemoryRef("k", "-", 7), "[MemoryRef: k - - - 7 tokens]"),
         (MemoryRef("a-b.c_D", "d", 10**18 - 1), f"[MemoryRef: a-b.c_D - d - {10**18 - 1} tokens]"),
     ],

@@ -19,6 +19,7 @@ Cost: TypeAlias = Callable[[str], int]
 
 MAX_TERMS = 32
 MAX_PRICED = 4
+NAME_WEIGHT = 3
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _ENGLISH_STOP_WORDS = """
 a about above after again all also an and any are as at be because been before being below between both but by can
@@ -28,6 +29,9 @@ please same she should show so some such tell than that the their them then ther
 too under until up use very was we were what when where which while who whom why will with would you your
 """
 _STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
+
+
+_NAME = re.compile(r"[\d_./:@#-]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +72,16 @@ def terms(text: str) -> list[str]:
     words = (match.group().lower() for match in _WORD.finditer(text[:100_000]))
     counts = Counter(word for word in words if word not in _STOP_WORDS and (len(word) > 1 or not word.isascii()))
     return [word for word, _ in counts.most_common(MAX_TERMS)]
+
+
+def is_name(word: str) -> bool:
+    """Whether `word` looks like a name: of a file, a host, a function, a ticket, a number."""
+    return _NAME.search(word) is not None
+
+
+def weight(word: str) -> int:
+    """How much `word` says: a name as much as three other words."""
+    return NAME_WEIGHT if is_name(word) else 1
 
 
 def excerpt(text: str, question: str, budget: int, cost: Cost) -> Excerpt:
@@ -114,12 +128,16 @@ def _from_both_ends(count: int) -> Iterator[int]:
 
 
 def _relevant(lines: list[str], words: list[str]) -> list[int]:
-    """Lines that hold the question's words, the rarest words first, each with the line before and behind it."""
+    """Lines that hold at least half of what the best line holds of the question, each with its neighbours, best first.
+
+    A word counts by its weight and by how rare it is in the text.
+    """
     found = {index: hits for index, line in enumerate(lines) if (hits := _hits(line.lower(), words))} if words else {}
     frequency = Counter(word for hits in found.values() for word in hits)
-    rarity = {word: math.log(1 + len(lines) / count) for word, count in frequency.items()}
+    rarity = {word: weight(word) * math.log(1 + len(lines) / count) for word, count in frequency.items()}
     scores = {index: sum(rarity[word] for word in hits) for index, hits in found.items()}
-    best = sorted(scores, key=lambda index: (-scores[index], index))
+    least = max(scores.values(), default=0) / 2
+    best = sorted((index for index in scores if scores[index] >= least), key=lambda index: (-scores[index], index))
     return [i for index in best for i in (index, index + 1, index - 1) if 0 <= i < len(lines)]
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from autogen_core.models import FunctionExecutionResultMessage
 
 from memory_context import _prompts
-from memory_context._excerpt import Excerpt, excerpt
+from memory_context._excerpt import Excerpt, excerpt, terms
 from memory_context._judge import Choice, Ranges, choose
 from memory_context.autogen.tools import answered_lines
 from memory_context.manager import MemoryManager
@@ -56,7 +56,7 @@ def find(
     opened = manager.memory_store.get_many(manager.scope, sorted(named))
     choices = [Choice(item, question, "it was named") for item in opened]
     others = [key for key in candidates if key not in {item.memory_key for item in opened}]
-    if others and question.strip():
+    if others and terms(question):
         filters = {"memory_key": others}
         hits = manager.memory_store.search(manager.scope, question, limit=MAX_HITS, filters=filters)
         choices += choose(question, (hit for hit in hits if not in_sight(hit.text)), candidates)
@@ -69,8 +69,8 @@ def _shown(
     count = manager.counter.count
     left = budget - count(f"{_prompts.RECALL_HEADER}\n{_prompts.RECALL_FOOTER}")
     parts, ranges = list[str](), dict[str, Ranges]()
-    for choice in choices:
-        part, lines = _part(choice, left, manager)
+    for rank, choice in enumerate(choices):
+        part, lines = _part(choice, left // (len(choices) - rank), manager)
         if part and not in_sight(lines.render()):
             parts.append(part)
             left -= count(part) + 1

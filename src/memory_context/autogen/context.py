@@ -156,6 +156,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         self._stats = ContextStats()
         self._warned = False
         self._adding: set[asyncio.Future[None]] = set()
+        self._messages = []
         self._waiting: list[LLMMessage] = list(initial_messages or [])
         self._references: dict[str, Ranges] = {}
         self._named: set[str] = set()

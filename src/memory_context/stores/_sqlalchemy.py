@@ -12,7 +12,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from memory_context._excerpt import excerpt, terms
+from memory_context._excerpt import excerpt, terms, weight
 from memory_context._items import BINARY, Content, Deletion, Match, MemoryItem, encoded, is_storable, longer_key, now
 from memory_context._scopes import Scope
 from memory_context.exceptions import (
@@ -125,7 +125,7 @@ class SQLAlchemyStore:
         return self._items(_SELECT.where(*self._active(scope, filters)).order_by(*order).limit(limit))
 
     def search(self, scope: Scope, query: str, *, limit: int = 5, filters: Filters | None = None) -> list[MemoryItem]:
-        """See `MemoryStore.search`. The score counts the query's words that the memory holds, its summary's double."""
+        """See `MemoryStore.search`. The score weighs the words that the memory holds, its summary's double."""
         words = terms("".join(char for char in query if is_storable(char)))
         if not words:
             return self.query(scope, filters, limit=limit)
@@ -322,7 +322,7 @@ def _weight(word: str) -> sa.ColumnElement[int]:
         word, autoescape=True
     )
     held = sa.func.coalesce(memories.c.content.icontains(word, autoescape=True), sa.false())
-    return sa.case((described, SUMMARY_WEIGHT), else_=0) + sa.case((held, 1), else_=0)
+    return sa.case((described, SUMMARY_WEIGHT * weight(word)), else_=0) + sa.case((held, weight(word)), else_=0)
 
 
 def _with_match(item: MemoryItem, query: str, score: int) -> MemoryItem:
