@@ -17,7 +17,7 @@ from memory_context.exceptions import InvalidArgumentError
 
 logger = logging.getLogger("memory_context")
 
-CHUNK = 16_384
+CHUNK = 4096
 LONGEST_TOKEN = 128
 WIDEST_CHARACTER = 4
 
@@ -47,7 +47,7 @@ class ChunkedCounter:
     """
 
     def __init__(self, name: str, count_chunk: Callable[[str], int]) -> None:
-        """Count by `count_chunk`, which is given at most 16,384 characters at a time."""
+        """Count by `count_chunk`, which is given at most 4,096 characters at a time."""
         self.name = name
         self._count_chunk = count_chunk
 
@@ -91,7 +91,7 @@ class CallableCounter:
 
 
 def chunks(text: str) -> Iterator[str]:
-    """`text` in pieces of at most 16,384 characters, cut behind a line break or before a space where there is one."""
+    """`text` in pieces of at most 4,096 characters, cut behind a line break or before a space where there is one."""
     start = 0
     while start < len(text):
         end = start + CHUNK

@@ -42,6 +42,15 @@ _SELECT = sa.select(
 ).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
 # The two dialects' inserts have the same methods, but no common type; `sqlite.Insert` stands for both.
 _INSERT = {"sqlite": sqlite.insert, "postgresql": cast("Callable[[sa.Table], sqlite.Insert]", postgresql.insert)}
+_OF_USER = memories.c.user_id == sa.bindparam("user")
+_BY_IDENTITY = _SELECT.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
+_BY_KEY = _SELECT.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
+_INSERT_NEW = {
+    dialect: insert(memories).on_conflict_do_nothing().returning(memories.c.id) for dialect, insert in _INSERT.items()
+}
+_NOT_DELETED = sa.delete(deletions).where(
+    deletions.c.user_id == sa.bindparam("user"), deletions.c.memory_key == sa.bindparam("wanted")
+)
 
 
 class SQLAlchemyStore:
@@ -250,7 +259,7 @@ def _put(connection: sa.Connection, item: MemoryItem, *, replace: bool) -> Memor
     known = _by_identity(connection, item)
     while known is None and not _inserted(connection, item):
         known = _by_identity(connection, item)
-        holder = None if known else _one(connection, memories.c.memory_key == item.memory_key, item.user_id)
+        holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
         if holder is not None and holder.content == item.content and holder.tier == item.tier and not item.identity:
             known = holder
         elif holder is not None and (key := longer_key(item)):
@@ -267,20 +276,20 @@ _replaced = replace
 
 
 def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
-    return _one(connection, memories.c.identity == item.identity, item.user_id) if item.identity else None
+    return _one(connection, _BY_IDENTITY, item.user_id, item.identity) if item.identity else None
 
 
-def _one(connection: sa.Connection, condition: sa.ColumnElement[bool], user_id: str) -> MemoryItem | None:
-    row = connection.execute(_SELECT.where(memories.c.user_id == user_id, condition)).one_or_none()
+def _one(
+    connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]], user: str, wanted: str
+) -> MemoryItem | None:
+    row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
     return _item(row) if row else None
 
 
 def _inserted(connection: sa.Connection, item: MemoryItem) -> bool:
-    insert = _INSERT[connection.dialect.name](memories).values(_row(item)).on_conflict_do_nothing()
-    if connection.execute(insert.returning(memories.c.id)).first() is None:
+    if connection.execute(_INSERT_NEW[connection.dialect.name], _row(item)).first() is None:
         return False
-    gone = (deletions.c.user_id == item.user_id, deletions.c.memory_key == item.memory_key)
-    connection.execute(sa.delete(deletions).where(*gone))
+    connection.execute(_NOT_DELETED, {"user": item.user_id, "wanted": item.memory_key})
     return True
 
 

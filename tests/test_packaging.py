@@ -1,0 +1,85 @@
+"""What is installed: public names, a light import, types, clear words about what is missing."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import subprocess
+import sys
+from importlib.resources import files
+
+import pytest
+
+import memory_context
+from memory_context import testing
+
+
+def run(code: str, *flags: str) -> str:
+    """What a new interpreter prints."""
+    command = [sys.executable, *flags, "-c", code]
+    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def test_public_names() -> None:
+    """The list of public names is sorted as people sort, complete, and every name loads."""
+    assert set(memory_context.__all__) == {*memory_context._HOMES, "exceptions", "__version__"}  # noqa: SLF001
+    for name in memory_context.__all__:
+        assert getattr(memory_context, name) is not None
+    for name in testing.__all__:
+        assert getattr(testing, name) is not None
+    with pytest.raises(AttributeError, match="nothing"):
+        memory_context.nothing  # noqa: B018
+    assert dir(memory_context) == sorted(memory_context.__all__)
+
+
+def test_import_loads_no_host() -> None:
+    """Importing the package loads no host, no database library and no tokenizer; nor do its values."""
+    names = "autogen_core langchain_core sqlalchemy alembic psycopg tiktoken pydantic typer rich"
+    code = f"import sys, memory_context; print(sorted(set('{names}'.split()) & set(sys.modules)))"
+
+    assert "[]" == run(code)
+    assert "[]" == run(code + "; memory_context.MemoryRef, memory_context.Scope").replace("None", "")
+
+
+def test_missing_host() -> None:
+    """Without AutoGen the context says which extra to install; the manager works."""
+    code = (
+        "import sys; sys.modules['autogen_core'] = None\n"
+        "from memory_context import MemoryManager\n"
+        "print(MemoryManager('sqlite://', user_id=1).store('x'))\n"
+        "try:\n    from memory_context import MemoryContext\n"
+        "except ImportError as error: print(type(error).__name__, error)"
+    )
+
+    assert (
+        "note_2d711642\nMissingDependencyError MemoryContext needs AutoGen: pip install 'memory-context[autogen]'"
+        == run(code)
+    )
+
+
+def test_version_stands_in_one_place() -> None:
+    """The installed version is the package's own."""
+    assert importlib.metadata.version("memory-context") == memory_context.__version__
+
+
+def test_package_is_typed_and_complete() -> None:
+    """The type marker and the migrations are installed."""
+    assert files("memory_context").joinpath("py.typed").is_file()
+    assert files("memory_context.stores").joinpath("migrations/env.py").is_file()
+
+
+def test_extras() -> None:
+    """Every extra is there; the base needs no host."""
+    metadata = importlib.metadata.metadata("memory-context")
+    base = [need for need in metadata.get_all("Requires-Dist", []) if "extra ==" not in need]
+
+    extras = {"all", "autogen", "demo", "encryption", "langchain", "mcp", "notebooks", "vector"}
+    assert extras == set(metadata.get_all("Provides-Extra", []))
+    assert not [need for need in base if need.startswith(("autogen", "langchain", "mcp"))]
+
+
+def test_integrations_is_no_package() -> None:
+    """Nobody's package called `integrations` is shipped."""
+    installed = importlib.metadata.files("memory-context") or []
+    roots = {path.parts[0] for path in installed if path.suffix == ".py"}
+
+    assert "integrations" not in roots
