@@ -47,7 +47,7 @@ lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pyright
+	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 build: ## build wheel and sdist into dist/

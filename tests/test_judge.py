@@ -48,6 +48,8 @@ def test_half_of_what_is_asked_for_is_enough(text: str, *, chosen: bool) -> None
         ("rockets fly high today", "rockets do not fly", True),
         ("rockets fly very high today, friend", "rockets do not fly", False),
         ("rockets.csv", "see rockets.csv", True),
+        ("a1 b2 c3 d4 e5 f6", "a1\nb2\nc3", True),
+        ("a1 b2 c3 d4 e5 f6", "a1\n\nb2\nc3", False),
         ("What about #4711?", "ticket 4711", True),
         ("Why is it so?", "why is it so", False),
         ("", "anything", False),

@@ -8,12 +8,16 @@ import re
 from typing import Any
 
 from memory_context._items import Content, count_lines
-from memory_context._refs import one_line
+from memory_context._refs import MAX_DESCRIPTION, one_line
 
 PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
 SCANNED_AT_MOST = 1_000_000
 _LOG_LINE = re.compile(r"^\S*\d\d:\d\d:\d\d|\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b")
+_STRING_OR_NAME = re.compile(r"""b?'(?:\\.|[^'\\])*'|b?"(?:\\.|[^"\\])*"|\b(?:None|True|False)\b""", re.DOTALL)
+_NUMBERS = re.compile(r"[\s\d.,:+\-ej(){}\[\]]*")
+_ESCAPE = re.compile(r"\\(.)", re.DOTALL)
+_REPR_ESCAPES = set("\\'\"nrtxuU")
 _ERROR = re.compile(r"\b(?:error|failed|fatal|exception)\b", re.IGNORECASE)
 
 
@@ -49,10 +53,19 @@ def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        pass  # not JSON: perhaps a repr
+        return _evaluated(text) if len(text) <= REPR_AT_MOST and _is_repr(text) else None
+
+
+def _is_repr(text: str) -> bool:
+    """Whether `text` has only what a repr of plain values has: anything else makes Python's compiler print warnings."""
+    bare = _STRING_OR_NAME.sub("", text)
+    return _NUMBERS.fullmatch(bare) is not None and set(_ESCAPE.findall(text)) <= _REPR_ESCAPES
+
+
+def _evaluated(text: str) -> Any:  # noqa: ANN401 - whatever a literal holds
     try:
-        return ast.literal_eval(text) if len(text) <= REPR_AT_MOST else None
-    except (ValueError, SyntaxError, RecursionError, MemoryError):
+        return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, RecursionError, MemoryError):
         return None
 
 
@@ -64,7 +77,7 @@ def _element(items: list[Any]) -> str:
 
 def _table(text: str) -> str | None:
     """Lines that all have as many commas or tabs as the first."""
-    lines = text[:SCANNED_AT_MOST].splitlines()
+    lines = text[:SCANNED_AT_MOST].rstrip("\n").split("\n")
     for separator in ("\t", ","):
         columns = lines[0].count(separator)
         if columns and len(lines) > 1 and all(line.count(separator) == columns for line in lines[1:20] if line):
@@ -75,10 +88,10 @@ def _table(text: str) -> str | None:
 
 
 def _lines(text: str) -> str:
-    head = text[:SCANNED_AT_MOST].splitlines()
+    head = text[:SCANNED_AT_MOST].split("\n")
     size = f"{count_lines(text)} lines"
     errors = sum(1 for line in head if _ERROR.search(line))
     facts = f"{size}, {errors} with errors" if errors else size
     kind = "log" if sum(1 for line in head[:50] if _LOG_LINE.search(line)) > len(head[:50]) // 2 else "text"
-    first = next(line for line in text.splitlines() if line.strip())
-    return f"{kind}, {facts}: {first.strip()}"
+    first = text.strip()[: 2 * MAX_DESCRIPTION].partition("\n")[0]
+    return f"{kind}, {facts}: {first}"

@@ -18,7 +18,7 @@ from memory_context._prompts import GAP, GAP_IN_LINE
 Cost: TypeAlias = Callable[[str], int]
 
 MAX_TERMS = 32
-MAX_PRICED = 4
+CHARACTERS_TRIED = 8
 NAME_WEIGHT = 3
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _ENGLISH_STOP_WORDS = """
@@ -57,7 +57,9 @@ class Excerpt:
         return tuple((run[0], run[-1]) for run in numbers)
 
     def render(self) -> str:
-        """The lines, with a line in place of each gap that says which lines are not shown."""
+        """The lines, with a line in place of each gap that says which lines are not shown; nothing without lines."""
+        if not self.lines:
+            return ""
         shown, parts = 0, list[str]()
         for number, text in (*self.lines, (self.line_count + 1, "")):
             if number > shown + 1:
@@ -115,7 +117,7 @@ def _fill(lines: list[str], order: Iterable[int], budget: int, cost: Cost) -> di
         line = shorten(lines[index], (budget - spent) if len(lines) == 1 else budget // 2, cost)
         apart = gap if index and index - 1 not in chosen and index + 1 not in chosen else 0
         price = cost(line) + 1 + apart
-        if spent + price > budget:
+        if spent + price > budget or (lines[index] and not line):
             break
         chosen[index], spent = line, spent + price
     return chosen
@@ -147,9 +149,10 @@ def _hits(line: str, words: list[str]) -> list[str]:
 
 def shorten(line: str, budget: int, cost: Cost) -> str:
     """`line`, or as much of its beginning and end as `budget` allows, with a note between them of what is missing."""
-    if len(line) <= budget or (len(line) <= MAX_PRICED * max(budget, 1) and cost(line) <= budget):
+    most = CHARACTERS_TRIED * max(budget, 0)
+    if len(line) <= most and cost(line) <= budget:
         return line
-    kept = min(len(line), MAX_PRICED * max(budget, 1))
+    kept = min(len(line) - 1, most)
     while kept > 0:
         head, tail = kept - kept // 3, kept // 3
         short = line[:head] + GAP_IN_LINE.format(count=len(line) - kept) + line[len(line) - tail :]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, TypeAlias, cast
@@ -146,12 +146,21 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(metadata, Mapping | None):
         message = f"metadata must be a mapping, not {type(metadata).__name__}"
         raise InvalidContentError(message)
-    plain = _json(dict(metadata or {}), "metadata")
-    if not is_storable(json.dumps(json.loads(plain), ensure_ascii=False)) or "\\u0000" in plain:
+    copy: dict[str, Any] = json.loads(_json(dict(metadata or {}), "metadata"))
+    if not all(map(is_storable, _texts(copy))):
         message = "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
         raise InvalidContentError(message)
-    copy: dict[str, Any] = json.loads(plain)
     return copy
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
+    """Every text in a JSON value, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for pair in cast("dict[str, Any]", value).items() for part in pair for text in _texts(part))
+    elif isinstance(value, list):
+        yield from (text for part in cast("Iterable[Any]", value) for text in _texts(part))
 
 
 def _json(value: object, name: str) -> str:

@@ -9,7 +9,9 @@ from memory_context._excerpt import Cost
 from memory_context.exceptions import InvalidLinesError
 
 CHARACTERS_TRIED_PER_TOKEN = 8
-_LINES = re.compile(r"\s*(?P<first>\d{1,12})?\s*(?P<dash>-)?\s*(?P<last>\d{1,12})?\s*")
+_LINES = re.compile(
+    r" *(?:(?P<first>[0-9]{1,12})(?P<to> *- *(?P<last>[0-9]{1,12})?)?|-(?P<tail>[0-9]{1,12})) *",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +31,14 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
         InvalidLinesError: It is of another form than ``120-180``, ``500-``, ``-40``, ``7``, or lies outside the text.
     """
     match = _LINES.fullmatch(lines)
-    if match is None or not (match["first"] or match["last"]):
+    if match is None:
         message = f'lines={lines!r} means nothing; write "120-180", "500-", "-40" (the last 40) or "7"'
         raise InvalidLinesError(message)
-    if match["first"] is None:
-        return max(1, count - int(match["last"]) + 1), count
-    first = int(match["first"])
-    last = int(match["last"]) if match["last"] else count if match["dash"] else first
+    if match["tail"]:
+        first, last = max(1, count - int(match["tail"]) + 1), count
+    else:
+        first = int(match["first"])
+        last = int(match["last"] or count) if match["to"] else first
     if not 1 <= first <= min(last, count):
         message = f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
         raise InvalidLinesError(message)

@@ -52,11 +52,11 @@ BINARY = "{ref}\nBinary content ({media_type}, {size} bytes) cannot be shown as 
 STORE_FAILED = "Memory cannot be reached at the moment ({message}). Go on without it, or try again later."
 
 DEMO_TASK = """\
-You look around on the machine that you run on, with the tools you have, and answer questions about it in a few sentences. \
-Every tool runs something real. Say only what its output says, and quote the lines that you rely on."""
+You look around on the machine that you run on, with the tools you have, and answer questions about it in a few \
+sentences. Every tool runs something real. Say only what its output says, and quote the lines that you rely on."""
 DEMO_FIRST = (
-    "Look around on this machine: which Python packages are installed, what lies in the environment, do the tests of the "
-    "little project pass, and how large are the packages' files? Call each of your tools once, then sum up."
+    "Look around on this machine: which Python packages are installed, what lies in the environment, do the tests of "
+    "the little project pass, and how large are the packages' files? Call each of your tools once, then sum up."
 )
 DEMO_SECOND = "Why does test_seconds[11-weeks] fail? Quote the assertion."
 DEMO_PACKAGES = "The metadata of the installed Python packages, as JSON."

@@ -10,9 +10,11 @@ import logging
 import os
 import tempfile
 import threading
-from collections.abc import Iterator
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from uuid import uuid4
 
 import tiktoken
 
@@ -106,9 +108,17 @@ def _paths(file: RankFile) -> Iterator[Path]:
         "bpe_openai": f"data/{file.name}.tiktoken.gz",
     }
     for package, path in packages.items():
-        spec = importlib.util.find_spec(package)
-        for folder in (spec.submodule_search_locations or []) if spec else []:
+        for folder in _folders(package):
             yield Path(folder) / path
+
+
+def _folders(package: str) -> Iterable[str]:
+    """Where an installed package lies; it is not imported."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except ValueError:  # a module without a spec, as tests put into sys.modules
+        return []
+    return (spec.submodule_search_locations or []) if spec else []
 
 
 def cache_folder() -> Path | None:
@@ -122,7 +132,7 @@ def _read(path: Path) -> bytes | None:
     try:
         data = path.read_bytes()
         return gzip.decompress(data) if path.suffix == ".gz" else data
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return None
 
 
@@ -154,8 +164,8 @@ def _keep(file: RankFile, data: bytes) -> None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with tempfile.NamedTemporaryFile(dir=folder, delete=False) as part:
-            part.write(data)
-        Path(part.name).replace(folder / file.cache_name)
+        part = folder / f"{file.cache_name}.{uuid4().hex}.tmp"
+        part.write_bytes(data)
+        part.replace(folder / file.cache_name)
     except OSError as error:
         logger.debug("%s could not be kept in %s: %s", file.name, folder, error)

@@ -7,6 +7,8 @@ import unicodedata
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+import regex
+
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
 
 MAX_KEY = 255
@@ -15,6 +17,7 @@ MAX_DESCRIPTION = 80
 SHORTEST_DIGEST = 8
 _DIGEST_LENGTHS = (SHORTEST_DIGEST, 16, 32, 62)
 _KEY = re.compile(r"[A-Za-z0-9_.\-]{1,255}")
+_IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 _REFERENCE = re.compile(
     r"\[MemoryRef: (?P<key>[A-Za-z0-9_.\-]{1,255})"
     r"(?:(?: - (?P<description>[^\[\]\r\n]{1,80}))? - (?P<tokens>[0-9]{1,18}) tokens)?\]"
@@ -49,8 +52,8 @@ class MemoryRef:
         if self.tokens is None and self.description:
             message = f"a reference with a description needs the count of its tokens: {self.key!r}"
             raise InvalidReferenceError(message)
-        if self.tokens is not None and not 0 <= self.tokens < 10**18:
-            message = f"a reference's count lies between 0 and 10**18, not {self.tokens}"
+        if self.tokens is not None and not _is_count(self.tokens):
+            message = f"a reference's count is a whole number from 0 to 10**18 - 1, not {self.tokens!r}"
             raise InvalidReferenceError(message)
 
     def render(self) -> str:
@@ -81,6 +84,10 @@ class MemoryRef:
         return [_from(match) for match in _REFERENCE.finditer(text)]
 
 
+def _is_count(number: object) -> bool:
+    return isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 10**18
+
+
 def _from(match: re.Match[str]) -> MemoryRef:
     tokens = match["tokens"]
     return MemoryRef(match["key"], match["description"] or "", int(tokens) if tokens is not None else None)
@@ -89,8 +96,8 @@ def _from(match: re.Match[str]) -> MemoryRef:
 def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
     """`text` as one printable line of at most `limit` characters without square brackets; idempotent."""
     start = text[: limit * 16].replace("[", "(").replace("]", ")")
-    plain = "".join(" " if unicodedata.category(char)[0] in "CZ" else char for char in start)
-    line = " ".join(plain.split())
+    plain = (" " if unicodedata.category(char)[0] in "CZ" else char for char in _IGNORABLE.sub(" ", start))
+    line = " ".join("".join(plain).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 

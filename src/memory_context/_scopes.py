@@ -45,10 +45,10 @@ class Scope:
 
 
 def _name(field: str, value: object) -> str:
-    if isinstance(value, int) and not isinstance(value, bool):
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_NAME:
         return str(value)
     if not isinstance(value, str):
-        message = f"{field} must be a text or an integer, not {value!r}"
+        message = f"{field} must be a text or an integer of at most {MAX_NAME} digits, not a {type(value).__name__}"
         raise InvalidScopeError(message)
     if not value.strip() or len(value) > MAX_NAME or not value.isprintable():
         message = f"{field} must have 1 to {MAX_NAME} printable characters, not {value[:80]!r}"

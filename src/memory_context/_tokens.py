@@ -20,6 +20,7 @@ logger = logging.getLogger("memory_context")
 CHUNK = 4096
 LONGEST_TOKEN = 128
 WIDEST_CHARACTER = 4
+LOOK_IN_SECONDS = 0.02
 
 
 @runtime_checkable
@@ -61,7 +62,7 @@ class ChunkedCounter:
 
     def exceeds(self, text: str, limit: int) -> bool:
         """Whether ``count(text) > limit``, looking at no more chunks than it takes."""
-        if len(text) > LONGEST_TOKEN * max(limit, 0):
+        if limit < 0 or len(text) > LONGEST_TOKEN * limit:
             return True
         total, rest = 0, len(text)
         for chunk in chunks(text):
@@ -147,18 +148,27 @@ def _estimate_count(chunk: str) -> int:
 
 
 class _Choice:
-    """One choice per process: the first to ask makes it, outside any lock; the others wait for it, not for a lock."""
+    """One choice per process. One thread makes it; the others look in until it is made, or until they must make it."""
 
     def __init__(self) -> None:
-        self._first = threading.Lock()
+        self._choosing = threading.Lock()
         self._made = threading.Event()
         self._counter: TokenCounter | None = None
 
     def get(self) -> TokenCounter:
-        if self._counter is None and self._first.acquire(blocking=False):
-            self.set(counter_for_model())
-        self._made.wait()
-        return self._counter or estimating_counter()
+        while self._counter is None:
+            choosing = self._choosing
+            if choosing.acquire(blocking=False):
+                try:
+                    chosen = counter_for_model()
+                    if not self._made.is_set():
+                        self._counter = chosen
+                finally:
+                    choosing.release()
+                self._made.set()
+            else:
+                self._made.wait(LOOK_IN_SECONDS)
+        return self._counter
 
     def set(self, counter: TokenCounter) -> None:
         self._counter = counter

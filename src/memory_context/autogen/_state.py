@@ -56,7 +56,7 @@ def parse_state(state: object) -> ContextState:
         message = f"the state has version {version}, this memory-context knows {VERSION}: upgrade it to load the state"
         raise StateVersionError(message)
     if not isinstance(state, Mapping) or "messages" not in state:
-        message = f"not a context's state, which is a mapping with 'messages': {str(state)[:80]}"
+        message = f"not a context's state, which is a mapping with 'messages': {state!r:.80}"
         raise StateError(message)
     try:
         return ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
