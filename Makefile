@@ -44,8 +44,8 @@ soak: $(VENV)/test ## run the long tests
 	$(BIN)/python -m pytest -m soak
 
 lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
-	$(BIN)/ruff check .
-	$(BIN)/ruff format --check .
+	$(BIN)/ruff check src tests benchmarks
+	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
 	$(BIN)/pyright --pythonpath $(BIN)/python
 	$(BIN)/lint-imports

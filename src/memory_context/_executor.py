@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextvars
 import os
+import sys
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
@@ -21,7 +22,8 @@ def _executor() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="memory-context")
 
 
-os.register_at_fork(after_in_child=_executor.cache_clear)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_executor.cache_clear)
 
 
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

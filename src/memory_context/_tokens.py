@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -180,7 +181,8 @@ class _Choice:
 
 
 _choice = _Choice()
-os.register_at_fork(after_in_child=_choice.after_fork)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_choice.after_fork)
 
 
 def default_counter() -> TokenCounter:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -133,7 +134,8 @@ class EngineRegistry:
 
 
 registry = EngineRegistry()
-os.register_at_fork(after_in_child=registry.after_fork)
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=registry.after_fork)
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
