@@ -150,7 +150,8 @@ CHEAP = {
     "far below": ("short text", 500, 0),
     "far below, and long": ("x" * 100_000, 400_000, 0),
     "above at once": ("x" * 60_000, 500, 1),
-    "in the second chunk": ("x" * 60_000, CHUNK + 1, 2),
+    "in the second chunk": (" ".join(map(str, range(20_000))), CHUNK + 1, 2),
+    "equal chunks once": ("x" * 60_000, 3 * CHUNK, 1),
 }
 
 

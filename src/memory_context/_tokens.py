@@ -7,7 +7,7 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import lru_cache, partial
 from typing import Protocol, runtime_checkable
 
 import tiktoken
@@ -19,6 +19,7 @@ from memory_context.exceptions import InvalidArgumentError
 logger = logging.getLogger("memory_context")
 
 CHUNK = 4096
+CACHED_CHUNKS = 256
 LONGEST_TOKEN = 128
 WIDEST_CHARACTER = 4
 LOOK_IN_SECONDS = 0.02
@@ -49,9 +50,9 @@ class ChunkedCounter:
     """
 
     def __init__(self, name: str, count_chunk: Callable[[str], int]) -> None:
-        """Count by `count_chunk`, which is given at most 4,096 characters at a time."""
+        """Count by `count_chunk`, which is given at most 4,096 characters at a time; equal chunks are counted once."""
         self.name = name
-        self._count_chunk = count_chunk
+        self._count_chunk = lru_cache(CACHED_CHUNKS)(count_chunk)
 
     def __repr__(self) -> str:
         """Name what it counts by."""
