@@ -47,7 +47,7 @@ lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
 	$(BIN)/ruff check src tests benchmarks
 	$(BIN)/ruff format --check src tests benchmarks
 	$(BIN)/mypy
-	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 	$(BIN)/lint-imports
 
 build: ## build wheel and sdist into dist/
