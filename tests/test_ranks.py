@@ -55,9 +55,11 @@ def _server(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tuple[
             """Say nothing."""
 
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
-        threading.Thread(target=server.serve_forever, args=(0.01,)).start()
-        yield replace(TINY, url=f"http://127.0.0.1:{server.server_address[1]}/tiny.tiktoken"), asked
-        server.shutdown()
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        try:
+            yield replace(TINY, url=f"http://127.0.0.1:{server.server_address[1]}/tiny.tiktoken"), asked
+        finally:
+            server.shutdown()
 
 
 def _sending(data: bytes, status: int = 200, pause: float = 0) -> Callable[[BaseHTTPRequestHandler], None]:

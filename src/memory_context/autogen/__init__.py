@@ -3,7 +3,8 @@
 from memory_context.exceptions import MissingDependencyError
 
 try:
-    from memory_context.autogen.context import ContextStats, MemoryContext, MemoryContextConfig
+    from memory_context.autogen._folding import ContextStats
+    from memory_context.autogen.context import MemoryContext, MemoryContextConfig
     from memory_context.autogen.tools import RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool
 except ModuleNotFoundError as error:
     if error.name != "autogen_core":

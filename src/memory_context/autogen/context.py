@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
@@ -17,9 +17,10 @@ from pydantic import BaseModel, Field
 
 from memory_context._executor import off_loop
 from memory_context._items import Content, MemoryItem
-from memory_context._policy import PERSON, Folded, FoldPolicy, fold
+from memory_context._policy import PERSON, Folded, FoldPolicy
 from memory_context._refs import MemoryRef, without_references
 from memory_context._tokens import TokenCounter
+from memory_context.autogen._folding import ContextStats, Folder, Guard
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
     Part,
@@ -33,7 +34,7 @@ from memory_context.autogen._messages import (
 )
 from memory_context.autogen._recall import Recall, find, lines_in_sight
 from memory_context.autogen._state import ContextFacts, ContextState, Ranges, parse_state
-from memory_context.autogen.tools import READING_TOOLS, memory_tools
+from memory_context.autogen.tools import memory_tools
 from memory_context.exceptions import StateOwnerError
 from memory_context.manager import MemoryManager
 
@@ -41,8 +42,6 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from memory_context.stores import MemoryStore
-
-logger = logging.getLogger("memory_context")
 
 MAX_CANDIDATES = 500
 
@@ -61,34 +60,6 @@ class MemoryContextConfig(BaseModel):
     expansion_budget: int
     recall: bool
     initial_messages: list[LLMMessage] | None = Field(default=None)
-
-
-@dataclass(slots=True)
-class ContextStats:
-    """What a context has done so far; tokens as its counter counts them.
-
-    Attributes:
-        messages: Messages added, initial and loaded ones included.
-        folds: Texts that were replaced by a reference.
-        tokens_folded: Their tokens.
-        tokens_shown: The tokens of the references and previews in their place.
-        recalls: Texts that were brought back.
-        tokens_recalled: Their tokens in the prompt.
-        store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
-    """
-
-    messages: int = 0
-    folds: int = 0
-    tokens_folded: int = 0
-    tokens_shown: int = 0
-    recalls: int = 0
-    tokens_recalled: int = 0
-    store_failures: int = 0
-
-    @property
-    def tokens_saved(self) -> int:
-        """The tokens that every later prompt is smaller by."""
-        return self.tokens_folded - self.tokens_shown - self.tokens_recalled
 
 
 class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
@@ -153,8 +124,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             password_variable=password_variable,
         )
         self._lock = _LoopLock()
-        self._stats = ContextStats()
-        self._warned = False
+        self._guard = Guard(ContextStats())
+        self._folder = Folder(self._manager, self.policy, self._guard)
         self._adding: set[asyncio.Future[None]] = set()
         self._messages = []
         self._waiting: list[LLMMessage] = list(initial_messages or [])
@@ -256,7 +227,27 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     def stats(self) -> ContextStats:
         """What this context has done so far."""
-        return replace(self._stats)
+        return replace(self._guard.stats)
+
+    @property
+    def manager(self) -> MemoryManager:
+        """The same memories, synchronous."""
+        return self._manager
+
+    def has_shown(self, key: str) -> bool:
+        """Whether a reference with this key stands in the conversation."""
+        return key in self._references
+
+    async def fold_output(self, text: str, *, tool: str, arguments: str | None = None, is_error: bool = False) -> str:
+        """A tool's output as this context would show it: itself, or reference and preview. Never raises."""
+        part = Part(0, text, None, tool, is_error=is_error)
+        if not self._folder.may_fold(part):
+            return text
+        folded = await off_loop(self._guard.run, self._folder.fold, part, arguments)
+        if folded is None:
+            return text
+        self._note_fold(folded)
+        return folded.text
 
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context."""
@@ -303,63 +294,24 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """Append `message`, its large texts folded."""
         if is_question(message):
             self._named = self._named_by(message)
-        parts = [part for part in parts_of(message) if self._may_fold(part)]
-        folded = await off_loop(self._fold_all, parts) if parts else {}
+        parts = [part for part in parts_of(message) if self._folder.may_fold(part)]
+        folded = await off_loop(self._folder.fold_all, parts, self._arguments_of(parts)) if parts else {}
         self._messages.append(with_texts(message, {index: one.text for index, one in folded.items()}))
-        self._stats.messages += 1
+        self._guard.stats.messages += 1
         for one in folded.values():
-            self._count_fold(one)
+            self._note_fold(one)
         self._note_references(self._messages[-1])
 
-    def _may_fold(self, part: Part) -> bool:
-        """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
-        return part.origin not in READING_TOOLS and len(part.text) * 4 > self.policy.threshold_for(part.source)
+    def _arguments_of(self, parts: list[Part]) -> dict[str, str]:
+        """What the calls that `parts` answer were made with, by their ids."""
+        wanted = {part.call_id for part in parts if part.call_id}
+        if not wanted:
+            return {}
+        calls = (call for message in reversed(self._messages) for call in calls_of(message))
+        return dict(islice(((call.id, call.arguments) for call in calls if call.id in wanted), len(wanted)))
 
-    def _fold_all(self, parts: list[Part]) -> dict[int, Folded]:
-        """What takes the place of each text that is over its threshold, unless it cannot be stored."""
-        folded = {part.index: self._guarded(self._fold, part) for part in parts}
-        return {index: one for index, one in folded.items() if one}
-
-    def _fold(self, part: Part) -> Folded | None:
-        def commit(text: str) -> MemoryItem:
-            kind = "tool_output" if part.source is None else "message"
-            return self._manager.remember(text, type=kind, source=part.origin, metadata=self._facts_of(part))
-
-        return fold(
-            part.text,
-            commit,
-            self._manager.counter,
-            threshold=self.policy.threshold_for(part.source),
-            preview_tokens=self.policy.preview_budget(part.source),
-        )
-
-    def _facts_of(self, part: Part) -> dict[str, Any]:
-        call = next((c for m in reversed(self._messages) for c in calls_of(m) if c.id == part.call_id), None)
-        facts = {
-            "source": part.origin,
-            "call_id": part.call_id,
-            "arguments": call.arguments.encode("ascii", "backslashreplace").decode() if call else None,
-            "is_error": part.is_error,
-        }
-        return {name: value for name, value in facts.items() if value is not None}
-
-    def _guarded(self, work: Callable[..., Any], *args: Any) -> Any:  # noqa: ANN401 - passes through
-        """The result of ``work(*args)``; None, a warning and a count if it fails: the run must go on."""
-        try:
-            result = work(*args)
-        except Exception as error:
-            self._stats.store_failures += 1
-            if not self._warned:
-                logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
-            self._warned = True
-            return None
-        self._warned = self._warned and result is None
-        return result
-
-    def _count_fold(self, one: Folded) -> None:
-        self._stats.folds += 1
-        self._stats.tokens_folded += one.item.token_count
-        self._stats.tokens_shown += one.tokens
+    def _note_fold(self, one: Folded) -> None:
+        self._folder.count(one)
         self._references[one.item.memory_key] = one.preview.ranges
 
     def _note_references(self, message: LLMMessage) -> None:
@@ -373,7 +325,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def _recall(self) -> None:
         question = newest_question(self._messages, self._shown) if self.policy.recall else None
-        found = await off_loop(self._guarded, self._find, question) if question else None
+        found = await off_loop(self._guard.run, self._find, question) if question else None
         self._held = self._hold(found) if found else self._held
         position = recall_position(self._messages, self._shown)
         if self._held and position is not None:
@@ -400,8 +352,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     def _hold(self, found: Recall) -> UserMessage:
         """The message that shows what was found; after one that still waits, where there is one."""
-        self._stats.recalls += len(found.ranges)
-        self._stats.tokens_recalled += found.tokens
+        self._guard.stats.recalls += len(found.ranges)
+        self._guard.stats.tokens_recalled += found.tokens
         for key, ranges in found.ranges.items():
             self._references[key] = (*self._references.get(key, ()), *ranges)
         before = f"{self._held.content}\n\n" if self._held else ""

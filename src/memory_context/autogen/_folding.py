@@ -1,0 +1,129 @@
+"""Folding the texts of one conversation, off the event loop, in a way that never stops the agent's run."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from memory_context._items import MemoryItem
+from memory_context._policy import Folded, FoldPolicy, fold
+from memory_context.autogen._messages import Part
+from memory_context.autogen.tools import READING_TOOLS
+from memory_context.manager import MemoryManager
+
+logger = logging.getLogger("memory_context")
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class ContextStats:
+    """What a context has done so far; tokens as its counter counts them.
+
+    Attributes:
+        messages: Messages added, initial and loaded ones included.
+        folds: Texts that were replaced by a reference.
+        tokens_folded: Their tokens.
+        tokens_shown: The tokens of the references and previews in their place.
+        recalls: Texts that were brought back.
+        tokens_recalled: Their tokens in the prompt.
+        store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
+    """
+
+    messages: int = 0
+    folds: int = 0
+    tokens_folded: int = 0
+    tokens_shown: int = 0
+    recalls: int = 0
+    tokens_recalled: int = 0
+    store_failures: int = 0
+
+    @property
+    def tokens_saved(self) -> int:
+        """The tokens that every later prompt is smaller by."""
+        return self.tokens_folded - self.tokens_shown - self.tokens_recalled
+
+
+@dataclass(slots=True)
+class Guard:
+    """Lets work fail without stopping the run: one warning for each outage, every failure counted."""
+
+    stats: ContextStats
+    warned: bool = False
+
+    def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
+        """The result of ``work(*args)``; None if it fails."""
+        try:
+            result = work(*args)
+        except Exception as error:
+            self.stats.store_failures += 1
+            if not self.warned:
+                logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
+            self.warned = True
+            return None
+        self.warned = self.warned and result is None
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Folds texts by one policy into one user's memories."""
+
+    manager: MemoryManager
+    policy: FoldPolicy
+    guard: Guard
+
+    def may_fold(self, part: Part) -> bool:
+        """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
+        return part.origin not in READING_TOOLS and len(part.text) * 4 > self.policy.threshold_for(part.source)
+
+    def fold_all(self, parts: Iterable[Part], arguments: Mapping[str, str]) -> dict[int, Folded]:
+        """What takes the place of each text that is over its threshold, by its place; without those that failed.
+
+        `arguments` has, for the id of each call, what the tool was called with.
+        """
+        folded = {part.index: self.guard.run(self.fold, part, arguments.get(part.call_id or "")) for part in parts}
+        return {index: one for index, one in folded.items() if one}
+
+    def fold(self, part: Part, arguments: str | None = None) -> Folded | None:
+        """What takes the place of `part`; None if it stays as it is.
+
+        Raises:
+            StoreError: The store failed.
+        """
+
+        def commit(text: str) -> MemoryItem:
+            kind = "tool_output" if part.source is None else "message"
+            return self.manager.remember(text, type=kind, source=part.origin, metadata=_facts(part, arguments))
+
+        return fold(
+            part.text,
+            commit,
+            self.manager.counter,
+            threshold=self.policy.threshold_for(part.source),
+            preview_tokens=self.policy.preview_budget(part.source),
+        )
+
+    def count(self, one: Folded) -> None:
+        """Count a fold that has taken its place."""
+        self.guard.stats.folds += 1
+        self.guard.stats.tokens_folded += one.item.token_count
+        self.guard.stats.tokens_shown += one.tokens
+
+
+def _facts(part: Part, arguments: str | None) -> dict[str, Any]:
+    """What the record tells of where its text came from."""
+    facts = {
+        "source": _storable(part.origin),
+        "call_id": _storable(part.call_id),
+        "arguments": _storable(arguments),
+        "is_error": part.is_error,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _storable(text: str | None) -> str | None:
+    """`text` without what a JSON column refuses: a model may have made it up."""
+    return text and text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()
