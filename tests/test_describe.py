@@ -139,3 +139,10 @@ def test_describing_warns_of_nothing(text: str) -> None:
 def test_megabytes_are_described(text: str, beginning: str) -> None:
     """A large text is described by its beginning, with its true number of lines."""
     assert describe(text).startswith(beginning)
+
+
+@pytest.mark.timeout(10)
+@pytest.mark.parametrize("piece", ["\\'", "'", '\\"', "b'", "'\\", "\\", "(", "1,", ":", "1e"])
+def test_brackets_around_anything_are_described_in_no_time(piece: str) -> None:
+    """No text takes time that grows faster than the text, whatever it repeats."""
+    assert describe(f"[{piece * 200_000}]")

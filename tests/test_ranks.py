@@ -36,9 +36,15 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     monkeypatch.setenv("NO_PROXY", "*")
     monkeypatch.setattr(_ranks, "DOWNLOAD_SECONDS", 0.5)
     yield folder
-    for thread in threading.enumerate():
-        if thread.name == "memory-context-ranks":
-            thread.join(10)
+    assert _downloads_end()
+
+
+def _downloads_end() -> bool:
+    """Whether no download goes on for two more seconds."""
+    downloads = [thread for thread in threading.enumerate() if thread.name == "memory-context-ranks"]
+    for thread in downloads:
+        thread.join(2)
+    return not any(thread.is_alive() for thread in downloads)
 
 
 @contextmanager
@@ -277,11 +283,12 @@ def test_an_address_that_is_none_is_no_error(url: str) -> None:
 
 @pytest.mark.usefixtures("cache")
 def test_a_silent_server_is_not_waited_for() -> None:
-    """A server that takes the connection and never answers costs the deadline and no more."""
+    """A server that takes the connection and never answers costs the deadline, and leaves no thread behind."""
     with _silent_server() as file:
         begin = time.monotonic()
         assert load_encoding(file) is None
         assert time.monotonic() - begin < 2
+        assert _downloads_end()
 
 
 def test_a_slow_file_serves_the_next_process(cache: Path) -> None:
@@ -290,8 +297,6 @@ def test_a_slow_file_serves_the_next_process(cache: Path) -> None:
         begin = time.monotonic()
         assert load_encoding(file) is None
         assert time.monotonic() - begin < 0.9
-        for thread in threading.enumerate():
-            if thread.name == "memory-context-ranks":
-                thread.join(10)
+        assert _downloads_end()
     assert DATA == (cache / file.cache_name).read_bytes()
     assert load_encoding(file)

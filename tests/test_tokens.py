@@ -62,10 +62,10 @@ def _fresh_choice(monkeypatch: pytest.MonkeyPatch) -> None:
 @property_test
 @given(texts)
 def test_chunks_put_together_are_the_text(text: str) -> None:
-    """Nothing is lost between chunks, none is empty, none is longer than 4,096 characters."""
+    """Nothing is lost between chunks, none is empty, none is longer than a tokenizer's stack can bear."""
     pieces = list(chunks(text))
     assert text == "".join(pieces)
-    assert all(0 < len(piece) <= CHUNK for piece in pieces)
+    assert all(0 < len(piece) <= CHUNK <= 16_384 for piece in pieces)
 
 
 @pytest.mark.parametrize(
@@ -272,22 +272,25 @@ def test_a_failed_choice_does_not_hang_the_next(monkeypatch: pytest.MonkeyPatch,
 
 def test_a_child_process_chooses_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """A choice that another thread was making when the process forked is made again in the child."""
-    choice = _Choice()
-    released = threading.Event()
-    counter = Spy().counter
+    choice, counter = _Choice(), Spy().counter
+    choosing, released = threading.Event(), threading.Event()
 
     def choose() -> TokenCounter:
-        released.wait(5)
+        if threading.current_thread() is parent:
+            choosing.set()
+            released.wait(5)
         return counter
 
     monkeypatch.setattr(_tokens, "counter_for_model", choose)
-    parent = threading.Thread(target=choice.get)
+    monkeypatch.setattr(_tokens, "_choice", choice)
+    parent = threading.Thread(target=choice.get, daemon=True)
     parent.start()
+    assert choosing.wait(2)
+    choice.after_fork()
+    assert [counter] == _in_threads(1)
+    choice.after_fork()
+    assert [counter] == _in_threads(1)
     released.set()
-    choice.after_fork()
-    assert counter is choice.get()
-    choice.after_fork()
-    assert counter is choice.get()
     parent.join()
 
 

@@ -23,6 +23,7 @@
     ├── StateError (ValueError)
     │   ├── StateVersionError
     │   └── StateOwnerError
+    ├── JudgeError
     └── NotSerializableError (TypeError)
 
 Each class's docstring is its default message. A driver's own exception, where there is one, is the ``__cause__``.
@@ -119,6 +120,10 @@ class StateVersionError(StateError):
 
 class StateOwnerError(StateError):
     """The state belongs to another user."""
+
+
+class JudgeError(MemoryContextError):
+    """A judge's answer cannot be used; the words decide instead."""
 
 
 class NotSerializableError(MemoryContextError, TypeError):

@@ -5,6 +5,7 @@ from memory_context.exceptions import MissingDependencyError
 try:
     from memory_context.autogen._folding import ContextStats
     from memory_context.autogen.context import MemoryContext, MemoryContextConfig
+    from memory_context.autogen.judge import LLMJudge
     from memory_context.autogen.tools import RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool
 except ModuleNotFoundError as error:
     if error.name != "autogen_core":
@@ -14,6 +15,7 @@ except ModuleNotFoundError as error:
 
 __all__ = [
     "ContextStats",
+    "LLMJudge",
     "MemoryContext",
     "MemoryContextConfig",
     "RetrieveMemoryTool",

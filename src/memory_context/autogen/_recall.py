@@ -1,20 +1,51 @@
-"""Bringing back what the newest message needs."""
+"""Bringing back what the newest message needs: gather, judge, show."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 from autogen_core.models import FunctionExecutionResultMessage
 
 from memory_context import _prompts
 from memory_context._excerpt import Excerpt, excerpt, terms
-from memory_context._judge import Choice, Ranges, choose
+from memory_context._executor import off_loop
+from memory_context._items import SECRET, MemoryItem
+from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdict, choose
+from memory_context._pages import parse_lines, span_of_lines
+from memory_context.autogen._folding import Guard
 from memory_context.autogen.tools import answered_lines
+from memory_context.exceptions import InvalidLinesError
+from memory_context.judges import Bench, Decision, decision
 from memory_context.manager import MemoryManager
 
-MAX_HITS = 5
+OFFERED = 30
+FOUND = 3
 LEAST_BUDGET = 30
+KEPT_DECISIONS = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What recall is decided for.
+
+    Attributes:
+        message: The newest message, without references.
+        task: The first message of the conversation.
+        named: The keys that a person has named: opened without further question.
+        references: The keys of the conversation's references, with the lines that are in sight.
+        mentioned: The keys that stand in the message: they are not searched for.
+        in_sight: Whether a text stands in the prompt before the message.
+    """
+
+    message: str
+    task: str
+    named: frozenset[str]
+    references: Mapping[str, Ranges]
+    mentioned: frozenset[str]
+    in_sight: Callable[[str], bool]
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,60 +63,138 @@ class Recall:
     tokens: int
 
 
-def find(
-    manager: MemoryManager,
-    question: str,
-    named: Iterable[str],
-    candidates: Mapping[str, Ranges],
-    budget: int,
-    in_sight: Callable[[str], bool],
-) -> Recall | None:
-    """What to show of the memories that are `named`, and of the `candidates` that hold what is asked for.
-
-    Args:
-        manager: The user's memories; a key that is not theirs is as good as none.
-        question: The newest message.
-        named: The keys that a person has named: opened without further question.
-        candidates: The keys of the conversation's references, with the lines that are in sight.
-        budget: The most tokens.
-        in_sight: Whether a text stands in the prompt.
-
-    Raises:
-        StoreError: The store failed.
-    """
-    opened = manager.memory_store.get_many(manager.scope, sorted(named))
-    choices = [Choice(item, question, "it was named") for item in opened]
-    others = [key for key in candidates if key not in {item.memory_key for item in opened}]
-    if others and terms(question):
-        filters = {"memory_key": others}
-        hits = manager.memory_store.search(manager.scope, question, limit=MAX_HITS, filters=filters)
-        choices += choose(question, (hit for hit in hits if not in_sight(hit.text)), candidates)
-    return _shown(manager, choices, budget, in_sight)
+@dataclass(frozen=True, slots=True)
+class _Gathered:
+    opened: tuple[MemoryItem, ...]
+    candidates: tuple[Candidate, ...]
+    has_memories: bool
 
 
-def _shown(
-    manager: MemoryManager, choices: list[Choice], budget: int, in_sight: Callable[[str], bool]
-) -> Recall | None:
-    count = manager.counter.count
-    left = budget - count(f"{_prompts.RECALL_HEADER}\n{_prompts.RECALL_FOOTER}")
-    parts, ranges = list[str](), dict[str, Ranges]()
-    for rank, choice in enumerate(choices):
-        part, lines = _part(choice, left // (len(choices) - rank), manager)
-        if part and not in_sight(lines.render()):
-            parts.append(part)
-            left -= count(part) + 1
-            ranges[choice.item.memory_key] = lines.ranges
-    if not parts:
+@dataclass(slots=True)
+class Recaller:
+    """Decides and shows what comes back, for one conversation."""
+
+    manager: MemoryManager
+    guard: Guard
+    bench: Bench
+    budget: int
+    decisions: deque[Decision] = field(default_factory=lambda: deque[Decision](maxlen=KEPT_DECISIONS))
+
+    async def recall(self, need: Need) -> Recall | None:
+        """What the message needs; None for nothing, and where the store fails."""
+        gathered = await off_loop(self.guard.run, self._gather, need)
+        if gathered is None:
+            return None
+        question = Question(need.message, need.task, gathered.candidates, gathered.has_memories, need.in_sight)
+        started = time.perf_counter()
+        undecided = bool(gathered.candidates or gathered.has_memories)
+        judge, verdict = await self.bench.decide(question) if undecided else ("nobody", Verdict())
+        found = await off_loop(self.guard.run, self._found, need, verdict, gathered)
+        items = {item.memory_key: item for item in (*gathered.opened, *(c.item for c in gathered.candidates))}
+        named = [Expansion(item.memory_key, need.message, why="it was named") for item in gathered.opened]
+        recall = await off_loop(self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need)
+        if undecided:
+            self._note(judge, question, verdict, recall, found or [], time.perf_counter() - started)
+        return recall
+
+    def _gather(self, need: Need) -> _Gathered:
+        """What can be opened, lexically best first, and whether there is more to search."""
+        store, scope = self.manager.memory_store, self.manager.scope
+        opened = store.get_many(scope, sorted(need.named))
+        others = [key for key in need.references if key not in {item.memory_key for item in opened}]
+        hits = store.search(scope, need.message, limit=OFFERED, filters={"memory_key": others}) if others else []
+        if self.bench.asks_more_than_words:
+            matched = {hit.memory_key for hit in hits}
+            newest = [key for key in reversed(others) if key not in matched]
+            hits += store.get_many(scope, newest[: OFFERED - len(hits)])
+        candidates = (Candidate(hit, need.references[hit.memory_key]) for hit in hits if not need.in_sight(hit.text))
+        known = len(need.references) + len(need.mentioned)
+        return _Gathered(tuple(opened), tuple(candidates), store.count(scope) > known)
+
+    def _found(self, need: Need, verdict: Verdict, gathered: _Gathered) -> list[MemoryItem]:
+        """The user's other memories that the verdict wants to be looked for; equally good ones by their last use."""
+        if verdict.search is None:
+            return []
+        known = {*need.references, *need.mentioned, *(item.memory_key for item in gathered.opened)}
+        hits = self.manager.memory_store.search(self.manager.scope, verdict.search, limit=OFFERED)
+        others = [hit for hit in hits if hit.memory_key not in known]
+        if not terms(verdict.search):
+            return sorted(others, key=lambda item: item.accessed_at or item.created_at, reverse=True)[:FOUND]
+        return [choice.item for choice in choose(verdict.search, others, {}, described=True)][:FOUND]
+
+    def _shown(
+        self, expansions: list[Expansion], items: Mapping[str, MemoryItem], found: list[MemoryItem], need: Need
+    ) -> Recall | None:
+        """What is shown of it, within the budget."""
+        count = self.manager.counter.count
+        parts, ranges = list[str](), dict[str, Ranges]()
+        left = self.budget - count(f"{_prompts.RECALL_HEADER}\n{_prompts.FOUND_HEADER}\n{_prompts.RECALL_FOOTER}")
+        for rank, expansion in enumerate(expansions):
+            item = items[expansion.key]
+            part, lines = self._part(item, expansion, need, left // (len(expansions) - rank))
+            if part and not need.in_sight(lines.render()):
+                parts.append(part)
+                left -= count(part) + 1
+                ranges[item.memory_key] = lines.ranges
+        listed = self._listed(found, need, left)
+        if not parts and not listed:
+            return None
+        head = [_prompts.RECALL_HEADER, *parts] if parts else []
+        tail = [_prompts.FOUND_HEADER, *listed] if listed else []
+        text = "\n".join((*head, *tail, _prompts.RECALL_FOOTER))
+        return Recall(text, ranges | {item.memory_key: () for item in found if listed}, count(text))
+
+    def _part(self, item: MemoryItem, expansion: Expansion, need: Need, budget: int) -> tuple[str, Excerpt]:
+        """A memory's reference with the lines that are wanted, and these lines."""
+        count = self.manager.counter.count
+        left = budget - count(_prompts.RECALLED_PART.format(ref=item.ref, text="")) - 1
+        if left < LEAST_BUDGET:
+            return "", Excerpt((), 0)
+        lines = _lines_of(item, expansion, left, count) or excerpt(
+            item.text, expansion.query or need.message, left, count
+        )
+        return _prompts.RECALLED_PART.format(ref=item.ref, text=lines.render()) if lines.lines else "", lines
+
+    def _listed(self, found: list[MemoryItem], need: Need, budget: int) -> list[str]:
+        """One line for each memory, with an excerpt where only one is meant; secrets by their names."""
+        listed, count = list[str](), self.manager.counter.count
+        for item in found:
+            line = item.ref.render()
+            if len(found) == 1 and item.memory_type != SECRET:
+                part, _ = self._part(item, Expansion(item.memory_key), need, budget)
+                line = part or line
+            budget -= count(line) + 1
+            if budget >= 0:
+                listed.append(line)
+        return listed
+
+    def _note(
+        self,
+        judge: str,
+        question: Question,
+        verdict: Verdict,
+        recall: Recall | None,
+        found: list[MemoryItem],
+        seconds: float,
+    ) -> None:
+        shown: Mapping[str, Ranges] = recall.ranges if recall else {}
+        keys = tuple(item.memory_key for item in found if item.memory_key in shown)
+        opened = tuple(key for key in shown if key not in keys)
+        self.decisions.append(decision(judge, question, verdict, opened=opened, found=keys, seconds=seconds))
+
+
+def _lines_of(item: MemoryItem, expansion: Expansion, budget: int, count: Callable[[str], int]) -> Excerpt | None:
+    """The lines that were asked for, if they are there and fit."""
+    if expansion.lines is None or isinstance(item.content, bytes):
         return None
-    text = "\n".join((_prompts.RECALL_HEADER, *parts, _prompts.RECALL_FOOTER))
-    return Recall(text, ranges, count(text))
-
-
-def _part(choice: Choice, budget: int, manager: MemoryManager) -> tuple[str, Excerpt]:
-    item, count = choice.item, manager.counter.count
-    left = budget - count(_prompts.RECALLED_PART.format(ref=item.ref, text="")) - 1
-    lines = excerpt(item.text, choice.question, left, count) if left >= LEAST_BUDGET else Excerpt((), 0)
-    return _prompts.RECALLED_PART.format(ref=item.ref, text=lines.render()) if lines.lines else "", lines
+    try:
+        first, last = parse_lines(expansion.lines, item.line_count)
+    except InvalidLinesError:
+        return None
+    span = span_of_lines(item.content, first, last)
+    lines = item.content[span.start : span.end].split("\n")
+    shown = Excerpt(tuple(enumerate(lines, first)), item.line_count)
+    return shown if count(shown.render()) <= budget else None
 
 
 def lines_in_sight(message: FunctionExecutionResultMessage) -> Iterator[tuple[str, tuple[int, int]]]:

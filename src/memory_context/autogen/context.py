@@ -9,9 +9,9 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any, Self
 from uuid import uuid4
 
-from autogen_core import Component
+from autogen_core import Component, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
-from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
+from autogen_core.models import ChatCompletionClient, FunctionExecutionResultMessage, LLMMessage, UserMessage
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field
 
@@ -32,10 +32,12 @@ from memory_context.autogen._messages import (
     texts_of,
     with_texts,
 )
-from memory_context.autogen._recall import Recall, find, lines_in_sight
+from memory_context.autogen._recall import Need, Recall, Recaller, lines_in_sight
 from memory_context.autogen._state import ContextFacts, ContextState, Ranges, parse_state
+from memory_context.autogen.judge import LLMJudge
 from memory_context.autogen.tools import memory_tools
-from memory_context.exceptions import StateOwnerError
+from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError
+from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 
 if TYPE_CHECKING:
@@ -59,6 +61,8 @@ class MemoryContextConfig(BaseModel):
     preview_tokens: int
     expansion_budget: int
     recall: bool
+    judge: ComponentModel | None = None
+    judge_limits: JudgeLimits = JudgeLimits()
     initial_messages: list[LLMMessage] | None = Field(default=None)
 
 
@@ -81,6 +85,9 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         preview_tokens: The most that stays of a text beside its reference.
         expansion_budget: The most tokens that are brought back at once.
         recall: Whether anything is brought back without being asked for.
+        judge: Decides what is brought back; the words of the message without one (`LexicalJudge`).
+        model_client: Short for ``judge=LLMJudge(model_client)``: a lightweight model decides.
+        judge_limits: What a judge with a model may cost in this conversation, and how long it may take.
         counter: Counts tokens; the process's default without one.
         initial_messages: The messages to start with, treated like added ones.
         password_variable: The environment variable with the password of a database URL that has none.
@@ -89,6 +96,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         InvalidScopeError: No user.
         InvalidThresholdError: A threshold below 50.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+        InvalidArgumentError: Both a judge and a model client, or something that is no judge.
     """
 
     component_type = "chat_completion_context"
@@ -107,11 +115,19 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         preview_tokens: int = 250,
         expansion_budget: int = 2000,
         recall: bool = True,
+        judge: Judge | None = None,
+        model_client: ChatCompletionClient | None = None,
+        judge_limits: JudgeLimits | None = None,
         counter: TokenCounter | Callable[[str], int] | None = None,
         initial_messages: Sequence[LLMMessage] | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
     ) -> None:
         super().__init__(list(initial_messages or []) or None)
+        if judge is not None and (model_client is not None or not isinstance(judge, Judge)):
+            message = (
+                "judge= takes one object with a name and decide(); model_client= is short for LLMJudge(…): give one"
+            )
+            raise InvalidArgumentError(message)
         self.policy = FoldPolicy(threshold, dict(source_thresholds or {}), preview_tokens, expansion_budget, recall)
         self._given_thread = thread_id
         self._password_variable = password_variable
@@ -126,6 +142,9 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         self._lock = _LoopLock()
         self._guard = Guard(ContextStats())
         self._folder = Folder(self._manager, self.policy, self._guard)
+        self._judge = LLMJudge(model_client) if model_client else judge
+        bench = Bench(self._judge or LexicalJudge(), judge_limits or JudgeLimits())
+        self._recaller = Recaller(self._manager, self._guard, bench, expansion_budget)
         self._adding: set[asyncio.Future[None]] = set()
         self._messages = []
         self._waiting: list[LLMMessage] = list(initial_messages or [])
@@ -249,6 +268,10 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         self._note_fold(folded)
         return folded.text
 
+    def decisions(self) -> list[Decision]:
+        """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
+        return list(self._recaller.decisions)
+
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context."""
         return memory_tools(self._manager, max_tokens=self.policy.threshold)
@@ -266,12 +289,23 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             preview_tokens=self.policy.preview_tokens,
             expansion_budget=self.policy.expansion_budget,
             recall=self.policy.recall,
+            judge=self._dumped_judge(),
+            judge_limits=self._recaller.bench.limits,
             initial_messages=self._initial_messages,
         )
 
+    def _dumped_judge(self) -> ComponentModel | None:
+        if self._judge is None or isinstance(self._judge, LexicalJudge):
+            return None
+        if isinstance(self._judge, LLMJudge):
+            return self._judge.dump_component()
+        message = f"the judge {self._judge!r} cannot be written down: only LexicalJudge and LLMJudge can"
+        raise NotSerializableError(message)
+
     @classmethod
     def _from_config(cls, config: MemoryContextConfig) -> Self:
-        values = {name: getattr(config, name) for name in MemoryContextConfig.model_fields}
+        values: dict[str, Any] = {name: getattr(config, name) for name in MemoryContextConfig.model_fields}
+        values["judge"] = LLMJudge.load_component(config.judge) if config.judge else None
         return cls(**values)
 
     def _forget_messages(self) -> None:
@@ -325,20 +359,27 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def _recall(self) -> None:
         question = newest_question(self._messages, self._shown) if self.policy.recall else None
-        found = await off_loop(self._guard.run, self._find, question) if question else None
+        found = await self._recaller.recall(self._need(question)) if question else None
         self._held = self._hold(found) if found else self._held
         position = recall_position(self._messages, self._shown)
         if self._held and position is not None:
             self._messages.insert(position, self._held)
             self._held = None
 
-    def _find(self, question: UserMessage) -> Recall | None:
+    def _need(self, question: UserMessage) -> Need:
         text = "\n".join(texts_of(question))
-        mentioned = {ref.key for ref in MemoryRef.find_all(text)}
+        mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
         keys = [key for key in list(self._references)[-MAX_CANDIDATES:] if key not in mentioned]
-        candidates = {key: self._references[key] for key in keys}
-        budget = self.policy.expansion_budget
-        return find(self._manager, without_references(text), self._named, candidates, budget, self._in_sight)
+        before = [message for message in self._messages if message is not question]
+        first = next((message for message in self._messages if is_question(message)), question)
+        return Need(
+            message=without_references(text),
+            task="\n".join(texts_of(first)),
+            named=frozenset(self._named),
+            references={key: self._references[key] for key in keys},
+            mentioned=mentioned,
+            in_sight=lambda text: any(text in shown for message in before for shown in texts_of(message)),
+        )
 
     def _named_by(self, message: LLMMessage) -> set[str]:
         """The keys that a person names in a message, as references or bare; other agents only pass references on."""

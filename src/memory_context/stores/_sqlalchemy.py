@@ -45,6 +45,7 @@ _INSERT = {"sqlite": sqlite.insert, "postgresql": cast("Callable[[sa.Table], sql
 _OF_USER = memories.c.user_id == sa.bindparam("user")
 _BY_IDENTITY = _SELECT.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
 _BY_KEY = _SELECT.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
+_LAST_USE = sa.func.coalesce(access.c.accessed_at, memories.c.created_at)
 _INSERT_NEW = {
     dialect: insert(memories).on_conflict_do_nothing().returning(memories.c.id) for dialect, insert in _INSERT.items()
 }
@@ -134,7 +135,10 @@ class SQLAlchemyStore:
         return self._items(_SELECT.where(*self._active(scope, filters)).order_by(*order).limit(limit))
 
     def search(self, scope: Scope, query: str, *, limit: int = 5, filters: Filters | None = None) -> list[MemoryItem]:
-        """See `MemoryStore.search`. The score weighs the words that the memory holds, its summary's double."""
+        """See `MemoryStore.search`.
+
+        The score weighs the words that the memory holds, its summary's double. Ties go to the one used last.
+        """
         words = terms("".join(char for char in query if is_storable(char)))
         if not words:
             return self.query(scope, filters, limit=limit)
@@ -142,7 +146,7 @@ class SQLAlchemyStore:
         statement = (
             _SELECT.add_columns(score)
             .where(*self._active(scope, filters), score > 0)
-            .order_by(score.desc(), memories.c.created_at.desc(), memories.c.id)
+            .order_by(score.desc(), _LAST_USE.desc(), memories.c.id)
             .limit(limit)
         )
         rows = self._run(lambda connection: connection.execute(statement).all())

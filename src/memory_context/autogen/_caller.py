@@ -1,0 +1,25 @@
+"""Whose turn it is: a workbench that was loaded from a configuration finds the context of the agent that calls it."""
+
+from __future__ import annotations
+
+from contextvars import ContextVar
+from typing import TYPE_CHECKING
+from weakref import ref
+
+if TYPE_CHECKING:
+    from memory_context.autogen.context import MemoryContext
+
+# An agent asks its context for the messages and then starts its tool calls as tasks, which inherit the variable.
+_caller: ContextVar[ref[MemoryContext] | None] = ContextVar("memory_context_caller", default=None)
+
+
+def set_caller(context: MemoryContext) -> None:
+    """Note that the agent of `context` is about to call its model, and then tools."""
+    _caller.set(ref(context))
+
+
+def caller(user_id: str) -> MemoryContext | None:
+    """The context of the agent that calls a tool here, if it is one of this user's."""
+    reference = _caller.get()
+    context = reference() if reference else None
+    return context if context is not None and context.user_id == user_id else None

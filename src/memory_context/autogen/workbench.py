@@ -1,0 +1,370 @@
+"""A workbench around an agent's tools: large outputs are folded at the source, references are passed as arguments."""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AsyncExitStack, aclosing
+from dataclasses import dataclass
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+
+from autogen_core import CancellationToken, Component, ComponentModel
+from autogen_core.model_context import ChatCompletionContext
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
+from autogen_core.tools import (
+    BaseTool,
+    FunctionTool,
+    StaticStreamWorkbench,
+    StaticWorkbench,
+    StreamWorkbench,
+    TextResultContent,
+    ToolOverride,
+    ToolResult,
+    ToolSchema,
+    Workbench,
+)
+from pydantic import BaseModel, ValidationError
+
+from memory_context import _prompts
+from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
+from memory_context._executor import off_loop
+from memory_context._refs import MemoryRef
+from memory_context.autogen._caller import caller
+from memory_context.autogen._messages import MEMORY_SOURCE, is_question
+from memory_context.autogen.tools import RETRIEVE
+from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateError
+
+if TYPE_CHECKING:
+    from memory_context.autogen.context import MemoryContext
+
+logger = logging.getLogger("memory_context")
+
+AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
+
+_ENDED_UNREAD = (
+    "an agent's run ended with the reference of a folded output, which no model has read: by default AutoGen ends a run "
+    "with the first tools' results; give AssistantAgent max_tool_iterations=10, say, or reflect_on_tool_use=True"
+)
+
+
+class MemoryWorkbenchConfig(BaseModel):
+    """What a dumped workbench holds."""
+
+    workbenches: list[ComponentModel]
+    context: ComponentModel
+    pass_by_reference: bool | list[str]
+    secrets_for: list[str]
+    max_argument_bytes: int | dict[str, int]
+
+
+class MemoryWorkbenchState(BaseModel):
+    """The states of the workbenches inside, in their order."""
+
+    type: str = "MemoryWorkbenchState"
+    workbenches: list[Mapping[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Call:
+    """A call that may be made: of which tool, where, as the model wrote it and as the tool gets it."""
+
+    name: str
+    part: Workbench
+    written: Mapping[str, Any] | None
+    arguments: Mapping[str, Any] | None
+
+
+class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]):  # type: ignore[misc] # only as one of these does AssistantAgent let it stream
+    """The tools of an agent and those of its memory; made by `MemoryContext.workbench`.
+
+    A large output leaves the workbench as the reference and preview that the context would make of it, so that events,
+    summaries and what a team hears are small too. A reference that is the whole value of an argument is replaced by the
+    text before the tool runs; if that cannot be, the tool is not called and the model reads why. What tools stream, and
+    images, pass through.
+
+    Args:
+        tools: Tools, functions and workbenches, or one workbench.
+        context: The conversation.
+        pass_by_reference: Whether references in arguments are replaced, or for which tools. Only those that the
+            conversation has shown are, and never those in calls of the memory tools.
+        secrets_for: The tools that get a text of the type ``secret`` too. AutoGen logs what tools are called with.
+        max_argument_bytes: The most bytes (UTF-8) that the texts of one call have together, for every tool or by tool;
+            10 MB for tools that are not named.
+
+    Raises:
+        InvalidArgumentError: Something that is no tool, two tools of one name, or settings of the wrong kind.
+    """
+
+    component_provider_override = "memory_context.autogen.MemoryWorkbench"
+    component_config_schema = MemoryWorkbenchConfig  # type: ignore[assignment] # not that of StaticWorkbench
+
+    def __init__(
+        self,
+        tools: Workbench | Sequence[AnyTool],
+        context: MemoryContext,
+        *,
+        pass_by_reference: bool | Sequence[str] = True,
+        secrets_for: Sequence[str] = (),
+        max_argument_bytes: int | Mapping[str, int] = DEFAULT_LIMIT,
+    ) -> None:
+        super().__init__([])
+        self._policy = PassingPolicy.of(pass_by_reference, secrets_for, max_argument_bytes)
+        self._settings = (pass_by_reference, secrets_for, max_argument_bytes)
+        self._context = context
+        self._loaded = False
+        plain, self._inner = _sorted(tools)
+        memory_tools = context.tools()
+        _refuse_duplicates(tool.name for tool in (*plain, *memory_tools))
+        if plain:
+            self._inner.insert(0, StaticStreamWorkbench(plain))
+        self._memory = StaticWorkbench(memory_tools, _told_of_passing(memory_tools, self._policy))
+        self._routes: dict[str, tuple[Workbench, ToolSchema]] = {}
+        self._shown: set[str] = set()
+        self._unread: set[str] = set()
+        self._warned = False
+
+    async def list_tools(self) -> list[ToolSchema]:
+        """The tools of all workbenches, the memory tools last.
+
+        Raises:
+            InvalidArgumentError: Two of them have one name.
+        """
+        self._watch()
+        listed = [(part, schema) for part in (*self._inner, self._memory) for schema in await part.list_tools()]
+        _refuse_duplicates(schema["name"] for _, schema in listed)
+        self._routes = {schema["name"]: (part, schema) for part, schema in listed}
+        return [schema for _, schema in listed]
+
+    async def call_tool(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        cancellation_token: CancellationToken | None = None,
+        call_id: str | None = None,
+    ) -> ToolResult:
+        """The tool's result, large texts folded; an error if the tool could not be called."""
+        call = await self._prepared(name, arguments)
+        if isinstance(call, ToolResult):
+            return call
+        return await self._folded(call, await call.part.call_tool(name, call.arguments, cancellation_token, call_id))
+
+    async def call_tool_stream(
+        self,
+        name: str,
+        arguments: Mapping[str, Any] | None = None,
+        cancellation_token: CancellationToken | None = None,
+        call_id: str | None = None,
+    ) -> AsyncGenerator[Any | ToolResult, None]:
+        """What the tool streams, if it does, and its result as from `call_tool`."""
+        call = await self._prepared(name, arguments)
+        if isinstance(call, ToolResult):
+            yield call
+        elif isinstance(call.part, StreamWorkbench):
+            stream = call.part.call_tool_stream(name, call.arguments, cancellation_token, call_id)
+            async with aclosing(stream) as events:
+                async for event in events:
+                    yield await self._folded(call, event) if isinstance(event, ToolResult) else event
+        else:
+            yield await self._folded(call, await call.part.call_tool(name, call.arguments, cancellation_token, call_id))
+
+    async def start(self) -> None:
+        """Start the workbenches inside; if one fails, those before it are stopped."""
+        async with AsyncExitStack() as stack:
+            for part in self._inner:
+                await part.start()
+                stack.push_async_callback(part.stop)
+            stack.pop_all()
+
+    async def stop(self) -> None:
+        """Stop the workbenches inside, each one even if another fails."""
+        self._watch(ended=True)
+        async with AsyncExitStack() as stack:
+            for part in self._inner:
+                stack.push_async_callback(part.stop)
+
+    async def reset(self) -> None:
+        """Reset the workbenches inside. Memories stay."""
+        for part in self._inner:
+            await part.reset()
+
+    async def save_state(self) -> Mapping[str, Any]:
+        """The states of the workbenches inside. The memories are in the store."""
+        return MemoryWorkbenchState(workbenches=[await part.save_state() for part in self._inner]).model_dump()
+
+    async def load_state(self, state: Mapping[str, Any]) -> None:
+        """Give each workbench inside its state back.
+
+        Raises:
+            StateError: It was not saved by a workbench around as many workbenches.
+        """
+        try:
+            states = MemoryWorkbenchState.model_validate(state).workbenches
+        except ValidationError as error:
+            message = f"not the state of a MemoryWorkbench: {error.error_count()} mistakes"
+            raise StateError(message) from error
+        if len(states) != len(self._inner):
+            message = f"a state of {len(states)} workbenches does not fit {len(self._inner)}"
+            raise StateError(message)
+        for part, part_state in zip(self._inner, states, strict=True):
+            await part.load_state(part_state)
+
+    async def _prepared(self, name: str, arguments: Mapping[str, Any] | None) -> _Call | ToolResult:
+        """The call as it is made, or the error in its place."""
+        if name not in self._routes:
+            await self.list_tools()
+        if name not in self._routes:
+            return _error(name, _prompts.NO_SUCH_TOOL.format(tool=name))
+        part, schema = self._routes[name]
+        if part is self._memory or not self._policy.passes_to(name):
+            return _Call(name, part, arguments, arguments)
+        try:
+            return _Call(name, part, arguments, await self._filled(name, arguments, schema))
+        except NotPassedError as refused:
+            return _error(name, _prompts.NOT_CALLED.format(tool=name, reason=refused))
+
+    async def _filled(self, name: str, arguments: Any, schema: ToolSchema) -> Any:  # noqa: ANN401 - whatever JSON holds
+        keys = passed_keys(arguments)
+        if not keys:
+            return arguments
+        context = self._conversation()
+        shown = {*context._references, *self._shown}  # noqa: SLF001 - one package
+
+        def fill() -> Any:  # noqa: ANN401 - whatever JSON holds
+            texts = texts_of(keys, name, self._policy, context.manager.read, shown)
+            return with_texts(arguments, texts, schema.get("parameters", {}))
+
+        return await off_loop(fill)
+
+    async def _folded(self, call: _Call, result: ToolResult) -> ToolResult:
+        """A copy of `result` with its large texts folded, those beside each other as one; images stay."""
+        contents = list[Any]()
+        for is_text, run in groupby(result.result, lambda content: isinstance(content, TextResultContent)):
+            parts = list(run)
+            texts = [part.content for part in parts if isinstance(part, TextResultContent)]
+            shown = await self._shown_text(call, "\n".join(texts), is_error=result.is_error) if is_text else None
+            contents += parts if shown is None else [TextResultContent(content=shown)]
+        return result.model_copy(update={"result": contents})
+
+    async def _shown_text(self, call: _Call, text: str, *, is_error: bool) -> str | None:
+        """What takes the place of a tool's text; None if it stays as it is."""
+        if call.part is self._memory:
+            self._shown.update(ref.key for ref in MemoryRef.find_all(text))
+            return None
+        arguments = json.dumps(call.written or {}, ensure_ascii=False, default=str)
+        context = self._conversation()
+        shown = await context.fold_output(text, tool=call.name, arguments=arguments, is_error=is_error)
+        if shown == text:
+            return None
+        key = MemoryRef.find_all(shown)[0].key
+        self._shown.add(key)
+        self._unread.add(key)
+        return shown
+
+    def _conversation(self) -> MemoryContext:
+        """The context of the agent; a loaded workbench has another one of its own, and asks who calls."""
+        return (caller(self._context.user_id) if self._loaded else None) or self._context
+
+    def _watch(self, *, ended: bool = False) -> None:
+        """Warn, once, when a run has ended with a folded output that no model call has read."""
+        if not self._unread or self._warned:
+            return
+        after = _after_results(self._conversation()._messages, self._unread)  # noqa: SLF001 - one package
+        self._warned = is_question(after[0]) if after else after is not None and ended
+        if self._warned:
+            logger.warning(_ENDED_UNREAD)
+        if after or ended:
+            self._unread.clear()
+
+    def _to_config(self) -> MemoryWorkbenchConfig:  # type: ignore[override] # not that of StaticWorkbench
+        passing, secrets_for, limit = self._settings
+        return MemoryWorkbenchConfig(
+            workbenches=[_dumped(part) for part in self._inner],
+            context=self._context.dump_component(),
+            pass_by_reference=passing if isinstance(passing, bool) else list(passing),
+            secrets_for=list(secrets_for),
+            max_argument_bytes=limit if isinstance(limit, int) else dict(limit),
+        )
+
+    @classmethod
+    def _from_config(cls, config: MemoryWorkbenchConfig) -> Self:  # type: ignore[override] # not that of StaticWorkbench
+        workbench = cls(
+            [Workbench.load_component(part) for part in config.workbenches],
+            cast("MemoryContext", ChatCompletionContext.load_component(config.context)),
+            pass_by_reference=config.pass_by_reference,
+            secrets_for=config.secrets_for,
+            max_argument_bytes=config.max_argument_bytes,
+        )
+        workbench._loaded = True  # noqa: SLF001 - of this class
+        return workbench
+
+
+def _after_results(messages: Sequence[LLMMessage], keys: Collection[str]) -> list[LLMMessage] | None:
+    """The messages after the newest results, if these are folded outputs with those keys; None otherwise."""
+    newest = next((i for i in reversed(range(len(messages))) if _is_results(messages[i])), None)
+    if newest is None or not _shows(messages[newest], keys):
+        return None
+    return [m for m in messages[newest + 1 :] if not (isinstance(m, UserMessage) and m.source == MEMORY_SOURCE)]
+
+
+def _is_results(message: LLMMessage) -> bool:
+    return isinstance(message, FunctionExecutionResultMessage)
+
+
+def _shows(message: LLMMessage, keys: Collection[str]) -> bool:
+    results = message.content if isinstance(message, FunctionExecutionResultMessage) else []
+    return any(ref.key in keys for result in results for ref in MemoryRef.find_all(result.content))
+
+
+def _sorted(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbench]]:
+    """The plain tools and the workbenches among `tools`, each in their order."""
+    listed = [tools] if isinstance(tools, Workbench) else tools
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
+        message = f"workbench() takes one workbench, or a list of tools, functions and workbenches, not {tools!r}"
+        raise InvalidArgumentError(message)
+    workbenches = [one for one in cast("Sequence[object]", listed) if isinstance(one, Workbench)]
+    plain = [_as_tool(one) for one in cast("Sequence[object]", listed) if not isinstance(one, Workbench)]
+    return plain, workbenches
+
+
+def _as_tool(tool: object) -> BaseTool[Any, Any]:
+    """As AssistantAgent takes it: a tool, or a function that its docstring describes."""
+    if isinstance(tool, BaseTool):
+        return cast("BaseTool[Any, Any]", tool)
+    if callable(tool):
+        return FunctionTool(tool, description=tool.__doc__ or "")
+    message = f"not a tool, a function or a workbench: {tool!r}"
+    raise InvalidArgumentError(message)
+
+
+def _refuse_duplicates(names: Iterable[str]) -> None:
+    listed = list(names)
+    twice = sorted({name for name in listed if listed.count(name) > 1})
+    if twice:
+        message = (
+            f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
+        )
+        raise InvalidArgumentError(message)
+
+
+def _told_of_passing(tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy) -> dict[str, ToolOverride]:
+    """The tool that reads memories says that references can be passed, too."""
+    if policy.tools is not None and not policy.tools:
+        return {}
+    sentence = _prompts.PASS_REFERENCES.format(tools=", ".join(sorted(policy.tools or ())) or _prompts.ANY_TOOL)
+    return {t.name: ToolOverride(description=f"{t.description} {sentence}") for t in tools if t.name == RETRIEVE}
+
+
+def _error(name: str, text: str) -> ToolResult:
+    return ToolResult(name=name, result=[TextResultContent(content=text)], is_error=True)
+
+
+def _dumped(part: Workbench) -> ComponentModel:
+    try:
+        return part.dump_component()
+    except NotSerializableError:
+        raise
+    except (NotImplementedError, TypeError, ValueError, OSError) as error:
+        message = f"{type(part).__name__} or one of its tools cannot be written down: {error}"
+        raise NotSerializableError(message) from error

@@ -1,0 +1,364 @@
+"""Who decides what comes back: words, a model, somebody else's judge; within limits, on record."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from autogen_core.model_context import ChatCompletionContext
+from autogen_core.models import CreateResult, LLMMessage, ModelInfo
+from pydantic import BaseModel
+
+from memory_context import MemoryContext, MemoryRef, exceptions
+from memory_context.autogen import LLMJudge
+from memory_context.autogen.judge import Answer, parse_answer
+from memory_context.judges import Expansion, JudgeLimits, LexicalJudge, Question, Verdict
+from memory_context.testing import ScriptedChatClient, check_prompt
+from messages import LOG, call, results, user
+from test_context import fill, shown
+
+
+class Model(ScriptedChatClient):
+    """A scripted judge's model that can do what is said, and remembers how it was asked."""
+
+    def __init__(self, script: Sequence[Any], **abilities: bool) -> None:
+        super().__init__(script)
+        self.abilities, self.asked_for, self.delay = abilities, list[object](), 0.0
+
+    @property
+    def model_info(self) -> ModelInfo:
+        """The abilities that the test gave it."""
+        return ModelInfo(**{**super().model_info, **self.abilities})  # type: ignore[typeddict-item] # abilities are its keys
+
+    async def create(self, messages: Sequence[LLMMessage], **settings: Any) -> CreateResult:  # type: ignore[override] # noqa: ANN401
+        """The scripted answer, after a while."""
+        self.asked_for.append(settings.get("json_output"))
+        await asyncio.sleep(self.delay)
+        return await super().create(messages)
+
+
+def answer(*expand: dict[str, str], intent: str = "concrete", search: str | None = None) -> str:
+    """A judge's answer."""
+    return json.dumps({"intent": intent, "expand": expand, "search": search})
+
+
+async def folded(context: MemoryContext, text: str = LOG) -> str:
+    """Fold a text; gives its key."""
+    messages = await fill(context, call("run"), results(text))
+    return MemoryRef.find_all(shown(messages[-1]))[0].key
+
+
+class TestModel:
+    """A lightweight model decides."""
+
+    async def test_opens_what_it_asks_for(self) -> None:
+        """The lines that the model asks for come back, and the decision is on record with its cost."""
+        model = Model([lambda _: answer({"key": key, "lines": "7-8"})])
+        context = MemoryContext("ann", store="sqlite://", model_client=model)
+        key = await folded(context)
+
+        messages = await fill(context, user("what about the seventh?"))
+
+        assert "\n".join(LOG.split("\n")[6:8]) in shown(messages[-2])
+        [decision] = context.decisions()
+        assert ("model:Model", (key,), (key,), "concrete") == (
+            decision.judge,
+            decision.offered,
+            decision.opened,
+            decision.intent,
+        )
+        assert decision.tokens > 0
+        assert decision.seconds > 0
+        check_prompt(messages)
+
+    async def test_one_decision_for_one_message(self) -> None:
+        """The model is asked once, however often the messages are asked for, and not for results or answers."""
+        model = Model([answer()])
+        context = MemoryContext("ann", store="sqlite://", model_client=model)
+        await folded(context)
+
+        await fill(context, user("what about worker-123?"))
+        await fill(context, call("run", number=2), results("small", number=2))
+        await context.get_messages()
+
+        assert 1 == len(model.prompts)
+
+    async def test_nothing_to_decide(self) -> None:
+        """Without references and other memories there is no call."""
+        model = Model([])
+        context = MemoryContext("ann", store="sqlite://", model_client=model)
+
+        await fill(context, user("hello"), user("connect to the DB"))
+
+        assert ([], []) == (model.prompts, context.decisions())
+
+    @pytest.mark.parametrize(
+        ("abilities", "expected"),
+        [
+            ({"structured_output": True, "json_output": True}, Answer),
+            ({"structured_output": False, "json_output": True}, True),
+            ({"structured_output": False, "json_output": False}, None),
+        ],
+    )
+    async def test_asked_for_what_it_can(
+        self, abilities: dict[str, bool], expected: type[BaseModel] | bool | None
+    ) -> None:
+        """Structured output, JSON mode or plain text, by what the model says that it can."""
+        model = Model([answer()], **abilities)
+        context = MemoryContext("ann", store="sqlite://", model_client=model)
+        await folded(context)
+
+        await fill(context, user("what about it?"))
+
+        assert [expected] == model.asked_for
+
+    async def test_prompt_is_bounded(self) -> None:
+        """The prompt names the message, the task and at most 30 references, whatever their number and size."""
+        model = Model([answer()])
+        context = MemoryContext("ann", store="sqlite://", model_client=model)
+        await context.add_message(user("x" * 30_000))
+        for number in range(40):
+            await context.add_message(results(f"{number} {LOG}", number=number))
+        await fill(context, user("worker-123 " * 3000))
+
+        text = str(model.prompts[0][-1].content)
+        assert len(text) < 14_000
+        assert 30 == text.count(" tokens, 401 lines, in sight: ")
+
+    async def test_is_told_of_other_memories(self) -> None:
+        """Whether there is more to search is said, and a search is made when the model asks for it."""
+        model = Model([answer(intent="ambiguous", search="database login")])
+        context = MemoryContext("ann", store="sqlite://", model_client=model)
+        await context.store("host db-7, user eve", "database login", "user_preference")
+
+        messages = await fill(context, user("connect"))
+
+        assert "which can be searched" in str(model.prompts[0][-1].content)
+        assert "host db-7, user eve" in shown(messages[0])
+        assert "database login" == context.decisions()[0].searched
+
+    @pytest.mark.parametrize(
+        "reply",
+        [
+            "no idea",
+            "",
+            "[]",
+            '{"intent": "maybe"}',
+            '{"expand": "all"}',
+            "{" * 50_000,
+            lambda _: 1 / 0,
+            [],
+        ],
+    )
+    async def test_nonsense(self, reply: Any) -> None:  # noqa: ANN401 - whatever a model says
+        """A model that fails or talks nonsense is replaced by the words for that message."""
+        context = MemoryContext("ann", store="sqlite://", model_client=Model([reply]))
+        await folded(context)
+
+        messages = await fill(context, user("What did worker-123 handle?"))
+
+        assert LOG.split("\n")[123] in shown(messages[-2])
+        assert "lexical" == context.decisions()[0].judge
+        assert "failed" in context.decisions()[0].why
+
+    async def test_too_late(self) -> None:
+        """A model that is late is not waited for."""
+        model = Model([answer()])
+        model.delay = 30
+        context = MemoryContext("ann", store="sqlite://", model_client=model, judge_limits=JudgeLimits(seconds=0.05))
+        await folded(context)
+
+        messages = await asyncio.wait_for(fill(context, user("What did worker-123 handle?")), 5)
+
+        assert LOG.split("\n")[123] in shown(messages[-2])
+
+    async def test_asks_for_other_keys(self) -> None:
+        """Keys that were not offered are not opened, whoever's they are, and not more than ten at once."""
+        made_up = [{"key": f"k{i}", "query": "x"} for i in range(10_000)]
+        context = MemoryContext("ann", store="sqlite://", model_client=Model([answer(*made_up)]))
+        await folded(context)
+        store = context.manager.memory_store
+        await MemoryContext("bob", store=store).store("bob's", key="k7")
+
+        assert 3 == len(await fill(context, user("open them all")))
+        assert () == context.decisions()[0].opened
+
+    @pytest.mark.parametrize("limits", [JudgeLimits(calls=0), JudgeLimits(tokens=0)])
+    async def test_budget_of_zero(self, limits: JudgeLimits) -> None:
+        """Without a budget the model is never asked; the words decide."""
+        model = Model([])
+        context = MemoryContext("ann", store="sqlite://", model_client=model, judge_limits=limits)
+        await folded(context)
+
+        await fill(context, user("What did worker-123 handle?"))
+
+        assert ([], "lexical", 1) == (model.prompts, context.decisions()[0].judge, context.stats().recalls)
+
+    async def test_circuit_breaker(self) -> None:
+        """After some failures in a row the model is left alone for a while, and asked again afterwards."""
+        model = Model([lambda _: 1 / 0, lambda _: 1 / 0, answer(), answer()])
+        limits = JudgeLimits(failures=2, pause=60)
+        context = MemoryContext("ann", store="sqlite://", model_client=model, judge_limits=limits)
+        time = [0.0]
+        context._recaller.bench.clock = lambda: time[0]  # noqa: SLF001 - nobody wants to wait a minute
+        await folded(context)
+
+        for _ in range(5):
+            await fill(context, user("what about worker-123?"))
+        assert 2 == len(model.prompts)
+        time[0] = 61
+        await fill(context, user("what about worker-123?"))
+        assert 3 == len(model.prompts)
+
+    async def test_component(self, sqlite_url: str) -> None:
+        """A context with a model that judges is dumped and loaded with it."""
+        context = MemoryContext("ann", store=sqlite_url, model_client=ScriptedChatClient([answer()]))
+
+        loaded = ChatCompletionContext.load_component(json.loads(context.dump_component().model_dump_json()))
+
+        assert context.dump_component() == loaded.dump_component()
+        assert isinstance(loaded, MemoryContext)
+        await folded(loaded)
+        await fill(loaded, user("what about it?"))
+        assert "model:ScriptedChatClient" == loaded.decisions()[0].judge
+
+
+@pytest.mark.parametrize(
+    "text",
+    [answer(), f"Sure! {answer()} Anything else?", f"```json\n{answer()}\n```", '{} {"intent": "concrete"}'],
+)
+def test_answers_are_found_in_other_words(text: str) -> None:
+    """A JSON object is found in a fence or between sentences."""
+    assert Answer() == parse_answer(text)
+
+
+class TestIntent:
+    """Concrete messages are left alone; vague ones are resolved from what the user has."""
+
+    async def memories(self) -> MemoryContext:
+        """A new conversation of a user with some memories."""
+        old = MemoryContext("ann", store="sqlite://")
+        await old.store("postgresql://db-7.internal/shop, user eve", "DB of the shop", "user_preference")
+        await old.store("use tabs", "style of code", "user_preference")
+        await old.store("hunter2", "DB password", "secret")
+        return MemoryContext("ann", store=old.manager.memory_store)
+
+    async def test_ambiguous(self) -> None:
+        """A message about something that stands nowhere brings the memories that may be meant, secrets by name only."""
+        context = await self.memories()
+
+        messages = await fill(context, user("Please connect to the DB."))
+
+        assert "DB of the shop" in shown(messages[0])
+        assert "DB password" in shown(messages[0])
+        assert "hunter2" not in shown(messages[0])
+        assert "style of code" not in shown(messages[0])
+        [decision] = context.decisions()
+        assert ("ambiguous", 2) == (decision.intent, len(decision.found))
+        assert "DB" in decision.why
+
+    async def test_one_is_clearly_meant(self) -> None:
+        """If only one memory fits, its text comes along."""
+        context = await self.memories()
+
+        assert "use tabs" in shown((await fill(context, user("What is my style of code?")))[0])
+
+    async def test_concrete(self) -> None:
+        """A message that says all that it takes brings nothing."""
+        context = await self.memories()
+
+        messages = await fill(context, user("Write hello world in Python"))
+
+        assert 1 == len(messages)
+        assert "concrete" == context.decisions()[0].intent
+
+    async def test_last_time(self) -> None:
+        """A message like "the same as last time" brings what was used last."""
+        context = await self.memories()
+        [style] = await context.search("style of code", limit=1)
+        await context.retrieve(style.memory_key)
+
+        messages = await fill(context, user("the same as last time, please"))
+
+        assert style.memory_key == MemoryRef.find_all(shown(messages[0]))[0].key
+
+    async def test_in_sight(self) -> None:
+        """What the conversation holds already is not searched for."""
+        context = await self.memories()
+        await fill(context, user("The DB is sqlite:///x.db", source="colleague"))
+
+        await fill(context, user("Connect to the DB."))
+
+        assert "concrete" == context.decisions()[-1].intent
+
+
+class TestOwnJudge:
+    """Any object of the protocol decides."""
+
+    async def test_decides(self) -> None:
+        """Its verdict is carried out, and it is given what it needs."""
+        asked: list[Question] = []
+
+        class Mine:
+            name = "mine"
+
+            async def decide(self, question: Question) -> Verdict:
+                asked.append(question)
+                return Verdict(expand=(Expansion(question.candidates[0].item.memory_key, "worker-9"),))
+
+        context = MemoryContext("ann", store="sqlite://", judge=Mine())
+        await fill(context, user("do it"))
+        await folded(context)
+
+        messages = await fill(context, user("whatever this is"))
+
+        assert "worker-9 handled" in shown(messages[-2])
+        assert ("whatever this is", "do it") == (asked[0].message, asked[0].task)
+        assert "mine" == context.decisions()[0].judge
+
+    async def test_not_a_verdict(self) -> None:
+        """A judge that answers something else is replaced by the words."""
+
+        class Wrong:
+            name = "wrong"
+
+            async def decide(self, question: Question) -> Verdict:
+                return question  # type: ignore[return-value]
+
+        context = MemoryContext("ann", store="sqlite://", judge=Wrong())
+        await folded(context)
+        await fill(context, user("what about worker-123?"))
+
+        assert ("lexical", 1) == (context.decisions()[0].judge, context.stats().recalls)
+
+    @pytest.mark.parametrize(
+        "settings", [{"judge": 5}, {"judge": LexicalJudge(), "model_client": ScriptedChatClient([])}]
+    )
+    def test_refused(self, settings: dict[str, Any]) -> None:
+        """What is no judge, and two judges at once, are refused."""
+        with pytest.raises(exceptions.InvalidArgumentError, match="judge="):
+            MemoryContext("ann", store="sqlite://", **settings)
+
+    def test_cannot_be_dumped(self, sqlite_url: str) -> None:
+        """A judge of one's own says that it cannot be dumped; the lexical one needs no word."""
+
+        class Mine(LexicalJudge):
+            async def decide(self, question: Question) -> Verdict:
+                return Verdict(why=question.message)
+
+        class Other:
+            name = "other"
+
+            async def decide(self, question: Question) -> Verdict:
+                return Verdict(why=question.message)
+
+        assert MemoryContext("ann", store=sqlite_url, judge=LexicalJudge()).dump_component()
+        with pytest.raises(exceptions.NotSerializableError, match="cannot be written down"):
+            MemoryContext("ann", store=sqlite_url, judge=Other()).dump_component()
+        with pytest.raises(exceptions.InvalidArgumentError):
+            JudgeLimits(seconds=-1)
+        assert LLMJudge(ScriptedChatClient([])).dump_component()
+        assert Mine().name
