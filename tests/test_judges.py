@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from autogen_core.model_context import ChatCompletionContext
@@ -31,9 +31,9 @@ class Model(ScriptedChatClient):
     @property
     def model_info(self) -> ModelInfo:
         """The abilities that the test gave it."""
-        return ModelInfo(**{**super().model_info, **self.abilities})  # type: ignore[typeddict-item] # abilities are its keys
+        return cast("ModelInfo", {**super().model_info, **self.abilities})
 
-    async def create(self, messages: Sequence[LLMMessage], **settings: Any) -> CreateResult:  # type: ignore[override] # noqa: ANN401
+    async def create(self, messages: Sequence[LLMMessage], **settings: Any) -> CreateResult:  # noqa: ANN401
         """The scripted answer, after a while."""
         self.asked_for.append(settings.get("json_output"))
         await asyncio.sleep(self.delay)
@@ -56,9 +56,11 @@ class TestModel:
 
     async def test_opens_what_it_asks_for(self) -> None:
         """The lines that the model asks for come back, and the decision is on record with its cost."""
-        model = Model([lambda _: answer({"key": key, "lines": "7-8"})])
+        keys = list[str]()
+        model = Model([lambda _: answer({"key": keys[0], "lines": "7-8"})])
         context = MemoryContext("ann", store="sqlite://", model_client=model)
         key = await folded(context)
+        keys.append(key)
 
         messages = await fill(context, user("what about the seventh?"))
 
@@ -355,10 +357,10 @@ class TestOwnJudge:
             async def decide(self, question: Question) -> Verdict:
                 return Verdict(why=question.message)
 
-        assert MemoryContext("ann", store=sqlite_url, judge=LexicalJudge()).dump_component()
+        assert MemoryContext("ann", store=sqlite_url, judge=LexicalJudge()).dump_component().config
         with pytest.raises(exceptions.NotSerializableError, match="cannot be written down"):
             MemoryContext("ann", store=sqlite_url, judge=Other()).dump_component()
         with pytest.raises(exceptions.InvalidArgumentError):
             JudgeLimits(seconds=-1)
-        assert LLMJudge(ScriptedChatClient([])).dump_component()
+        assert LLMJudge(ScriptedChatClient([])).dump_component().config
         assert Mine().name

@@ -53,12 +53,12 @@ class PassingPolicy:
     @classmethod
     def of(
         cls,
-        tools: bool | Sequence[str],
+        tools: bool | Sequence[str],  # noqa: FBT001 - all or none
         secrets_for: Sequence[str],
         limit: int | Mapping[str, int],
     ) -> Self:
         """The policy that a caller's settings describe; `tools` is True for every tool, False for none."""
-        limits = limit if isinstance(limit, Mapping) else {}
+        limits = dict(limit) if isinstance(limit, Mapping) else dict[str, int]()
         names = (None if tools else frozenset[str]()) if isinstance(tools, bool) else _names("pass_by_reference", tools)
         default = DEFAULT_LIMIT if isinstance(limit, Mapping) else limit
         return cls(names, _names("secrets_for", secrets_for), _size(default), {n: _size(s) for n, s in limits.items()})
@@ -100,13 +100,13 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
     """Every text in a JSON value, at any depth; names of properties are none."""
     waiting = [value]
     while waiting:
-        match waiting.pop():
-            case str() as text:
-                yield text
-            case Mapping() as parts:
-                waiting.extend(cast("Mapping[str, Any]", parts).values())
-            case list() as parts:
-                waiting.extend(cast("list[Any]", parts))
+        match value := waiting.pop():
+            case str():
+                yield value
+            case Mapping():
+                waiting.extend(cast("Mapping[str, Any]", value).values())
+            case list():
+                waiting.extend(cast("Sequence[Any]", value))
             case _:
                 pass
 
@@ -185,7 +185,7 @@ def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:
             parts = cast("Mapping[str, Any]", arguments)
             return {name: with_texts(part, texts, _inside(schema, name)) for name, part in parts.items()}
         case list():
-            return [with_texts(part, texts, _inside(schema, None)) for part in cast("list[Any]", arguments)]
+            return [with_texts(part, texts, _inside(schema, None)) for part in cast("Sequence[Any]", arguments)]
         case _:
             return arguments
 

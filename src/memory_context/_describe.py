@@ -14,7 +14,9 @@ PARSED_AT_MOST = 5_000_000
 REPR_AT_MOST = 1_000_000
 SCANNED_AT_MOST = 1_000_000
 _LOG_LINE = re.compile(r"^\S*\d\d:\d\d:\d\d|\b(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL)\b")
-_STRING_OR_NAME = re.compile(r"""b?'(?:\\.|[^'\\])*'|b?"(?:\\.|[^"\\])*"|\b(?:None|True|False)\b""", re.DOTALL)
+_STRING_OR_NAME = re.compile(
+    r"""b?'(?:\\.|[^'\\])*(?:'|\Z)|b?"(?:\\.|[^"\\])*(?:"|\Z)|\b(?:None|True|False)\b""", re.DOTALL
+)
 _NUMBERS = re.compile(r"[\s\d.,:+\-ej(){}\[\]]*")
 _ESCAPE = re.compile(r"\\(.)", re.DOTALL)
 _REPR_ESCAPES = set("\\'\"nrtxuU")

@@ -148,7 +148,7 @@ def _hits(line: str, words: list[str]) -> list[str]:
 
 
 def shorten(line: str, budget: int, cost: Cost) -> str:
-    """`line`, or as much of its beginning and end as `budget` allows, with a note between them of what is missing."""
+    """`line`, or as much of its beginning and end as `budget` allows, with a note of what is missing; maybe nothing."""
     most = CHARACTERS_TRIED * max(budget, 0)
     if len(line) <= most and cost(line) <= budget:
         return line

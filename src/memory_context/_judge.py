@@ -126,12 +126,13 @@ class Choice:
 def choose(
     question: str, candidates: Iterable[MemoryItem], seen: Mapping[str, Ranges], *, described: bool = False
 ) -> list[Choice]:
-    """The candidates with a place that holds at least half of what `question` asks for and is not in sight, best first.
+    """The candidates whose best place holds at least half of what `question` asks for, best first.
 
-    A place is a line and the ones beside it. Names (words with digits or punctuation) weigh three times as much as
-    other words; if the question has names, one of them must stand there, else two other words. The contents of secrets
-    are not looked at. With `described`, descriptions, keys and tags are places too, and one word will do. `seen` has,
-    for each key, the ranges of lines that stand in the prompt.
+    If a place that is as good is in sight, the candidate is none. A place is a line and the ones beside it. Names
+    (words with digits or punctuation) weigh three times as much as other words; if the question has names, one of them
+    must stand there, else two other words. The contents of secrets are not looked at. With `described`, descriptions,
+    keys and tags are places too, and one word will do. `seen` has, for each key, the ranges of lines that stand in the
+    prompt.
     """
     words = terms(question)
     choices = (_choice(words, item, seen.get(item.memory_key, ()), described) for item in candidates if words)

@@ -28,6 +28,7 @@ class FoldPolicy:
         preview_tokens: The most that stays of a folded text beside its reference, half of the threshold at most.
         expansion_budget: The most that is brought back at once.
         recall: Whether anything is brought back without being asked for.
+        largest: No threshold is larger than this, whatever else is said.
 
     Raises:
         InvalidThresholdError: A threshold below 50.
@@ -39,6 +40,7 @@ class FoldPolicy:
     preview_tokens: int = 250
     expansion_budget: int = 2000
     recall: bool = True
+    largest: int | None = None
 
     def __post_init__(self) -> None:
         """Check every number."""
@@ -47,18 +49,16 @@ class FoldPolicy:
                 message = f"the threshold for {name!r} must be {LEAST_THRESHOLD} tokens or more, not {threshold!r}"
                 raise InvalidThresholdError(message)
         for name in ("preview_tokens", "expansion_budget"):
-            if getattr(self, name) < 0:
-                message = f"{name} must be 0 or more, not {getattr(self, name)}"
+            if not _is_whole(getattr(self, name)) or getattr(self, name) < 0:
+                message = f"{name} must be a whole number of tokens, 0 or more, not {getattr(self, name)!r}"
                 raise InvalidArgumentError(message)
 
     def threshold_for(self, source: str | None) -> int:
         """The threshold for a user message from `source`, or for a tool's result (None)."""
         persons = max(PERSONS_THRESHOLD, self.threshold)
-        return (
-            self.threshold
-            if source is None
-            else {PERSON: persons, **self.source_thresholds}.get(source, self.threshold)
-        )
+        by_source = {PERSON: persons, **self.source_thresholds}
+        threshold = self.threshold if source is None else by_source.get(source, self.threshold)
+        return threshold if self.largest is None else min(threshold, self.largest)
 
     def preview_budget(self, source: str | None) -> int:
         """The tokens of a preview: of a person's words a quarter of their threshold."""

@@ -155,29 +155,28 @@ class _Choice:
     def __init__(self) -> None:
         self._choosing = threading.Lock()
         self._made = threading.Event()
-        self._counter: TokenCounter | None = None
+        self._own: TokenCounter | None = None
+        self._chosen: TokenCounter | None = None
 
     def get(self) -> TokenCounter:
-        while self._counter is None:
+        while (counter := self._own or self._chosen) is None:
             choosing = self._choosing
             if choosing.acquire(blocking=False):
                 try:
-                    chosen = counter_for_model()
-                    if not self._made.is_set():
-                        self._counter = chosen
+                    self._chosen = counter_for_model()
                 finally:
                     choosing.release()
                 self._made.set()
             else:
                 self._made.wait(LOOK_IN_SECONDS)
-        return self._counter
+        return counter
 
     def set(self, counter: TokenCounter) -> None:
-        self._counter = counter
+        self._own = counter
         self._made.set()
 
     def after_fork(self) -> None:
-        if self._counter is None:
+        if self._own is None and self._chosen is None:
             self.__init__()  # type: ignore[misc] # a choice that another thread was making when the process forked
 
 

@@ -30,6 +30,8 @@ class ContextStats:
         recalls: Texts that were brought back.
         tokens_recalled: Their tokens in the prompt.
         store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
+        compactions: How often the oldest messages became one reference, and what was seen before changed.
+        tokens_compacted: The tokens that left the prompt by that.
     """
 
     messages: int = 0
@@ -39,6 +41,8 @@ class ContextStats:
     recalls: int = 0
     tokens_recalled: int = 0
     store_failures: int = 0
+    compactions: int = 0
+    tokens_compacted: int = 0
 
     @property
     def tokens_saved(self) -> int:

@@ -17,9 +17,10 @@ from pydantic import BaseModel, Field
 
 from memory_context._executor import off_loop
 from memory_context._items import Content, MemoryItem
-from memory_context._policy import PERSON, Folded, FoldPolicy
+from memory_context._policy import LEAST_THRESHOLD, PERSON, Folded, FoldPolicy
 from memory_context._refs import MemoryRef, without_references
 from memory_context._tokens import TokenCounter
+from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, limit_of, stands_for
 from memory_context.autogen._folding import ContextStats, Folder, Guard
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
@@ -36,7 +37,7 @@ from memory_context.autogen._recall import Need, Recall, Recaller, lines_in_sigh
 from memory_context.autogen._state import ContextFacts, ContextState, Ranges, parse_state
 from memory_context.autogen.judge import LLMJudge
 from memory_context.autogen.tools import memory_tools
-from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError
+from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateError, StateOwnerError
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from memory_context.stores import MemoryStore
 
 MAX_CANDIDATES = 500
+KEPT_REFERENCES = 2000
 
 
 class MemoryContextConfig(BaseModel):
@@ -61,6 +63,7 @@ class MemoryContextConfig(BaseModel):
     preview_tokens: int
     expansion_budget: int
     recall: bool
+    max_tokens: int | None = None
     judge: ComponentModel | None = None
     judge_limits: JudgeLimits = JudgeLimits()
     initial_messages: list[LLMMessage] | None = Field(default=None)
@@ -85,6 +88,9 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         preview_tokens: The most that stays of a text beside its reference.
         expansion_budget: The most tokens that are brought back at once.
         recall: Whether anything is brought back without being asked for.
+        max_tokens: The most tokens of all messages together, 500 or more; or a share of `window`, as 0.5. Before it
+            would be passed, the oldest groups of messages are stored as one memory, and a reference takes their place.
+        window: The tokens of the model's context window.
         judge: Decides what is brought back; the words of the message without one (`LexicalJudge`).
         model_client: Short for ``judge=LLMJudge(model_client)``: a lightweight model decides.
         judge_limits: What a judge with a model may cost in this conversation, and how long it may take.
@@ -115,6 +121,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         preview_tokens: int = 250,
         expansion_budget: int = 2000,
         recall: bool = True,
+        max_tokens: float | None = None,
+        window: int | None = None,
         judge: Judge | None = None,
         model_client: ChatCompletionClient | None = None,
         judge_limits: JudgeLimits | None = None,
@@ -128,7 +136,15 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
                 "judge= takes one object with a name and decide(); model_client= is short for LLMJudge(…): give one"
             )
             raise InvalidArgumentError(message)
-        self.policy = FoldPolicy(threshold, dict(source_thresholds or {}), preview_tokens, expansion_budget, recall)
+        self.max_tokens = limit_of(max_tokens, window)
+        self.policy = FoldPolicy(
+            threshold,
+            dict(source_thresholds or {}),
+            preview_tokens,
+            expansion_budget,
+            recall,
+            largest=max(LEAST_THRESHOLD, self.max_tokens // 4) if self.max_tokens else None,
+        )
         self._given_thread = thread_id
         self._password_variable = password_variable
         self._manager = MemoryManager(
@@ -144,6 +160,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         self._folder = Folder(self._manager, self.policy, self._guard)
         self._judge = LLMJudge(model_client) if model_client else judge
         bench = Bench(self._judge or LexicalJudge(), judge_limits or JudgeLimits())
+        self._compactor = Compactor(self._folder, self.max_tokens) if self.max_tokens else None
         self._recaller = Recaller(self._manager, self._guard, bench, expansion_budget)
         self._adding: set[asyncio.Future[None]] = set()
         self._messages = []
@@ -175,6 +192,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         async with self._lock:
             await self._settle()
             await self._recall()
+            await self._compact()
             self._shown = len(self._messages)
             return list(self._messages)
 
@@ -240,6 +258,24 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """See `MemoryManager.search`."""
         return await off_loop(self._manager.search, query, limit, **filters)
 
+    async def restore(self, key: str) -> int:
+        """Put the messages of a compaction back in the place of its reference; how many they are.
+
+        Raises:
+            MemoryNotFoundError: There is no memory under `key`.
+            StateError: It holds no compacted messages, or no reference to it stands in this conversation.
+        """
+        item = await off_loop(self._manager.read, key)
+        async with self._lock:
+            index = next((i for i, message in enumerate(self._messages) if stands_for(message, key)), None)
+            if item.memory_type != CONVERSATION or index is None:
+                message = f"{key!r} does not stand for compacted messages of this conversation"
+                raise StateError(message)
+            restored = from_lines(item.text)
+            self._messages = [*self._messages[:index], *restored, *self._messages[index + 1 :]]
+            self._shown += len(restored) - 1 if self._shown > index else 0
+        return len(restored)
+
     async def forget(self, key: str, *, reason: str = "forgotten") -> bool:
         """See `MemoryManager.forget`."""
         return await off_loop(self._manager.forget, key, reason=reason)
@@ -289,6 +325,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             preview_tokens=self.policy.preview_tokens,
             expansion_budget=self.policy.expansion_budget,
             recall=self.policy.recall,
+            max_tokens=self.max_tokens,
             judge=self._dumped_judge(),
             judge_limits=self._recaller.bench.limits,
             initial_messages=self._initial_messages,
@@ -365,6 +402,25 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         if self._held and position is not None:
             self._messages.insert(position, self._held)
             self._held = None
+
+    async def _compact(self) -> None:
+        """Keep below the limit, in one batch; where the store fails, the messages stay as they are."""
+        if self._compactor is None:
+            return
+        compacted = await off_loop(self._compacted, self._compactor)
+        if compacted is not None and compacted is not self._messages:
+            self._messages = compacted
+            self._references = self._after_compaction()
+
+    def _compacted(self, compactor: Compactor) -> list[LLMMessage] | None:
+        return self._guard.run(compactor.compact, self._messages, list(self._references))
+
+    def _after_compaction(self) -> dict[str, Ranges]:
+        """The references of the conversation; in sight are only lines of those whose preview still stands there."""
+        texts = [text for message in self._messages for text in texts_of(message)]
+        standing = {ref.key: "\n" in text for text in texts for ref in MemoryRef.find_all(text)}
+        keys = list(dict.fromkeys((*self._references, *standing)))[-KEPT_REFERENCES:]
+        return {key: self._references.get(key, ()) if standing.get(key) else () for key in keys}
 
     def _need(self, question: UserMessage) -> Need:
         text = "\n".join(texts_of(question))

@@ -3,24 +3,18 @@
 from __future__ import annotations
 
 import json
-import logging
-from collections.abc import AsyncGenerator, Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from itertools import groupby
-from typing import TYPE_CHECKING, Any, Self, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Self, cast
 
-from autogen_core import CancellationToken, Component, ComponentModel
+from autogen_core import CancellationToken, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
-from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
 from autogen_core.tools import (
-    BaseTool,
-    FunctionTool,
     StaticStreamWorkbench,
     StaticWorkbench,
-    StreamWorkbench,
     TextResultContent,
-    ToolOverride,
     ToolResult,
     ToolSchema,
     Workbench,
@@ -32,21 +26,12 @@ from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPoli
 from memory_context._executor import off_loop
 from memory_context._refs import MemoryRef
 from memory_context.autogen._caller import caller
-from memory_context.autogen._messages import MEMORY_SOURCE, is_question
-from memory_context.autogen.tools import RETRIEVE
-from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateError
+from memory_context.autogen._toolbox import AnyTool, dumped, refuse_duplicates, sorted_tools, told_of_passing
+from memory_context.autogen._unread import UnreadWatch
+from memory_context.exceptions import StateError
 
 if TYPE_CHECKING:
     from memory_context.autogen.context import MemoryContext
-
-logger = logging.getLogger("memory_context")
-
-AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
-
-_ENDED_UNREAD = (
-    "an agent's run ended with the reference of a folded output, which no model has read: by default AutoGen ends a run "
-    "with the first tools' results; give AssistantAgent max_tool_iterations=10, say, or reflect_on_tool_use=True"
-)
 
 
 class MemoryWorkbenchConfig(BaseModel):
@@ -76,7 +61,7 @@ class _Call:
     arguments: Mapping[str, Any] | None
 
 
-class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]):  # type: ignore[misc] # only as one of these does AssistantAgent let it stream
+class MemoryWorkbench(StaticStreamWorkbench):
     """The tools of an agent and those of its memory; made by `MemoryContext.workbench`.
 
     A large output leaves the workbench as the reference and preview that the context would make of it, so that events,
@@ -97,7 +82,7 @@ class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]): 
         InvalidArgumentError: Something that is no tool, two tools of one name, or settings of the wrong kind.
     """
 
-    component_provider_override = "memory_context.autogen.MemoryWorkbench"
+    component_provider_override = "memory_context.autogen.workbench.MemoryWorkbench"
     component_config_schema = MemoryWorkbenchConfig  # type: ignore[assignment] # not that of StaticWorkbench
 
     def __init__(
@@ -114,16 +99,15 @@ class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]): 
         self._settings = (pass_by_reference, secrets_for, max_argument_bytes)
         self._context = context
         self._loaded = False
-        plain, self._inner = _sorted(tools)
+        plain, self._inner = sorted_tools(tools)
         memory_tools = context.tools()
-        _refuse_duplicates(tool.name for tool in (*plain, *memory_tools))
+        refuse_duplicates(tool.name for tool in (*plain, *memory_tools))
         if plain:
             self._inner.insert(0, StaticStreamWorkbench(plain))
-        self._memory = StaticWorkbench(memory_tools, _told_of_passing(memory_tools, self._policy))
+        self._memory = StaticWorkbench(memory_tools, told_of_passing(memory_tools, self._policy))
         self._routes: dict[str, tuple[Workbench, ToolSchema]] = {}
         self._shown: set[str] = set()
-        self._unread: set[str] = set()
-        self._warned = False
+        self._unread = UnreadWatch()
 
     async def list_tools(self) -> list[ToolSchema]:
         """The tools of all workbenches, the memory tools last.
@@ -131,9 +115,9 @@ class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]): 
         Raises:
             InvalidArgumentError: Two of them have one name.
         """
-        self._watch()
+        self._unread.look(self._conversation()._messages, self._routes)  # noqa: SLF001 - one package
         listed = [(part, schema) for part in (*self._inner, self._memory) for schema in await part.list_tools()]
-        _refuse_duplicates(schema["name"] for _, schema in listed)
+        refuse_duplicates(schema["name"] for _, schema in listed)
         self._routes = {schema["name"]: (part, schema) for part, schema in listed}
         return [schema for _, schema in listed]
 
@@ -161,7 +145,7 @@ class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]): 
         call = await self._prepared(name, arguments)
         if isinstance(call, ToolResult):
             yield call
-        elif isinstance(call.part, StreamWorkbench):
+        elif isinstance(call.part, StaticStreamWorkbench):
             stream = call.part.call_tool_stream(name, call.arguments, cancellation_token, call_id)
             async with aclosing(stream) as events:
                 async for event in events:
@@ -179,7 +163,7 @@ class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]): 
 
     async def stop(self) -> None:
         """Stop the workbenches inside, each one even if another fails."""
-        self._watch(ended=True)
+        self._unread.look(self._conversation()._messages, self._routes, ended=True)  # noqa: SLF001 - one package
         async with AsyncExitStack() as stack:
             for part in self._inner:
                 stack.push_async_callback(part.stop)
@@ -259,28 +243,17 @@ class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]): 
             return None
         key = MemoryRef.find_all(shown)[0].key
         self._shown.add(key)
-        self._unread.add(key)
+        self._unread.keys.add(key)
         return shown
 
     def _conversation(self) -> MemoryContext:
         """The context of the agent; a loaded workbench has another one of its own, and asks who calls."""
         return (caller(self._context.user_id) if self._loaded else None) or self._context
 
-    def _watch(self, *, ended: bool = False) -> None:
-        """Warn, once, when a run has ended with a folded output that no model call has read."""
-        if not self._unread or self._warned:
-            return
-        after = _after_results(self._conversation()._messages, self._unread)  # noqa: SLF001 - one package
-        self._warned = is_question(after[0]) if after else after is not None and ended
-        if self._warned:
-            logger.warning(_ENDED_UNREAD)
-        if after or ended:
-            self._unread.clear()
-
     def _to_config(self) -> MemoryWorkbenchConfig:  # type: ignore[override] # not that of StaticWorkbench
         passing, secrets_for, limit = self._settings
         return MemoryWorkbenchConfig(
-            workbenches=[_dumped(part) for part in self._inner],
+            workbenches=[dumped(part) for part in self._inner],
             context=self._context.dump_component(),
             pass_by_reference=passing if isinstance(passing, bool) else list(passing),
             secrets_for=list(secrets_for),
@@ -296,75 +269,9 @@ class MemoryWorkbench(StaticStreamWorkbench, Component[MemoryWorkbenchConfig]): 
             secrets_for=config.secrets_for,
             max_argument_bytes=config.max_argument_bytes,
         )
-        workbench._loaded = True  # noqa: SLF001 - of this class
+        workbench._loaded = True
         return workbench
-
-
-def _after_results(messages: Sequence[LLMMessage], keys: Collection[str]) -> list[LLMMessage] | None:
-    """The messages after the newest results, if these are folded outputs with those keys; None otherwise."""
-    newest = next((i for i in reversed(range(len(messages))) if _is_results(messages[i])), None)
-    if newest is None or not _shows(messages[newest], keys):
-        return None
-    return [m for m in messages[newest + 1 :] if not (isinstance(m, UserMessage) and m.source == MEMORY_SOURCE)]
-
-
-def _is_results(message: LLMMessage) -> bool:
-    return isinstance(message, FunctionExecutionResultMessage)
-
-
-def _shows(message: LLMMessage, keys: Collection[str]) -> bool:
-    results = message.content if isinstance(message, FunctionExecutionResultMessage) else []
-    return any(ref.key in keys for result in results for ref in MemoryRef.find_all(result.content))
-
-
-def _sorted(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbench]]:
-    """The plain tools and the workbenches among `tools`, each in their order."""
-    listed = [tools] if isinstance(tools, Workbench) else tools
-    if isinstance(listed, str) or not isinstance(listed, Sequence):
-        message = f"workbench() takes one workbench, or a list of tools, functions and workbenches, not {tools!r}"
-        raise InvalidArgumentError(message)
-    workbenches = [one for one in cast("Sequence[object]", listed) if isinstance(one, Workbench)]
-    plain = [_as_tool(one) for one in cast("Sequence[object]", listed) if not isinstance(one, Workbench)]
-    return plain, workbenches
-
-
-def _as_tool(tool: object) -> BaseTool[Any, Any]:
-    """As AssistantAgent takes it: a tool, or a function that its docstring describes."""
-    if isinstance(tool, BaseTool):
-        return cast("BaseTool[Any, Any]", tool)
-    if callable(tool):
-        return FunctionTool(tool, description=tool.__doc__ or "")
-    message = f"not a tool, a function or a workbench: {tool!r}"
-    raise InvalidArgumentError(message)
-
-
-def _refuse_duplicates(names: Iterable[str]) -> None:
-    listed = list(names)
-    twice = sorted({name for name in listed if listed.count(name) > 1})
-    if twice:
-        message = (
-            f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
-        )
-        raise InvalidArgumentError(message)
-
-
-def _told_of_passing(tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy) -> dict[str, ToolOverride]:
-    """The tool that reads memories says that references can be passed, too."""
-    if policy.tools is not None and not policy.tools:
-        return {}
-    sentence = _prompts.PASS_REFERENCES.format(tools=", ".join(sorted(policy.tools or ())) or _prompts.ANY_TOOL)
-    return {t.name: ToolOverride(description=f"{t.description} {sentence}") for t in tools if t.name == RETRIEVE}
 
 
 def _error(name: str, text: str) -> ToolResult:
     return ToolResult(name=name, result=[TextResultContent(content=text)], is_error=True)
-
-
-def _dumped(part: Workbench) -> ComponentModel:
-    try:
-        return part.dump_component()
-    except NotSerializableError:
-        raise
-    except (NotImplementedError, TypeError, ValueError, OSError) as error:
-        message = f"{type(part).__name__} or one of its tools cannot be written down: {error}"
-        raise NotSerializableError(message) from error

@@ -1,0 +1,215 @@
+"""Keeping a conversation below a limit: its oldest groups become one stored memory and one reference."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
+from pydantic import TypeAdapter
+
+from memory_context import _prompts
+from memory_context._excerpt import excerpt
+from memory_context._items import MemoryItem
+from memory_context._refs import MemoryRef
+from memory_context.autogen._folding import Folder
+from memory_context.autogen._messages import MEMORY_SOURCE, Part, calls_of, is_question, parts_of, texts_of, with_texts
+from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
+
+CONVERSATION = "conversation"
+LOW_WATER = 0.6
+MESSAGE_TOKENS = 4
+LISTED_KEYS = 40
+LEAST_FOLD = 60
+LEAST_LIMIT = 500
+_MESSAGES: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage)
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The messages from `start` up to `end`, which become one reference."""
+
+    start: int
+    end: int
+
+
+def limit_of(max_tokens: float | None, window: int | None) -> int | None:
+    """The limit in tokens.
+
+    Raises:
+        BudgetTooSmallError: Less than 500 tokens.
+        InvalidArgumentError: A share of a window that is not given.
+    """
+    if max_tokens is None:
+        return None
+    if max_tokens <= 1:
+        if window is None:
+            message = f"max_tokens={max_tokens} is a share of the model's window: give window= too, in tokens"
+            raise InvalidArgumentError(message)
+        max_tokens *= window
+    if max_tokens < LEAST_LIMIT:
+        message = f"max_tokens={max_tokens} is too small to converse in; give {LEAST_LIMIT} or more"
+        raise BudgetTooSmallError(message)
+    return int(max_tokens)
+
+
+def stands_for(message: LLMMessage, key: str) -> bool:
+    """Whether `message` is the one that a compaction has left for the memory `key`."""
+    if not isinstance(message, UserMessage) or message.source != MEMORY_SOURCE or not isinstance(message.content, str):
+        return False
+    return any(ref.key == key for line in message.content.split("\n")[1:2] for ref in MemoryRef.find_all(line))
+
+
+def groups(messages: Sequence[LLMMessage]) -> list[tuple[int, int]]:
+    """Where each group begins and ends: a call with all that comes until its results, or one other message."""
+    found, start, waiting = list[tuple[int, int]](), 0, set[str]()
+    for index, message in enumerate(messages):
+        waiting |= {call.id for call in calls_of(message)}
+        if isinstance(message, FunctionExecutionResultMessage):
+            waiting -= {result.call_id for result in message.content}
+        following = messages[index + 1] if index + 1 < len(messages) else None
+        if waiting or isinstance(following, FunctionExecutionResultMessage):
+            continue
+        found.append((start, index + 1))
+        start = index + 1
+    return [*found, (start, len(messages))] if start < len(messages) else found
+
+
+def plan(messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note: int) -> Cut | None:
+    """The oldest groups to compact so that what stays, with a note of `note` tokens, is below the low-water mark.
+
+    System messages at the beginning and the task (the first message of a user) stay, and so does the newest group.
+    """
+    head = _head(messages)
+    ends = [end for start, end in groups(messages)[:-1] if start >= head]
+    before = [0, *accumulate(tokens)]
+    for end in ends:
+        if before[-1] - (before[end] - before[head]) + note <= limit * LOW_WATER:
+            return Cut(head, end)
+    return Cut(head, ends[-1]) if ends and ends[-1] - head > 1 else None
+
+
+def _head(messages: Sequence[LLMMessage]) -> int:
+    task = next((i for i, message in enumerate(messages) if not isinstance(message, SystemMessage)), len(messages))
+    return task + 1 if task < len(messages) and is_question(messages[task]) else task
+
+
+def as_lines(messages: Sequence[LLMMessage]) -> str:
+    """The messages as JSON, one in a line: what a compacted conversation is stored as."""
+    dumped = (_MESSAGES.dump_python(message, mode="json") for message in messages)
+    return "\n".join(json.dumps(message, ensure_ascii=False) for message in dumped)
+
+
+def from_lines(text: str) -> list[LLMMessage]:
+    """The messages that `as_lines` made `text` of."""
+    return [_MESSAGES.validate_python(json.loads(line)) for line in text.split("\n")]
+
+
+@dataclass(slots=True)
+class Compactor:
+    """Keeps one conversation's messages below `limit` tokens, as the folder's counter counts them."""
+
+    folder: Folder
+    limit: int
+    _known: dict[int, tuple[LLMMessage, int]] = field(default_factory=dict[int, tuple[LLMMessage, int]])
+
+    def compact(self, messages: list[LLMMessage], keys: Sequence[str]) -> list[LLMMessage]:
+        """`messages` themselves if they are below the limit; else with their oldest groups in one reference.
+
+        Where that is not enough, texts of what stays are folded too, the largest first. Nothing is lost: if even that
+        is not enough, the messages stay above the limit. `keys` are those of the conversation's references, oldest
+        first; the newest that get out of sight are named.
+
+        Raises:
+            StoreError: The store failed; nothing was changed.
+        """
+        tokens = self._tokens(messages)
+        if sum(tokens) <= self.limit:
+            return messages
+        stats = self.folder.guard.stats
+        cut = plan(messages, tokens, self.limit, self._note_budget() + LISTED_KEYS)
+        if cut is not None:
+            rest = [*messages[: cut.start], *messages[cut.end :]]
+            standing = {ref.key for message in rest for text in texts_of(message) for ref in MemoryRef.find_all(text)}
+            note = self._note(messages[cut.start : cut.end], [key for key in keys if key not in standing])
+            messages = [*messages[: cut.start], note, *messages[cut.end :]]
+        messages = self._squeezed(messages)
+        stats.compactions += 1
+        stats.tokens_compacted += sum(tokens) - sum(self._tokens(messages))
+        return messages
+
+    def _note_budget(self) -> int:
+        return min(self.folder.policy.preview_tokens, self.limit // 8)
+
+    def _note(self, messages: Sequence[LLMMessage], keys: Sequence[str]) -> UserMessage:
+        """The message that stands for `messages`, which are stored before it exists."""
+        counter = self.folder.manager.counter
+        text = as_lines(messages)
+        item = self.folder.manager.remember(text, _description(messages), CONVERSATION, source=CONVERSATION)
+        preview = excerpt("\n".join(_said(messages)), "", self._note_budget(), counter.count)
+        swallowed = _prompts.SWALLOWED.format(keys=", ".join(keys[-LISTED_KEYS:])) if keys else ""
+        parts = (_prompts.COMPACTED.format(count=len(messages)), item.ref.render(), preview.render(), swallowed)
+        return UserMessage(content="\n".join(filter(None, parts)), source=MEMORY_SOURCE)
+
+    def _squeezed(self, messages: list[LLMMessage]) -> list[LLMMessage]:
+        """`messages` with their largest texts folded to bare references, as far as it takes to be below the limit."""
+        over = sum(self._tokens(messages)) - self.limit
+        if over <= 0:
+            return messages
+        count = self.folder.manager.counter.count
+        parts = [
+            (count(part.text), index, part) for index, message in enumerate(messages) for part in parts_of(message)
+        ]
+        squeezed = list(messages)
+        for size, index, part in sorted(parts, key=lambda found: -found[0]):
+            if over <= 0 or size <= LEAST_FOLD:
+                break
+            ref = self._bare(part)
+            squeezed[index] = with_texts(squeezed[index], {part.index: ref})
+            over -= size - count(ref)
+        return squeezed
+
+    def _bare(self, part: Part) -> str:
+        """The reference alone; a text that is a placeholder already keeps its key."""
+        refs = MemoryRef.find_all(part.text.partition("\n")[0])
+        known = self.folder.manager.memory_store.get(self.folder.manager.scope, refs[0].key) if refs else None
+        return (known or self._stored(part)).ref.render()
+
+    def _stored(self, part: Part) -> MemoryItem:
+        kind = "tool_output" if part.source is None else "message"
+        return self.folder.manager.remember(part.text, type=kind, source=part.origin)
+
+    def _tokens(self, messages: Sequence[LLMMessage]) -> list[int]:
+        """The tokens of each message; counted once."""
+        self._known = {id(message): self._known.get(id(message)) or self._counted(message) for message in messages}
+        return [self._known[id(message)][1] for message in messages]
+
+    def _counted(self, message: LLMMessage) -> tuple[LLMMessage, int]:
+        count = self.folder.manager.counter.count
+        return message, MESSAGE_TOKENS + sum(count(text) for text in _billed(message))
+
+
+def _billed(message: LLMMessage) -> Iterator[str]:
+    """The texts of a message that a provider counts."""
+    yield from texts_of(message)
+    yield from (part for call in calls_of(message) for part in (call.name, call.arguments))
+    if not isinstance(message, UserMessage | FunctionExecutionResultMessage) and isinstance(message.content, str):
+        yield message.content
+    yield from filter(None, [getattr(message, "thought", None)])
+
+
+def _said(messages: Sequence[LLMMessage]) -> Iterator[str]:
+    """One line for each message: who said what."""
+    for message in messages:
+        source = getattr(message, "source", None) or message.type
+        names = [call.name for call in calls_of(message)]
+        text = f"calls {', '.join(names)}" if names else " ".join(_billed(message))
+        yield f"{source}: {' '.join(text.split())[:200]}"
+
+
+def _description(messages: Sequence[LLMMessage]) -> str:
+    questions = (text for message in messages if is_question(message) for text in texts_of(message))
+    first = next(questions, next(_said(messages)))
+    return f"{len(messages)} messages: {' '.join(first.split())[:60]}"

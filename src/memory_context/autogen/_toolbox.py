@@ -1,0 +1,67 @@
+"""What a workbench is made of: plain tools, functions and other workbenches, under names that differ."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias, cast
+
+from autogen_core import ComponentModel
+from autogen_core.tools import BaseTool, FunctionTool, ToolOverride, Workbench
+
+from memory_context import _prompts
+from memory_context._arguments import PassingPolicy
+from memory_context.autogen.tools import RETRIEVE
+from memory_context.exceptions import InvalidArgumentError, NotSerializableError
+
+AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
+
+
+def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbench]]:
+    """The plain tools and the workbenches among `tools`, each in their order."""
+    listed = [tools] if isinstance(tools, Workbench) else tools
+    if isinstance(listed, str) or not isinstance(listed, Sequence):
+        message = f"workbench() takes one workbench, or a list of tools, functions and workbenches, not {tools!r}"
+        raise InvalidArgumentError(message)
+    parts = cast("Sequence[AnyTool]", listed)
+    workbenches = [part for part in parts if isinstance(part, Workbench)]
+    plain = [_as_tool(part) for part in parts if not isinstance(part, Workbench)]
+    return plain, workbenches
+
+
+def _as_tool(tool: BaseTool[Any, Any] | Callable[..., Any]) -> BaseTool[Any, Any]:
+    """As AssistantAgent takes it: a tool, or a function that its docstring describes."""
+    if isinstance(tool, BaseTool):
+        known: BaseTool[Any, Any] = tool
+        return known
+    if callable(tool):
+        return FunctionTool(tool, description=tool.__doc__ or "")
+    message = f"not a tool, a function or a workbench: {tool!r}"
+    raise InvalidArgumentError(message)
+
+
+def refuse_duplicates(names: Iterable[str]) -> None:
+    listed = list(names)
+    twice = sorted({name for name in listed if listed.count(name) > 1})
+    if twice:
+        message = (
+            f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
+        )
+        raise InvalidArgumentError(message)
+
+
+def told_of_passing(tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy) -> dict[str, ToolOverride]:
+    """The tool that reads memories says that references can be passed, too."""
+    if policy.tools is not None and not policy.tools:
+        return {}
+    sentence = _prompts.PASS_REFERENCES.format(tools=", ".join(sorted(policy.tools or ())) or _prompts.ANY_TOOL)
+    return {t.name: ToolOverride(description=f"{t.description} {sentence}") for t in tools if t.name == RETRIEVE}
+
+
+def dumped(part: Workbench) -> ComponentModel:
+    try:
+        return part.dump_component()
+    except NotSerializableError:
+        raise
+    except (NotImplementedError, TypeError, ValueError, OSError) as error:
+        message = f"{type(part).__name__} or one of its tools cannot be written down: {error}"
+        raise NotSerializableError(message) from error

@@ -1,0 +1,273 @@
+"""Never over the limit: the oldest messages become one reference; nothing is lost, messages stay valid."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from pathlib import Path
+
+import pytest
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+from hypothesis import given, settings
+
+from memory_context import MemoryContext, MemoryRef, default_counter, exceptions
+from memory_context.autogen._compaction import as_lines, from_lines, groups
+from memory_context.testing import check_prompt
+from messages import LOG, call, conversations, dumps, results, user
+from test_context import fill, shown
+
+
+def size(messages: list[LLMMessage]) -> int:
+    """The tokens of a prompt, as a provider would count its texts."""
+    count = default_counter().count
+    total = 0
+    for message in messages:
+        content = message.content
+        if isinstance(content, str):
+            total += count(content)
+        else:
+            total += sum(count(str(getattr(part, "content", getattr(part, "arguments", "")))) for part in content)
+    return total
+
+
+def turns(number: int, words: int = 60) -> list[LLMMessage]:
+    """A turn of small messages: a question, a call, its result, an answer."""
+    text = " ".join(f"w{number}x{i}" for i in range(words))
+    return [
+        user(f"question {number}: {text}"),
+        call("run", number=number),
+        results(f"result {number}: {text}", number=number),
+        AssistantMessage(content=f"answer {number}: {text}", source="coder"),
+    ]
+
+
+async def converse(context: MemoryContext, rounds: int) -> tuple[list[LLMMessage], int]:
+    """Converse for some rounds; gives the last prompt, and how often what had been seen changed."""
+    seen, changes = list[str](), 0
+    prompt: list[LLMMessage] = []
+    for number in range(rounds):
+        for message in turns(number):
+            await context.add_message(message)
+            if not isinstance(message, AssistantMessage):
+                prompt = await context.get_messages()
+                assert size(prompt) <= 4000
+                check_prompt(prompt)
+                now = dumps(prompt)
+                changes += now[: len(seen)] != seen
+                seen = now
+    return prompt, changes
+
+
+async def test_stays_below() -> None:
+    """However long the conversation, prompts are valid and below the limit; what was seen changes rarely."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
+
+    prompt, changes = await converse(context, 60)
+
+    assert "question 0" in shown(prompt[0])
+    assert "kept in memory" in shown(prompt[1])
+    assert "result 59" in shown(prompt[-1])
+    assert changes == context.stats().compactions
+    assert 1 <= changes <= 60 * 3 / 5
+
+
+async def test_nothing_is_lost() -> None:
+    """Every message that left is found by search, opened by retrieve, and restored exactly."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
+    messages = [message for number in range(12) for message in turns(number)]
+    prompt = await fill(context, *messages)
+    [key] = [ref.key for ref in MemoryRef.find_all(shown(prompt[1]))]
+
+    [hit] = await context.search("w3x7", limit=1)
+    assert (key, "conversation") == (hit.memory_key, hit.memory_type)
+    assert "w3x7" in str(await context.retrieve(key, query="w3x7"))
+    restored = await context.restore(key)
+
+    assert messages[1 : restored + 1] == from_lines(str(await context.retrieve(key)))
+    context._compactor = None  # noqa: SLF001 - or it would be compacted again at once
+    assert dumps(messages) == dumps(await context.get_messages())
+
+
+async def test_keys_that_were_swallowed() -> None:
+    """The note names the references that it took out of sight; they are redeemed, and brought back when asked for."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000)
+    await context.add_message(user("go"))
+    [first] = [MemoryRef.find_all(shown(m))[0].key for m in (await fill(context, call("run"), results(LOG)))[2:]]
+    for number in range(2, 20):
+        prompt = await fill(context, *turns(number))
+
+    assert first in shown(prompt[1])
+    assert LOG == await context.retrieve(first)
+    prompt = await fill(context, user("What did worker-123 handle?"))
+    assert LOG.split("\n")[123] in shown(prompt[-2])
+
+
+async def test_compacted_again() -> None:
+    """A compaction swallows the note of the one before; each of them can still be opened."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
+    await converse(context, 40)
+
+    compacted = await context.search("", limit=99, memory_type="conversation")
+    assert len(compacted) == context.stats().compactions
+    for older, newer in zip(compacted[1:], compacted, strict=False):
+        assert older.memory_key in newer.text
+
+
+async def test_state() -> None:
+    """A compacted conversation goes through its state, and on."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
+    prompt, _ = await converse(context, 20)
+    loaded = MemoryContext("ann", store=context.manager.memory_store, max_tokens=4000, recall=False)
+    await loaded.load_state(json.loads(json.dumps(await context.save_state())))
+
+    assert dumps(prompt) == dumps((await loaded.get_messages())[: len(prompt)])
+    prompt, _ = await converse(loaded, 20)
+    assert size(prompt) <= 4000
+
+
+async def test_system_messages_and_task_stay() -> None:
+    """System messages at the beginning and the task are never compacted."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
+    await fill(context, SystemMessage(content="be brief"), user("the task"))
+
+    prompt, _ = await converse(context, 20)
+
+    assert ["be brief", "the task"] == [shown(message) for message in prompt[:2]]
+
+
+async def test_one_message_over_the_limit() -> None:
+    """A person's message that alone exceeds the limit is folded, though it is below their threshold."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1000)
+    text = " ".join(f"word{i}" for i in range(1500))
+
+    prompt = await fill(context, user(text))
+
+    assert size(prompt) <= 1000
+    assert text == await context.retrieve(MemoryRef.find_all(shown(prompt[0]))[0].key)
+
+
+async def test_parallel_results_over_the_limit() -> None:
+    """Results that are small one by one and too large together stay answers to their calls, as references."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1500)
+    texts = [" ".join(f"r{n}x{i}" for i in range(60)) for n in range(12)]
+
+    prompt = await fill(context, user("go"), call(*["run"] * 12), results(*texts))
+
+    check_prompt(prompt)
+    assert size(prompt) <= 1500
+    assert isinstance(prompt[-1], FunctionExecutionResultMessage)
+    for text, result in zip(texts, prompt[-1].content, strict=True):
+        refs = MemoryRef.find_all(result.content)
+        assert result.content == text or text == await context.retrieve(refs[0].key)
+
+
+async def test_limit_that_cannot_be_kept() -> None:
+    """Where even references are too much, the messages stay valid and whole, above the limit."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=500)
+    texts = [f"{n} " + "x " * 20 for n in range(60)]
+
+    prompt = await fill(context, user("go"), call(*["run"] * 60), results(*texts))
+
+    check_prompt(prompt)
+    assert size(prompt) > 500
+    assert isinstance(prompt[-1], FunctionExecutionResultMessage)
+    assert texts == [result.content for result in prompt[-1].content]
+
+
+async def test_store_down() -> None:
+    """If the store fails, nothing is compacted, nothing is lost, and it is done when the store is back."""
+    context = MemoryContext("ann", store="sqlite:///later/memory.db", max_tokens=1500, recall=False)
+    messages = [message for number in range(6) for message in turns(number)]
+
+    assert dumps(messages) == dumps(await fill(context, *messages))
+    assert context.stats().store_failures > 0
+
+    await asyncio.to_thread(Path("later").mkdir)
+    assert size(await context.get_messages()) <= 1500
+
+
+@pytest.mark.parametrize(("value", "window", "expected"), [(0.5, 8000, 4000), (700, None, 700), (None, None, None)])
+def test_limits(value: float | None, window: int | None, expected: int | None) -> None:
+    """A limit is a number of tokens, or a share of the model's window."""
+    assert expected == MemoryContext("ann", store="sqlite://", max_tokens=value, window=window).max_tokens
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"max_tokens": 499}, exceptions.BudgetTooSmallError),
+        ({"max_tokens": 0.5}, exceptions.InvalidArgumentError),
+        ({"max_tokens": 0.01, "window": 8000}, exceptions.BudgetTooSmallError),
+    ],
+)
+def test_bad_limits(settings: dict[str, float], error: type[Exception]) -> None:
+    """A limit that nobody can converse in, and a share of nothing, are refused."""
+    with pytest.raises(error, match="max_tokens="):
+        MemoryContext("ann", store="sqlite://", **settings)  # type: ignore[arg-type] # bad on purpose
+
+
+async def test_restore_of_something_else() -> None:
+    """Only compacted messages of this conversation are restored."""
+    context = MemoryContext("ann", store="sqlite://")
+    key = await context.store("a note")
+
+    with pytest.raises(exceptions.StateError, match="does not stand for"):
+        await context.restore(key)
+    with pytest.raises(exceptions.MemoryNotFoundError):
+        await context.restore("nothing")
+
+
+@settings(max_examples=60, deadline=None)
+@given(conversations())
+def test_groups(messages: list[LLMMessage]) -> None:
+    """Groups follow each other without a gap, and hold each call together with its results."""
+    found = groups(messages)
+
+    assert [0, *(end for _, end in found)] == [*(start for start, _ in found), len(messages)]
+    for start, end in found:
+        check_prompt([m for m in messages[start:end] if not isinstance(m, SystemMessage)])
+
+
+@settings(max_examples=60, deadline=None)
+@given(conversations())
+def test_lines_are_exact(messages: list[LLMMessage]) -> None:
+    """Messages that are stored as lines come back exactly."""
+    assert messages == from_lines(as_lines(messages))
+
+
+@settings(max_examples=25, deadline=None)
+@given(conversations(), conversations())
+def test_any_conversation(first: list[LLMMessage], second: list[LLMMessage]) -> None:
+    """Any legal conversation under any small limit makes legal prompts, the last message last."""
+
+    async def run() -> None:
+        context = MemoryContext("ann", store="sqlite://", max_tokens=700)
+        for messages in (first, [m for m in second if not isinstance(m, SystemMessage)]):
+            for number, message in enumerate(messages):
+                await context.add_message(message)
+                following = messages[number + 1 : number + 2]
+                if not (following and isinstance(following[0], FunctionExecutionResultMessage)):
+                    check_prompt(prompt := await context.get_messages())
+                    assert type(prompt[-1]) is type(message)
+        await context.aclose()
+
+    asyncio.run(run())
+
+
+def test_kinds_of_messages() -> None:
+    """Everything that a message has survives as a line: thoughts, names, flags, images as they are."""
+    result = FunctionExecutionResult(content="x", name="n", call_id="c", is_error=True)
+    messages: list[LLMMessage] = [
+        AssistantMessage(content="a", source="s", thought="t"),
+        FunctionExecutionResultMessage(content=[result]),
+        UserMessage(content=["a", "b"], source="u"),
+    ]
+
+    assert messages == from_lines(as_lines(messages))
