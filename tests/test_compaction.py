@@ -91,7 +91,7 @@ async def test_nothing_is_lost() -> None:
     restored = await context.restore(key)
 
     assert messages[1 : restored + 1] == from_lines(str(await context.retrieve(key)))
-    context._compactor = None  # noqa: SLF001 - or it would be compacted again at once
+    context._conversation.compactor = None  # noqa: SLF001 - or it would be compacted again at once
     assert dumps(messages) == dumps(await context.get_messages())
 
 

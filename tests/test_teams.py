@@ -891,7 +891,7 @@ class TestCancelled:
             "coder", model_client=client, tools=[FunctionTool(never, "Never end.")], model_context=context
         )
         run = asyncio.create_task(coder.run(task="Go."))
-        while len(context._messages) < 2:  # noqa: SLF001 - to look without asking
+        while len(context.shown_messages()) < 2:  # noqa: SLF001 - to look without asking
             await asyncio.sleep(0.001)
         run.cancel()
         with pytest.raises(asyncio.CancelledError):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal
 
 from memory_context._excerpt import Excerpt, excerpt
 from memory_context._items import MemoryItem
@@ -13,6 +14,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidThresholdErro
 LEAST_THRESHOLD = 50
 PERSON = "user"
 PERSONS_THRESHOLD = 8000
+CACHED = 0.1
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +30,9 @@ class FoldPolicy:
         preview_tokens: The most that stays of a folded text beside its reference, half of the threshold at most.
         expansion_budget: The most that is brought back at once.
         recall: Whether anything is brought back without being asked for.
+        fold: ``at_once``, or ``after_reading``: a text is shown in full to the first model call that sees it, and
+            folded later, in batches, when keeping it has cost as much as rewriting what stands behind it (`due`).
+        read_cap: Larger texts are folded at once all the same.
         largest: No threshold is larger than this, whatever else is said.
 
     Raises:
@@ -41,6 +46,8 @@ class FoldPolicy:
     expansion_budget: int = 2000
     recall: bool = True
     largest: int | None = None
+    fold: Literal["at_once", "after_reading"] = "at_once"
+    read_cap: int = 2500
 
     def __post_init__(self) -> None:
         """Check every number."""
@@ -48,7 +55,10 @@ class FoldPolicy:
             if not _is_whole(threshold) or threshold < LEAST_THRESHOLD:
                 message = f"the threshold for {name!r} must be {LEAST_THRESHOLD} tokens or more, not {threshold!r}"
                 raise InvalidThresholdError(message)
-        for name in ("preview_tokens", "expansion_budget"):
+        if self.fold not in ("at_once", "after_reading"):
+            message = f'fold must be "at_once" or "after_reading", not {self.fold!r}'
+            raise InvalidArgumentError(message)
+        for name in ("preview_tokens", "expansion_budget", "read_cap"):
             if not _is_whole(getattr(self, name)) or getattr(self, name) < 0:
                 message = f"{name} must be a whole number of tokens, 0 or more, not {getattr(self, name)!r}"
                 raise InvalidArgumentError(message)
@@ -85,6 +95,42 @@ class Folded:
     item: MemoryItem
     preview: Excerpt
     tokens: int
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """A text that stands in the prompt in full.
+
+    Attributes:
+        place: The place of its message in the prompt.
+        saved: The tokens that folding it would save.
+        reads: How many model calls have seen it.
+    """
+
+    place: int
+    saved: int
+    reads: int
+
+
+def due(readings: Sequence[Reading], seen: Sequence[int]) -> int | None:
+    """The place from which on all read texts are folded now; None if none is due.
+
+    Rent or buy: a text that stays costs a tenth of its tokens at each call after the first (providers' price of an
+    unchanged prefix); folding it once costs the other nine tenths of everything that was seen behind it and stays. It
+    is folded when the rent, the next call's included, has come to that price: whatever comes, the sum is at most twice
+    that of the best decision made in hindsight. Texts behind it are folded in the same batch, at no further price.
+
+    Args:
+        readings: The texts, by place.
+        seen: The tokens of each message that a model has seen.
+    """
+    for start in sorted({reading.place for reading in readings}):
+        batch = [reading for reading in readings if reading.place >= start]
+        rent = sum(CACHED * reading.saved * reading.reads for reading in batch)
+        rewritten = sum(seen[start:]) - sum(reading.saved for reading in batch)
+        if rent >= (1 - CACHED) * rewritten:
+            return start
+    return None
 
 
 def fold(

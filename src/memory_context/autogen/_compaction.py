@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import accumulate
 
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
@@ -15,12 +15,12 @@ from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem
 from memory_context._refs import MemoryRef
 from memory_context.autogen._folding import Folder
+from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import MEMORY_SOURCE, Part, calls_of, is_question, parts_of, texts_of, with_texts
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 
 CONVERSATION = "conversation"
 LOW_WATER = 0.6
-MESSAGE_TOKENS = 4
 LISTED_KEYS = 40
 LEAST_FOLD = 60
 LEAST_LIMIT = 500
@@ -112,8 +112,8 @@ class Compactor:
     """Keeps one conversation's messages below `limit` tokens, as the folder's counter counts them."""
 
     folder: Folder
+    ledger: Ledger
     limit: int
-    _known: dict[int, tuple[LLMMessage, int]] = field(default_factory=dict[int, tuple[LLMMessage, int]])
 
     def compact(self, messages: list[LLMMessage], keys: Sequence[str]) -> list[LLMMessage]:
         """`messages` themselves if they are below the limit; else with their oldest groups in one reference.
@@ -125,7 +125,7 @@ class Compactor:
         Raises:
             StoreError: The store failed; nothing was changed.
         """
-        tokens = self._tokens(messages)
+        tokens = self.ledger.tokens(messages)
         if sum(tokens) <= self.limit:
             return messages
         stats = self.folder.guard.stats
@@ -137,7 +137,7 @@ class Compactor:
             messages = [*messages[: cut.start], note, *messages[cut.end :]]
         messages = self._squeezed(messages)
         stats.compactions += 1
-        stats.tokens_compacted += sum(tokens) - sum(self._tokens(messages))
+        stats.tokens_compacted += sum(tokens) - sum(self.ledger.tokens(messages))
         return messages
 
     def _note_budget(self) -> int:
@@ -155,7 +155,7 @@ class Compactor:
 
     def _squeezed(self, messages: list[LLMMessage]) -> list[LLMMessage]:
         """`messages` with their largest texts folded to bare references, as far as it takes to be below the limit."""
-        over = sum(self._tokens(messages)) - self.limit
+        over = sum(self.ledger.tokens(messages)) - self.limit
         if over <= 0:
             return messages
         count = self.folder.manager.counter.count
@@ -181,31 +181,13 @@ class Compactor:
         kind = "tool_output" if part.source is None else "message"
         return self.folder.manager.remember(part.text, type=kind, source=part.origin)
 
-    def _tokens(self, messages: Sequence[LLMMessage]) -> list[int]:
-        """The tokens of each message; counted once."""
-        self._known = {id(message): self._known.get(id(message)) or self._counted(message) for message in messages}
-        return [self._known[id(message)][1] for message in messages]
-
-    def _counted(self, message: LLMMessage) -> tuple[LLMMessage, int]:
-        count = self.folder.manager.counter.count
-        return message, MESSAGE_TOKENS + sum(count(text) for text in _billed(message))
-
-
-def _billed(message: LLMMessage) -> Iterator[str]:
-    """The texts of a message that a provider counts."""
-    yield from texts_of(message)
-    yield from (part for call in calls_of(message) for part in (call.name, call.arguments))
-    if not isinstance(message, UserMessage | FunctionExecutionResultMessage) and isinstance(message.content, str):
-        yield message.content
-    yield from filter(None, [getattr(message, "thought", None)])
-
 
 def _said(messages: Sequence[LLMMessage]) -> Iterator[str]:
     """One line for each message: who said what."""
     for message in messages:
         source = getattr(message, "source", None) or message.type
         names = [call.name for call in calls_of(message)]
-        text = f"calls {', '.join(names)}" if names else " ".join(_billed(message))
+        text = f"calls {', '.join(names)}" if names else " ".join(billed(message))
         yield f"{source}: {' '.join(text.split())[:200]}"
 
 

@@ -30,6 +30,7 @@ class ContextStats:
         recalls: Texts that were brought back.
         tokens_recalled: Their tokens in the prompt.
         store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
+        late_folds: How often texts that had been read in full were folded, and what was seen before changed.
         compactions: How often the oldest messages became one reference, and what was seen before changed.
         tokens_compacted: The tokens that left the prompt by that.
     """
@@ -41,6 +42,7 @@ class ContextStats:
     recalls: int = 0
     tokens_recalled: int = 0
     store_failures: int = 0
+    late_folds: int = 0
     compactions: int = 0
     tokens_compacted: int = 0
 

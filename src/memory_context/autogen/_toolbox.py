@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeGuard, cast
 
 from autogen_core import ComponentModel
 from autogen_core.tools import BaseTool, FunctionTool, ToolOverride, Workbench
@@ -17,7 +17,11 @@ AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
 
 
 def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbench]]:
-    """The plain tools and the workbenches among `tools`, each in their order."""
+    """The plain tools and the workbenches among `tools`, each in their order.
+
+    Raises:
+        InvalidArgumentError: One of them is something else.
+    """
     listed = [tools] if isinstance(tools, Workbench) else tools
     if isinstance(listed, str) or not isinstance(listed, Sequence):
         message = f"workbench() takes one workbench, or a list of tools, functions and workbenches, not {tools!r}"
@@ -28,11 +32,14 @@ def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbenc
     return plain, workbenches
 
 
-def _as_tool(tool: BaseTool[Any, Any] | Callable[..., Any]) -> BaseTool[Any, Any]:
+def _is_tool(tool: object) -> TypeGuard[BaseTool[Any, Any]]:
+    return isinstance(tool, BaseTool)
+
+
+def _as_tool(tool: object) -> BaseTool[Any, Any]:
     """As AssistantAgent takes it: a tool, or a function that its docstring describes."""
-    if isinstance(tool, BaseTool):
-        known: BaseTool[Any, Any] = tool
-        return known
+    if _is_tool(tool):
+        return tool
     if callable(tool):
         return FunctionTool(tool, description=tool.__doc__ or "")
     message = f"not a tool, a function or a workbench: {tool!r}"
@@ -40,6 +47,11 @@ def _as_tool(tool: BaseTool[Any, Any] | Callable[..., Any]) -> BaseTool[Any, Any
 
 
 def refuse_duplicates(names: Iterable[str]) -> None:
+    """Check that all names differ.
+
+    Raises:
+        InvalidArgumentError: Some do not; with their names.
+    """
     listed = list(names)
     twice = sorted({name for name in listed if listed.count(name) > 1})
     if twice:
@@ -58,6 +70,11 @@ def told_of_passing(tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy) 
 
 
 def dumped(part: Workbench) -> ComponentModel:
+    """What `part` can be loaded from.
+
+    Raises:
+        NotSerializableError: It, or one of its tools, cannot be written down.
+    """
     try:
         return part.dump_component()
     except NotSerializableError:

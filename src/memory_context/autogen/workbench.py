@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, cast
 
@@ -53,10 +53,11 @@ class MemoryWorkbenchState(BaseModel):
 
 @dataclass(frozen=True, slots=True)
 class _Call:
-    """A call that may be made: of which tool, where, as the model wrote it and as the tool gets it."""
+    """A call that may be made: of which tool, where, for whom, as the model wrote it and as the tool gets it."""
 
     name: str
     part: Workbench
+    context: MemoryContext
     written: Mapping[str, Any] | None
     arguments: Mapping[str, Any] | None
 
@@ -115,7 +116,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         Raises:
             InvalidArgumentError: Two of them have one name.
         """
-        self._unread.look(self._conversation()._messages, self._routes)  # noqa: SLF001 - one package
+        self._unread.look(self._conversation().shown_messages(), self._routes)
         listed = [(part, schema) for part in (*self._inner, self._memory) for schema in await part.list_tools()]
         refuse_duplicates(schema["name"] for _, schema in listed)
         self._routes = {schema["name"]: (part, schema) for part, schema in listed}
@@ -163,7 +164,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     async def stop(self) -> None:
         """Stop the workbenches inside, each one even if another fails."""
-        self._unread.look(self._conversation()._messages, self._routes, ended=True)  # noqa: SLF001 - one package
+        self._unread.look(self._conversation().shown_messages(), self._routes, ended=True)
         async with AsyncExitStack() as stack:
             for part in self._inner:
                 stack.push_async_callback(part.stop)
@@ -201,23 +202,26 @@ class MemoryWorkbench(StaticStreamWorkbench):
         if name not in self._routes:
             return _error(name, _prompts.NO_SUCH_TOOL.format(tool=name))
         part, schema = self._routes[name]
+        call = _Call(name, part, self._conversation(), arguments, arguments)
         if part is self._memory or not self._policy.passes_to(name):
-            return _Call(name, part, arguments, arguments)
+            return call
         try:
-            return _Call(name, part, arguments, await self._filled(name, arguments, schema))
+            return replace(call, arguments=await self._filled(call, schema))
         except NotPassedError as refused:
             return _error(name, _prompts.NOT_CALLED.format(tool=name, reason=refused))
 
-    async def _filled(self, name: str, arguments: Any, schema: ToolSchema) -> Any:  # noqa: ANN401 - whatever JSON holds
-        keys = passed_keys(arguments)
+    async def _filled(self, call: _Call, schema: ToolSchema) -> Any:  # noqa: ANN401 - whatever JSON holds
+        keys, context = passed_keys(call.written), call.context
         if not keys:
-            return arguments
-        context = self._conversation()
-        shown = {*context._references, *self._shown}  # noqa: SLF001 - one package
+            return call.written
+        shown = {*context.shown_keys(), *self._shown}
 
         def fill() -> Any:  # noqa: ANN401 - whatever JSON holds
-            texts = texts_of(keys, name, self._policy, context.manager.read, shown)
-            return with_texts(arguments, texts, schema.get("parameters", {}))
+            texts = texts_of(keys, call.name, self._policy, context.manager.read, shown)
+            try:
+                return with_texts(call.written, texts, schema.get("parameters", {}))
+            except RecursionError:
+                raise NotPassedError(_prompts.TOO_DEEP_TO_PASS) from None
 
         return await off_loop(fill)
 
@@ -237,8 +241,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             self._shown.update(ref.key for ref in MemoryRef.find_all(text))
             return None
         arguments = json.dumps(call.written or {}, ensure_ascii=False, default=str)
-        context = self._conversation()
-        shown = await context.fold_output(text, tool=call.name, arguments=arguments, is_error=is_error)
+        shown = await call.context.fold_output(text, tool=call.name, arguments=arguments, is_error=is_error)
         if shown == text:
             return None
         key = MemoryRef.find_all(shown)[0].key

@@ -1,0 +1,265 @@
+"""One conversation: the list of messages that is the prompt, and all that may change it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
+
+from memory_context._executor import off_loop
+from memory_context._items import MemoryItem
+from memory_context._policy import PERSON, Folded, FoldPolicy
+from memory_context._refs import MemoryRef, without_references
+from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
+from memory_context.autogen._folding import ContextStats, Folder, Guard
+from memory_context.autogen._ledger import Ledger
+from memory_context.autogen._messages import (
+    MEMORY_SOURCE,
+    Part,
+    calls_of,
+    is_question,
+    newest_question,
+    parts_of,
+    recall_position,
+    texts_of,
+    with_texts,
+)
+from memory_context.autogen._reading import Reader
+from memory_context.autogen._recall import Need, Recall, Recaller, lines_in_sight
+from memory_context.autogen._state import ContextFacts, Ranges
+from memory_context.exceptions import StateError
+from memory_context.judges import Bench
+from memory_context.manager import MemoryManager
+
+MAX_CANDIDATES = 500
+KEPT_REFERENCES = 2000
+
+
+@dataclass
+class Conversation:
+    """The messages as a model sees them, and what is known about them. Calls must not overlap.
+
+    Attributes:
+        manager: The user's memories.
+        policy: When texts are folded.
+        bench: Who decides what is brought back.
+        limit: The most tokens, or None.
+        waiting: Messages that came with the constructor or a foreign state and are not folded yet.
+        messages: The prompt.
+        references: For each reference in it, the ranges of lines that are in sight.
+        named: The keys that a person has named since a model was asked last.
+        held: A recalled text that waits for the next group of messages.
+        shown: How many messages a model has seen.
+    """
+
+    manager: MemoryManager
+    policy: FoldPolicy
+    bench: Bench
+    limit: int | None
+    waiting: list[LLMMessage]
+    messages: list[LLMMessage] = field(default_factory=list[LLMMessage])
+    references: dict[str, Ranges] = field(default_factory=dict[str, Ranges])
+    named: set[str] = field(default_factory=set[str])
+    held: UserMessage | None = None
+    shown: int = 0
+
+    def __post_init__(self) -> None:
+        """Set up what works on the messages."""
+        self.guard = Guard(ContextStats())
+        self.folder = Folder(self.manager, self.policy, self.guard)
+        self.recaller = Recaller(self.manager, self.guard, self.bench, self.policy.expansion_budget)
+        ledger = Ledger(self.manager)
+        self.reader = Reader(self.folder, ledger) if self.policy.fold == "after_reading" else None
+        self.compactor = Compactor(self.folder, ledger, self.limit) if self.limit else None
+
+    async def add(self, message: LLMMessage) -> None:
+        """Append `message`, its large texts folded."""
+        await self.settle()
+        await self._take_in(message)
+
+    async def settle(self) -> None:
+        """Take in the messages that are waiting."""
+        while self.waiting:
+            await self._take_in(self.waiting[0])
+            del self.waiting[0]
+
+    async def prompt(self) -> list[LLMMessage]:
+        """What the model sees now; it begins with what it has seen before, but for compactions and late folds."""
+        await self.settle()
+        await self._fold_what_was_read()
+        await self._recall()
+        await self._compact()
+        self.shown = len(self.messages)
+        if self.reader:
+            self.reader.count_reads()
+        return list(self.messages)
+
+    def forget(self) -> None:
+        """Forget the messages; memories stay in the store."""
+        self.waiting, self.messages = [], []
+        self.references, self.named = {}, set()
+        self.held, self.shown = None, 0
+
+    def facts(self) -> ContextFacts:
+        """What is known about the messages, for a state."""
+        return ContextFacts(
+            user_id=self.manager.scope.user_id,
+            thread_id=str(self.manager.thread_id),
+            shown=self.shown,
+            references=self.references,
+            named=sorted(self.named),
+            reading=self.reader.saved(self.messages) if self.reader else [],
+            held=self.held,
+        )
+
+    async def load(self, messages: list[LLMMessage], facts: ContextFacts | None) -> None:
+        """Take up the messages of a state; those of a foreign one, without facts, are folded first."""
+        self.forget()
+        if facts is None:
+            self.waiting = messages
+            return
+        self.messages = messages
+        self.shown, self.held, self.named = facts.shown, facts.held, set(facts.named)
+        self.references = dict(facts.references)
+        if self.reader:
+            await off_loop(self.reader.load, messages, facts.reading)
+
+    def restore(self, item: MemoryItem) -> int:
+        """Put compacted messages back in the place of their reference; how many they are.
+
+        Raises:
+            StateError: `item` holds none, or its reference does not stand here.
+        """
+        key = item.memory_key
+        index = next((i for i, message in enumerate(self.messages) if stands_for(message, key)), None)
+        if item.memory_type != CONVERSATION or index is None:
+            message = f"{key!r} does not stand for compacted messages of this conversation"
+            raise StateError(message)
+        restored = from_lines(item.text)
+        self.messages = [*self.messages[:index], *restored, *self.messages[index + 1 :]]
+        self.shown += len(restored) - 1 if self.shown > index else 0
+        return len(restored)
+
+    async def fold_output(self, part: Part, arguments: str | None) -> str:
+        """A text as it would be shown: itself, or reference and preview."""
+        if not self.folder.may_fold(part):
+            return part.text
+        folded = await off_loop(self.guard.run, self.folder.fold, part, arguments)
+        if folded is None:
+            return part.text
+        self._note_folds([folded])
+        return str(folded.text)
+
+    async def _take_in(self, message: LLMMessage) -> None:
+        if is_question(message):
+            self.named = self._named_by(message)
+        parts = [part for part in parts_of(message) if self.folder.may_fold(part)]
+        unread = await off_loop(self.reader.to_read, parts) if self.reader and parts else []
+        parts = [part for part in parts if part not in unread]
+        folded = await off_loop(self.folder.fold_all, parts, self._arguments_of(parts)) if parts else {}
+        self.messages.append(with_texts(message, {index: one.text for index, one in folded.items()}))
+        if self.reader and unread:
+            self.reader.keep(self.messages[-1], unread)
+        self.guard.stats.messages += 1
+        self._note_folds(folded.values())
+        self._note_references(self.messages[-1])
+
+    def _arguments_of(self, parts: list[Part]) -> dict[str, str]:
+        """What the calls that `parts` answer were made with, by their ids."""
+        wanted = {part.call_id for part in parts if part.call_id}
+        if not wanted:
+            return {}
+        calls = (call for message in reversed(self.messages) for call in calls_of(message))
+        return dict(islice(((call.id, call.arguments) for call in calls if call.id in wanted), len(wanted)))
+
+    def _note_folds(self, folds: Iterable[Folded]) -> None:
+        for one in folds:
+            self.folder.count(one)
+            self.references[one.item.memory_key] = one.preview.ranges
+
+    def _note_references(self, message: LLMMessage) -> None:
+        """Remember which references stand in the conversation, and which lines of theirs a tool has shown."""
+        for part in parts_of(message):
+            for ref in MemoryRef.find_all(part.text):
+                self.references.setdefault(ref.key, ())
+        if isinstance(message, FunctionExecutionResultMessage):
+            for key, lines in lines_in_sight(message):
+                self.references[key] = (*self.references.get(key, ()), lines)
+
+    def _named_by(self, message: LLMMessage) -> set[str]:
+        """The keys that a person names in a message, as references or bare; other agents only pass references on."""
+        if not isinstance(message, UserMessage) or message.source != PERSON:
+            return set()
+        text = "\n".join(texts_of(message))
+        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if key in text}
+
+    async def _fold_what_was_read(self) -> None:
+        """Fold the batch of read texts that is due; where the store fails, they stay."""
+        if self.reader is None or not self.reader.shown:
+            return
+        found = await off_loop(self._read_and_folded, self.reader)
+        if found and found[1]:
+            self.messages = found[0]
+            self.guard.stats.late_folds += 1
+            self._note_folds(found[1])
+
+    def _read_and_folded(self, reader: Reader) -> tuple[list[LLMMessage], list[Folded]] | None:
+        return self.guard.run(reader.fold_due, self.messages, self.shown)
+
+    async def _recall(self) -> None:
+        question = newest_question(self.messages, self.shown) if self.policy.recall else None
+        found = await self.recaller.recall(self._need(question)) if question else None
+        self.held = self._hold(found) if found else self.held
+        position = recall_position(self.messages, self.shown)
+        if self.held and position is not None:
+            self.messages.insert(position, self.held)
+            self.held = None
+
+    def _need(self, question: UserMessage) -> Need:
+        text = "\n".join(texts_of(question))
+        mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
+        keys = [key for key in list(self.references)[-MAX_CANDIDATES:] if key not in mentioned]
+        before = [message for message in self.messages if message is not question]
+        first = next((message for message in self.messages if is_question(message)), question)
+        return Need(
+            message=without_references(text),
+            task="\n".join(texts_of(first)),
+            named=frozenset(self.named),
+            references={key: self.references[key] for key in keys},
+            mentioned=mentioned,
+            in_sight=lambda text: _stands_in(before, text),
+        )
+
+    def _hold(self, found: Recall) -> UserMessage:
+        """The message that shows what was found; after one that still waits, where there is one."""
+        self.guard.stats.recalls += len(found.ranges)
+        self.guard.stats.tokens_recalled += found.tokens
+        for key, ranges in found.ranges.items():
+            self.references[key] = (*self.references.get(key, ()), *ranges)
+        before = f"{self.held.content}\n\n" if self.held else ""
+        return UserMessage(content=before + found.text, source=MEMORY_SOURCE)
+
+    async def _compact(self) -> None:
+        """Keep below the limit, in one batch; where the store fails, the messages stay as they are."""
+        if self.compactor is None:
+            return
+        compacted = await off_loop(self._compacted, self.compactor)
+        if compacted is not None and compacted is not self.messages:
+            self.messages = compacted
+            self.references = self._after_compaction()
+
+    def _compacted(self, compactor: Compactor) -> list[LLMMessage] | None:
+        return self.guard.run(compactor.compact, self.messages, list(self.references))
+
+    def _after_compaction(self) -> dict[str, Ranges]:
+        """The references of the conversation; in sight are only lines of those whose preview still stands there."""
+        texts = [text for message in self.messages for text in texts_of(message)]
+        standing = {ref.key: "\n" in text for text in texts for ref in MemoryRef.find_all(text)}
+        keys = list(dict.fromkeys((*self.references, *standing)))[-KEPT_REFERENCES:]
+        return {key: self.references.get(key, ()) if standing.get(key) else () for key in keys}
+
+
+def _stands_in(messages: Sequence[LLMMessage], text: str) -> bool:
+    return any(text in shown for message in messages for shown in texts_of(message))
