@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
@@ -12,10 +14,11 @@ from autogen_agentchat.messages import ToolCallExecutionEvent, ToolCallSummaryMe
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import FunctionCall
 from autogen_core.memory import ListMemory, MemoryContent
-from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
+from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
 from autogen_core.tools import FunctionTool
 
 from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef
+from memory_context.judges import JudgeLimits
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG
 
@@ -28,6 +31,42 @@ def run_job(job: str) -> str:
 def count_workers() -> dict[str, object]:
     """Count workers."""
     return {"workers": [{"id": i, "state": "idle", "note": None} for i in range(300)]}
+
+
+class Slow(ScriptedChatClient):
+    """A model that never answers in time."""
+
+    async def create(self, messages: Sequence[LLMMessage], **_: Any) -> CreateResult:  # noqa: ANN401 - AutoGen's settings
+        """Nothing, for a long time."""
+        await asyncio.sleep(60)
+        return await super().create(messages)
+
+
+def _judge(reply: Any, **limits: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a model says
+    return {"model_client": ScriptedChatClient([reply] * 20), "judge_limits": JudgeLimits(**limits)}
+
+
+def _down(_messages: Sequence[LLMMessage]) -> str:
+    message = "connection refused"
+    raise OSError(message)
+
+
+STEAL = json.dumps({"expand": [{"key": f"k{i}", "lines": "1-"} for i in range(10_000)], "search": "bob's secrets"})
+JUDGES: dict[str, Callable[[], dict[str, Any]]] = {
+    "words": dict,
+    "slow": lambda: {"model_client": Slow([]), "judge_limits": JudgeLimits(seconds=0.01)},
+    "down": lambda: _judge(_down),
+    "wrong": lambda: _judge("I would open everything, of course."),
+    "huge": lambda: _judge("x" * 1_000_000),
+    "malicious": lambda: _judge(STEAL),
+    "broke": lambda: _judge("{}", calls=0),
+}
+
+
+@pytest.fixture(params=JUDGES)
+def judged(request: pytest.FixtureRequest) -> dict[str, Any]:
+    """Who decides what comes back: words, or a model that is no help in one way or another."""
+    return JUDGES[request.param]()
 
 
 TOOLS = [FunctionTool(run_job, "Run a job."), FunctionTool(count_workers, "Count workers.")]
@@ -70,9 +109,9 @@ def prefixes_hold(client: ScriptedChatClient) -> bool:
     )
 
 
-async def test_fold_read_and_recall() -> None:
+async def test_fold_read_and_recall(judged: dict[str, Any]) -> None:
     """An agent calls tools, sees references, reads by lines, and gets what a later question needs."""
-    context = MemoryContext("ann", store="sqlite://")
+    context = MemoryContext("ann", store="sqlite://", **judged)
     client = ScriptedChatClient(
         [
             [calls("run_job", 1, job="a"), calls("count_workers", 2)],
@@ -95,9 +134,9 @@ async def test_fold_read_and_recall() -> None:
     assert (2, 1) == (context.stats().folds, context.stats().recalls)
 
 
-async def test_events_show_the_full_text() -> None:
+async def test_events_show_the_full_text(judged: dict[str, Any]) -> None:
     """What a user interface shows is the tool's full output; only the model's prompt is smaller."""
-    context = MemoryContext("ann", store="sqlite://")
+    context = MemoryContext("ann", store="sqlite://", **judged)
     coder = agent(ScriptedChatClient([[calls("run_job", job="a")]]), context, max_tool_iterations=1)
 
     result = await coder.run(task="Run job a.")
@@ -110,18 +149,18 @@ async def test_events_show_the_full_text() -> None:
     assert (await context.get_messages())[-1].content[0].content.startswith("[MemoryRef: run_job_")  # type: ignore[union-attr]
 
 
-async def test_reflection_and_streaming() -> None:
+async def test_reflection_and_streaming(judged: dict[str, Any]) -> None:
     """Reflection and streaming work as with AutoGen's own contexts."""
-    context = MemoryContext("ann", store="sqlite://")
+    context = MemoryContext("ann", store="sqlite://", **judged)
     client = ScriptedChatClient([[calls("run_job", job="a")], "the log is long"])
     coder = agent(client, context, reflect_on_tool_use=True, model_client_stream=True, max_tool_iterations=1)
 
     assert "the log is long" == last_text(await coder.run(task="Run job a."))
 
 
-async def test_retrieved_text_is_not_folded_again() -> None:
+async def test_retrieved_text_is_not_folded_again(judged: dict[str, Any]) -> None:
     """What retrieve_memory returns reaches the model as it is, page by page, each below the threshold."""
-    context = MemoryContext("ann", store="sqlite://")
+    context = MemoryContext("ann", store="sqlite://", **judged)
     client = ScriptedChatClient(
         [
             [calls("run_job", 1, job="a")],
@@ -144,9 +183,9 @@ def _offset(message: LLMMessage) -> str:
     return message.content[0].content.rpartition("offset=")[2].rstrip(")")
 
 
-async def test_tools_tell_what_to_do_next() -> None:
+async def test_tools_tell_what_to_do_next(judged: dict[str, Any]) -> None:
     """A wrong key, wrong lines and a deleted memory are answered with what to do, and the run goes on."""
-    context = MemoryContext("ann", store="sqlite://")
+    context = MemoryContext("ann", store="sqlite://", **judged)
     gone = await context.store("old", "an old text")
     kept = await context.store("new\n" * 10, "a new text")
     await context.forget(gone, reason="asked to")
@@ -230,9 +269,9 @@ async def test_loaded_tool_reads(sqlite_url: str) -> None:
     assert "the text" in await tool.run_json({"key": key}, CancellationToken())
 
 
-async def test_memory_and_context() -> None:
+async def test_memory_and_context(judged: dict[str, Any]) -> None:
     """AutoGen's memories, which read the last message and add a system message, work with the context."""
-    context = MemoryContext("ann", store="sqlite://")
+    context = MemoryContext("ann", store="sqlite://", **judged)
     facts = ListMemory()
     await facts.add(MemoryContent(content="likes short answers", mime_type="text/plain"))
     client = ScriptedChatClient([lambda messages: str(len(messages))])

@@ -134,7 +134,7 @@ class TestModel:
         """Whether there is more to search is said, and a search is made when the model asks for it."""
         model = Model([answer(intent="ambiguous", search="database login")])
         context = MemoryContext("ann", store="sqlite://", model_client=model)
-        await context.store("host db-7, user eve", "database login", "user_preference")
+        await context.store("host db-7, user eve", "database login")
 
         messages = await fill(context, user("connect"))
 
@@ -243,8 +243,8 @@ class TestIntent:
     async def memories(self) -> MemoryContext:
         """A new conversation of a user with some memories."""
         old = MemoryContext("ann", store="sqlite://")
-        await old.store("postgresql://db-7.internal/shop, user eve", "DB of the shop", "user_preference")
-        await old.store("use tabs", "style of code", "user_preference")
+        await old.store("postgresql://db-7.internal/shop, user eve", "DB of the shop")
+        await old.store("use tabs", "style of code")
         await old.store("hunter2", "DB password", "secret")
         return MemoryContext("ann", store=old.manager.memory_store)
 

@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import Handoff, TaskResult
+from autogen_agentchat.conditions import TextMessageTermination
 from autogen_agentchat.messages import ModelClientStreamingChunkEvent, TextMessage, ToolCallExecutionEvent
-from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
 from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import CancellationToken, FunctionCall, Image
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
@@ -294,6 +295,26 @@ class TestFolding:
 
         assert str(result.messages[3].content).startswith("[MemoryRef: run_job_")  # type: ignore[union-attr] # the summary
         assert f"{len(run_job('a'))} characters" == prompts(reader)[-1][-1].content[0].content  # type: ignore[union-attr] # results
+
+    async def test_handoff_brings_references(self, sqlite_url: str) -> None:
+        """In a swarm the next agent gets the reference with the handoff, and passes it on."""
+        first, second = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
+        ann = agent(
+            [[calls("run_job", 1, job="a"), calls("transfer_to_bob", 2)]],
+            first,
+            MemoryWorkbench(FUNCTIONS, first),
+            "ann",
+            handoffs=["bob"],
+        )
+        script = [lambda messages: [calls("measure", 3, text=first_ref(messages))], "done"]
+        bob = agent(script, second, MemoryWorkbench(FUNCTIONS, second), "bob")
+
+        await Swarm([ann, bob], termination_condition=TextMessageTermination("bob")).run(
+            task="Run job a, then measure it."
+        )
+
+        assert f"{len(run_job('a'))} characters" == prompts(bob)[-1][-1].content[0].content  # type: ignore[union-attr] # results
+        assert 0 == second.stats().folds
 
     async def test_parallel_calls(self, context: MemoryContext) -> None:
         """Parallel calls are folded each by itself."""

@@ -33,6 +33,7 @@ class FoldPolicy:
         fold: ``at_once``, or ``after_reading``: a text is shown in full to the first model call that sees it, and
             folded later, in batches, when keeping it has cost as much as rewriting what stands behind it (`due`).
         read_cap: Larger texts are folded at once all the same.
+        user_layer_tokens: The most that a conversation begins with of what is known about its user; 0 for nothing.
         largest: No threshold is larger than this, whatever else is said.
 
     Raises:
@@ -48,6 +49,7 @@ class FoldPolicy:
     largest: int | None = None
     fold: Literal["at_once", "after_reading"] = "at_once"
     read_cap: int = 2500
+    user_layer_tokens: int = 300
 
     def __post_init__(self) -> None:
         """Check every number."""
@@ -58,7 +60,7 @@ class FoldPolicy:
         if self.fold not in ("at_once", "after_reading"):
             message = f'fold must be "at_once" or "after_reading", not {self.fold!r}'
             raise InvalidArgumentError(message)
-        for name in ("preview_tokens", "expansion_budget", "read_cap"):
+        for name in ("preview_tokens", "expansion_budget", "read_cap", "user_layer_tokens"):
             if not _is_whole(getattr(self, name)) or getattr(self, name) < 0:
                 message = f"{name} must be a whole number of tokens, 0 or more, not {getattr(self, name)!r}"
                 raise InvalidArgumentError(message)

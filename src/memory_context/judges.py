@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 from memory_context._executor import off_loop
 from memory_context._items import now
 from memory_context._judge import Candidate, Expansion, Intent, Question, Verdict, judge_by_words
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.exceptions import InvalidArgumentError, JudgeError
 
 logger = logging.getLogger("memory_context")
 
@@ -158,6 +158,9 @@ def _checked(verdict: object, question: Question) -> Verdict:
         raise InvalidArgumentError(message)
     offered = {candidate.item.memory_key for candidate in question.candidates}
     expand = {expansion.key: expansion for expansion in reversed(verdict.expand) if expansion.key in offered}
+    if verdict.expand and not expand:
+        message = "the judge wants to open only what was not offered"
+        raise JudgeError(message)
     first = tuple(reversed(expand.values()))[:MAX_EXPANSIONS]
     return Verdict(verdict.intent, first, verdict.search, verdict.why, verdict.tokens)
 

@@ -80,7 +80,8 @@ def groups(messages: Sequence[LLMMessage]) -> list[tuple[int, int]]:
 def plan(messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note: int) -> Cut | None:
     """The oldest groups to compact so that what stays, with a note of `note` tokens, is below the low-water mark.
 
-    System messages at the beginning and the task (the first message of a user) stay, and so does the newest group.
+    System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so does the
+    newest group.
     """
     head = _head(messages)
     ends = [end for start, end in groups(messages)[:-1] if start >= head]
@@ -92,8 +93,15 @@ def plan(messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note
 
 
 def _head(messages: Sequence[LLMMessage]) -> int:
-    task = next((i for i, message in enumerate(messages) if not isinstance(message, SystemMessage)), len(messages))
-    return task + 1 if task < len(messages) and is_question(messages[task]) else task
+    """How many messages stay at the beginning: system messages, the user's layer, the task."""
+    head = 0
+    while head < len(messages) and (isinstance(messages[head], SystemMessage) or _is_layer(messages[head])):
+        head += 1
+    return head + 1 if head < len(messages) and is_question(messages[head]) else head
+
+
+def _is_layer(message: LLMMessage) -> bool:
+    return isinstance(message, UserMessage) and str(message.content).startswith(_prompts.LAYER_HEADER)
 
 
 def as_lines(messages: Sequence[LLMMessage]) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
 
-from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, UserMessage
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
 
 from memory_context._executor import off_loop
 from memory_context._items import MemoryItem
@@ -14,6 +14,7 @@ from memory_context._policy import PERSON, Folded, FoldPolicy
 from memory_context._refs import MemoryRef, without_references
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
 from memory_context.autogen._folding import ContextStats, Folder, Guard
+from memory_context.autogen._layer import user_layer
 from memory_context.autogen._ledger import Ledger
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
@@ -88,6 +89,7 @@ class Conversation:
     async def prompt(self) -> list[LLMMessage]:
         """What the model sees now; it begins with what it has seen before, but for compactions and late folds."""
         await self.settle()
+        await self._begin()
         await self._fold_what_was_read()
         await self._recall()
         await self._compact()
@@ -194,6 +196,15 @@ class Conversation:
             return set()
         text = "\n".join(texts_of(message))
         return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if key in text}
+
+    async def _begin(self) -> None:
+        """Put the user's layer first, before a model sees anything."""
+        if self.shown or not self.messages or self.policy.user_layer_tokens == 0:
+            return
+        layer = await off_loop(self.guard.run, user_layer, self.manager, self.policy.user_layer_tokens)
+        if layer:
+            place = next((i for i, m in enumerate(self.messages) if not isinstance(m, SystemMessage)), 0)
+            self.messages.insert(place, UserMessage(content=str(layer), source=MEMORY_SOURCE))
 
     async def _fold_what_was_read(self) -> None:
         """Fold the batch of read texts that is due; where the store fails, they stay."""

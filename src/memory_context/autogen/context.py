@@ -56,6 +56,7 @@ class MemoryContextConfig(BaseModel):
     recall: bool
     fold: Literal["at_once", "after_reading"] = "at_once"
     read_cap: int = 2500
+    user_layer_tokens: int = 300
     max_tokens: int | None = None
     judge: ComponentModel | None = None
     judge_limits: JudgeLimits = JudgeLimits()
@@ -84,6 +85,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full at
             the first model call that sees it, and folded later, in batches, when that pays (`FoldPolicy`).
         read_cap: With ``after_reading``, texts with more tokens are folded at once.
+        user_layer_tokens: The most that a conversation begins with of what is known about its user: preferences, notes
+            with the tag ``always``, and, where there are some, recent threads and commands. 0 for nothing.
         max_tokens: The most tokens of all messages together, 500 or more; or a share of `window`, as 0.5. Before it
             would be passed, the oldest groups of messages are stored as one memory, and a reference takes their place.
         window: The tokens of the model's context window.
@@ -119,6 +122,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         recall: bool = True,
         fold: Literal["at_once", "after_reading"] = "at_once",
         read_cap: int = 2500,
+        user_layer_tokens: int = 300,
         max_tokens: float | None = None,
         window: int | None = None,
         judge: Judge | None = None,
@@ -144,6 +148,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             recall,
             fold=fold,
             read_cap=read_cap,
+            user_layer_tokens=user_layer_tokens,
             largest=max(LEAST_THRESHOLD, self.max_tokens // 4) if self.max_tokens else None,
         )
         self._given_thread = thread_id
@@ -295,6 +300,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             recall=self.policy.recall,
             fold=self.policy.fold,
             read_cap=self.policy.read_cap,
+            user_layer_tokens=self.policy.user_layer_tokens,
             max_tokens=self.max_tokens,
             judge=self._dumped_judge(),
             judge_limits=self._conversation.bench.limits,

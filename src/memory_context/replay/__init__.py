@@ -1,0 +1,36 @@
+"""What a policy would have cost on recorded agent runs, measured without a model.
+
+Each model call of a recording is given the prompt that a policy would have built for it. Of that prompt are counted its
+tokens, what a provider would charge for it, and how many of the values that the recorded model used next still stand in
+it. `measure` replays recordings through one `Policy`; `Comparison` sets the figures against those of other policies.
+"""
+
+from memory_context.replay._measure import Figures, measure
+from memory_context.replay._meter import Meter
+from memory_context.replay._policies import Policy, Replayed, default_policies, parse_policy
+from memory_context.replay._prices import Price
+from memory_context.replay._recordings import Recording, parse_recording, read_recordings
+from memory_context.replay._report import Comparison, Row, compared, report
+from memory_context.replay._values import identifiers, is_visible, needed_values, squash
+
+__all__ = [
+    "Comparison",
+    "Figures",
+    "Meter",
+    "Policy",
+    "Price",
+    "Recording",
+    "Replayed",
+    "Row",
+    "compared",
+    "default_policies",
+    "identifiers",
+    "is_visible",
+    "measure",
+    "needed_values",
+    "parse_policy",
+    "parse_recording",
+    "read_recordings",
+    "report",
+    "squash",
+]

@@ -1,0 +1,143 @@
+"""Recorded agent runs in OpenAI's chat form, as AutoGen's messages."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from pathlib import Path
+from typing import Any, cast
+
+from autogen_core import FunctionCall
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
+
+from memory_context.exceptions import InvalidArgumentError
+
+ASSISTANT = "assistant"
+UNKNOWN_TOOL = "tool"
+_RESULTS = ("tool", "function")
+_INSTRUCTIONS = ("system", "developer")
+
+
+@dataclass(frozen=True, slots=True)
+class Recording:
+    """One recorded run.
+
+    Attributes:
+        id: What the file calls it.
+        messages: All its messages, in order; each `AssistantMessage` is a model call.
+    """
+
+    id: str
+    messages: tuple[LLMMessage, ...]
+
+
+def read_recordings(path: Path) -> list[Recording]:
+    """The runs of a file of JSON lines, gzipped if its name ends in ``.gz``; blank lines are skipped.
+
+    Raises:
+        InvalidArgumentError: A line is no recording; says which.
+        OSError: The file cannot be read.
+    """
+    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
+    with opened as lines:
+        return [_numbered(path.name, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+
+
+def _numbered(name: str, number: int, line: str) -> Recording:
+    try:
+        return parse_recording(line)
+    except InvalidArgumentError as error:
+        message = f"{name}, line {number}: {error}"
+        raise InvalidArgumentError(message) from error
+
+
+def parse_recording(line: str) -> Recording:
+    """The run that a line of JSON holds: ``{"id", "messages": [{"role", "content", …}, …]}``.
+
+    Raises:
+        InvalidArgumentError: It is no such object.
+    """
+    try:
+        run = json.loads(line)
+    except ValueError as error:
+        message = f"a recording is a line of JSON: {error}"
+        raise InvalidArgumentError(message) from error
+    recorded = cast("dict[str, Any]", run).get("messages") if isinstance(run, dict) else None
+    if not isinstance(recorded, list) or not all(isinstance(one, dict) for one in cast("list[object]", recorded)):
+        message = 'a recording has "messages", a list of objects with role and content'
+        raise InvalidArgumentError(message)
+    name = str(cast("dict[str, Any]", run).get("id", ""))
+    return Recording(name, tuple(to_messages(cast("list[dict[str, Any]]", recorded))))
+
+
+def to_messages(recorded: Sequence[Mapping[str, Any]]) -> Iterator[LLMMessage]:
+    """AutoGen's messages for those of OpenAI's chat form: results that follow one another are one message.
+
+    Results stand in the order of the calls that they answer, and bear their names; unknown roles are users.
+    """
+    calls: dict[str, str] = {}
+    for are_results, group in groupby(recorded, key=lambda one: one.get("role") in _RESULTS):
+        if are_results:
+            yield _results(list(group), calls)
+            continue
+        for one in group:
+            message = _message(one)
+            if isinstance(message, AssistantMessage) and isinstance(message.content, list):
+                calls = {call.id: call.name for call in message.content}
+            yield message
+
+
+def _message(recorded: Mapping[str, Any]) -> LLMMessage:
+    text = _text(recorded.get("content"))
+    if recorded.get("role") in _INSTRUCTIONS:
+        return SystemMessage(content=text)
+    if recorded.get("role") != ASSISTANT:
+        return UserMessage(content=text, source="user")
+    calls = [_call(call) for call in recorded.get("tool_calls") or []]
+    if not calls:
+        return AssistantMessage(content=text, source=ASSISTANT)
+    return AssistantMessage(content=calls, source=ASSISTANT, thought=text or None)
+
+
+def _call(recorded: Mapping[str, Any]) -> FunctionCall:
+    function: Mapping[str, Any] = recorded.get("function") or {}
+    arguments = function.get("arguments") or "{}"
+    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    return FunctionCall(id=str(recorded.get("id") or ""), name=str(function.get("name") or ""), arguments=written)
+
+
+def _results(recorded: list[Mapping[str, Any]], calls: Mapping[str, str]) -> FunctionExecutionResultMessage:
+    """Results of calls that nobody made come last."""
+    places = {call: place for place, call in enumerate(calls)}
+    results = [_result(one, calls) for one in recorded]
+    results.sort(key=lambda result: places.get(result.call_id, len(places)))
+    return FunctionExecutionResultMessage(content=results)
+
+
+def _result(recorded: Mapping[str, Any], calls: Mapping[str, str]) -> FunctionExecutionResult:
+    call = str(recorded.get("tool_call_id") or "")
+    name = calls.get(call) or str(recorded.get("name") or UNKNOWN_TOOL)
+    return FunctionExecutionResult(content=_text(recorded.get("content")), name=name, call_id=call, is_error=False)
+
+
+def _text(content: object) -> str:
+    """The text of a content: of parts their texts, of anything else its JSON."""
+    if content is None or isinstance(content, str):
+        return content or ""
+    if not isinstance(content, list):
+        return json.dumps(content)
+    parts = (
+        _text(cast("dict[str, Any]", one).get("text")) if isinstance(one, dict) else _text(one)
+        for one in cast("list[object]", content)
+    )
+    return "\n".join(part for part in parts if part)
