@@ -32,7 +32,6 @@ from autogen_core.tools import (
 from pydantic import BaseModel
 
 from memory_context import MemoryContext, MemoryRef, exceptions
-from memory_context.autogen._caller import set_caller
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, results
@@ -665,7 +664,6 @@ class TestComponent:
             loaded = AssistantAgent.load_component(json.loads(dumped.model_dump_json()))
         await loaded.load_state(state)
         assert isinstance(loaded.model_context, MemoryContext)
-        set_caller(loaded.model_context)
 
         client = loaded._model_client  # noqa: SLF001 - AutoGen has no public name for it
         assert isinstance(client, ScriptedChatClient)

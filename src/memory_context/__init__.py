@@ -22,15 +22,21 @@ if TYPE_CHECKING:
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
-    from memory_context.autogen import MemoryContext
+    from memory_context.autogen import LLMJudge, MemoryContext, MemoryWorkbench, SQLMemory
     from memory_context.exceptions import MemoryContextError
+    from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
     from memory_context.stores import MemoryStore, SQLAlchemyStore
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
+    "Decision",
     "Deletion",
     "FoldPolicy",
+    "Judge",
+    "JudgeLimits",
+    "LLMJudge",
+    "LexicalJudge",
     "Match",
     "MemoryContext",
     "MemoryContextError",
@@ -38,7 +44,9 @@ __all__ = [
     "MemoryManager",
     "MemoryRef",
     "MemoryStore",
+    "MemoryWorkbench",
     "SQLAlchemyStore",
+    "SQLMemory",
     "Scope",
     "TokenCounter",
     "__version__",
@@ -49,8 +57,13 @@ __all__ = [
 
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "_prompts",
+    "Decision": "judges",
     "Deletion": "_items",
     "FoldPolicy": "_policy",
+    "Judge": "judges",
+    "JudgeLimits": "judges",
+    "LLMJudge": "autogen",
+    "LexicalJudge": "judges",
     "Match": "_items",
     "MemoryContext": "autogen",
     "MemoryContextError": "exceptions",
@@ -58,7 +71,9 @@ _HOMES = {
     "MemoryManager": "manager",
     "MemoryRef": "_refs",
     "MemoryStore": "stores",
+    "MemoryWorkbench": "autogen",
     "SQLAlchemyStore": "stores",
+    "SQLMemory": "autogen",
     "Scope": "_scopes",
     "TokenCounter": "_tokens",
     "default_counter": "_tokens",

@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import Any, Self, TypeAlias, cast
 
 from memory_context import _prompts
-from memory_context._describe import _parsed
+from memory_context._describe import parsed
 from memory_context._items import SECRET, MemoryItem, encoded
 from memory_context._refs import MemoryRef
 from memory_context.exceptions import (
@@ -196,7 +196,7 @@ def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - wh
     try:
         return json.loads(text, parse_constant=_refuse)
     except (ValueError, RecursionError):
-        value = _parsed(text.strip() or " ")
+        value = parsed(text.strip() or " ")
     try:
         return json.loads(json.dumps(value, allow_nan=False)) if value is not None else _refuse(text)
     except (ValueError, TypeError, RecursionError):

@@ -39,7 +39,7 @@ def _text(text: str) -> str:
 
 
 def _structure(text: str) -> str | None:
-    match _parsed(text.strip()):
+    match parsed(text.strip()):
         case [*items]:
             return f"JSON list of {len(items)} {_element(items)}"
         case {**keys} if keys:
@@ -48,7 +48,7 @@ def _structure(text: str) -> str | None:
             return None
 
 
-def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
+def parsed(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     """JSON, or the Python repr that AutoGen makes of dicts and lists."""
     if len(text) > PARSED_AT_MOST or text[0] + text[-1] not in ("[]", "{}"):
         return None

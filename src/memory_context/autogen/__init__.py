@@ -6,7 +6,9 @@ try:
     from memory_context.autogen._folding import ContextStats
     from memory_context.autogen.context import MemoryContext, MemoryContextConfig
     from memory_context.autogen.judge import LLMJudge
+    from memory_context.autogen.memory import SQLMemory
     from memory_context.autogen.tools import RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool
+    from memory_context.autogen.workbench import MemoryWorkbench
 except ModuleNotFoundError as error:
     if error.name != "autogen_core":
         raise
@@ -18,7 +20,9 @@ __all__ = [
     "LLMJudge",
     "MemoryContext",
     "MemoryContextConfig",
+    "MemoryWorkbench",
     "RetrieveMemoryTool",
+    "SQLMemory",
     "SearchMemoryTool",
     "StoreMemoryTool",
 ]

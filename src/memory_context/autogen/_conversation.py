@@ -36,6 +36,7 @@ from memory_context.manager import MemoryManager
 
 MAX_CANDIDATES = 500
 KEPT_REFERENCES = 2000
+LONGEST_PLACEHOLDER = 4000
 
 
 @dataclass
@@ -146,7 +147,8 @@ class Conversation:
 
     async def fold_output(self, part: Part, arguments: str | None) -> str:
         """A text as it would be shown: itself, or reference and preview."""
-        if not self.folder.may_fold(part):
+        unread = await off_loop(self.reader.to_read, [part]) if self.reader else []
+        if unread or not self.folder.may_fold(part):
             return part.text
         folded = await off_loop(self.guard.run, self.folder.fold, part, arguments)
         if folded is None:
@@ -157,7 +159,7 @@ class Conversation:
     async def _take_in(self, message: LLMMessage) -> None:
         if is_question(message):
             self.named = self._named_by(message)
-        parts = [part for part in parts_of(message) if self.folder.may_fold(part)]
+        parts = [part for part in parts_of(message) if self.folder.may_fold(part) and not self._is_folded(part)]
         unread = await off_loop(self.reader.to_read, parts) if self.reader and parts else []
         parts = [part for part in parts if part not in unread]
         folded = await off_loop(self.folder.fold_all, parts, self._arguments_of(parts)) if parts else {}
@@ -167,6 +169,11 @@ class Conversation:
         self.guard.stats.messages += 1
         self._note_folds(folded.values())
         self._note_references(self.messages[-1])
+
+    def _is_folded(self, part: Part) -> bool:
+        """Whether `part` is a placeholder of this conversation, short as they are, which comes in again."""
+        refs = MemoryRef.find_all(part.text.partition("\n")[0])
+        return bool(refs) and refs[0].key in self.references and len(part.text) <= LONGEST_PLACEHOLDER
 
     def _arguments_of(self, parts: list[Part]) -> dict[str, str]:
         """What the calls that `parts` answer were made with, by their ids."""

@@ -11,13 +11,15 @@ from uuid import uuid4
 from autogen_core import Component, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import ChatCompletionClient, LLMMessage
-from autogen_core.tools import BaseTool
+from autogen_core.tools import BaseTool, Workbench
 from pydantic import BaseModel, Field
 
+from memory_context._arguments import DEFAULT_LIMIT
 from memory_context._executor import off_loop
 from memory_context._items import Content, MemoryItem
 from memory_context._policy import LEAST_THRESHOLD, FoldPolicy
 from memory_context._tokens import TokenCounter
+from memory_context.autogen._caller import set_caller
 from memory_context.autogen._compaction import limit_of
 from memory_context.autogen._conversation import Conversation
 from memory_context.autogen._folding import ContextStats
@@ -26,8 +28,10 @@ from memory_context.autogen._messages import (
     with_texts,
 )
 from memory_context.autogen._state import ContextState, parse_state
+from memory_context.autogen._toolbox import AnyTool
 from memory_context.autogen.judge import LLMJudge
 from memory_context.autogen.tools import memory_tools
+from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
@@ -188,6 +192,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def get_messages(self) -> list[LLMMessage]:
         """The messages, with what the newest one needs from memory before it; what was returned once stays."""
+        set_caller(self)
         async with self._lock:
             return await self._conversation.prompt()
 
@@ -284,6 +289,26 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context."""
         return memory_tools(self._manager, max_tokens=self.policy.threshold)
+
+    def workbench(
+        self,
+        tools: Workbench | Sequence[AnyTool],
+        *,
+        pass_by_reference: bool | Sequence[str] = True,
+        secrets_for: Sequence[str] = (),
+        max_argument_bytes: int | Mapping[str, int] = DEFAULT_LIMIT,
+    ) -> MemoryWorkbench:
+        """The agent's tools with those of its memory, folding at the source and passing by reference.
+
+        See `MemoryWorkbench` for what the settings mean and what is refused.
+        """
+        return MemoryWorkbench(
+            tools,
+            self,
+            pass_by_reference=pass_by_reference,
+            secrets_for=secrets_for,
+            max_argument_bytes=max_argument_bytes,
+        )
 
     async def aclose(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The context may be used again."""

@@ -129,7 +129,7 @@ def parse_answer(content: Any) -> Answer:  # noqa: ANN401 - whatever a model's c
 def _answer_at(content: str, start: int) -> Answer | None:
     try:
         value, _ = json.JSONDecoder().raw_decode(content, start)
-        return Answer.model_validate(value) if value else None
+        return Answer.model_validate(value) if Answer.model_fields.keys() & value else None
     except (ValueError, RecursionError):
         return None
 

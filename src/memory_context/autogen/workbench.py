@@ -83,7 +83,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         InvalidArgumentError: Something that is no tool, two tools of one name, or settings of the wrong kind.
     """
 
-    component_provider_override = "memory_context.autogen.workbench.MemoryWorkbench"
+    component_provider_override = "memory_context.autogen.MemoryWorkbench"
     component_config_schema = MemoryWorkbenchConfig  # type: ignore[assignment] # not that of StaticWorkbench
 
     def __init__(
