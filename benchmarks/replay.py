@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import argparse
 import asyncio
+import sys
 from pathlib import Path
 
 from rich.console import Console
 
-from memory_context.replay import Meter, Policy, compared, default_policies, parse_policy, read_recordings, report
+from memory_context.replay import Meter, compared, default_policies, parse_policy, read_recordings, report
 
-console = Console()
+console = Console(width=None if sys.stdout.isatty() else 110)
 
 
 async def main() -> None:
@@ -23,9 +24,9 @@ async def main() -> None:
     parser = argparse.ArgumentParser(description="Replay recorded agent runs through contexts.")
     parser.add_argument("recordings", nargs="+", type=Path)
     parser.add_argument("--threshold", type=int, default=500, help="tokens, for the policies that fold")
-    parser.add_argument("--policy", action="append", type=parse_policy, help="instead of the usual ones; repeatable")
+    parser.add_argument("--policy", action="append", help="instead of the usual ones; repeatable")
     options = parser.parse_args()
-    policies: list[Policy] = options.policy or default_policies(options.threshold)
+    policies = [parse_policy(text) for text in options.policy or ()] or default_policies(options.threshold)
     meter = Meter()
     for path in options.recordings:
         recordings = read_recordings(path)

@@ -415,6 +415,17 @@ class TestGraphFlow:
         assert 4 == len(keys(messages))
         assert 5 == len(set(keys(await own["last"].get_messages())))
 
+    async def test_shared_context_keeps_the_order(self, sqlite_url: str) -> None:
+        """Overlapping calls take effect in the order in which they began, however long a fold takes."""
+        shared = MemoryContext("ann", store=sqlite_url)
+        large, small = user(LOG, source="left"), user("small", source="right")
+
+        await asyncio.gather(shared.add_message(large), shared.add_message(small))
+
+        messages = await shared.get_messages()
+        assert small == messages[1]
+        assert 1 == len(keys(messages))
+
     async def test_shared_context_with_tools(self, sqlite_url: str) -> None:
         """Calls of several agents interleave in a shared context, which no provider takes; no result is lost.
 

@@ -61,6 +61,23 @@ class Past:
     others: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A model call of a recording, with a policy's prompt in place of the recorded one.
+
+    Attributes:
+        reply: What the recorded model answered.
+        past: What came before it in the recording.
+        prompt: What the policy would have sent.
+        before: What it would have sent for the call before; nothing at a run's first.
+    """
+
+    reply: AssistantMessage
+    past: Past
+    prompt: Sequence[Entry]
+    before: Sequence[Entry] = ()
+
+
 @dataclass(slots=True)
 class Shelf:
     """The stored texts of one run, by their keys, each read once."""
@@ -106,15 +123,11 @@ async def _run(recording: Recording, replayed: Replayed, meter: Meter, price: Pr
     for place, message in enumerate(recording.messages):
         if isinstance(message, AssistantMessage):
             prompt = [entry(one) for one in await replayed.context.get_messages()]
-            past = past_of(recording.messages[:place])
-            total += figures_of_call(message, past, prompt, before, shelf, meter, price)
+            call = Call(message, past_of(recording.messages[:place]), prompt, before)
+            total += figures_of(call, shelf, meter, price)
             before = prompt
         await replayed.context.add_message(message)
-    return total if not total.peaks else _with_one_peak(total)
-
-
-def _with_one_peak(run: Figures) -> Figures:
-    return replace(run, peaks=(max(run.peaks),))
+    return replace(total, peaks=(max(total.peaks, default=0),))
 
 
 def past_of(messages: Iterable[LLMMessage]) -> Past:
@@ -128,32 +141,23 @@ def past_of(messages: Iterable[LLMMessage]) -> Past:
     return Past(tuple(outputs), tuple(others))
 
 
-def figures_of_call(
-    reply: AssistantMessage,
-    past: Past,
-    prompt: Sequence[Entry],
-    before: Sequence[Entry],
-    shelf: Shelf,
-    meter: Meter,
-    price: Price,
-) -> Figures:
-    """The figures of the call that `reply` answered, had it been given `prompt`; the one before was given `before`."""
-    tokens = tokens_of(prompt, meter)
-    cost = price.call(tokens, tokens_of_prefix(before, prompt, meter))
-    needed = needed_values(said(reply), past.outputs, past.others)
-    hidden = list(_hidden(needed, past, prompt, meter))
-    stored = shelf.behind(prompt) if hidden else []
+def figures_of(call: Call, shelf: Shelf, meter: Meter, price: Price) -> Figures:
+    """The figures of one call; what is behind the references of its prompt comes from `shelf`."""
+    tokens = tokens_of(call.prompt, meter)
+    needed = needed_values(said(call.reply), call.past.outputs, call.past.others)
+    hidden = list(_hidden(needed, call, meter))
+    stored = shelf.behind(call.prompt) if hidden else []
     away = [value for value in hidden if any(value in text for text in stored)]
-    if away:
-        cost += price.trip(tokens, max(meter.count(newest_with(value, past.outputs)) for value in away))
+    fetched = max((meter.count(newest_with(value, call.past.outputs)) for value in away), default=None)
+    trip = 0.0 if fetched is None else price.trip(tokens, fetched)
     return Figures(
         calls=1,
         tokens=tokens,
-        cost=cost,
+        cost=price.call(tokens, tokens_of_prefix(call.before, call.prompt, meter)) + trip,
         needed=len(needed),
         visible=len(needed) - len(hidden),
         lost=len(hidden) - len(away),
-        trips=int(bool(away)),
+        trips=int(fetched is not None),
         peaks=(tokens,),
     )
 
@@ -168,8 +172,8 @@ def newest_with(value: str, outputs: Sequence[str]) -> str:
     return next(output for output in reversed(outputs) if value in output)
 
 
-def _hidden(needed: Iterable[str], past: Past, prompt: Iterable[Entry], meter: Meter) -> Iterator[str]:
-    shown = [meter.squash(one.text) for one in prompt]
+def _hidden(needed: Iterable[str], call: Call, meter: Meter) -> Iterator[str]:
+    shown = [meter.squash(one.text) for one in call.prompt]
     for value in needed:
-        if not is_visible(value, [meter.squash(output) for output in past.outputs if value in output], shown):
+        if not is_visible(value, [meter.squash(output) for output in call.past.outputs if value in output], shown):
             yield value

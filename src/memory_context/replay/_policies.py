@@ -5,7 +5,6 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from hashlib import sha256
 from typing import Any, TypeAlias
 
 from autogen_core.model_context import (
@@ -17,6 +16,7 @@ from autogen_core.model_context import (
 from autogen_core.models import LLMMessage
 
 from memory_context._describe import describe
+from memory_context._items import hash_content
 from memory_context._prompts import GAP
 from memory_context._refs import MemoryRef, generated_keys
 from memory_context._tokens import TokenCounter
@@ -76,7 +76,7 @@ def parse_policy(text: str) -> Policy:
     (``threshold``, ``count``): a reference and that many lines of either end.
 
     Raises:
-        InvalidArgumentError: There is no such policy or setting, or it refuses a value.
+        InvalidArgumentError: There is no such policy or setting. A value is looked at when the policy is replayed.
     """
     name, _, rest = text.partition(":")
     if name not in _POLICIES:
@@ -180,7 +180,7 @@ class LinesContext(UnboundedChatCompletionContext):
         return self._counter.exceeds(text, self._threshold)
 
     def _shown(self, text: str, origin: str) -> str:
-        key = next(generated_keys(origin, sha256(text.encode()).hexdigest()))
+        key = next(generated_keys(origin, hash_content(text)))
         self.texts[key] = text
         ref = MemoryRef(key, describe(text), self._counter.count(text))
         return "\n".join((ref.render(), *ends_of(text, self._count)))

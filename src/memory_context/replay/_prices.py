@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -81,5 +80,12 @@ def tokens_of_prefix(before: Sequence[Entry], prompt: Sequence[Entry], counter: 
     if same is None:
         return tokens_of(prompt[: len(before)], counter)
     old, new = before[same], prompt[same]
-    begun = os.path.commonprefix([old.text, new.text]) if old.kind == new.kind else ""
-    return tokens_of(prompt[:same], counter) + counter.count(begun)
+    begun = _common(old.text, new.text) if old.kind == new.kind else 0
+    return tokens_of(prompt[:same], counter) + counter.count(new.text[:begun])
+
+
+def _common(one: str, other: str) -> int:
+    """How many characters `one` and `other` begin with alike."""
+    return next(
+        (i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
+    )

@@ -48,9 +48,10 @@ def read_recordings(path: Path) -> list[Recording]:
         InvalidArgumentError: A line is no recording; says which.
         OSError: The file cannot be read.
     """
-    opened = gzip.open(path, "rt", encoding="utf-8") if path.suffix == ".gz" else path.open(encoding="utf-8")
-    with opened as lines:
-        return [_numbered(path.name, number, line) for number, line in enumerate(lines, 1) if line.strip()]
+    data = path.read_bytes()
+    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
+    lines = enumerate(text.split("\n"), 1)  # JSON may hold other line breaks as they are, so no splitlines
+    return [_numbered(path.name, number, line) for number, line in lines if line.strip()]
 
 
 def _numbered(name: str, number: int, line: str) -> Recording:
@@ -93,8 +94,14 @@ def to_messages(recorded: Sequence[Mapping[str, Any]]) -> Iterator[LLMMessage]:
         for one in group:
             message = _message(one)
             if isinstance(message, AssistantMessage) and isinstance(message.content, list):
-                calls = {call.id: call.name for call in message.content}
+                calls = _with_calls(calls, message.content)
             yield message
+
+
+def _with_calls(calls: Mapping[str, str], newest: Sequence[FunctionCall]) -> dict[str, str]:
+    """Names by ids in the order of the calls; an id that is used again stands for its newest call."""
+    names = {call.id: call.name for call in newest}
+    return {call: name for call, name in calls.items() if call not in names} | names
 
 
 def _message(recorded: Mapping[str, Any]) -> LLMMessage:
@@ -103,10 +110,16 @@ def _message(recorded: Mapping[str, Any]) -> LLMMessage:
         return SystemMessage(content=text)
     if recorded.get("role") != ASSISTANT:
         return UserMessage(content=text, source="user")
-    calls = [_call(call) for call in recorded.get("tool_calls") or []]
+    calls = [_call(call) for call in _recorded_calls(recorded)]
     if not calls:
         return AssistantMessage(content=text, source=ASSISTANT)
     return AssistantMessage(content=calls, source=ASSISTANT, thought=text or None)
+
+
+def _recorded_calls(recorded: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """The calls of a message; before there were several, one stood under ``function_call``."""
+    single = recorded.get("function_call")
+    return recorded.get("tool_calls") or ([{"function": single}] if single else [])
 
 
 def _call(recorded: Mapping[str, Any]) -> FunctionCall:

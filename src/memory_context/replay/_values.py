@@ -39,8 +39,8 @@ def squash(text: str) -> str:
 def is_visible(value: str, outputs: Iterable[str], prompt: Sequence[str]) -> bool:
     """Whether `value` stands in `prompt` with twelve characters or more of what stood beside it in one of `outputs`.
 
-    Twelve characters before it or behind it will do; where neither are that many, the whole output must stand there. A bare
-    name is no help: it does not say what it names.
+    Twelve characters before it or behind it will do; where neither are that many, the whole output must stand there.
+    A bare name is no help: it does not say what it names.
 
     Args:
         value: As `identifiers` gives it.
