@@ -345,8 +345,8 @@ class TestMessage:
         messages = await context.get_messages()
 
         assert LOG in str(messages[-1].content)
-        assert "robot-123" in str(messages[2].content)
-        assert user("what became of robot-123?") == messages[3]
+        assert user("what became of robot-123?") == messages[2]
+        assert LOG.replace("worker", "robot").split("\n")[123] in str(messages[3].content)
 
 
 class TestFailure:
@@ -465,6 +465,18 @@ class TestAgents:
         reminders = [m for m in client.prompts[-1] if "1. be brief\n2. {" in str(m.content)]
         assert 2 == len(reminders)
         assert client.prompts[0] == client.prompts[2][:3]
+
+    @pytest.mark.parametrize("choice", [None, False, True])
+    async def test_said_once(self, choice: bool | None, sqlite_url: str) -> None:
+        """What the agent is reminded of stands in the prompt once: the context on the same store does not recall it."""
+        memory = SQLMemory("ann", store=sqlite_url, as_system_message=choice)
+        context = MemoryContext("ann", store=sqlite_url)
+        await add(memory, text("The staging database lives in Oslo."))
+        await context.add_message(user("Where does the staging database live?"))
+
+        await memory.update_context(context)
+
+        assert 1 == sum("lives in Oslo" in str(message.content) for message in await context.get_messages())
 
     async def test_nothing_to_say(self, sqlite_url: str) -> None:
         """An empty memory leaves the prompt as it is, and makes no event."""

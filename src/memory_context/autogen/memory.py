@@ -6,7 +6,7 @@ import asyncio
 import json
 import logging
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from autogen_core import CancellationToken, Component, Image
@@ -21,6 +21,7 @@ from memory_context._executor import off_loop
 from memory_context._items import JSON, Content, MemoryItem
 from memory_context._scopes import Scope
 from memory_context.autogen._messages import MEMORY_SOURCE
+from memory_context.autogen.context import MemoryContext
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.manager import MemoryManager
 
@@ -67,9 +68,10 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         agent_id: Noted on what is added.
         thread_id: Noted on what is added.
         as_system_message: How the memory enters a prompt. True: as a system message, like `ListMemory`. False: as a
-            user message from ``memory_context``. None: as a system message where nothing but system messages comes
-            before it, else as a user message. In an agent's run the user's words always come before it, and Anthropic's
-            models and all with ``multiple_system_messages=False`` refuse a system message there.
+            user message from ``memory_context``. None: as a system message where it stands at the front, before all but
+            other system messages; in a `MemoryContext`, and behind other messages, as a user message. In an agent's run
+            the user's words always come before it, and Anthropic's models and all with
+            ``multiple_system_messages=False`` refuse a system message there.
         password_variable: The environment variable with the password of a database URL that has none.
 
     Raises:
@@ -194,9 +196,8 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             return []
 
     async def _message(self, text: str, model_context: ChatCompletionContext) -> LLMMessage:
-        as_system_message = self._as_system_message
-        if as_system_message is None:
-            as_system_message = _only_system_messages(await model_context.get_messages())
+        choice = self._as_system_message
+        as_system_message = await _is_fresh(model_context) if choice is None else choice
         return SystemMessage(content=text) if as_system_message else UserMessage(content=text, source=MEMORY_SOURCE)
 
     def _to_config(self) -> SQLMemoryConfig:
@@ -221,8 +222,11 @@ async def _cancellable(token: CancellationToken | None, work: Callable[P, T], *a
     return await working
 
 
-def _only_system_messages(messages: Sequence[LLMMessage]) -> bool:
-    return all(isinstance(message, SystemMessage) for message in messages)
+async def _is_fresh(model_context: ChatCompletionContext) -> bool:
+    """Whether nothing but system messages stands in the context."""
+    if isinstance(model_context, MemoryContext):  # asked now, it would recall the very texts that are about to come
+        return False
+    return all(isinstance(message, SystemMessage) for message in await model_context.get_messages())
 
 
 def _words_of(query: str | MemoryContent) -> str:

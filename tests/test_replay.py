@@ -1,0 +1,409 @@
+"""The replay: what policies would have cost on recorded runs, on recordings so small that a person can count."""
+
+from __future__ import annotations
+
+import gzip
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from autogen_core import FunctionCall
+from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, SystemMessage, UserMessage
+from rich.console import Console
+
+from memory_context._tokens import CallableCounter
+from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
+from memory_context.replay import (
+    Comparison,
+    Figures,
+    Meter,
+    Price,
+    Recording,
+    Row,
+    compared,
+    default_policies,
+    identifiers,
+    is_visible,
+    measure,
+    needed_values,
+    parse_policy,
+    parse_recording,
+    read_recordings,
+    report,
+    squash,
+)
+from memory_context.replay._measure import Call, Shelf, figures_of, past_of
+from memory_context.replay._prices import Entry, entry, tokens_of, tokens_of_prefix
+from memory_context.replay._recordings import to_messages
+
+OUTPUT = "the build of job-4711 has failed on host alpha.example"
+LONG = "\n".join(f"step {number} of the build went well" for number in range(40)) + f"\n{OUTPUT}"
+
+NOTHING = Shelf(lambda _key: None)
+
+
+def letters() -> Meter:
+    """A meter for which each letter is a token."""
+    return Meter(CallableCounter(len))
+
+
+def calls(*ids: str, text: str | None = None, arguments: str = "{}") -> dict[str, Any]:
+    """A recorded assistant message with a call of `run` for each of `ids`."""
+    function = {"name": "run", "arguments": arguments}
+    return {
+        "role": "assistant",
+        "content": text,
+        "tool_calls": [{"id": one, "type": "function", "function": function} for one in ids],
+    }
+
+
+def result(call: str, text: str) -> dict[str, Any]:
+    """A recorded output."""
+    return {"role": "tool", "tool_call_id": call, "content": text}
+
+
+def said(role: str, text: str) -> dict[str, Any]:
+    """A recorded message that is a text."""
+    return {"role": role, "content": text}
+
+
+def recording(*messages: Mapping[str, Any]) -> Recording:
+    """A run of these messages."""
+    return Recording("run", tuple(to_messages(messages)))
+
+
+def run_with(output: str, reply: str) -> Recording:
+    """A question, a call, its output, and what the model made of it: two model calls."""
+    return recording(said("user", "Why?"), calls("c1"), result("c1", output), said("assistant", reply))
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("see job-4711, or job-4711.", ["job-4711"]),
+        ("open /etc/hosts: now", ["etc/hosts"]),
+        ("mail ann@example.org", ["ann@example.org"]),
+        ("call readFile on snake_case", ["readFile", "snake_case"]),
+        ("Hello THERE, plain words-with-hyphens", []),
+        ("a1b2 is too short, a1b2c is not", ["a1b2c"]),
+        ("example.org", ["example.org"]),
+        ("sentence. Another", []),
+    ],
+)
+def test_identifiers_have_a_sign_that_plain_words_lack(text: str, expected: list[str]) -> None:
+    """Digits, _ / @ #, inner points and capitals after small letters tell an identifier; it stands without its dots."""
+    assert expected == identifiers(text)
+
+
+def test_a_value_is_needed_if_only_outputs_have_told_it() -> None:
+    """What a person or the model itself has said before was no output's to tell, nor what nobody has said."""
+    reply = "job-4711 on host-12 for user_9 and new_10"
+    assert ["job-4711"] == needed_values(reply, ["job-4711 user_9", "host-12"], ["host-12?", "{user_9}"])
+
+
+def test_squashing_makes_formats_alike() -> None:
+    """JSON, its repr and plain text of the same words become the same."""
+    assert squash('{"name": ["job-4711"]}') == squash("{'name':\n ('job-4711')}") == " name job-4711 "
+
+
+@pytest.mark.parametrize(
+    ("shown", "expected"),
+    [
+        (OUTPUT, True),
+        ("he build of job-4711", True),
+        ("e build of job-4711", False),
+        ("job-4711 has failed", False),
+        ("job-4711 has failed ", True),
+        ("job-4711", False),
+        ('"he build\nof":["job-4711"]', True),
+        ("the build of job-", False),
+    ],
+)
+def test_a_value_is_visible_with_twelve_neighbours(shown: str, *, expected: bool) -> None:
+    """A bare name is no help; twelve characters of what stood on one side are, however they are quoted."""
+    assert expected == is_visible("job-4711", [squash(OUTPUT)], [squash(shown)])
+
+
+def test_of_a_short_output_all_must_stand_there() -> None:
+    """Where no side has twelve characters, nothing less than the output will do."""
+    assert is_visible("job-4711", ["id is job-4711 ok"], ["what id is job-4711 ok so"])
+    assert not is_visible("job-4711", ["id is job-4711 ok"], ["the id is job-4711"])
+
+
+def test_a_prompt_costs_its_texts_and_four_tokens_a_message() -> None:
+    """Thoughts, names and arguments of calls and all results count."""
+    messages = [*run_with("abc", "de").messages]
+    assert ["Why?", "run\n{}", "abc", "de"] == [entry(message).text for message in messages]
+    assert 4 + 6 + 3 + 2 + 4 * 4 == tokens_of(map(entry, messages), letters())
+    thinking = AssistantMessage(content=[FunctionCall(id="1", name="run", arguments="{}")], source="a", thought="hm")
+    assert "hm\nrun\n{}" == entry(thinking).text
+
+
+@pytest.mark.parametrize(
+    ("before", "prompt", "expected"),
+    [
+        ([], ["abc"], 0),
+        (["abc"], ["abc", "def"], 7),
+        (["abc", "def"], ["abc", "dxf"], 8),
+        (["abc", "def"], ["abc", "defg"], 10),
+        (["xbc", "def"], ["abc", "def"], 0),
+        (["abc", "def"], ["abc"], 7),
+    ],
+)
+def test_the_prefix_goes_by_messages_and_then_by_characters(
+    before: list[str], prompt: list[str], expected: int
+) -> None:
+    """Whole equal messages count with their 4 tokens, of the first other one the characters that are alike."""
+    entries = [[Entry("UserMessage", text) for text in texts] for texts in (before, prompt)]
+    assert expected == tokens_of_prefix(entries[0], entries[1], letters())
+
+
+def test_messages_of_other_kinds_share_no_prefix() -> None:
+    """The same words from somebody else are another message."""
+    assert 0 == tokens_of_prefix([Entry("UserMessage", "abc")], [Entry("AssistantMessage", "abc")], letters())
+
+
+def test_prices() -> None:
+    """A cached token costs a tenth; a trip reads the prompt again, brings 2,000 tokens at most, and asks for 150."""
+    assert 100 - 90 + 9 == pytest.approx(Price().call(100, 90))
+    assert 10 + 500 + 150 == pytest.approx(Price().trip(100, 500))
+    assert 10 + 2000 + 150 == pytest.approx(Price().trip(100, 9000))
+
+
+def test_results_stand_in_the_order_of_their_calls_with_their_names() -> None:
+    """The results of one message's calls are one message; what nobody asked for comes last."""
+    recorded = [calls("c1", "c2", text="both"), result("x", "stray"), result("c2", "second"), result("c1", "first")]
+    call, results = to_messages(recorded)
+    assert isinstance(call, AssistantMessage)
+    assert "both" == call.thought
+    assert isinstance(results, FunctionExecutionResultMessage)
+    assert ["first", "second", "stray"] == [one.content for one in results.content]
+    assert ["run", "run", "tool"] == [one.name for one in results.content]
+
+
+def test_an_id_that_is_used_again_stands_for_its_newest_call() -> None:
+    """Recorders that number the calls of each message anew are understood."""
+    again = {
+        "role": "assistant",
+        "tool_calls": [{"id": "c2", "function": {"name": "read"}}, calls("c1")["tool_calls"][0]],
+    }
+    recorded = [calls("c1", "c2"), result("c1", "a"), result("c2", "b"), again, result("c1", "c"), result("c2", "d")]
+    results = [message for message in to_messages(recorded) if isinstance(message, FunctionExecutionResultMessage)]
+    assert [["a", "b"], ["d", "c"]] == [[one.content for one in message.content] for message in results]
+    assert ["read", "run"] == [one.name for one in results[1].content]
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"role": "assistant", "content": None},
+        {"role": "assistant", "content": None, "tool_calls": None},
+        {"role": "assistant", "function_call": {"name": "run", "arguments": {"a": 1}}},
+        {"role": "assistant", "tool_calls": [{}]},
+        {"role": "tool"},
+        {"role": "function", "name": "run", "content": {"a": 1}},
+        {
+            "role": "user",
+            "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}],
+        },
+        {"role": "user", "content": "\ud800\0"},
+        {"content": 7},
+        {},
+    ],
+)
+async def test_recorded_oddities_are_replayed(odd: dict[str, Any]) -> None:
+    """Missing contents, ids and roles, old forms of calls and parts stop no policy."""
+    odd_run = recording(odd, said("system", "late"), odd, said("assistant", "done"), said("assistant", "really"))
+    for policy in default_policies():
+        assert 2 <= (await measure([odd_run], policy, letters())).calls
+
+
+def test_roles_become_autogens_messages() -> None:
+    """System and developer are instructions, unknown roles are users."""
+    kinds = [type(one) for one in to_messages([said(role, "x") for role in ("system", "developer", "user", "owl")])]
+    assert [SystemMessage, SystemMessage, UserMessage, UserMessage] == kinds
+
+
+@pytest.mark.parametrize("zipped", [True, False])
+def test_a_file_has_a_run_in_each_line(tmp_path: Path, *, zipped: bool) -> None:
+    """Plain or gzipped; blank lines and unusual line breaks inside of texts change nothing."""
+    line = json.dumps({"id": "r1", "source": "s", "messages": [said("user", "a\u2028b")]}, ensure_ascii=False)
+    data = f"{line}\n\n{line}\n".encode()
+    path = tmp_path / ("runs.jsonl.gz" if zipped else "runs.jsonl")
+    path.write_bytes(gzip.compress(data) if zipped else data)
+    message = UserMessage(content="a\u2028b", source="user")
+    assert [Recording("r1", (message,))] * 2 == read_recordings(path)
+
+
+@pytest.mark.parametrize("line", ["{", "[]", "{}", '{"messages": 1}', '{"messages": ["hello"]}'])
+def test_a_line_that_is_no_recording_is_named(tmp_path: Path, line: str) -> None:
+    """The error says in which line of which file."""
+    with pytest.raises(InvalidArgumentError):
+        parse_recording(line)
+    path = tmp_path / "runs.jsonl"
+    path.write_text('{"messages": []}\n' + line, encoding="utf-8")
+    with pytest.raises(InvalidArgumentError, match=r"runs\.jsonl, line 2: "):
+        read_recordings(path)
+
+
+def call_of(reply: str, shown: str, *outputs: str) -> Call:
+    """A call after `outputs`, which was shown one message of 100 tokens that begins with `shown`."""
+    past = past_of(to_messages([calls("c1"), *(result("c1", output) for output in outputs)]))
+    prompt = [Entry("UserMessage", shown + "." * (96 - len(shown)))]
+    return Call(AssistantMessage(content=reply, source="assistant"), past, prompt)
+
+
+def test_a_value_in_sight_costs_nothing_more() -> None:
+    """The cost of a call without a trip is that of its prompt."""
+    figures = figures_of(call_of("It was job-4711.", OUTPUT, OUTPUT), NOTHING, letters(), Price())
+    assert Figures(calls=1, tokens=100, cost=100.0, needed=1, visible=1, peaks=(100,)) == figures
+
+
+def test_a_value_behind_a_reference_costs_a_trip() -> None:
+    """One trip for the call, at the price of the largest of the outputs that it has to fetch from."""
+    small, large = "job-4711 and job-4712" + "-" * 79, "host-99" + "-" * 293
+    stored = {"k": f"{small}{large}"}
+    call = call_of("job-4711, job-4712, host-99", "[MemoryRef: k]", large, small)
+    expected = Figures(calls=1, tokens=100, cost=100 + 10 + 300 + 150, needed=3, trips=1, peaks=(100,))
+    assert expected == figures_of(call, Shelf(stored.get), letters(), Price())
+
+
+def test_a_value_that_nothing_holds_is_lost() -> None:
+    """There is no trip for it, and a reference that nobody stored is none."""
+    figures = figures_of(call_of("job-4711", "[MemoryRef: gone]", OUTPUT), NOTHING, letters(), Price())
+    assert Figures(calls=1, tokens=100, cost=100.0, needed=1, lost=1, peaks=(100,)) == figures
+
+
+def test_references_in_stored_texts_are_followed_once() -> None:
+    """A compacted conversation holds references of its own, even to itself."""
+    texts = {"old": "[MemoryRef: log] [MemoryRef: old]", "log": "job-4711"}
+    assert list(texts.values()) == Shelf(texts.get).behind([Entry("UserMessage", "see [MemoryRef: old]")])
+
+
+async def test_the_unbounded_context_counted_by_hand() -> None:
+    """Each prompt is everything so far; what stood in the one before costs a tenth."""
+    figures = await measure([run_with(OUTPUT, "job-4711")], parse_policy("unbounded"), letters())
+    first, second = 8, 8 + 10 + len(OUTPUT) + 4
+    assert (2, first + second) == (figures.calls, figures.tokens)
+    assert pytest.approx(first + second - 0.9 * first) == figures.cost
+    assert (1, 1, 0, 0, (second,)) == (figures.needed, figures.visible, figures.lost, figures.trips, figures.peaks)
+
+
+async def test_what_a_buffer_drops_is_lost() -> None:
+    """AutoGen's buffers have nothing to bring it back."""
+    later = [said("user", "and?"), said("assistant", "job-4711")]
+    run = recording(*(calls("c1"), result("c1", OUTPUT), said("assistant", "hm"), *later))
+    figures = await measure([run], parse_policy("buffered:size=2"), letters())
+    assert (1, 0, 1, 0) == (figures.needed, figures.visible, figures.lost, figures.trips)
+
+
+@pytest.mark.parametrize("policy", ["reference:threshold=200", "lines:threshold=200,count=1", "memory:threshold=200"])
+async def test_what_is_folded_is_lost_to_nobody(policy: str) -> None:
+    """A value of the middle is in the preview or behind the reference."""
+    run = run_with("\n".join([LONG, *(f"more {number}" for number in range(99))]), "job-4711")
+    figures = await measure([run], parse_policy(policy), letters())
+    assert 0 == figures.lost
+    assert 1 == figures.needed == figures.visible + figures.trips
+
+
+async def test_a_reference_alone_shows_nothing_and_costs_one_trip() -> None:
+    """The trip reads the folded prompt, and the output up to 2,000 tokens."""
+    reference = await measure([run_with(LONG, "job-4711")], parse_policy("reference:threshold=200"), letters())
+    unbounded = await measure([run_with(LONG, "job-4711")], parse_policy("unbounded"), letters())
+    assert (1, 0, 0, 1) == (reference.needed, reference.visible, reference.lost, reference.trips)
+    folded = reference.tokens - 8
+    assert unbounded.tokens - reference.tokens > len(LONG) - 150
+    assert pytest.approx(8 + folded - 0.9 * 8 + 0.1 * folded + len(LONG) + 150) == reference.cost
+
+
+async def test_both_ends_show_what_stands_there() -> None:
+    """The baseline keeps lines of either end, cut to 200 characters, and says how many are between them."""
+    replayed = parse_policy("lines:threshold=300,count=2").open(letters())
+    text = "\n".join(["first " + "x" * 300, "second", *["between"] * 9, "last but one", "last"])
+    for message in run_with(text, "ok").messages:
+        await replayed.context.add_message(message)
+    shown = entry((await replayed.context.get_messages())[2]).text.split("\n")
+    assert ["first " + "x" * 194, "second", "… lines 3-11 of 13 not shown …", "last but one", "last"] == shown[1:]
+    assert text == replayed.stored(shown[0].split()[1])
+
+
+async def test_figures_are_summed_over_runs() -> None:
+    """Of the peaks, each run keeps its own; a run without model calls has none to speak of."""
+    runs = [run_with("abc", "d"), recording(said("user", "hi")), run_with("abcdef", "d")]
+    alone = [await measure([run], parse_policy("unbounded"), letters()) for run in runs]
+    together = await measure(runs, parse_policy("unbounded"), letters())
+    assert sum(alone, Figures()) == together
+    assert (25, 0, 28) == together.peaks
+
+
+async def test_a_policy_starts_each_run_anew() -> None:
+    """Nothing of one run is remembered in the next."""
+    run = run_with(LONG, "job-4711")
+    once, twice = [await measure([run] * count, parse_policy("memory:threshold=200"), letters()) for count in (1, 2)]
+    assert once + once == twice
+
+
+@pytest.mark.parametrize(
+    ("text", "said_by_error"),
+    [
+        ("best", "unbounded, buffered, ends, reference, lines, memory"),
+        ("buffered:length=3", "has no setting length; it has size"),
+        ("memory:treshold=3", "has no setting treshold"),
+        ("memory:store=x", "has no setting store"),
+        ("lines:count", "name=value"),
+    ],
+)
+def test_a_policy_that_does_not_exist_says_what_does(text: str, said_by_error: str) -> None:
+    """A misspelt setting would otherwise measure something else than was meant."""
+    with pytest.raises(InvalidArgumentError, match=said_by_error):
+        parse_policy(text)
+
+
+async def test_settings_reach_the_context() -> None:
+    """Numbers, words and yes or no are handed on by name; what a context refuses, it refuses as ever."""
+    replayed = parse_policy("memory:threshold=77, recall=false ,preview_tokens=9,fold=after_reading").open(letters())
+    policy = getattr(replayed.context, "policy")  # noqa: B009 - that of a MemoryContext
+    assert (77, False, 9, "after_reading") == (policy.threshold, policy.recall, policy.preview_tokens, policy.fold)
+    with pytest.raises(InvalidThresholdError):
+        await measure([run_with("a", "b")], parse_policy("memory:threshold=1"), letters())
+
+
+def test_figures_are_shown_as_shares() -> None:
+    """Tokens and cost of the unbounded context's, values of those that are needed, peaks of the references'."""
+    unbounded = Figures(calls=4, tokens=1000, cost=200.0, needed=8, visible=8, peaks=(100, 400, 100))
+    reference = Figures(calls=4, tokens=500, cost=100.0, needed=8, visible=2, trips=2, peaks=(50, 100, 80))
+    row = Comparison(unbounded, reference).row("mine", reference)
+    assert Row("mine", 0.5, 0.5, 0.25, 0, 2, 4, 1.0) == row
+    assert 2.0 == Comparison(unbounded, reference).row("all", unbounded).peak
+
+
+async def test_the_report_has_a_row_for_each_policy() -> None:
+    """The policies that everything is set against are replayed even if nobody asked for them."""
+    rows = await compared([run_with(LONG, "job-4711")], [parse_policy("ends:head=1,tail=2")], letters(), threshold=200)
+    assert ["ends:head=1,tail=2"] == [row.policy for row in rows]
+    console = Console(width=100, record=True)
+    console.print(report(rows))
+    assert "ends:head=1,tail=2" in console.export_text()
+
+
+async def test_nothing_to_measure_is_no_error() -> None:
+    """Without runs, every share is whole."""
+    rows = await compared([], default_policies(), letters())
+    assert {(1.0, 1.0, 1.0, 0, 1.0)} == {(row.tokens, row.cost, row.visible, row.lost, row.peak) for row in rows}
+
+
+def test_each_text_is_counted_once() -> None:
+    """The meter remembers what it has counted, and gives the counter's own answers."""
+    asked = list[str]()
+
+    def count(text: str) -> int:
+        asked.append(text)
+        return len(text)
+
+    meter = Meter(CallableCounter(count))
+    assert (3, 3) == (meter.count("abc"), meter.count("abc"))
+    assert (True, False) == (meter.exceeds("abc", 2), meter.exceeds("abc", 3))
+    assert ["abc"] == asked
+    assert meter.exceeds("abcd", 3)
