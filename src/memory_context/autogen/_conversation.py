@@ -15,7 +15,7 @@ from memory_context._refs import MemoryRef, without_references
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
 from memory_context.autogen._folding import ContextStats, Folder, Guard
 from memory_context.autogen._layer import user_layer
-from memory_context.autogen._ledger import Ledger
+from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
     Part,
@@ -280,4 +280,4 @@ class Conversation:
 
 
 def _stands_in(messages: Sequence[LLMMessage], text: str) -> bool:
-    return any(text in shown for message in messages for shown in texts_of(message))
+    return any(text in shown for message in messages for shown in billed(message))

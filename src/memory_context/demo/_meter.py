@@ -23,15 +23,14 @@ from autogen_core.models import (
 from autogen_core.tools import Tool, ToolSchema
 from pydantic import BaseModel
 
-from memory_context import _prompts
 from memory_context._tokens import default_counter
 from memory_context.autogen import MemoryContext
-from memory_context.autogen._messages import calls_of, texts_of
+from memory_context.autogen._ledger import MESSAGE_TOKENS, billed
+from memory_context.autogen._messages import calls_of
 from memory_context.autogen.tools import RETRIEVE, SEARCH, STORE
 from memory_context.exceptions import MemoryContextError
 
 MEMORY_TOOLS = frozenset({RETRIEVE, SEARCH, STORE})
-PER_MESSAGE = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,20 +40,24 @@ class Call:
     Attributes:
         newest: Where the newest message comes from: ``user``, or the tools whose results it holds.
         messages: The messages in the prompt.
+        conversation: The tokens of those that are neither the system message nor the tools: what a limit is for.
         sent: The tokens that were sent: messages and descriptions of tools.
         without: The same without memory-context; None for a call that would not have been needed then.
+        kept: Whether the prompt begins with the whole prompt before it.
     """
 
     newest: str
     messages: int
+    conversation: int
     sent: int
     without: int | None
+    kept: bool
 
 
 class Watcher(Protocol):
     """Sees the conversation as the model sees it."""
 
-    def prompted(self, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
+    def prompted(self, call: Call, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
         """The messages that the model has not seen before, and by the ids of their calls the full texts of results."""
 
     def replied(self, reply: str | list[FunctionCall]) -> None:
@@ -68,6 +71,7 @@ class ShadowedContext(ChatCompletionContext):
         super().__init__()
         self.memory = memory
         self.shadow = UnboundedChatCompletionContext()
+        self.shadow_tokens = 0
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add `message` to both; what concerns the memory tools only to the one that has them."""
@@ -75,6 +79,7 @@ class ShadowedContext(ChatCompletionContext):
         plain = _without_memory(message)
         if plain is not None:
             await self.shadow.add_message(plain)
+            self.shadow_tokens += _tokens([plain])
 
     async def get_messages(self) -> list[LLMMessage]:
         """What the `MemoryContext` shows."""
@@ -84,17 +89,18 @@ class ShadowedContext(ChatCompletionContext):
         """Forget both."""
         await self.memory.clear()
         await self.shadow.clear()
+        self.shadow_tokens = 0
 
 
 class MeteredClient(ChatCompletionClient):
-    """Any client, with every call counted and shown to a watcher."""
+    """Any client, with every call counted and shown to a watcher; `task` is what its agent was told at the start."""
 
-    def __init__(self, client: ChatCompletionClient, context: ShadowedContext, watcher: Watcher) -> None:
-        self.calls: list[Call] = []
+    def __init__(self, client: ChatCompletionClient, context: ShadowedContext, watcher: Watcher, task: str) -> None:
         self._client = client
         self._context = context
         self._watcher = watcher
-        self._seen = 0
+        self._task = task
+        self._prompt: list[LLMMessage] = []
 
     async def create(
         self,
@@ -180,14 +186,21 @@ class MeteredClient(ChatCompletionClient):
     async def _note(self, messages: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema]) -> None:
         kept = await self._context.shadow.get_messages()
         originals = {result.call_id: result.content for message in kept for result in _results(message)}
-        self._watcher.prompted(messages[self._seen :], originals)
-        self._seen = len(messages)
+        self._watcher.prompted(self._call(messages, tools), messages[len(self._prompt) :], originals)
+        self._prompt = list(messages)
+
+    def _call(self, messages: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema]) -> Call:
         needed = not all(name in MEMORY_TOOLS for name in _names(messages[-1]))
-        plain = [SystemMessage(content=_prompts.DEMO_TASK), *kept]
-        without = _tokens(plain) + _tokens_of_tools(tool for tool in tools if _name(tool) not in MEMORY_TOOLS)
-        sent = _tokens(messages) + _tokens_of_tools(tools)
-        newest = ", ".join(_names(messages[-1]))
-        self.calls.append(Call(newest, len(messages), sent, without if needed else None))
+        plain_tools = (tool for tool in tools if _name(tool) not in MEMORY_TOOLS)
+        task = _tokens([SystemMessage(content=self._task)])
+        return Call(
+            newest=", ".join(_names(messages[-1])),
+            messages=len(messages),
+            conversation=_tokens(message for message in messages if not isinstance(message, SystemMessage)),
+            sent=_tokens(messages) + _tokens_of_tools(tools),
+            without=task + self._context.shadow_tokens + _tokens_of_tools(plain_tools) if needed else None,
+            kept=list(messages[: len(self._prompt)]) == self._prompt,
+        )
 
 
 def _results(message: LLMMessage) -> Iterable[Any]:
@@ -211,15 +224,7 @@ def _without_memory(message: LLMMessage) -> LLMMessage | None:
 
 
 def _tokens(messages: Iterable[LLMMessage]) -> int:
-    return sum(PER_MESSAGE + sum(map(_count, _texts(message))) for message in messages)
-
-
-def _texts(message: LLMMessage) -> list[str]:
-    """All that a model reads of `message`."""
-    if isinstance(message, AssistantMessage | SystemMessage):
-        said = [message.content] if isinstance(message.content, str) else []
-        return [*said, *(text for call in calls_of(message) for text in (call.name, call.arguments))]
-    return texts_of(message)
+    return sum(MESSAGE_TOKENS + sum(map(_count, billed(message))) for message in messages)
 
 
 def _tokens_of_tools(tools: Iterable[Tool | ToolSchema]) -> int:
@@ -230,6 +235,6 @@ def _name(tool: Tool | ToolSchema) -> str:
     return tool["name"] if isinstance(tool, dict) else tool.name
 
 
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=4000)
 def _count(text: str) -> int:
     return default_counter().count(text)

@@ -35,10 +35,10 @@ async def converse(
         MemoryContextError: The model gave no answer.
     """
     write_project(project)
-    screen = Screen(console)
     context = MemoryContext(user_id, store=store, agent_id="demo")
+    screen = Screen(console, context)
     shadowed = ShadowedContext(context)
-    metered = MeteredClient(client, shadowed, screen)
+    metered = MeteredClient(client, shadowed, screen, _prompts.DEMO_TASK)
     agent = AssistantAgent(
         "demo",
         metered,
@@ -52,4 +52,4 @@ async def converse(
         async for _ in agent.run_stream(task=question):
             pass  # the screen shows what the model sees and says
     await metered.close()
-    show_balance(console, metered.calls, context.stats())
+    show_balance(console, screen.calls, context.stats())

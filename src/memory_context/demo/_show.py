@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import groupby
 
 from autogen_core import FunctionCall
@@ -12,10 +12,9 @@ from rich.console import Console, ConsoleRenderable
 from rich.text import Text
 
 from memory_context import display
-from memory_context._excerpt import terms
 from memory_context._refs import MemoryRef
 from memory_context._tokens import default_counter
-from memory_context.autogen import ContextStats
+from memory_context.autogen import ContextStats, MemoryContext
 from memory_context.autogen._messages import texts_of
 from memory_context.demo._meter import Call
 from memory_context.demo._recalled import best_of, is_recalled, recalled_lines
@@ -27,9 +26,11 @@ ANSWER_LINES = 24
 
 @dataclass
 class Screen:
-    """Shows the conversation as it goes."""
+    """Shows the conversation of `context` as it goes."""
 
     console: Console
+    context: MemoryContext
+    calls: list[Call] = field(default_factory=list[Call])
     question: str = ""
 
     def asked(self, question: str) -> None:
@@ -38,8 +39,9 @@ class Screen:
         self.console.rule(style="dim")
         self._show("user", question, style="bold green")
 
-    def prompted(self, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
+    def prompted(self, call: Call, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
         """What is new in the prompt: results, folded or not, and what was recalled."""
+        self.calls.append(call)
         for message in news:
             if isinstance(message, FunctionExecutionResultMessage):
                 for result in message.content:
@@ -47,13 +49,22 @@ class Screen:
                         "tool", *_result(result, originals.get(result.call_id, result.content)), style="bold yellow"
                     )
             elif is_recalled(message):
-                self._show("recalled", *_recalled(message, self.question), style="bold magenta")
+                self._show("recalled", *self._recalled(message), style="bold magenta")
 
     def replied(self, reply: str | list[FunctionCall]) -> None:
         """What the model says, or calls."""
         calls = [] if isinstance(reply, str) else [display.plain(f"{call.name}({_arguments(call)})") for call in reply]
         said = [display.plain(reply)] if isinstance(reply, str) else []
         self._show("model", *said, *calls, style="bold blue")
+
+    def _recalled(self, message: LLMMessage) -> Iterator[ConsoleRenderable | str]:
+        tokens, places = sum(map(default_counter().count, texts_of(message))), recalled_lines([message])
+        best = best_of(places, self.question, RECALLED_CHARACTERS)
+        yield f"{tokens:,} tokens, put before the user's message; {self.context.decisions()[-1].why}:"
+        for ref, lines in groupby(best, key=lambda place: place.ref):
+            yield display.reference(ref)
+            yield from (display.numbered(place.number, place.line) for place in lines)
+        yield display.more(len(places) - len(best))
 
     def _show(self, label: str, *parts: ConsoleRenderable | str, style: str) -> None:
         self.console.print(display.entry(label, *parts, style=style))
@@ -69,17 +80,6 @@ def _result(result: FunctionExecutionResult, original: str) -> list[ConsoleRende
         return [size, display.quoted(result.content, ANSWER_LINES)]
     folded = f"folded; its preview keeps {shown:,} tokens in the prompt:"
     return [size, Text(folded), display.reference(refs[0]), display.quoted(preview, PREVIEW_LINES)]
-
-
-def _recalled(message: LLMMessage, question: str) -> list[ConsoleRenderable | str]:
-    tokens = sum(map(default_counter().count, texts_of(message)))
-    places = recalled_lines([message])
-    held = [word for word in terms(question) if any(word in place.line.lower() for place in places)]
-    why = f"{tokens:,} tokens, put before the user's message, because they hold {', '.join(held)}:"
-    parts: list[ConsoleRenderable | str] = [why]
-    for ref, lines in groupby(best_of(places, question, RECALLED_CHARACTERS), key=lambda place: place.ref):
-        parts += [display.reference(ref), *(display.numbered(place.number, place.line) for place in lines)]
-    return [*parts, display.more(len(places) - len(parts) + 2)]
 
 
 def _arguments(call: FunctionCall) -> str:

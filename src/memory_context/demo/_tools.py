@@ -21,6 +21,7 @@ from memory_context.demo._project import run_pytest
 
 LIMIT = 400_000
 PACKAGES, LISTING, TESTS, SIZES = "installed_packages", "list_environment", "run_tests", "file_sizes"
+FILE_COLUMNS = ("package", "version", "bytes", "path")
 
 
 def demo_tools(project: Path) -> list[FunctionTool]:
@@ -39,7 +40,7 @@ def demo_tools(project: Path) -> list[FunctionTool]:
 
 def installed_packages() -> str:
     """The whole metadata of the installed packages, by name, as JSON; of so many that `LIMIT` characters are enough."""
-    known = _by_name()
+    known = by_name()
     shown, left = list[Any](), LIMIT
     for metadata in (dist.metadata.json for dist in known):
         left -= len(json.dumps(metadata, indent=4))
@@ -52,16 +53,16 @@ def installed_packages() -> str:
 
 def list_environment() -> str:
     """Size and path of each file below `sys.prefix`, by path; at most `LIMIT` characters."""
-    return _limited(f"{size:>11} {path}\n" for path, size in _files_below(sys.prefix))
+    return limited(f"{size:>11} {path}\n" for path, size in _files_below(sys.prefix))
 
 
 def file_sizes() -> str:
     """A row for each file of each installed package; at most `LIMIT` characters."""
-    rows = (row for dist in _by_name() for row in _files_of(dist))
-    return _limited(_csv_row(row) for row in chain([("package", "version", "bytes", "path")], rows))
+    rows = (row for dist in by_name() for row in files_of(dist))
+    return limited(csv_row(row) for row in chain([FILE_COLUMNS], rows))
 
 
-def _by_name() -> list[Distribution]:
+def by_name() -> list[Distribution]:
     """The installed packages by name, each the one that Python would import."""
     first: dict[str, Distribution] = {}
     for dist in distributions():
@@ -69,7 +70,8 @@ def _by_name() -> list[Distribution]:
     return [first[name] for name in sorted(first) if name]
 
 
-def _files_of(dist: Distribution) -> Iterator[tuple[str, str, int, str]]:
+def files_of(dist: Distribution) -> Iterator[tuple[str, str, int, str]]:
+    """Package, version, bytes and path of each file of `dist`."""
     name, version = dist.metadata["Name"], dist.version  # read anew from the file each time
     for path in sorted(dist.files or ()):
         if path.size is not None:
@@ -85,13 +87,14 @@ def _files_below(root: str) -> Iterator[tuple[str, int]]:
                 yield str(path.relative_to(root)), path.lstat().st_size
 
 
-def _csv_row(values: Iterable[object]) -> str:
+def csv_row(values: Iterable[object]) -> str:
+    """One line of CSV."""
     row = io.StringIO()
     csv.writer(row, lineterminator="\n").writerow(values)
     return row.getvalue()
 
 
-def _limited(lines: Iterable[str]) -> str:
+def limited(lines: Iterable[str]) -> str:
     """The lines, as many as `LIMIT` allows, and a last one that says so where it does not allow all."""
     shown, left = list[str](), LIMIT
     for line in lines:
