@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import pytest
 from autogen_core.model_context import ChatCompletionContext
-from autogen_core.models import CreateResult, LLMMessage, ModelInfo
+from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LLMMessage, ModelInfo
 from pydantic import BaseModel
 
 from memory_context import MemoryContext, MemoryRef, exceptions
@@ -235,6 +235,18 @@ class TestModel:
 def test_answers_are_found_in_other_words(text: str) -> None:
     """A JSON object is found in a fence or between sentences."""
     assert Answer() == parse_answer(text)
+
+
+async def test_results_by_setting() -> None:
+    """A tool's result brings back what it names, before its call, if the setting says so."""
+    for setting, expected in ((True, 1), (False, 0)):
+        context = MemoryContext("ann", store="sqlite://", recall_results=setting)
+        await folded(context)
+        messages = await fill(context, call("look", number=2), results("see worker-123", number=2))
+        assert expected == context.stats().recalls
+        check_prompt(messages)
+        assert isinstance(messages[-1], FunctionExecutionResultMessage)
+        assert not setting or LOG.split("\n")[123] in shown(messages[-3])
 
 
 class TestIntent:

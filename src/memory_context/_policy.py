@@ -33,6 +33,7 @@ class FoldPolicy:
         fold: ``at_once``, or ``after_reading``: a text is shown in full to the first model call that sees it, and
             folded later, in batches, when keeping it has cost as much as rewriting what stands behind it (`due`).
         read_cap: Larger texts are folded at once all the same.
+        recall_results: Whether tools' results are looked at too for what they may need.
         user_layer_tokens: The most that a conversation begins with of what is known about its user; 0 for nothing.
         largest: No threshold is larger than this, whatever else is said.
 
@@ -50,6 +51,7 @@ class FoldPolicy:
     fold: Literal["at_once", "after_reading"] = "at_once"
     read_cap: int = 2500
     user_layer_tokens: int = 300
+    recall_results: bool = False
 
     def __post_init__(self) -> None:
         """Check every number."""

@@ -227,15 +227,25 @@ class Conversation:
         return self.guard.run(reader.fold_due, self.messages, self.shown)
 
     async def _recall(self) -> None:
-        question = newest_question(self.messages, self.shown) if self.policy.recall else None
-        found = await self.recaller.recall(self._need(question)) if question else None
+        asking = self._asking() if self.policy.recall else None
+        found = await self.recaller.recall(self._need(asking)) if asking else None
         self.held = self._hold(found) if found else self.held
         position = recall_position(self.messages, self.shown)
         if self.held and position is not None:
             self.messages.insert(position, self.held)
             self.held = None
 
-    def _need(self, question: UserMessage) -> Need:
+    def _asking(self) -> LLMMessage | None:
+        """The newest message, unseen yet, for which it is decided what to bring back."""
+        question: LLMMessage | None = newest_question(self.messages, self.shown)
+        if question is None and self.policy.recall_results:
+            unseen = reversed(self.messages[self.shown :])
+            question = next(
+                (message for message in unseen if isinstance(message, FunctionExecutionResultMessage)), None
+            )
+        return question
+
+    def _need(self, question: LLMMessage) -> Need:
         text = "\n".join(texts_of(question))
         mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
         keys = [key for key in list(self.references)[-MAX_CANDIDATES:] if key not in mentioned]
@@ -244,7 +254,7 @@ class Conversation:
         return Need(
             message=without_references(text),
             task="\n".join(texts_of(first)),
-            named=frozenset(self.named),
+            named=frozenset(self.named) if is_question(question) else frozenset(),
             references={key: self.references[key] for key in keys},
             mentioned=mentioned,
             in_sight=lambda text: _stands_in(before, text),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self
 from uuid import uuid4
+from weakref import WeakSet
 
 from autogen_core import Component, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
@@ -58,6 +59,7 @@ class MemoryContextConfig(BaseModel):
     preview_tokens: int
     expansion_budget: int
     recall: bool
+    recall_results: bool = False
     fold: Literal["at_once", "after_reading"] = "at_once"
     read_cap: int = 2500
     user_layer_tokens: int = 300
@@ -86,6 +88,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         preview_tokens: The most that stays of a text beside its reference.
         expansion_budget: The most tokens that are brought back at once.
         recall: Whether anything is brought back without being asked for.
+        recall_results: Whether tools' results are looked at too, and not only messages of users and agents.
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full at
             the first model call that sees it, and folded later, in batches, when that pays (`FoldPolicy`).
         read_cap: With ``after_reading``, texts with more tokens are folded at once.
@@ -124,6 +127,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         preview_tokens: int = 250,
         expansion_budget: int = 2000,
         recall: bool = True,
+        recall_results: bool = False,
         fold: Literal["at_once", "after_reading"] = "at_once",
         read_cap: int = 2500,
         user_layer_tokens: int = 300,
@@ -153,6 +157,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             fold=fold,
             read_cap=read_cap,
             user_layer_tokens=user_layer_tokens,
+            recall_results=recall_results,
             largest=max(LEAST_THRESHOLD, self.max_tokens // 4) if self.max_tokens else None,
         )
         self._given_thread = thread_id
@@ -170,6 +175,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         self._conversation = Conversation(
             self._manager, self.policy, bench, self.max_tokens, list(initial_messages or [])
         )
+        self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = _LoopLock()
         self._adding: set[asyncio.Future[None]] = set()
 
@@ -302,16 +308,20 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
         See `MemoryWorkbench` for what the settings mean and what is refused.
         """
-        return MemoryWorkbench(
+        workbench = MemoryWorkbench(
             tools,
             self,
             pass_by_reference=pass_by_reference,
             secrets_for=secrets_for,
             max_argument_bytes=max_argument_bytes,
         )
+        self._workbenches.add(workbench)
+        return workbench
 
     async def aclose(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The context may be used again."""
+        for workbench in self._workbenches:
+            workbench.note_end()
         await off_loop(self._manager.close)
 
     def _to_config(self) -> MemoryContextConfig:
@@ -323,6 +333,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             preview_tokens=self.policy.preview_tokens,
             expansion_budget=self.policy.expansion_budget,
             recall=self.policy.recall,
+            recall_results=self.policy.recall_results,
             fold=self.policy.fold,
             read_cap=self.policy.read_cap,
             user_layer_tokens=self.policy.user_layer_tokens,

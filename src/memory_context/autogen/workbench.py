@@ -164,10 +164,14 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     async def stop(self) -> None:
         """Stop the workbenches inside, each one even if another fails."""
-        self._unread.look(self._conversation().shown_messages(), self._routes, ended=True)
+        self.note_end()
         async with AsyncExitStack() as stack:
             for part in self._inner:
                 stack.push_async_callback(part.stop)
+
+    def note_end(self) -> None:
+        """No run goes on now: warn if the last one ended with a reference that no model has read."""
+        self._unread.look(self._conversation().shown_messages(), self._routes, ended=True)
 
     async def reset(self) -> None:
         """Reset the workbenches inside. Memories stay."""

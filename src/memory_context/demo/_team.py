@@ -55,7 +55,9 @@ class TeamRun:
     def stats(self) -> ContextStats:
         """What the contexts have done, together."""
         each = [context.stats() for context in self.contexts]
-        return ContextStats(**{one.name: sum(getattr(stats, one.name) for stats in each) for one in fields(ContextStats)})
+        return ContextStats(
+            **{one.name: sum(getattr(stats, one.name) for stats in each) for one in fields(ContextStats)}
+        )
 
     def recalls(self) -> list[Decision]:
         """The decisions that brought something back."""
