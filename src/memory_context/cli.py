@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import os
 import sys
+from enum import StrEnum
 from typing import Annotated, cast
 
 import typer
@@ -26,6 +27,16 @@ app = typer.Typer(
 )
 
 _URL = "sqlite:///memory.db or postgresql+psycopg://host/database"
+_SCENARIO = "short: an agent and two questions. long: a team of agents, 200 turns under a limit of 8,000 tokens."
+_MODEL = "Ask a real model; its key stands in the environment. Not for the long scenario, which would cost money."
+
+
+class Scenario(StrEnum):
+    """What the demo shows."""
+
+    SHORT = "short"
+    LONG = "long"
+
 
 
 @app.callback()
@@ -43,9 +54,11 @@ def _root(
 @app.command()
 def demo(
     *,
-    model: Annotated[
-        str | None, typer.Option(metavar="NAME", help="Ask a real model; its key stands in the environment.")
+    scenario: Annotated[Scenario, typer.Option(help=_SCENARIO)] = Scenario.SHORT,
+    turns: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="How long the long scenario lasts.", show_default="200")
     ] = None,
+    model: Annotated[str | None, typer.Option(metavar="NAME", help=_MODEL)] = None,
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Ask it at this OpenAI-compatible server.")
     ] = None,
@@ -55,7 +68,8 @@ def demo(
     """Watch an agent at work on this machine: its large outputs are folded, stored and recalled."""
     from memory_context.demo import DemoOptions, run_demo  # noqa: PLC0415 - loads a database library
 
-    run_demo(DemoOptions(model=model, base_url=base_url, store=store, keep=keep))
+    long = scenario is Scenario.LONG
+    run_demo(DemoOptions(model=model, base_url=base_url, store=store, keep=keep, long=long, turns=turns))
 
 
 @app.command()

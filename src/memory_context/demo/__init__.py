@@ -8,7 +8,7 @@ import shlex
 import shutil
 import sys
 import tempfile
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +21,7 @@ from memory_context.exceptions import InvalidArgumentError, MissingDependencyErr
 from memory_context.stores import SQLAlchemyStore
 
 USER = "demo"
+TURNS = 200
 NOT_IN_DOUBLE_QUOTES = frozenset('"$`\\!')
 NEEDED = {"autogen_core": "autogen-core", "autogen_agentchat": "autogen-agentchat", "pytest": "pytest"}
 
@@ -34,20 +35,30 @@ class DemoOptions:
         base_url: An OpenAI-compatible server.
         store: The URL of a database; a SQLite file in a temporary folder without one.
         keep: Whether that file stays.
+        long: Whether a team works for many turns, in place of one agent for two questions.
+        turns: How many; 200 without it.
 
     Raises:
-        InvalidArgumentError: A server without a model.
+        InvalidArgumentError: A server without a model, turns without a team, or a team with a real model.
     """
 
     model: str | None = None
     base_url: str | None = None
     store: str | None = None
     keep: bool = False
+    long: bool = False
+    turns: int | None = None
 
     def __post_init__(self) -> None:
         """Check what belongs together."""
         if self.base_url and not self.model:
             message = "--base-url needs the name of the model there: --model NAME"
+            raise InvalidArgumentError(message)
+        if self.model and self.long:
+            message = "--scenario long is scripted: so many calls of a real model cost money; leave --model away"
+            raise InvalidArgumentError(message)
+        if self.turns and not self.long:
+            message = "--turns needs the scenario that has them: --scenario long"
             raise InvalidArgumentError(message)
 
 
@@ -59,17 +70,40 @@ def run_demo(options: DemoOptions) -> None:
         InvalidArgumentError: There is no key for the model, or `store` is no URL of a supported database.
         StoreError: The database cannot be reached.
         MemoryContextError: The model gave no answer.
+        KeyboardInterrupt: The long scenario was interrupted; what is done so far has been shown.
     """
     check_installed()
+    console, scenario = make_console(), _team if options.long else _conversation
+    work = scenario(options)
+    with _database(options) as url, SQLAlchemyStore(url) as store:
+        store.count(Scope(USER))
+        work(store, console)
+        _show_next(console, store, options)
+
+
+def _conversation(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], None]:
     from memory_context.demo._run import client_for, converse  # noqa: PLC0415 - needs what was just checked
 
-    client, console = client_for(options.model, options.base_url), make_console()
-    with _database(options) as url, SQLAlchemyStore(url) as store, tempfile.TemporaryDirectory() as project:
-        store.count(Scope(USER))
+    client = client_for(options.model, options.base_url)
+
+    def work(store: SQLAlchemyStore, console: Console) -> None:
         console.print(f"model: {options.model or 'a script (--model NAME asks a real one)'}; everything else is real")
         console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
-        asyncio.run(converse(client, store, USER, Path(project), console))
-        _show_next(console, store, options)
+        with tempfile.TemporaryDirectory() as project:
+            asyncio.run(converse(client, store, USER, Path(project), console))
+
+    return work
+
+
+def _team(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], None]:
+    from memory_context.demo._long import run_long  # noqa: PLC0415 - needs what was just checked
+
+    def work(store: SQLAlchemyStore, console: Console) -> None:
+        console.print("model: a script for each agent; everything else is real")
+        console.print()
+        run_long(store, USER, options.turns or TURNS, console)
+
+    return work
 
 
 def check_installed() -> None:
@@ -98,20 +132,25 @@ def _show_next(console: Console, store: SQLAlchemyStore, options: DemoOptions) -
     console.print()
     if store.url is None or not (options.store or options.keep):
         console.print("The database is deleted now. To keep it and look around in it:")
-        command(console, "memory-context demo --keep")
+        command(console, shlex.join([*_again(options), "--keep"]))
         return
     console.print("The memories stay in the database. Look around in it:")
-    for line in _commands(store.url):
+    for line in _commands(store.url, options):
         command(console, line)
 
 
-def _commands(url: str) -> Iterator[str]:
+def _again(options: DemoOptions) -> list[str]:
+    return ["memory-context", "demo", *(["--scenario", "long"] if options.long else [])]
+
+
+def _commands(url: str, options: DemoOptions) -> Iterator[str]:
     file = url.removeprefix("sqlite:///")
     if file != url:
         yield shlex.join(["sqlite3", file, "select memory_key, token_count, summary from agent_memories"])
-    search = f"MemoryManager({url!r}, user_id={USER!r}).search('11-weeks')"
+    word = "argparse" if options.long else "11-weeks"
+    search = f"MemoryManager({url!r}, user_id={USER!r}).search({word!r})"
     yield _python(f"from memory_context import MemoryManager; print(*[hit.match.passage for hit in {search}])")
-    yield shlex.join(["memory-context", "demo", "--store", url])
+    yield shlex.join([*_again(options), "--store", url])
 
 
 def _python(code: str) -> str:
