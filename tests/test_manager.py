@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Any
 
 import pytest
@@ -229,3 +230,20 @@ def test_stored_rows_read_well(sqlite_url: str) -> None:
     connection.close()
 
     assert ("ann", "note", "a text", "text", {"exit": 1}) == (*row[:4], json.loads(row[4]))
+
+
+@pytest.mark.parametrize(
+    "details",
+    [{"type": "a\0b"}, {"tags": ["\ud800"]}, {"category": ""}, {"tier": "x" * 256}, {"type": 5}, {"tags": [""]}],
+)
+def test_bad_names(manager: MemoryManager, details: dict[str, Any]) -> None:
+    """Types, tiers, categories and tags that not every database can keep are named, and nothing is stored."""
+    with pytest.raises(exceptions.InvalidArgumentError, match="printable characters"):
+        manager.store("x", **details)
+    assert [] == manager.search("")
+
+
+def test_time_without_a_zone(manager: MemoryManager) -> None:
+    """A time without a zone is refused: nobody knows when it is."""
+    with pytest.raises(exceptions.InvalidArgumentError, match="time zone"):
+        manager.store("x", expires_at=datetime(2030, 1, 1))  # noqa: DTZ001 - that is the point

@@ -741,17 +741,16 @@ class TestUnread:
 
         assert "max_tool_iterations=10" in caplog.text
 
+    async def test_warns_when_the_context_is_closed(self, caplog: pytest.LogCaptureFixture) -> None:
+        """A single run that ended with an unread reference is warned of when its context is closed."""
+        context = MemoryContext("ann", store="sqlite://")
+        workbench = context.workbench([run_job])
+        await agent([[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1).run(task="Run job a.")
+        assert "max_tool_iterations=10" not in caplog.text
 
-async def test_warns_when_the_context_is_closed(caplog: pytest.LogCaptureFixture) -> None:
-    """A single run that ended with an unread reference is warned of when its context is closed."""
-    context = MemoryContext("ann", store="sqlite://")
-    workbench = context.workbench([run_job])
-    await agent([[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1).run(task="Run job a.")
-    assert "max_tool_iterations=10" not in caplog.text
+        await context.aclose()
 
-    await context.aclose()
-
-    assert "max_tool_iterations=10" in caplog.text
+        assert "max_tool_iterations=10" in caplog.text
 
     async def test_small_results_and_handoffs(self, context: MemoryContext, caplog: pytest.LogCaptureFixture) -> None:
         """A small result may end a run, and a handoff ends it with every setting."""

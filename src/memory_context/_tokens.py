@@ -159,6 +159,7 @@ class _Choice:
         self._chosen: TokenCounter | None = None
 
     def get(self) -> TokenCounter:
+        """The user's own, or the chosen one."""
         while (counter := self._own or self._chosen) is None:
             choosing = self._choosing
             if choosing.acquire(blocking=False):

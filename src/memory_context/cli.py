@@ -38,7 +38,6 @@ class Scenario(StrEnum):
     LONG = "long"
 
 
-
 @app.callback()
 def _root(
     context: typer.Context,

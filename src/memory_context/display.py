@@ -75,6 +75,16 @@ def table(columns: Sequence[str], rows: Sequence[Sequence[str]], footer: Sequenc
     return grid
 
 
+def facts(rows: Sequence[tuple[str, str]]) -> Table:
+    """Names, and beside each what is said of it; folded, never cut."""
+    grid = Table.grid(padding=(0, 2, 0, 0))
+    grid.add_column(no_wrap=True, style="bold")
+    grid.add_column(overflow="fold")
+    for name, fact in rows:
+        grid.add_row(name, plain(fact))
+    return grid
+
+
 def command(console: Console, line: str) -> None:
     """Print a command so that it can be copied: on one line, however long."""
     console.print(Text(f"  {line}", style="green"), soft_wrap=True)

@@ -23,7 +23,7 @@ from memory_context._items import (
 )
 from memory_context._pages import parse_lines, span_of_lines
 from memory_context._refs import check_key, one_line
-from memory_context._scopes import DETAIL, Scope
+from memory_context._scopes import DETAIL, MAX_NAME, Scope
 from memory_context._tokens import TokenCounter, as_counter
 from memory_context.exceptions import (
     BudgetTooSmallError,
@@ -141,11 +141,15 @@ class MemoryManager:
 
         Raises:
             InvalidContentError: Content or metadata of a kind that cannot be kept.
+            InvalidArgumentError: A type, tier, category or tag that is no name, an importance that is none, a time
+                without a zone.
             InvalidKeyError: `key` cannot be one.
             KeyExistsError: `key` holds another memory, and not `replace`.
             StoreError: The store could not do it; nothing was changed.
         """
         body, media_type = to_content(content)
+        tags = tuple(tags)
+        _check_names(type, tier, tier_id, category, *tags)
         digest = hash_content(body)
         shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
@@ -161,14 +165,14 @@ class MemoryManager:
             media_type=media_type,
             content_metadata=check_metadata(metadata),
             category=category,
-            tags=tuple(tags),
+            tags=tags,
             importance=_between_0_and_1(importance),
             token_count=self.counter.count(body) if isinstance(body, str) else 0,
             char_count=len(body),
             line_count=count_lines(body),
             content_hash=digest,
             identity=identity_of(body, digest) if shared else None,
-            expires_at=expires_at,
+            expires_at=_with_zone(expires_at),
         )
         return self.memory_store.put(self.scope, _with_key(item, source or type), replace=replace)
 
@@ -287,6 +291,20 @@ class MemoryManager:
 
 def _with_key(item: MemoryItem, source: str) -> MemoryItem:
     return item if item.memory_key else replace(item, memory_key=new_key(source, item))
+
+
+def _check_names(*names: object) -> None:
+    for name in names:
+        if name is not None and not (isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()):
+            message = f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
+            raise InvalidArgumentError(message)
+
+
+def _with_zone(moment: datetime | None) -> datetime | None:
+    if moment is not None and moment.tzinfo is None:
+        message = f"expires_at needs a time zone: {moment!r}; datetime.now(UTC) has one"
+        raise InvalidArgumentError(message)
+    return moment
 
 
 def _between_0_and_1(importance: float) -> float:

@@ -30,10 +30,10 @@ from memory_context.autogen._messages import (
 )
 from memory_context.autogen._state import ContextState, parse_state
 from memory_context.autogen._toolbox import AnyTool
-from memory_context.autogen.judge import LLMJudge
+from memory_context.autogen.judge import LLMJudge, one_judge
 from memory_context.autogen.tools import memory_tools
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError
+from memory_context.exceptions import NotSerializableError, StateOwnerError
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 
@@ -142,11 +142,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
     ) -> None:
         super().__init__()
         self._initial_messages = list(initial_messages or []) or None
-        if judge is not None and (model_client is not None or not isinstance(judge, Judge)):
-            message = (
-                "judge= takes one object with a name and decide(); model_client= is short for LLMJudge(…): give one"
-            )
-            raise InvalidArgumentError(message)
+        self._judge = one_judge(judge, model_client)
         self.max_tokens = limit_of(max_tokens, window)
         self.policy = FoldPolicy(
             threshold,
@@ -161,7 +157,6 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             largest=max(LEAST_THRESHOLD, self.max_tokens // 4) if self.max_tokens else None,
         )
         self._given_thread = thread_id
-        self._password_variable = password_variable
         self._manager = MemoryManager(
             store,
             user_id=user_id,
@@ -170,7 +165,6 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             counter=counter,
             password_variable=password_variable,
         )
-        self._judge = LLMJudge(model_client) if model_client else judge
         bench = Bench(self._judge or LexicalJudge(), judge_limits or JudgeLimits())
         self._conversation = Conversation(
             self._manager, self.policy, bench, self.max_tokens, list(initial_messages or [])

@@ -13,7 +13,8 @@ from memory_context import _prompts
 from memory_context._judge import Candidate, Expansion, Question, Verdict
 from memory_context._refs import one_line
 from memory_context._tokens import default_counter
-from memory_context.exceptions import JudgeError
+from memory_context.exceptions import InvalidArgumentError, JudgeError
+from memory_context.judges import Judge
 
 MAX_CANDIDATES = 30
 MAX_TEXT = 4000
@@ -89,6 +90,18 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
     @classmethod
     def _from_config(cls, config: LLMJudgeConfig) -> Self:
         return cls(ChatCompletionClient.load_component(config.model_client))
+
+
+def one_judge(judge: Judge | None, model_client: ChatCompletionClient | None) -> Judge | None:
+    """The judge that is given, or the one that asks the model that is given; None for neither.
+
+    Raises:
+        InvalidArgumentError: Both are given, or the judge is none.
+    """
+    if judge is not None and (model_client is not None or not isinstance(judge, Judge)):
+        message = "judge= takes one object with a name and decide(); model_client= is short for LLMJudge(…): give one"
+        raise InvalidArgumentError(message)
+    return LLMJudge(model_client) if model_client else judge
 
 
 def _asked(question: Question) -> str:

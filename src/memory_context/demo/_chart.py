@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from rich.text import Text
 
@@ -11,7 +12,8 @@ from memory_context.demo._meter import Call
 
 BLOCKS = " ▁▂▃▄▅▆▇█"
 LABEL = 7
-WIDEST, NARROWEST = 100, 10
+WIDEST = 100
+AT_LEAST = 6
 WITHOUT, WITH = "red", "green"
 ROWS, SAME_ROWS, MAGNIFIED_ROWS = 9, 1, 4
 
@@ -46,7 +48,7 @@ class Panel:
 
 def chart(calls: Sequence[Call], width: int) -> Iterator[Text]:
     """The largest prompts of each few calls: all of them without memory-context, and with it on two scales."""
-    columns = max(NARROWEST, min(width - LABEL - 3, WIDEST, len(calls)))
+    columns = min(width - LABEL - 3, WIDEST)
     without = _columns([call.without or 0 for call in calls], columns)
     sent = _columns([call.sent for call in calls], columns)
     top, own = max(without), max(sent)
@@ -57,10 +59,12 @@ def chart(calls: Sequence[Call], width: int) -> Iterator[Text]:
     yield _axis(len(calls), columns)
 
 
-def _columns(values: Sequence[int], count: int) -> list[int]:
-    """The largest of each of `count` neighbouring parts of `values`."""
-    ends = [len(values) * column // count for column in range(count + 1)]
-    return [max(values[start : max(end, start + 1)], default=0) for start, end in zip(ends, ends[1:], strict=False)]
+def _columns(values: Sequence[int], columns: int) -> list[int]:
+    """The largest of every few neighbours, in as many columns: agents take turns, and their prompts differ."""
+    parts = max(1, min(columns, len(values) // AT_LEAST))
+    ends = [len(values) * part // parts for part in range(parts + 1)]
+    largest = [max(values[start:end]) for start, end in pairwise(ends)]
+    return [largest[column * parts // columns] for column in range(columns)]
 
 
 def _axis(calls: int, columns: int) -> Text:

@@ -101,12 +101,10 @@ def _value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
-    for kind in (int, float):
-        try:
-            return kind(text)
-        except ValueError:
-            continue
-    return text
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        return text
 
 
 def _allowed(make: Callable[..., Replayed]) -> set[str]:
