@@ -8,6 +8,7 @@ import pty
 import re
 import shlex
 import shutil
+import signal
 import sqlite3
 import subprocess
 import sys
@@ -110,6 +111,10 @@ def test_help_is_quick() -> None:
         ("frobnicate", "frobnicate"),
         ("demo --base-url http://127.0.0.1:1/v1", "--model NAME"),
         ("demo --model gpt-4o", "OPENAI_API_KEY"),
+        ("demo --scenario medium", "long"),
+        ("demo --turns 5", "--scenario long"),
+        ("demo --scenario long --turns 0", "--turns"),
+        ("demo --scenario long --model gpt-4o", "cost money"),
         ("demo --store mysql://host/database", "postgresql+psycopg://"),
         ("demo --store memory.db", "sqlite:///memory.db"),
         ("demo --store sqlite:////no/such/folder/memory.db", "/no/such/folder/memory.db"),
@@ -205,7 +210,7 @@ def test_the_demo_shows_references(kept: Kept) -> None:
 def test_the_demo_recalls_by_itself(kept: Kept) -> None:
     """The second question brings back lines that were out of sight, and the reason is shown."""
     recalled = kept.output.partition("\nrecalled")[2].partition("\nmodel")[0]
-    assert "because they hold test_seconds, 11-weeks" in " ".join(recalled.split())
+    assert "it holds test_seconds, 11-weeks" in " ".join(recalled.split())
     assert "AssertionError: 11-weeks: not 4752000" in recalled
 
 
@@ -285,6 +290,90 @@ def test_a_terminal_gets_colours() -> None:
         shown = b"".join(_read(ours))
     assert process.returncode == 0
     assert b"\x1b[" in shown
+
+
+@pytest.fixture(scope="module")
+def team(tmp_path_factory: pytest.TempPathFactory) -> Kept:
+    """`memory-context demo --scenario long --turns 72 --keep`, run once: long enough for compactions."""
+    folder = tmp_path_factory.mktemp("team")
+    done = memory_context("demo", "--scenario", "long", "--turns", "72", "--keep", TMPDIR=str(folder))
+    assert (done.returncode, done.stderr) == (0, "")
+    [database] = folder.rglob("memory.db")
+    return Kept(done.stdout, f"sqlite:///{database}", " ".join(done.stdout.split()))
+
+
+def fact(output: str, name: str) -> list[int]:
+    """The numbers that the summary says beside `name`."""
+    lines = re.search(rf"^{name}  +(.*(?:\n  .*)*)", output, re.MULTILINE)
+    assert lines, output
+    return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", lines[1])]
+
+
+def test_a_team_keeps_its_limit(team: Kept) -> None:
+    """Under the limit, no prompt's messages have more; without it, the prompts grow far beyond."""
+    limit, most = fact(team.output, "limit")
+    assert (limit, most <= limit) == (8000, True)
+    largest, without = fact(team.output, "largest")
+    assert most < largest < limit + 1500
+    assert without > 10 * limit
+    sent, whole, *_ = fact(team.output, "tokens")
+    assert sent < whole / 5
+
+
+def test_a_team_says_what_memory_did(team: Kept) -> None:
+    """Turns, calls, folds, recalls with a reason, compactions and kept prefixes are told."""
+    turns, calls, *_ = fact(team.output, "turns")
+    assert turns == 72
+    assert calls >= 144
+    assert fact(team.output, "folded")[0] > 20
+    assert fact(team.output, "recalled")[0] > 0
+    assert re.search(r'for "Quote the definition of (\w+)\." \w+: it holds \1', team.words)
+    compactions = fact(team.output, "compacted")[0]
+    assert compactions > 0
+    assert fact(team.output, "prefix") == [calls - compactions, calls]
+    assert f"database: {team.url}" in team.output
+
+
+def test_a_team_is_drawn_in_a_pipe(team: Kept) -> None:
+    """The chart is plain text within 80 columns: bars that rise without memory-context, and flat ones with it."""
+    titles = ["tokens per call, without memory-context", "with memory-context, on the same scale"]
+    chart = team.output.partition(titles[0])[2].partition("call 1")[0]
+    above, _, below = chart.partition(titles[1])
+    bars = [line[9:] for line in above.splitlines() if "┤" in line or "│" in line]
+    assert len(bars) == 9
+    assert [len(line.rstrip()) for line in bars] == [70] * 9
+    assert bars[0].startswith(" " * 20)
+    assert set(below.splitlines()[1][9:]) <= set("▁▂")
+    assert "\x1b" not in team.output
+    assert all(len(line) <= 80 for line in team.output.splitlines() if not line.startswith(("  ", "database: ")))
+
+
+def test_a_team_leaves_commands_that_work(team: Kept) -> None:
+    """What is named as the next commands belongs to this scenario."""
+    commands = [line.strip() for line in team.output.rpartition("Look around in it:")[2].splitlines() if line.strip()]
+    done = subprocess.run(commands[1], shell=True, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stderr
+    assert "argparse" in done.stdout
+    assert shlex.split(commands[2])[:4] == ["memory-context", "demo", "--scenario", "long"]
+
+
+def test_an_interrupted_team_shows_what_is_done(tmp_path: Path) -> None:
+    """After Ctrl-C, chart and summary are those of the turns so far, nothing is left, and the exit code is 130."""
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "TMPDIR": str(tmp_path)}
+    command = [*COMMAND, "demo", "--scenario", "long"]
+    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+        os.close(theirs)
+        seen, asked = b"", False
+        for data in _read(ours):
+            seen += data
+            if b" 2%" in seen and not asked:
+                process.send_signal(signal.SIGINT)
+                asked = True
+    assert process.returncode == 130
+    assert b"then interrupted (200 were planned)" in seen
+    assert b"tokens per call" in seen
+    assert list(tmp_path.iterdir()) == []
 
 
 def _read(descriptor: int) -> Iterator[bytes]:

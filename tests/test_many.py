@@ -13,6 +13,7 @@ import pytest
 from autogen_core.models import LLMMessage
 
 from memory_context import MemoryContext, MemoryManager
+from memory_context.autogen._ledger import Ledger
 from messages import LOG, call, results, user
 
 _AGENTS = """
@@ -20,6 +21,7 @@ import asyncio, sys
 from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, sys.argv[4])
 from memory_context import MemoryContext
+from memory_context.autogen._ledger import Ledger
 from messages import LOG, results
 
 async def converse(process, thread, rounds):
@@ -64,6 +66,7 @@ async def test_long_conversation(sqlite_url: str, messages: int) -> None:
     """However long a conversation is, prompts change rarely, take no longer, and nothing is lost."""
     context = MemoryContext("ann", store=sqlite_url, max_tokens=8000, recall=False)
     await context.add_message(user("go"))
+    ledger = Ledger(context.manager)
     adds, gets, changes, peaks = list[float](), list[float](), 0, list[int]()
     seen: list[LLMMessage] = []
     for number in range(1, messages // 2):
@@ -72,6 +75,7 @@ async def test_long_conversation(sqlite_url: str, messages: int) -> None:
         start = time.perf_counter()
         prompt = await context.get_messages()
         gets.append(time.perf_counter() - start)
+        assert sum(ledger.tokens(prompt)) <= context.max_tokens  # type: ignore[operator] # there is a limit
         changes += any(a is not b for a, b in zip(seen, prompt, strict=False))
         seen = prompt
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

@@ -106,7 +106,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command with these arguments and return its exit code."""
     try:
-        app(args=arguments, prog_name=NAME, standalone_mode=False)
+        return app(args=arguments, prog_name=NAME, standalone_mode=False) or 0  # typer's code of an interruption
     except (MemoryContextError, _UsageError) as error:
         return _failed(error)
     except (KeyboardInterrupt, typer.Abort):

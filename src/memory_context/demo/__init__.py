@@ -77,31 +77,34 @@ def run_demo(options: DemoOptions) -> None:
     work = scenario(options)
     with _database(options) as url, SQLAlchemyStore(url) as store:
         store.count(Scope(USER))
-        work(store, console)
+        stopped = work(store, console)
         _show_next(console, store, options)
+    if stopped:
+        raise KeyboardInterrupt
 
 
-def _conversation(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], None]:
+def _conversation(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], bool]:
     from memory_context.demo._run import client_for, converse  # noqa: PLC0415 - needs what was just checked
 
     client = client_for(options.model, options.base_url)
 
-    def work(store: SQLAlchemyStore, console: Console) -> None:
+    def work(store: SQLAlchemyStore, console: Console) -> bool:
         console.print(f"model: {options.model or 'a script (--model NAME asks a real one)'}; everything else is real")
         console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
         with tempfile.TemporaryDirectory() as project:
             asyncio.run(converse(client, store, USER, Path(project), console))
+        return False
 
     return work
 
 
-def _team(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], None]:
+def _team(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], bool]:
     from memory_context.demo._long import run_long  # noqa: PLC0415 - needs what was just checked
 
-    def work(store: SQLAlchemyStore, console: Console) -> None:
+    def work(store: SQLAlchemyStore, console: Console) -> bool:
         console.print("model: a script for each agent; everything else is real")
         console.print()
-        run_long(store, USER, options.turns or TURNS, console)
+        return run_long(store, USER, options.turns or TURNS, console)
 
     return work
 

@@ -19,12 +19,8 @@ from memory_context.stores import SQLAlchemyStore
 WINDOW = 128_000
 
 
-def run_long(store: SQLAlchemyStore, user_id: str, turns: int, console: Console) -> None:
-    """Let a team work for `turns` turns, and show what was sent and what would have been.
-
-    Raises:
-        KeyboardInterrupt: It was interrupted; what is done so far has been shown.
-    """
+def run_long(store: SQLAlchemyStore, user_id: str, turns: int, console: Console) -> bool:
+    """Let a team work for `turns` turns; show what was sent and what would have been. Whether it was interrupted."""
     run = new_run(store, user_id)
     with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
         bar = progress.add_task(f"{len(NAMES)} agents take {turns} turns", total=turns)
@@ -35,8 +31,7 @@ def run_long(store: SQLAlchemyStore, user_id: str, turns: int, console: Console)
         console.print()
         console.print(facts([*_work(run, turns), *_tokens(run), *_memory(run)]))
     console.print(f"database: {store.url or 'in memory'}; {store.count(Scope(user_id)):,} memories", soft_wrap=True)
-    if run.stopped:
-        raise KeyboardInterrupt
+    return run.stopped
 
 
 def _work(run: TeamRun, turns: int) -> Iterator[tuple[str, str]]:
@@ -70,8 +65,4 @@ def _memory(run: TeamRun) -> Iterator[tuple[str, str]]:
 
 
 def _example(run: TeamRun) -> str:
-    recalls = run.recalls()
-    if not recalls:
-        return ""
-    last = recalls[-1]
-    return f'; for "{" ".join(last.asked.split())}", {last.opened[0]}, because {last.why.partition(";")[0]}'
+    return "".join(f'; for "{one.asked}" {one.opened[0]}: {one.why.partition(";")[0]}' for one in run.answered()[-1:])

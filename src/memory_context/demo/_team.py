@@ -19,7 +19,7 @@ from memory_context import _prompts
 from memory_context.autogen import ContextStats, MemoryContext
 from memory_context.demo._library import library_tools
 from memory_context.demo._meter import Call, MeteredClient, ShadowedContext
-from memory_context.demo._worker import CALLS_PER_TURN, NAMES, Worker
+from memory_context.demo._worker import ASKED, CALLS_PER_TURN, NAMES, Worker
 from memory_context.judges import Decision
 from memory_context.stores import MemoryStore
 from memory_context.testing import ScriptedChatClient
@@ -59,9 +59,10 @@ class TeamRun:
             **{one.name: sum(getattr(stats, one.name) for stats in each) for one in fields(ContextStats)}
         )
 
-    def recalls(self) -> list[Decision]:
-        """The decisions that brought something back."""
-        return [decision for context in self.contexts for decision in context.decisions() if decision.opened]
+    def answered(self) -> list[Decision]:
+        """The decisions that brought something back for a question."""
+        decisions = (decision for context in self.contexts for decision in context.decisions())
+        return [decision for decision in decisions if decision.opened and ASKED.fullmatch(decision.asked)]
 
 
 def new_run(store: MemoryStore, user_id: str) -> TeamRun:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from autogen_core import FunctionCall
 from autogen_core.models import FunctionExecutionResult, FunctionExecutionResultMessage, LLMMessage
 
+from memory_context._items import count_lines
 from memory_context._refs import MemoryRef
 from memory_context.autogen._messages import newest_question, texts_of
 from memory_context.autogen.tools import RETRIEVE
@@ -23,7 +24,7 @@ LAG = 1
 LINES = 12
 _KINDS = (SOURCE, PACKAGE, DEFINITIONS, FILES)
 _DEFINED = re.compile(r"(?:def|class) +(?!__)(\w+)")
-_ASKED = re.compile(r"Quote the definition of (?P<name>\w+)\.")
+ASKED = re.compile(r"Quote the definition of (?P<name>\w+)\.")
 
 
 @dataclass
@@ -51,7 +52,7 @@ class Worker:
     def _asked_for(self, messages: Sequence[LLMMessage]) -> Place | None:
         """The line that this one was asked for, if memory has put it into the prompt."""
         newest = newest_question(messages, 0)
-        asked = _ASKED.search("\n".join(texts_of(newest))) if newest else None
+        asked = ASKED.search("\n".join(texts_of(newest))) if newest else None
         if asked is None:
             return None
         wanted = re.compile(rf"\s*(?:async )?(?:def|class) +{asked['name']}\b")
@@ -78,7 +79,7 @@ class Worker:
         if result.name == DEFINITIONS and names and not self.answer:
             return f"Quote the definition of {max(names, key=len)}."
         refs = MemoryRef.find_all(result.content.partition("\n")[0])
-        return f"I have read {refs[0].render()}" if refs else f"It is short: {result.content[:200]}"
+        return f"I have read {refs[0].render()}" if refs else f"It is short: {count_lines(result.content)} lines."
 
 
 def _of(things: Sequence[str], time: int, number: int) -> str:
