@@ -237,6 +237,15 @@ def test_answers_are_found_in_other_words(text: str) -> None:
     assert Answer() == parse_answer(text)
 
 
+async def test_named_ones_are_on_record() -> None:
+    """A reference that a person names is opened without a judge, and that is on record too."""
+    context = MemoryContext("ann", store="sqlite://")
+    key = await folded(context)
+    await fill(context, user(f"open [MemoryRef: {key}]"))
+
+    assert ("nobody", (key,)) == (context.decisions()[0].judge, context.decisions()[0].opened)
+
+
 async def test_results_by_setting() -> None:
     """A tool's result brings back what it names, before its call, if the setting says so."""
     for setting, expected in ((True, 1), (False, 0)):

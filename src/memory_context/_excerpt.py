@@ -20,6 +20,7 @@ Cost: TypeAlias = Callable[[str], int]
 MAX_TERMS = 32
 CHARACTERS_TRIED = 8
 NAME_WEIGHT = 3
+LEAST_DIGITS = 4
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _ENGLISH_STOP_WORDS = """
 a about above after again all also an and any are as at be because been before being below between both but by can
@@ -77,8 +78,8 @@ def terms(text: str) -> list[str]:
 
 
 def is_name(word: str) -> bool:
-    """Whether `word` looks like a name: of a file, a host, a function, a ticket, a number."""
-    return _NAME.search(word) is not None
+    """Whether `word` looks like a name: of a file, a host, a function, a ticket; a number needs four digits."""
+    return _NAME.search(word) is not None and not (word.isdigit() and len(word) < LEAST_DIGITS)
 
 
 def weight(word: str) -> int:

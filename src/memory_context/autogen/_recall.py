@@ -93,7 +93,7 @@ class Recaller:
         items = {item.memory_key: item for item in (*gathered.opened, *(c.item for c in gathered.candidates))}
         named = [Expansion(item.memory_key, need.message, why="it was named") for item in gathered.opened]
         recall = await off_loop(self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need)
-        if undecided:
+        if undecided or gathered.opened:
             self._note(judge, question, verdict, recall, found or [], time.perf_counter() - started)
         return recall
 

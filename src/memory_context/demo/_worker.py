@@ -10,7 +10,6 @@ from dataclasses import dataclass, field
 from autogen_core import FunctionCall
 from autogen_core.models import FunctionExecutionResult, FunctionExecutionResultMessage, LLMMessage
 
-from memory_context._items import count_lines
 from memory_context._refs import MemoryRef
 from memory_context.autogen._messages import newest_question, texts_of
 from memory_context.autogen.tools import RETRIEVE
@@ -79,7 +78,7 @@ class Worker:
         if result.name == DEFINITIONS and names and not self.answer:
             return f"Quote the definition of {max(names, key=len)}."
         refs = MemoryRef.find_all(result.content.partition("\n")[0])
-        return f"I have read {refs[0].render()}" if refs else f"It is short: {count_lines(result.content)} lines."
+        return f"I have read {refs[0].render()}" if refs else "It is short."
 
 
 def _of(things: Sequence[str], time: int, number: int) -> str:
