@@ -14,7 +14,7 @@ from pydantic import BaseModel
 
 from memory_context import MemoryContext, MemoryRef, exceptions
 from memory_context.autogen import LLMJudge
-from memory_context.autogen.judge import Answer, parse_answer
+from memory_context.autogen.judge import Answer, StrictAnswer, parse_answer
 from memory_context.judges import Expansion, JudgeLimits, LexicalJudge, Question, Verdict
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user
@@ -100,7 +100,7 @@ class TestModel:
     @pytest.mark.parametrize(
         ("abilities", "expected"),
         [
-            ({"structured_output": True, "json_output": True}, Answer),
+            ({"structured_output": True, "json_output": True}, StrictAnswer),
             ({"structured_output": False, "json_output": True}, True),
             ({"structured_output": False, "json_output": False}, None),
         ],

@@ -10,7 +10,7 @@ from typing import Any, Self, TypeAlias, cast
 
 from memory_context import _prompts
 from memory_context._describe import parsed
-from memory_context._items import SECRET, MemoryItem, encoded
+from memory_context._items import MemoryItem, encoded, is_secret
 from memory_context._refs import MemoryRef
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -161,7 +161,7 @@ def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -
 
 
 def _text_of(item: MemoryItem, tool: str, policy: PassingPolicy) -> str:
-    if item.memory_type == SECRET and tool not in policy.secrets_for:
+    if is_secret(item) and tool not in policy.secrets_for:
         raise NotPassedError(_prompts.SECRET_NOT_PASSED.format(key=item.memory_key, tool=tool))
     if isinstance(item.content, bytes):
         raise NotPassedError(_prompts.BINARY_NOT_PASSED.format(key=item.memory_key, media_type=item.media_type))

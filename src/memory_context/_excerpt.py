@@ -49,6 +49,11 @@ class Excerpt:
     line_count: int
     shortened: frozenset[int] = frozenset()
 
+    def within(self, first: int, line_count: int) -> Excerpt:
+        """The same lines, of a text of which this one begins at line `first` and which has `line_count`."""
+        lines = tuple((number + first - 1, text) for number, text in self.lines)
+        return Excerpt(lines, line_count, frozenset(number + first - 1 for number in self.shortened))
+
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
         """The first and the last line of each run of lines that are shown whole."""

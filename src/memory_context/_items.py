@@ -121,6 +121,11 @@ class MemoryItem:
         return f"({self.media_type}, {len(self.content)} bytes)"
 
 
+def is_secret(item: MemoryItem) -> bool:
+    """Whether the content is shown by its key only: that of a secret, and of compacted messages that name one."""
+    return item.memory_type == SECRET or SECRET in item.tags
+
+
 def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a caller brings
     """What is stored for `value`, and its media type: text and bytes as they are, dicts and lists as JSON.
 
@@ -165,7 +170,7 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
 
 def _json(value: object, name: str) -> str:
     try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=name == "content")
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError, RecursionError) as error:
         message = f"{name} cannot be expressed as JSON: {error}"
         raise InvalidContentError(message) from error

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from memory_context._excerpt import is_name, terms, weight
-from memory_context._items import SECRET, MemoryItem
+from memory_context._items import MemoryItem, is_secret
 
 LEAST_SHARE = 0.5
 LEAST_WORDS = 2
+JUDGED_AT_MOST = 5_000_000
 _VAGUE = re.compile(
     r"\b(?:same as|last time|as before|like before|as usual|the usual|previous(?:ly)?|earlier|again|remember|"
     r"the other day|once more|back then|yesterday|last week)\b",
@@ -140,7 +141,7 @@ def choose(
 
 
 def _choice(words: list[str], item: MemoryItem, seen: Ranges, described: bool) -> Choice | None:  # noqa: FBT001 - private
-    hidden = isinstance(item.content, bytes) or item.memory_type == SECRET
+    hidden = isinstance(item.content, bytes) or is_secret(item)
     places = {} if hidden else _places(item.text, words)
     if described:
         name = f"{item.summary} {item.memory_key} {' '.join(item.tags)}".lower()
@@ -155,7 +156,7 @@ def _choice(words: list[str], item: MemoryItem, seen: Ranges, described: bool) -
 
 def _places(text: str, words: list[str]) -> dict[int, set[str]]:
     """For each line (from 1) with a word of the question, those that stand in it or beside it."""
-    lines = text.lower().split("\n")
+    lines = text[:JUDGED_AT_MOST].lower().split("\n")
     hits = {number: held for number, line in enumerate(lines, 1) if (held := {word for word in words if word in line})}
     return {n: held | hits.get(n - 1, set()) | hits.get(n + 1, set()) for n, held in hits.items()}
 

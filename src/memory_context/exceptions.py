@@ -125,6 +125,11 @@ class StateOwnerError(StateError):
 class JudgeError(MemoryContextError):
     """A judge's answer cannot be used; the words decide instead."""
 
+    def __init__(self, message: str | None = None, *, tokens: int = 0) -> None:
+        """Say `message`; `tokens` is what the answer has cost."""
+        super().__init__(message)
+        self.tokens = tokens
+
 
 class NotSerializableError(MemoryContextError, TypeError):
     """A part of this component cannot be written down in its configuration."""

@@ -131,10 +131,15 @@ class Bench:
             verdict = await asyncio.wait_for(self.judge.decide(question), self.limits.seconds)
             verdict = _checked(verdict, question)
         except Exception as error:  # noqa: BLE001 - whatever a judge of somebody else's raises
+            self.tokens += getattr(error, "tokens", 0)
             self._note_failure(error)
             fallback = await LexicalJudge().decide(question)
             return LexicalJudge.name, Verdict(
-                fallback.intent, fallback.expand, fallback.search, f"{self.judge.name} failed: {error!r:.80}"
+                fallback.intent,
+                fallback.expand,
+                fallback.search,
+                f"{self.judge.name} failed: {error!r:.80}",
+                getattr(error, "tokens", 0),
             )
         self._failures = 0
         self.tokens += verdict.tokens
@@ -160,7 +165,7 @@ def _checked(verdict: object, question: Question) -> Verdict:
     expand = {expansion.key: expansion for expansion in reversed(verdict.expand) if expansion.key in offered}
     if verdict.expand and not expand:
         message = "the judge wants to open only what was not offered"
-        raise JudgeError(message)
+        raise JudgeError(message, tokens=verdict.tokens)
     first = tuple(reversed(expand.values()))[:MAX_EXPANSIONS]
     return Verdict(verdict.intent, first, verdict.search, verdict.why, verdict.tokens)
 

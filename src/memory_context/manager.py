@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memory_context")
 
 MAX_SUMMARY = 1000
+DEFAULT_ANSWER = 500
 
 
 class MemoryManager:
@@ -76,7 +77,7 @@ class MemoryManager:
         self.thread_id = maker.thread_id
         self.memory_store = as_store(store, password_variable)
         self._closes_store = self.memory_store is not store
-        self._counter = counter
+        self._counter = None if counter is None else as_counter(counter)
         self._password_variable = password_variable
 
     def __enter__(self) -> Self:
@@ -148,7 +149,7 @@ class MemoryManager:
             StoreError: The store could not do it; nothing was changed.
         """
         body, media_type = to_content(content)
-        tags = tuple(tags)
+        tags = (tags,) if isinstance(tags, str) else tuple(tags)
         _check_names(type, tier, tier_id, category, *tags)
         digest = hash_content(body)
         shared = key is None and tier == DETAIL and type != SECRET
@@ -225,8 +226,8 @@ class MemoryManager:
         if isinstance(item.content, bytes):
             message = f"{key!r} holds binary content, which has no lines; retrieve it whole"
             raise InvalidArgumentError(message)
-        text = _lines_of(item.content, lines, item.line_count)
-        return self._within(text, query, max_tokens or (500 if query else None), item)
+        most = DEFAULT_ANSWER if query and max_tokens is None else max_tokens
+        return self._within(item, item.content, lines, query, most)
 
     def search(self, query: str, limit: int = 5, **filters: Any) -> list[MemoryItem]:  # noqa: ANN401 - a column's values
         """The user's memories that speak of `query`, best first, each with a `match`; without words, the newest.
@@ -240,8 +241,8 @@ class MemoryManager:
             InvalidFilterError: There is no such column.
             StoreError: The store could not do it.
         """
-        if limit < 1:
-            message = f"limit must be 1 or more, not {limit}"
+        if not isinstance(query, str) or not isinstance(limit, int) or limit < 1:
+            message = f"search takes a text and a limit of 1 or more, not {query!r:.80} and {limit!r}"
             raise InvalidArgumentError(message)
         return self.memory_store.search(self.scope, query, limit=limit, filters=filters)
 
@@ -279,14 +280,19 @@ class MemoryManager:
             "password_variable": self._password_variable,
         }
 
-    def _within(self, text: str, query: str, max_tokens: int | None, item: MemoryItem) -> str:
-        if max_tokens is None or not self.counter.exceeds(text, max_tokens):
+    def _within(self, item: MemoryItem, text: str, lines: str | None, query: str, most: int | None) -> str:
+        first = 1
+        if lines is not None:
+            first, last = parse_lines(lines, item.line_count)
+            span = span_of_lines(text, first, last)
+            text = text[span.start : span.end]
+        if most is None or not self.counter.exceeds(text, most):
             return text
         least = self.counter.count(item.ref.render())
-        if max_tokens < least:
-            message = f"max_tokens={max_tokens} is less than the reference itself takes; give {least} or more"
+        if most < least:
+            message = f"max_tokens={most} is less than the reference itself takes; give {least} or more"
             raise BudgetTooSmallError(message)
-        return excerpt(text, query, max_tokens, self.counter.count).render()
+        return excerpt(text, query, most, self.counter.count).within(first, item.line_count).render()
 
 
 def _with_key(item: MemoryItem, source: str) -> MemoryItem:
@@ -312,10 +318,3 @@ def _between_0_and_1(importance: float) -> float:
         return float(importance)
     message = f"importance lies between 0 and 1, not {importance!r}"
     raise InvalidArgumentError(message)
-
-
-def _lines_of(text: str, lines: str | None, count: int) -> str:
-    if lines is None:
-        return text
-    span = span_of_lines(text, *parse_lines(lines, count))
-    return text[span.start : span.end]

@@ -3,25 +3,34 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
-from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
 from pydantic import TypeAdapter
 
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
-from memory_context._items import MemoryItem
+from memory_context._items import SECRET, MemoryItem
 from memory_context._refs import MemoryRef
 from memory_context.autogen._folding import Folder
+from memory_context.autogen._layer import is_layer
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import MEMORY_SOURCE, Part, calls_of, is_question, parts_of, texts_of, with_texts
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 
 CONVERSATION = "conversation"
 LOW_WATER = 0.6
-LISTED_KEYS = 40
+LISTED_CHARACTERS = 600
+NOTE_TOKENS = 300
 LEAST_FOLD = 60
 LEAST_LIMIT = 500
 _MESSAGES: TypeAdapter[LLMMessage] = TypeAdapter(LLMMessage)
@@ -44,6 +53,9 @@ def limit_of(max_tokens: float | None, window: int | None) -> int | None:
     """
     if max_tokens is None:
         return None
+    if not _is_number(max_tokens):
+        message = f"max_tokens={max_tokens!r} is no number of tokens"
+        raise InvalidArgumentError(message)
     if max_tokens <= 1:
         if window is None:
             message = f"max_tokens={max_tokens} is a share of the model's window: give window= too, in tokens"
@@ -55,18 +67,28 @@ def limit_of(max_tokens: float | None, window: int | None) -> int | None:
     return int(max_tokens)
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
+
+
 def stands_for(message: LLMMessage, key: str) -> bool:
     """Whether `message` is the one that a compaction has left for the memory `key`."""
     if not isinstance(message, UserMessage) or message.source != MEMORY_SOURCE or not isinstance(message.content, str):
         return False
-    return any(ref.key == key for line in message.content.split("\n")[1:2] for ref in MemoryRef.find_all(line))
+    first, _, rest = message.content.partition("\n")
+    refs = MemoryRef.find_all(rest.partition("\n")[0])
+    return first.endswith(_prompts.COMPACTED.partition("{count}")[2]) and any(ref.key == key for ref in refs)
 
 
 def groups(messages: Sequence[LLMMessage]) -> list[tuple[int, int]]:
-    """Where each group begins and ends: a call with all that comes until its results, or one other message."""
+    """Where each group begins and ends: a call with all that comes until its results, or one other message.
+
+    A call without results is waited for until its agent speaks again: then it was cancelled.
+    """
     found, start, waiting = list[tuple[int, int]](), 0, set[str]()
+    expected = _expected(messages)
     for index, message in enumerate(messages):
-        waiting |= {call.id for call in calls_of(message)}
+        waiting |= expected[index]
         if isinstance(message, FunctionExecutionResultMessage):
             waiting -= {result.call_id for result in message.content}
         following = messages[index + 1] if index + 1 < len(messages) else None
@@ -77,14 +99,29 @@ def groups(messages: Sequence[LLMMessage]) -> list[tuple[int, int]]:
     return [*found, (start, len(messages))] if start < len(messages) else found
 
 
-def plan(messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note: int) -> Cut | None:
+def _expected(messages: Sequence[LLMMessage]) -> list[set[str]]:
+    """For each message, the ids of its calls whose results come behind it, or may still come."""
+    expected, answered, spoke = list[set[str]](), set[str](), set[str]()
+    for message in reversed(messages):
+        ids = {call.id for call in calls_of(message)}
+        expected.append(ids & answered if getattr(message, "source", "") in spoke else ids)
+        if isinstance(message, FunctionExecutionResultMessage):
+            answered |= {result.call_id for result in message.content}
+        if isinstance(message, AssistantMessage):
+            spoke.add(message.source)
+    return expected[::-1]
+
+
+def plan(messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note: int, shown: int) -> Cut | None:
     """The oldest groups to compact so that what stays, with a note of `note` tokens, is below the low-water mark.
 
-    System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so does the
-    newest group.
+    System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so do the
+    newest group and the newest question that no model has seen, behind the first `shown` messages.
     """
     head = _head(messages)
-    ends = [end for start, end in groups(messages)[:-1] if start >= head]
+    unseen = [index for index in range(shown, len(messages)) if is_question(messages[index])]
+    last = unseen[-1] if unseen else len(messages)
+    ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= last]
     before = [0, *accumulate(tokens)]
     for end in ends:
         if before[-1] - (before[end] - before[head]) + note <= limit * LOW_WATER:
@@ -93,15 +130,15 @@ def plan(messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note
 
 
 def _head(messages: Sequence[LLMMessage]) -> int:
-    """How many messages stay at the beginning: system messages, the user's layer, the task."""
-    head = 0
-    while head < len(messages) and (isinstance(messages[head], SystemMessage) or _is_layer(messages[head])):
-        head += 1
-    return head + 1 if head < len(messages) and is_question(messages[head]) else head
+    """How many messages stay at the beginning: system messages, the user's layer, the task with its recall."""
+    task = next((i for i, message in enumerate(messages) if not _precedes_task(message)), len(messages))
+    if task < len(messages) and is_question(messages[task]):
+        return task + 1
+    return next((i for i, m in enumerate(messages) if not (isinstance(m, SystemMessage) or is_layer(m))), len(messages))
 
 
-def _is_layer(message: LLMMessage) -> bool:
-    return isinstance(message, UserMessage) and str(message.content).startswith(_prompts.LAYER_HEADER)
+def _precedes_task(message: LLMMessage) -> bool:
+    return isinstance(message, SystemMessage) or (isinstance(message, UserMessage) and message.source == MEMORY_SOURCE)
 
 
 def as_lines(messages: Sequence[LLMMessage]) -> str:
@@ -123,12 +160,12 @@ class Compactor:
     ledger: Ledger
     limit: int
 
-    def compact(self, messages: list[LLMMessage], keys: Sequence[str]) -> list[LLMMessage]:
+    def compact(self, messages: list[LLMMessage], keys: Sequence[str], shown: int) -> list[LLMMessage]:
         """`messages` themselves if they are below the limit; else with their oldest groups in one reference.
 
         Where that is not enough, texts of what stays are folded too, the largest first. Nothing is lost: if even that
         is not enough, the messages stay above the limit. `keys` are those of the conversation's references, oldest
-        first; the newest that get out of sight are named.
+        first; the newest that get out of sight are named. A model has seen the first `shown` messages.
 
         Raises:
             StoreError: The store failed; nothing was changed.
@@ -137,13 +174,16 @@ class Compactor:
         if sum(tokens) <= self.limit:
             return messages
         stats = self.folder.guard.stats
-        cut = plan(messages, tokens, self.limit, self._note_budget() + LISTED_KEYS)
+        before = messages
+        cut = plan(messages, tokens, self.limit, self._note_budget() + NOTE_TOKENS, shown)
         if cut is not None:
             rest = [*messages[: cut.start], *messages[cut.end :]]
             standing = {ref.key for message in rest for text in texts_of(message) for ref in MemoryRef.find_all(text)}
             note = self._note(messages[cut.start : cut.end], [key for key in keys if key not in standing])
             messages = [*messages[: cut.start], note, *messages[cut.end :]]
         messages = self._squeezed(messages)
+        if messages is before:
+            return before
         stats.compactions += 1
         stats.tokens_compacted += sum(tokens) - sum(self.ledger.tokens(messages))
         return messages
@@ -155,11 +195,22 @@ class Compactor:
         """The message that stands for `messages`, which are stored before it exists."""
         counter = self.folder.manager.counter
         text = as_lines(messages)
-        item = self.folder.manager.remember(text, _description(messages), CONVERSATION, source=CONVERSATION)
+        item = self.folder.manager.remember(
+            text, _description(messages), CONVERSATION, source=CONVERSATION, tags=self._tags(messages)
+        )
         preview = excerpt("\n".join(_said(messages)), "", self._note_budget(), counter.count)
-        swallowed = _prompts.SWALLOWED.format(keys=", ".join(keys[-LISTED_KEYS:])) if keys else ""
+        listed = _newest(keys)
+        swallowed = _prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else ""
         parts = (_prompts.COMPACTED.format(count=len(messages)), item.ref.render(), preview.render(), swallowed)
         return UserMessage(content="\n".join(filter(None, parts)), source=MEMORY_SOURCE)
+
+    def _tags(self, messages: Sequence[LLMMessage]) -> list[str]:
+        """``secret`` if the messages name one: what is stored of them is as secret."""
+        store, scope = self.folder.manager.memory_store, self.folder.manager.scope
+        keys = list({ref.key for message in messages for text in texts_of(message) for ref in MemoryRef.find_all(text)})
+        own = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
+        inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
+        return [SECRET] if own or inherited else []
 
     def _squeezed(self, messages: list[LLMMessage]) -> list[LLMMessage]:
         """`messages` with their largest texts folded to bare references, as far as it takes to be below the limit."""
@@ -170,24 +221,41 @@ class Compactor:
         parts = [
             (count(part.text), index, part) for index, message in enumerate(messages) for part in parts_of(message)
         ]
-        squeezed = list(messages)
+        squeezed, changed = list(messages), False
         for size, index, part in sorted(parts, key=lambda found: -found[0]):
             if over <= 0 or size <= LEAST_FOLD:
                 break
             ref = self._bare(part)
+            changed = True
             squeezed[index] = with_texts(squeezed[index], {part.index: ref})
             over -= size - count(ref)
-        return squeezed
+        return squeezed if changed else messages
 
     def _bare(self, part: Part) -> str:
-        """The reference alone; a text that is a placeholder already keeps its key."""
+        """The reference alone; of a placeholder that this context would make, the one that it begins with."""
         refs = MemoryRef.find_all(part.text.partition("\n")[0])
-        known = self.folder.manager.memory_store.get(self.folder.manager.scope, refs[0].key) if refs else None
-        return (known or self._stored(part)).ref.render()
+        manager, policy = self.folder.manager, self.folder.policy
+        known = manager.memory_store.get(manager.scope, refs[0].key) if refs else None
+        if known is None or isinstance(known.content, bytes):
+            return self._stored(part).ref.render()
+        preview = excerpt(known.content, "", policy.preview_budget(part.source), manager.counter.count)
+        own = part.text == f"{known.ref}\n{preview.render()}"
+        return (known if own else self._stored(part)).ref.render()
 
     def _stored(self, part: Part) -> MemoryItem:
         kind = "tool_output" if part.source is None else "message"
         return self.folder.manager.remember(part.text, type=kind, source=part.origin)
+
+
+def _newest(keys: Sequence[str]) -> list[str]:
+    """As many of the newest keys as a short line holds."""
+    listed, room = list[str](), LISTED_CHARACTERS
+    for key in reversed(keys):
+        room -= len(key) + 2
+        if room < 0:
+            break
+        listed.append(key)
+    return listed[::-1]
 
 
 def _said(messages: Sequence[LLMMessage]) -> Iterator[str]:

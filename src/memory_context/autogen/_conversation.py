@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from itertools import islice
@@ -14,7 +15,7 @@ from memory_context._policy import PERSON, Folded, FoldPolicy
 from memory_context._refs import MemoryRef, without_references
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
 from memory_context.autogen._folding import ContextStats, Folder, Guard
-from memory_context.autogen._layer import user_layer
+from memory_context.autogen._layer import is_layer, user_layer
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
@@ -36,7 +37,6 @@ from memory_context.manager import MemoryManager
 
 MAX_CANDIDATES = 500
 KEPT_REFERENCES = 2000
-LONGEST_PLACEHOLDER = 4000
 
 
 @dataclass
@@ -69,6 +69,7 @@ class Conversation:
 
     def __post_init__(self) -> None:
         """Set up what works on the messages."""
+        self.rendered = set[int]()
         self.guard = Guard(ContextStats())
         self.folder = Folder(self.manager, self.policy, self.guard)
         self.recaller = Recaller(self.manager, self.guard, self.bench, self.policy.expansion_budget)
@@ -104,6 +105,8 @@ class Conversation:
         self.waiting, self.messages = [], []
         self.references, self.named = {}, set()
         self.held, self.shown = None, 0
+        if self.reader:
+            self.reader.shown = []
 
     def facts(self) -> ContextFacts:
         """What is known about the messages, for a state."""
@@ -115,6 +118,8 @@ class Conversation:
             named=sorted(self.named),
             reading=self.reader.saved(self.messages) if self.reader else [],
             held=self.held,
+            judge_calls=self.bench.calls,
+            judge_tokens=self.bench.tokens,
         )
 
     async def load(self, messages: list[LLMMessage], facts: ContextFacts | None) -> None:
@@ -126,6 +131,7 @@ class Conversation:
         self.messages = messages
         self.shown, self.held, self.named = facts.shown, facts.held, set(facts.named)
         self.references = dict(facts.references)
+        self.bench.calls, self.bench.tokens = facts.judge_calls, facts.judge_tokens
         if self.reader:
             await off_loop(self.reader.load, messages, facts.reading)
 
@@ -171,9 +177,8 @@ class Conversation:
         self._note_references(self.messages[-1])
 
     def _is_folded(self, part: Part) -> bool:
-        """Whether `part` is a placeholder of this conversation, short as they are, which comes in again."""
-        refs = MemoryRef.find_all(part.text.partition("\n")[0])
-        return bool(refs) and refs[0].key in self.references and len(part.text) <= LONGEST_PLACEHOLDER
+        """Whether `part` is a placeholder that this conversation has made, and which comes in again."""
+        return hash(part.text) in self.rendered
 
     def _arguments_of(self, parts: list[Part]) -> dict[str, str]:
         """What the calls that `parts` answer were made with, by their ids."""
@@ -187,6 +192,7 @@ class Conversation:
         for one in folds:
             self.folder.count(one)
             self.references[one.item.memory_key] = one.preview.ranges
+            self.rendered.add(hash(one.text))
 
     def _note_references(self, message: LLMMessage) -> None:
         """Remember which references stand in the conversation, and which lines of theirs a tool has shown."""
@@ -202,15 +208,15 @@ class Conversation:
         if not isinstance(message, UserMessage) or message.source != PERSON:
             return set()
         text = "\n".join(texts_of(message))
-        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if key in text}
+        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if _names(text, key)}
 
     async def _begin(self) -> None:
         """Put the user's layer first, before a model sees anything."""
-        if self.shown or not self.messages or self.policy.user_layer_tokens == 0:
+        place = next((i for i, m in enumerate(self.messages) if not isinstance(m, SystemMessage)), None)
+        if self.shown or place is None or self.policy.user_layer_tokens == 0 or any(map(is_layer, self.messages)):
             return
         layer = await off_loop(self.guard.run, user_layer, self.manager, self.policy.user_layer_tokens)
         if layer:
-            place = next((i for i, m in enumerate(self.messages) if not isinstance(m, SystemMessage)), 0)
             self.messages.insert(place, UserMessage(content=str(layer), source=MEMORY_SOURCE))
 
     async def _fold_what_was_read(self) -> None:
@@ -279,7 +285,7 @@ class Conversation:
             self.references = self._after_compaction()
 
     def _compacted(self, compactor: Compactor) -> list[LLMMessage] | None:
-        return self.guard.run(compactor.compact, self.messages, list(self.references))
+        return self.guard.run(compactor.compact, self.messages, list(self.references), self.shown)
 
     def _after_compaction(self) -> dict[str, Ranges]:
         """The references of the conversation; in sight are only lines of those whose preview still stands there."""
@@ -287,6 +293,11 @@ class Conversation:
         standing = {ref.key: "\n" in text for text in texts for ref in MemoryRef.find_all(text)}
         keys = list(dict.fromkeys((*self.references, *standing)))[-KEPT_REFERENCES:]
         return {key: self.references.get(key, ()) if standing.get(key) else () for key in keys}
+
+
+def _names(text: str, key: str) -> bool:
+    """Whether `key` stands in `text` as a word of its own."""
+    return key in text and re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", text) is not None
 
 
 def _stands_in(messages: Sequence[LLMMessage], text: str) -> bool:

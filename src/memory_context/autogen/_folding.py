@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -16,6 +17,9 @@ from memory_context.manager import MemoryManager
 logger = logging.getLogger("memory_context")
 
 T = TypeVar("T")
+
+SLOW_FAILURE = 2.0
+PAUSE = 15.0
 
 
 @dataclass(slots=True)
@@ -54,17 +58,27 @@ class ContextStats:
 
 @dataclass(slots=True)
 class Guard:
-    """Lets work fail without stopping the run: one warning for each outage, every failure counted."""
+    """Lets work fail without stopping the run: one warning for each outage, every failure counted.
+
+    After a failure that took more than 2 seconds, a locked database or a silent server, nothing is tried for 15.
+    """
 
     stats: ContextStats
     warned: bool = False
+    closed_until: float = 0.0
 
     def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
-        """The result of ``work(*args)``; None if it fails."""
+        """The result of ``work(*args)``; None if it fails, or if it failed slowly a moment ago."""
+        started = time.monotonic()
+        if started < self.closed_until:
+            self.stats.store_failures += 1
+            return None
         try:
             result = work(*args)
         except Exception as error:
             self.stats.store_failures += 1
+            if time.monotonic() - started > SLOW_FAILURE:
+                self.closed_until = time.monotonic() + PAUSE
             if not self.warned:
                 logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
             self.warned = True

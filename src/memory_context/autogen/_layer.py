@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from autogen_core.models import LLMMessage, UserMessage
+
 from memory_context import _prompts
-from memory_context._items import SECRET, MemoryItem
+from memory_context._items import SECRET, MemoryItem, is_secret
 from memory_context._refs import one_line
+from memory_context.autogen._messages import MEMORY_SOURCE
 from memory_context.manager import MemoryManager
 
 PREFERENCE = "user_preference"
@@ -18,6 +21,15 @@ LISTED = 5
 SHORT = 200
 
 
+def is_layer(message: LLMMessage) -> bool:
+    """Whether `message` is a user's layer."""
+    return (
+        isinstance(message, UserMessage)
+        and message.source == MEMORY_SOURCE
+        and str(message.content).startswith(_prompts.LAYER_HEADER)
+    )
+
+
 def user_layer(manager: MemoryManager, budget: int) -> str | None:
     """Preferences, notes tagged ``always``, recent threads and commands, and what exists; at most `budget` tokens.
 
@@ -26,7 +38,7 @@ def user_layer(manager: MemoryManager, budget: int) -> str | None:
     Raises:
         StoreError: The store failed.
     """
-    always = [item for item in _always(manager) if item.memory_type != SECRET]
+    always = [item for item in _always(manager) if not is_secret(item)]
     if not always or budget <= 0:
         return None
     shown, counter = [_prompts.LAYER_HEADER], manager.counter

@@ -12,7 +12,7 @@ from autogen_core.models import FunctionExecutionResultMessage
 from memory_context import _prompts
 from memory_context._excerpt import Excerpt, excerpt, terms
 from memory_context._executor import off_loop
-from memory_context._items import SECRET, MemoryItem
+from memory_context._items import MemoryItem, is_secret
 from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdict, choose
 from memory_context._pages import parse_lines, span_of_lines
 from memory_context.autogen._folding import Guard
@@ -107,8 +107,9 @@ class Recaller:
             matched = {hit.memory_key for hit in hits}
             newest = [key for key in reversed(others) if key not in matched]
             hits += store.get_many(scope, newest[: OFFERED - len(hits)])
-        candidates = (Candidate(hit, need.references[hit.memory_key]) for hit in hits if not need.in_sight(hit.text))
-        known = len(need.references) + len(need.mentioned)
+        hidden = (hit for hit in hits if not is_secret(hit) and not need.in_sight(hit.text))
+        candidates = (Candidate(hit, need.references[hit.memory_key]) for hit in hidden)
+        known = store.count(scope, {"memory_key": [*need.references, *need.mentioned]})
         return _Gathered(tuple(opened), tuple(candidates), store.count(scope) > known)
 
     def _found(self, need: Need, verdict: Verdict, gathered: _Gathered) -> list[MemoryItem]:
@@ -160,7 +161,7 @@ class Recaller:
         listed, count = list[str](), self.manager.counter.count
         for item in found:
             line = item.ref.render()
-            if len(found) == 1 and item.memory_type != SECRET:
+            if len(found) == 1 and not is_secret(item):
                 part, _ = self._part(item, Expansion(item.memory_key), need, budget)
                 line = part or line
             budget -= count(line) + 1

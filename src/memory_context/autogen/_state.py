@@ -27,6 +27,8 @@ class ContextFacts(BaseModel):
         named: The keys that a person has named in a message that no model has seen yet.
         reading: Texts that are shown in full until they are folded: message, place in its content, reads.
         held: A recalled text that waits for the next group of messages.
+        judge_calls: How often a judge with a model was asked.
+        judge_tokens: What that has cost.
     """
 
     version: int = VERSION
@@ -37,6 +39,8 @@ class ContextFacts(BaseModel):
     named: list[str] = Field(default_factory=list)
     reading: list[tuple[int, int, int]] = Field(default_factory=list[tuple[int, int, int]])
     held: UserMessage | None = None
+    judge_calls: int = 0
+    judge_tokens: int = 0
 
 
 class ContextState(BaseModel):

@@ -3,15 +3,23 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from uuid import uuid4
-from weakref import WeakSet
+from weakref import WeakKeyDictionary, WeakSet
 
 from autogen_core import Component, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
-from autogen_core.models import ChatCompletionClient, LLMMessage
+from autogen_core.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
 from autogen_core.tools import BaseTool, Workbench
 from pydantic import BaseModel, Field
 
@@ -33,7 +41,7 @@ from memory_context.autogen._toolbox import AnyTool
 from memory_context.autogen.judge import LLMJudge, one_judge
 from memory_context.autogen.tools import memory_tools
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.exceptions import NotSerializableError, StateOwnerError
+from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 
@@ -44,6 +52,9 @@ if TYPE_CHECKING:
 
 MAX_CANDIDATES = 500
 KEPT_REFERENCES = 2000
+
+
+T = TypeVar("T")
 
 
 class MemoryContextConfig(BaseModel):
@@ -95,7 +106,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         user_layer_tokens: The most that a conversation begins with of what is known about its user: preferences, notes
             with the tag ``always``, and, where there are some, recent threads and commands. 0 for nothing.
         max_tokens: The most tokens of all messages together, 500 or more; or a share of `window`, as 0.5. Before it
-            would be passed, the oldest groups of messages are stored as one memory, and a reference takes their place.
+            would be passed, the oldest groups of messages are stored as one memory, and a reference takes their
+            place. System prompt and tools come on top of it.
         window: The tokens of the model's context window.
         judge: Decides what is brought back; the words of the message without one (`LexicalJudge`).
         model_client: Short for ``judge=LLMJudge(model_client)``: a lightweight model decides.
@@ -148,11 +160,11 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             threshold,
             dict(source_thresholds or {}),
             preview_tokens,
-            expansion_budget,
+            _share(expansion_budget, self.max_tokens, 4),
             recall,
             fold=fold,
             read_cap=read_cap,
-            user_layer_tokens=user_layer_tokens,
+            user_layer_tokens=_share(user_layer_tokens, self.max_tokens, 8),
             recall_results=recall_results,
             largest=max(LEAST_THRESHOLD, self.max_tokens // 4) if self.max_tokens else None,
         )
@@ -171,7 +183,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         )
         self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = _LoopLock()
-        self._adding: set[asyncio.Future[None]] = set()
+        self._running: set[asyncio.Future[Any]] = set()
 
     @property
     def user_id(self) -> str:
@@ -185,25 +197,24 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a copy of `message`, its large texts folded. A cancelled call still completes, before the next one."""
-        adding = asyncio.ensure_future(self._add(with_texts(message, {})))
-        self._adding.add(adding)
-        adding.add_done_callback(self._adding.discard)
-        await asyncio.shield(adding)
+        if not isinstance(message, SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage):
+            error = f"a message is one of AutoGen's LLM messages, not {type(message).__name__}"
+            raise InvalidArgumentError(error)
+        await self._to_the_end(self._add(with_texts(message, {})))
 
     async def get_messages(self) -> list[LLMMessage]:
         """The messages, with what the newest one needs from memory before it; what was returned once stays."""
         set_caller(self)
-        async with self._lock:
-            return await self._conversation.prompt()
+        return await self._to_the_end(self._prompt())
 
     async def clear(self) -> None:
         """Forget the messages. The memories stay in the store."""
-        async with self._lock:
+        async with self._lock.held():
             self._conversation.forget()
 
     async def save_state(self) -> Mapping[str, Any]:
         """The messages as they are shown, and what the context knows about them, in JSON's own types."""
-        async with self._lock:
+        async with self._lock.held():
             await self._conversation.settle()
             facts = self._conversation.facts()
             return ContextState(messages=self._conversation.messages, memory_context=facts).model_dump(mode="json")
@@ -221,7 +232,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         if facts is not None and facts.user_id != self.user_id:
             message = f"the state belongs to another user than {self.user_id!r}; load it into a context of its own user"
             raise StateOwnerError(message)
-        async with self._lock:
+        async with self._lock.held():
             await self._conversation.load(loaded.messages, facts)
             if facts is not None:
                 self._manager.thread_id = self._given_thread or facts.thread_id
@@ -254,7 +265,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             StateError: It holds no compacted messages, or no reference to it stands in this conversation.
         """
         item = await off_loop(self._manager.read, key)
-        async with self._lock:
+        async with self._lock.held():
             return self._conversation.restore(item)
 
     async def forget(self, key: str, *, reason: str = "forgotten") -> bool:
@@ -351,23 +362,34 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         values["judge"] = LLMJudge.load_component(config.judge) if config.judge else None
         return cls(**values)
 
+    async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
+        """The result of `work`, which goes on to its end even if the caller is cancelled."""
+        task = asyncio.ensure_future(work)
+        self._running.add(task)
+        task.add_done_callback(self._running.discard)
+        return await asyncio.shield(task)
+
+    async def _prompt(self) -> list[LLMMessage]:
+        async with self._lock.held():
+            return await self._conversation.prompt()
+
     async def _add(self, message: LLMMessage) -> None:
-        async with self._lock:
+        async with self._lock.held():
             await self._conversation.add(message)
+
+
+def _share(tokens: int, limit: int | None, part: int) -> int:
+    return tokens if limit is None else min(tokens, limit // part)
 
 
 class _LoopLock:
     """An asyncio lock that serves one event loop after the other."""
 
     def __init__(self) -> None:
-        self._lock = asyncio.Lock()
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
-    async def __aenter__(self) -> None:
-        loop = asyncio.get_running_loop()
-        if self._loop is not loop:
-            self._lock, self._loop = asyncio.Lock(), loop
-        await self._lock.acquire()
-
-    async def __aexit__(self, *exception: object) -> None:
-        self._lock.release()
+    @asynccontextmanager
+    async def held(self) -> AsyncIterator[None]:
+        """Hold the lock of the running loop."""
+        async with self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
+            yield

@@ -37,6 +37,22 @@ class Answer(BaseModel):
     search: str | None = None
 
 
+class StrictOpening(BaseModel):
+    """A reference to open, every field said: strict schemas take no defaults."""
+
+    key: str
+    query: str | None
+    lines: str | None
+
+
+class StrictAnswer(BaseModel):
+    """The form that structured output is asked for in; strict schemas take no defaults."""
+
+    intent: Literal["concrete", "ambiguous"]
+    expand: list[StrictOpening]
+    search: str | None
+
+
 class LLMJudgeConfig(BaseModel):
     """A dumped judge."""
 
@@ -73,15 +89,19 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
             UserMessage(content=_asked(question), source="user"),
         ]
         result = await self.model_client.create(messages, json_output=self._output())
-        answer = parse_answer(result.content)
+        tokens = _tokens(messages, result)
+        try:
+            answer = parse_answer(result.content)
+        except JudgeError as error:
+            raise JudgeError(str(error), tokens=tokens) from error
         expand = tuple(Expansion(one.key, one.query, one.lines, "the model asked for it") for one in answer.expand)
         search = answer.search if question.has_memories else None
-        return Verdict(answer.intent, expand, search or None, "the model decided", _tokens(messages, result))
+        return Verdict(answer.intent, expand, search or None, "the model decided", tokens)
 
     def _output(self) -> bool | type[BaseModel] | None:
         info = self.model_client.model_info
         if info.get("structured_output"):
-            return Answer
+            return StrictAnswer
         return True if info.get("json_output") else None
 
     def _to_config(self) -> LLMJudgeConfig:
@@ -100,6 +120,9 @@ def one_judge(judge: Judge | None, model_client: ChatCompletionClient | None) ->
     """
     if judge is not None and (model_client is not None or not isinstance(judge, Judge)):
         message = "judge= takes one object with a name and decide(); model_client= is short for LLMJudge(…): give one"
+        raise InvalidArgumentError(message)
+    if model_client is not None and not isinstance(model_client, ChatCompletionClient):
+        message = f"model_client= takes a ChatCompletionClient of AutoGen's, not {type(model_client).__name__}"
         raise InvalidArgumentError(message)
     return LLMJudge(model_client) if model_client else judge
 

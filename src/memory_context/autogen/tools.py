@@ -14,7 +14,7 @@ from pydantic import BaseModel, Field
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._executor import off_loop
-from memory_context._items import SECRET, MemoryItem
+from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import Span, next_page, parse_lines, span_of_lines
 from memory_context._refs import MemoryRef
 from memory_context._tokens import TokenCounter
@@ -144,7 +144,7 @@ class SearchMemoryTool(_MemoryTool):
         return "\n".join(shown) or _prompts.FOUND_NOTHING.format(query=args.query[:80])
 
     def _found(self, hit: MemoryItem, query: str) -> str:
-        if hit.memory_type == SECRET:
+        if is_secret(hit):
             return _prompts.FOUND.format(ref=hit.ref, passage=_prompts.HIDDEN)
         passage = excerpt(hit.text, query, PASSAGE_TOKENS, self._manager.counter.count)
         return _prompts.FOUND.format(ref=hit.ref, passage=passage.render())

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import sqlite3
 import sys
 import threading
+import time
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from memory_context.exceptions import MissingDependencyError, UnsupportedDatabaseError
+from memory_context.exceptions import MissingDependencyError, StoreUnavailableError, UnsupportedDatabaseError
 
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
@@ -42,7 +44,7 @@ def store_url(url: str | sa.URL | None = None, password_variable: str = PASSWORD
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
         parsed = sa.make_url(text)
-    except ArgumentError as error:
+    except (ArgumentError, ValueError) as error:
         message = f"not a database URL: {str(text)[:80]!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
         raise UnsupportedDatabaseError(message) from error
     return _with_password(_with_path(_checked(parsed)), password_variable)
@@ -85,6 +87,11 @@ def without_password(url: sa.URL) -> str:
     return sa.URL.create(
         url.drivername, url.username, host=url.host, port=url.port, database=url.database, query=query
     ).render_as_string(hide_password=False)
+
+
+def shown_url(url: sa.URL) -> str:
+    """`url` for people: with stars for the password, and without one in its query."""
+    return without_password(url) if "password" in str(url.query).lower() else url.render_as_string()
 
 
 def is_memory(url: sa.URL) -> bool:
@@ -165,8 +172,22 @@ def make_engine(url: sa.URL) -> sa.Engine:
 
 def _set_up_sqlite(connection: Any, record: object) -> None:  # noqa: ANN401, ARG001 - SQLAlchemy's signature
     connection.isolation_level = None
+    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     for pragma in _SQLITE_PRAGMAS:
-        connection.execute(pragma)
+        _run_pragma(connection, pragma, deadline)
+
+
+def _run_pragma(connection: Any, pragma: str, deadline: float) -> None:  # noqa: ANN401 - SQLAlchemy's signature
+    """Run `pragma`; the change to WAL does not wait for a writer by itself."""
+    while True:
+        try:
+            connection.execute(pragma)
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
 
 
 def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
@@ -193,8 +214,12 @@ def engine_of_pool(pool: sa.Pool) -> sa.Engine:
     Raises:
         UnsupportedDatabaseError: Neither sqlite3's nor psycopg's.
     """
-    with pool.connect() as connection:
-        driver = type(connection.dbapi_connection).__module__.partition(".")[0]
+    try:
+        with pool.connect() as connection:
+            driver = type(connection.dbapi_connection).__module__.partition(".")[0]
+    except Exception as error:
+        message = f"the pool gives no connection: {error}"
+        raise StoreUnavailableError(message) from error
     urls = {"sqlite3": "sqlite://", "psycopg": "postgresql+psycopg://"}
     if driver not in urls:
         message = f"a pool of {driver} connections is not supported; it must hold sqlite3 or psycopg connections"

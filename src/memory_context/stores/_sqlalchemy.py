@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import fields, replace
@@ -22,6 +23,7 @@ from memory_context.exceptions import (
     KeyExistsError,
     StoreError,
     StoreUnavailableError,
+    UnsupportedDatabaseError,
 )
 from memory_context.stores import _engines, _migrate
 from memory_context.stores._filters import column_named, conditions
@@ -45,6 +47,7 @@ _INSERT = {"sqlite": sqlite.insert, "postgresql": cast("Callable[[sa.Table], sql
 _OF_USER = memories.c.user_id == sa.bindparam("user")
 _BY_IDENTITY = _SELECT.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
 _BY_KEY = _SELECT.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
+_SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
 _LAST_USE = sa.func.coalesce(access.c.accessed_at, memories.c.created_at)
 _INSERT_NEW = {
     dialect: insert(memories).on_conflict_do_nothing().returning(memories.c.id) for dialect, insert in _INSERT.items()
@@ -92,7 +95,7 @@ class SQLAlchemyStore:
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
-        return f"<SQLAlchemyStore {self._url}>"
+        return f"<SQLAlchemyStore {_engines.shown_url(self._url)}>"
 
     def __enter__(self) -> Self:
         """The store itself."""
@@ -213,7 +216,8 @@ class SQLAlchemyStore:
     def _run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
         with self._lock:
             if not self._ready:
-                self._transaction(_migrate.ensure_schema, writes=True)
+                if self._transaction(_migrate.revision_of, writes=False) != _migrate.HEAD:
+                    self._transaction(_migrate.ensure_schema, writes=True)
                 self._ready = True
         return self._transaction(work, writes=writes)
 
@@ -222,8 +226,11 @@ class SQLAlchemyStore:
             with self._connect().execution_options(**{_engines.WRITES: writes}) as connection, connection.begin():
                 return work(connection)
         except SQLAlchemyError as error:
-            self._ready = False
+            self._ready = self._ready and not _SCHEMA_GONE.search(str(error))
             raise _store_error(self, error) from error
+        except (UnicodeEncodeError, OverflowError) as error:
+            message = f"the database cannot take this value: {error}"
+            raise StoreError(message) from error
 
     def _connect(self) -> sa.Connection:
         with self._lock:
@@ -237,6 +244,11 @@ def _given_engine(store: sa.Engine | sa.Pool) -> sa.Engine:
     if isinstance(store, sa.Pool):
         return _engines.engine_of_pool(store)
     _engines.check_backend(store.url)
+    if isinstance(store.pool, sa.SingletonThreadPool):
+        message = (
+            "this in-memory engine has an empty database for each thread; make it with poolclass=QueuePool, pool_size=1"
+        )
+        raise UnsupportedDatabaseError(message)
     return store
 
 
@@ -245,7 +257,7 @@ def _store_error(store: SQLAlchemyStore, error: SQLAlchemyError) -> StoreError:
     lines = str(cause).strip().splitlines() or [type(cause).__name__]
     unavailable = isinstance(error, OperationalError | InterfaceError | PoolTimeoutError)
     kind = StoreUnavailableError if unavailable else StoreError
-    return kind(f"{store._url}: {lines[0]}")  # noqa: SLF001 - of this module
+    return kind(f"{_engines.shown_url(store._url)}: {lines[0]}")  # noqa: SLF001 - of this module
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:
@@ -264,7 +276,7 @@ def _put(connection: sa.Connection, item: MemoryItem, *, replace: bool) -> Memor
     while known is None and not _inserted(connection, item):
         known = _by_identity(connection, item)
         holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
-        if holder is not None and holder.content == item.content and holder.tier == item.tier and not item.identity:
+        if holder is not None and not replace and _same(holder, item):
             known = holder
         elif holder is not None and (key := longer_key(item)):
             item = _replaced(item, memory_key=key)
@@ -277,6 +289,12 @@ def _put(connection: sa.Connection, item: MemoryItem, *, replace: bool) -> Memor
 
 
 _replaced = replace
+
+
+def _same(holder: MemoryItem, item: MemoryItem) -> bool:
+    """Whether `item`, under its writer's own key, is what is there already."""
+    facts = ("content", "tier", "tier_id", "memory_type")
+    return item.identity is None and all(getattr(holder, fact) == getattr(item, fact) for fact in facts)
 
 
 def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
