@@ -12,7 +12,7 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import TaskResult
 from autogen_agentchat.messages import ToolCallExecutionEvent, ToolCallSummaryMessage
 from autogen_agentchat.teams import RoundRobinGroupChat
-from autogen_core import FunctionCall
+from autogen_core import CancellationToken, FunctionCall
 from autogen_core.memory import ListMemory, MemoryContent
 from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
 from autogen_core.tools import FunctionTool
@@ -258,8 +258,6 @@ async def test_agent_state(sqlite_url: str) -> None:
 
 async def test_loaded_tool_reads(sqlite_url: str) -> None:
     """A memory tool that was dumped and loaded reads the same memories."""
-    from autogen_core import CancellationToken  # noqa: PLC0415
-
     from memory_context.autogen import RetrieveMemoryTool  # noqa: PLC0415
 
     context = MemoryContext("ann", store=sqlite_url)
@@ -308,3 +306,66 @@ async def test_team_broadcast_folds_to_the_same_key(sqlite_url: str) -> None:
     assert [] == await reader_context.get_messages()
     await team.load_state(state)
     assert 1 == len(MemoryRef.find_all((await reader_context.get_messages())[1].model_dump_json()))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        {"key": "[MemoryRef: KEY]", "lines": "2-3"},
+        {"key": "[MemoryRef: KEY - a log - 9 tokens]", "lines": [2, 3]},
+        {"key": "`KEY`", "lines": "lines 2 to 3"},
+        {"key": '"KEY"', "lines": "L2-L3"},
+        {"key": " KEY ", "lines": "2\u20133", "offset": None},
+        {"key": "KEY", "lines": "2:3", "offset": -1},
+    ],
+)
+async def test_arguments_as_models_write_them(arguments: dict[str, Any]) -> None:
+    """Whole references as keys, lists and words for lines are understood."""
+    context = MemoryContext("ann", store="sqlite://")
+    key = await context.store("one\ntwo\nthree\nfour", "a log")
+    tool = context.tools()[0]
+
+    answer = await tool.run_json({**arguments, "key": arguments["key"].replace("KEY", key)}, CancellationToken())
+
+    assert "lines 2-3 of 4" in answer
+    assert "two\nthree" in answer
+
+
+@pytest.mark.parametrize(
+    ("index", "arguments", "expected"),
+    [
+        (0, {}, "The argument key is wrong"),
+        (0, {"key": 5}, "The argument key is wrong"),
+        (1, {"query": 5}, "The argument query is wrong"),
+        (2, {}, "The argument content is wrong"),
+    ],
+)
+async def test_arguments_of_no_use(index: int, arguments: dict[str, Any], expected: str) -> None:
+    """Arguments that mean nothing are named, with what to do, and without a library's address."""
+    tool = MemoryContext("ann", store="sqlite://").tools()[index]
+
+    with pytest.raises(Exception, match=expected) as caught:
+        await tool.run_json(arguments, CancellationToken())
+
+    assert "Call the tool again" in str(caught.value)
+    assert "http" not in str(caught.value)
+
+
+async def test_generous_arguments() -> None:
+    """Too many hits, a missing description and a dict as content are no mistakes."""
+    retrieve, search, store = MemoryContext("ann", store="sqlite://").tools()
+
+    assert "Kept as [MemoryRef: note_" in await store.run_json({"content": {"a": 1}}, CancellationToken())
+    assert "[MemoryRef: note_" in await search.run_json({"query": "", "limit": 500}, CancellationToken())
+    assert "retrieve_memory" == retrieve.name
+
+
+async def test_a_store_that_fails_tells_no_address() -> None:
+    """What a model reads of a database that is down has neither its address nor its user."""
+    context = MemoryContext("ann", store="postgresql://eve:hidden@127.0.0.1:1/shop?password=other")
+    assert "other" not in repr(context.manager.memory_store)
+
+    with pytest.raises(Exception, match="cannot be reached") as caught:
+        await context.tools()[0].run_json({"key": "k"}, CancellationToken())
+
+    assert not any(word in str(caught.value) for word in ("127.0.0.1", "eve", "hidden", "other"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
@@ -221,8 +222,6 @@ def test_integers_are_users(store_url: str) -> None:
 
 def test_stored_rows_read_well(sqlite_url: str) -> None:
     """Plain SQL shows the record: user, key, summary and JSON columns."""
-    import sqlite3  # noqa: PLC0415
-
     with MemoryManager(sqlite_url, user_id="ann") as manager:
         manager.store("text", "a text", metadata={"exit": 1})
     connection = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
@@ -247,3 +246,43 @@ def test_time_without_a_zone(manager: MemoryManager) -> None:
     """A time without a zone is refused: nobody knows when it is."""
     with pytest.raises(exceptions.InvalidArgumentError, match="time zone"):
         manager.store("x", expires_at=datetime(2030, 1, 1))  # noqa: DTZ001 - that is the point
+
+
+def test_lines_and_query_keep_the_numbers(manager: MemoryManager) -> None:
+    """An excerpt of some lines counts them as the whole text does."""
+    key = manager.store("\n".join(f"line {i}" for i in range(1, 5001)))
+
+    part = str(manager.retrieve(key, lines="4000-4900", max_tokens=80))
+
+    assert part.startswith("… lines 1-3999 of 5000 not shown …\nline 4000\n")
+    assert part.endswith(" of 5000 not shown …")
+    with pytest.raises(exceptions.BudgetTooSmallError):
+        manager.retrieve(key, max_tokens=0)
+
+
+def test_replace_changes_more_than_the_content(manager: MemoryManager) -> None:
+    """Replacing equal content takes the new description and type; without it another type is another memory."""
+    manager.store("x", "old", "note", key="k")
+    with pytest.raises(exceptions.KeyExistsError):
+        manager.store("x", "new", "secret", key="k")
+    manager.store("x", "new", "secret", key="k", replace=True)
+
+    assert ("new", "secret") == (manager.get("k").summary, manager.get("k").memory_type)
+
+
+def test_reads_go_on_under_a_write_lock(sqlite_url: str) -> None:
+    """While another process holds the write lock, a fresh store reads, also after a write of its own has failed."""
+    with MemoryManager(sqlite_url, user_id="ann") as first:
+        first.store("text", key="k")
+    other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    manager = MemoryManager(sqlite_url, user_id="ann")
+
+    assert "text" == manager.get("k").content
+    with pytest.raises(exceptions.StoreUnavailableError, match="locked"):
+        manager.store("new")
+    assert "text" == manager.get("k").content
+
+    other.execute("ROLLBACK")
+    other.close()
+    manager.close()

@@ -49,7 +49,8 @@ DELETED = "{message}. Run the command that made it again if you need it."
 BAD_KEY = "{message}. Take the key from a reference: in [MemoryRef: some_key - …] it is some_key."
 BAD_ARGUMENT = "{message}."
 BINARY = "{ref}\nBinary content ({media_type}, {size} bytes) cannot be shown as text."
-STORE_FAILED = "Memory cannot be reached at the moment ({message}). Go on without it, or try again later."
+STORE_FAILED = "Memory cannot be reached at the moment. Go on without it, or try again later."
+WRONG_ARGUMENT = "The argument {name} is wrong: {problem}. Call the tool again with it corrected."
 
 DEMO_TASK = """\
 You look around on the machine that you run on, with the tools you have, and answer questions about it in a few \

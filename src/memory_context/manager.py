@@ -241,7 +241,8 @@ class MemoryManager:
             InvalidFilterError: There is no such column.
             StoreError: The store could not do it.
         """
-        if not isinstance(query, str) or not isinstance(limit, int) or limit < 1:
+        given: tuple[object, object] = (query, limit)
+        if not isinstance(given[0], str) or not isinstance(given[1], int) or limit < 1:
             message = f"search takes a text and a limit of 1 or more, not {query!r:.80} and {limit!r}"
             raise InvalidArgumentError(message)
         return self.memory_store.search(self.scope, query, limit=limit, filters=filters)

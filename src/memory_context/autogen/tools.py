@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import re
 from abc import abstractmethod
-from typing import Any, ClassVar, Self
+from collections.abc import Mapping
+from typing import Any, ClassVar, Self, cast
 
 from autogen_core import CancellationToken, Component
 from autogen_core.models import FunctionExecutionResult
 from autogen_core.tools import BaseTool
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, Field, ValidationError, field_validator
 
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
@@ -47,26 +49,52 @@ class MemoryToolConfig(BaseModel):
 
 
 class RetrieveArgs(BaseModel):
-    """The arguments of `retrieve_memory`."""
+    """The arguments of `retrieve_memory`, as models write them: whole references, numbers and lists are understood."""
 
     key: str = Field(description=_prompts.RETRIEVE_KEY)
     lines: str | None = Field(default=None, description=_prompts.RETRIEVE_LINES)
-    offset: int = Field(default=0, ge=0, description=_prompts.RETRIEVE_OFFSET)
+    offset: int = Field(default=0, description=_prompts.RETRIEVE_OFFSET)
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _plain_key(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        refs = MemoryRef.find_all(value) if isinstance(value, str) else []
+        return refs[0].key if refs else value.strip(" `\"'[]") if isinstance(value, str) else value
+
+    @field_validator("lines", mode="before")
+    @classmethod
+    def _plain_lines(cls, value: Any) -> str | None:  # noqa: ANN401 - whatever a model writes
+        return lines_as_meant(value)
+
+    @field_validator("offset", mode="before")
+    @classmethod
+    def _plain_offset(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        return max(0, value) if isinstance(value, int) else value or 0
 
 
 class SearchArgs(BaseModel):
     """The arguments of `search_memory`."""
 
     query: str = Field(description=_prompts.SEARCH_QUERY)
-    limit: int = Field(default=5, ge=1, le=MAX_HITS, description=_prompts.SEARCH_LIMIT)
+    limit: int = Field(default=5, description=_prompts.SEARCH_LIMIT)
+
+    @field_validator("limit")
+    @classmethod
+    def _within_limits(cls, value: int) -> int:
+        return min(max(value, 1), MAX_HITS)
 
 
 class StoreArgs(BaseModel):
     """The arguments of `store_memory`."""
 
     content: str = Field(description=_prompts.STORE_CONTENT)
-    description: str = Field(description=_prompts.STORE_DESCRIPTION)
+    description: str = Field(default="", description=_prompts.STORE_DESCRIPTION)
     type: str = Field(default="note", description=_prompts.STORE_TYPE)
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 class MemoryToolError(Exception):
@@ -85,6 +113,17 @@ class _MemoryTool(BaseTool[Any, Any], Component[MemoryToolConfig]):
         super().__init__(self.args, str, self.tool_name, self.tool_description)
         self._manager = manager
         self._max_tokens = max(max_tokens, LEAST_ANSWER)
+
+    async def run_json(
+        self, args: Mapping[str, Any], cancellation_token: CancellationToken, call_id: str | None = None
+    ) -> Any:  # noqa: ANN401 - AutoGen's signature
+        """See `BaseTool.run_json`; arguments that are of no use are answered with what would be."""
+        try:
+            return await super().run_json(args, cancellation_token, call_id)
+        except ValidationError as error:
+            first = error.errors()[0]
+            name = ".".join(map(str, first["loc"])) or "arguments"
+            raise MemoryToolError(_prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])) from None
 
     async def run(self, args: Any, cancellation_token: CancellationToken) -> str:  # noqa: ANN401, ARG002 - AutoGen's signature
         """The answer, for a model.
@@ -122,7 +161,7 @@ class RetrieveMemoryTool(_MemoryTool):
     args, tool_name, tool_description = RetrieveArgs, RETRIEVE, _prompts.RETRIEVE_TOOL
 
     def _answer(self, args: RetrieveArgs) -> str:
-        item = self._manager.read(args.key.strip())
+        item = self._manager.read(args.key)
         if isinstance(item.content, bytes):
             return _prompts.BINARY.format(ref=item.ref, media_type=item.media_type, size=len(item.content))
         return page_of(item, args.lines, args.offset, self._max_tokens, self._manager.counter)
@@ -157,8 +196,21 @@ class StoreMemoryTool(_MemoryTool):
     args, tool_name, tool_description = StoreArgs, STORE, _prompts.STORE_TOOL
 
     def _answer(self, args: StoreArgs) -> str:
-        item = self._manager.remember(args.content, args.description, args.type)
+        item = self._manager.remember(args.content, args.description or None, args.type)
         return _prompts.STORED.format(ref=item.ref)
+
+
+def lines_as_meant(value: Any) -> str | None:  # noqa: ANN401 - whatever a model writes
+    """Lines in the form that `parse_lines` takes, of the forms that models write: 120, [120, 180], "L120 to L180"."""
+    if isinstance(value, list | tuple):
+        value = "-".join(map(str, cast("list[Any]", value)))
+    text = str(value).strip().lower() if value is not None else ""
+    if text in ("", "all", "none", "null"):
+        return None
+    numbers = re.findall(r"\d+", text)
+    if re.fullmatch(r"(?:lines?|l)?\s*\d+\s*(?:-|\u2013|:|\.\.|to|,)\s*l?\s*\d+", text):
+        return f"{max(1, int(numbers[0]))}-{numbers[1]}"
+    return re.sub(r"^(?:lines?|l)\s*", "", text)
 
 
 def memory_tools(manager: MemoryManager, *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
@@ -218,6 +270,6 @@ def _advice(error: MemoryContextError, key: str) -> str:
         case InvalidKeyError():
             return _prompts.BAD_KEY.format(message=error)
         case StoreError():
-            return _prompts.STORE_FAILED.format(message=error)
+            return _prompts.STORE_FAILED
         case _:
             return _prompts.BAD_ARGUMENT.format(message=error)

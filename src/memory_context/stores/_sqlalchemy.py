@@ -245,9 +245,7 @@ def _given_engine(store: sa.Engine | sa.Pool) -> sa.Engine:
         return _engines.engine_of_pool(store)
     _engines.check_backend(store.url)
     if isinstance(store.pool, sa.SingletonThreadPool):
-        message = (
-            "this in-memory engine has an empty database for each thread; make it with poolclass=QueuePool, pool_size=1"
-        )
+        message = "this engine has an empty database for each thread: make it with poolclass=QueuePool, pool_size=1"
         raise UnsupportedDatabaseError(message)
     return store
 
