@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
@@ -389,7 +389,7 @@ class _LoopLock:
         self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
 
     @asynccontextmanager
-    async def held(self) -> AsyncIterator[None]:
+    async def held(self) -> AsyncGenerator[None]:
         """Hold the lock of the running loop."""
         async with self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
             yield
