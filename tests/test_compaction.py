@@ -104,6 +104,8 @@ async def test_keys_that_were_swallowed() -> None:
         prompt = await fill(context, *turns(number))
 
     assert first in shown(prompt[1])
+    [newest] = await context.search("", limit=1, memory_type="conversation")
+    assert first in newest.content_metadata["keys"]
     assert LOG == await context.retrieve(first)
     prompt = await fill(context, user("What did worker-123 handle?"))
     assert LOG.split("\n")[123] in shown(prompt[-2])

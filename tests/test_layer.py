@@ -65,6 +65,19 @@ async def test_nothing_to_say(sqlite_url: str) -> None:
         assert 1 == len(await fill(MemoryContext(name, store=sqlite_url), user("hello")))
 
 
+async def test_returning_user(sqlite_url: str) -> None:
+    """On a thread with a name a user without preferences finds their recent threads and commands, and what exists."""
+    with MemoryManager(sqlite_url, user_id="bob", thread_id="yesterday") as manager:
+        manager.store(LOG, "a log", "command_output")
+
+    [layer, _] = await fill(MemoryContext("bob", store=sqlite_url, thread_id="today"), user("hello"))
+
+    assert "thread yesterday" in shown(layer)
+    assert "a log" in shown(layer)
+    assert "1 of type command_output" in shown(layer)
+    assert 1 == len(await fill(MemoryContext("bob", store=sqlite_url, thread_id="yesterday"), user("hello")))
+
+
 async def test_state(manager: MemoryManager) -> None:
     """A loaded conversation keeps the layer that it began with, and gets no second one."""
     context = MemoryContext("ann", store=manager.memory_store)

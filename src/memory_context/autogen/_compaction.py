@@ -165,7 +165,8 @@ class Compactor:
 
         Where that is not enough, texts of what stays are folded too, the largest first. Nothing is lost: if even that
         is not enough, the messages stay above the limit. `keys` are those of the conversation's references, oldest
-        first; the newest that get out of sight are named. A model has seen the first `shown` messages.
+        first; those that get out of sight are noted in the record, and the newest of them named. A model has seen the
+        first `shown` messages.
 
         Raises:
             StoreError: The store failed; nothing was changed.
@@ -196,7 +197,12 @@ class Compactor:
         counter = self.folder.manager.counter
         text = as_lines(messages)
         item = self.folder.manager.remember(
-            text, _description(messages), CONVERSATION, source=CONVERSATION, tags=self._tags(messages)
+            text,
+            _description(messages),
+            CONVERSATION,
+            source=CONVERSATION,
+            tags=self._tags(messages),
+            metadata={"keys": list(keys)},
         )
         preview = excerpt("\n".join(_said(messages)), "", self._note_budget(), counter.count)
         listed = _newest(keys)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from itertools import islice
 
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
@@ -54,6 +55,7 @@ class Conversation:
         named: The keys that a person has named since a model was asked last.
         held: A recalled text that waits for the next group of messages.
         shown: How many messages a model has seen.
+        named_thread: Whether the thread has a name of its owner's, and not one that was made up.
     """
 
     manager: MemoryManager
@@ -66,6 +68,7 @@ class Conversation:
     named: set[str] = field(default_factory=set[str])
     held: UserMessage | None = None
     shown: int = 0
+    named_thread: bool = False
 
     def __post_init__(self) -> None:
         """Set up what works on the messages."""
@@ -215,9 +218,13 @@ class Conversation:
         place = next((i for i, m in enumerate(self.messages) if not isinstance(m, SystemMessage)), None)
         if self.shown or place is None or self.policy.user_layer_tokens == 0 or any(map(is_layer, self.messages)):
             return
-        layer = await off_loop(self.guard.run, user_layer, self.manager, self.policy.user_layer_tokens)
+        layer = await off_loop(self._layer)
         if layer:
-            self.messages.insert(place, UserMessage(content=str(layer), source=MEMORY_SOURCE))
+            self.messages.insert(place, UserMessage(content=layer, source=MEMORY_SOURCE))
+
+    def _layer(self) -> str | None:
+        work = partial(user_layer, self.manager, self.policy.user_layer_tokens, returning=self.named_thread)
+        return self.guard.run(work)
 
     async def _fold_what_was_read(self) -> None:
         """Fold the batch of read texts that is due; where the store fails, they stay."""

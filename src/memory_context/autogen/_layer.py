@@ -30,19 +30,21 @@ def is_layer(message: LLMMessage) -> bool:
     )
 
 
-def user_layer(manager: MemoryManager, budget: int) -> str | None:
+def user_layer(manager: MemoryManager, budget: int, *, returning: bool) -> str | None:
     """Preferences, notes tagged ``always``, recent threads and commands, and what exists; at most `budget` tokens.
 
-    None for a user without preferences and such notes: there is nothing that every conversation needs.
+    None for a user of whom there is nothing to say. Where the thread is not a named one of a `returning` user, that is
+    anybody without preferences and such notes: an anonymous conversation is not told what was done in others.
 
     Raises:
         StoreError: The store failed.
     """
-    always = [item for item in _always(manager) if not is_secret(item)]
-    if not always or budget <= 0:
+    always = [_line(item) for item in _always(manager) if not is_secret(item)]
+    recent = list(_recent(manager)) if always or returning else []
+    if budget <= 0 or not (always or recent):
         return None
     shown, counter = [_prompts.LAYER_HEADER], manager.counter
-    for line in (*map(_line, always), *_recent(manager), *_existing(manager), _prompts.LAYER_FOOTER):
+    for line in (*always, *recent, *_existing(manager), _prompts.LAYER_FOOTER):
         if not counter.exceeds("\n".join((*shown, line)), budget):
             shown.append(line)
     return "\n".join(shown) if len(shown) > 1 else None

@@ -104,7 +104,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             the first model call that sees it, and folded later, in batches, when that pays (`FoldPolicy`).
         read_cap: With ``after_reading``, texts with more tokens are folded at once.
         user_layer_tokens: The most that a conversation begins with of what is known about its user: preferences, notes
-            with the tag ``always``, and, where there are some, recent threads and commands. 0 for nothing.
+            with the tag ``always``, recent threads and commands, what exists. 0 for nothing. A conversation without a
+            `thread_id` begins so only for a user with preferences or such notes.
         max_tokens: The most tokens of all messages together, 500 or more; or a share of `window`, as 0.5. Before it
             would be passed, the oldest groups of messages are stored as one memory, and a reference takes their
             place. System prompt and tools come on top of it.
@@ -179,7 +180,12 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         )
         bench = Bench(self._judge or LexicalJudge(), judge_limits or JudgeLimits())
         self._conversation = Conversation(
-            self._manager, self.policy, bench, self.max_tokens, list(initial_messages or [])
+            self._manager,
+            self.policy,
+            bench,
+            self.max_tokens,
+            list(initial_messages or []),
+            named_thread=thread_id is not None,
         )
         self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = _LoopLock()
