@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from uuid import uuid4
-from weakref import WeakKeyDictionary, WeakSet
+from weakref import WeakSet
 
 from autogen_core import Component, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
@@ -32,6 +31,7 @@ from memory_context.autogen._caller import set_caller
 from memory_context.autogen._compaction import limit_of
 from memory_context.autogen._conversation import Conversation
 from memory_context.autogen._folding import ContextStats
+from memory_context.autogen._lock import LoopLock
 from memory_context.autogen._messages import (
     Part,
     with_texts,
@@ -188,7 +188,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             named_thread=thread_id is not None,
         )
         self._workbenches = WeakSet[MemoryWorkbench]()
-        self._lock = _LoopLock()
+        self._lock = LoopLock()
         self._running: set[asyncio.Future[Any]] = set()
 
     @property
@@ -386,16 +386,3 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
 
 def _share(tokens: int, limit: int | None, part: int) -> int:
     return tokens if limit is None else min(tokens, limit // part)
-
-
-class _LoopLock:
-    """An asyncio lock that serves one event loop after the other."""
-
-    def __init__(self) -> None:
-        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
-
-    @asynccontextmanager
-    async def held(self) -> AsyncGenerator[None]:
-        """Hold the lock of the running loop."""
-        async with self._locks.setdefault(asyncio.get_running_loop(), asyncio.Lock()):
-            yield

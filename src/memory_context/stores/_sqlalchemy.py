@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from typing import Any, Self, TypeVar, cast
 
 import sqlalchemy as sa
@@ -14,11 +14,10 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context._excerpt import excerpt, terms, weight
-from memory_context._items import BINARY, Content, Deletion, Match, MemoryItem, encoded, is_storable, longer_key, now
+from memory_context._items import Deletion, Match, MemoryItem, is_storable, longer_key, now
 from memory_context._scopes import Scope
 from memory_context.exceptions import (
     InvalidArgumentError,
-    InvalidContentError,
     InvalidScopeError,
     KeyExistsError,
     StoreError,
@@ -28,6 +27,7 @@ from memory_context.exceptions import (
 from memory_context.stores import _engines, _migrate
 from memory_context.stores._filters import column_named, conditions
 from memory_context.stores._protocol import Filters, MemoryStore
+from memory_context.stores._rows import item_of, row_of
 from memory_context.stores._schema import UTCDateTime, access, deletions, memories
 
 T = TypeVar("T")
@@ -37,8 +37,6 @@ KEYS = 5000
 PASSAGE_CHARACTERS = 400
 SUMMARY_WEIGHT = 2
 
-_FIELDS = {field.name for field in fields(MemoryItem)} - {"content", "match", "accessed_at", "access_count"}
-_COLUMNS = [column for column in memories.c if column.name in _FIELDS]
 _SELECT = sa.select(
     *memories.c, access.c.accessed_at, sa.func.coalesce(access.c.access_count, 0).label("access_count")
 ).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
@@ -153,7 +151,7 @@ class SQLAlchemyStore:
             .limit(limit)
         )
         rows = self._run(lambda connection: connection.execute(statement).all())
-        return [_with_match(_item(row), query, row.score) for row in rows]
+        return [_with_match(item_of(row), query, row.score) for row in rows]
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
         """See `MemoryStore.delete`."""
@@ -207,7 +205,7 @@ class SQLAlchemyStore:
             self._engine, self._shared, self._ready = None, None, False
 
     def _items(self, statement: sa.Select[*tuple[Any, ...]]) -> list[MemoryItem]:
-        return [_item(row) for row in self._run(lambda connection: connection.execute(statement).all())]
+        return [item_of(row) for row in self._run(lambda connection: connection.execute(statement).all())]
 
     def _active(self, scope: Scope, filters: Filters | None) -> list[sa.ColumnElement[bool]]:
         active = [] if filters and "is_active" in filters else [memories.c.is_active.is_(sa.true())]
@@ -303,11 +301,11 @@ def _one(
     connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]], user: str, wanted: str
 ) -> MemoryItem | None:
     row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
-    return _item(row) if row else None
+    return item_of(row) if row else None
 
 
 def _inserted(connection: sa.Connection, item: MemoryItem) -> bool:
-    if connection.execute(_INSERT_NEW[connection.dialect.name], _row(item)).first() is None:
+    if connection.execute(_INSERT_NEW[connection.dialect.name], row_of(item)).first() is None:
         return False
     connection.execute(_NOT_DELETED, {"user": item.user_id, "wanted": item.memory_key})
     return True
@@ -315,7 +313,7 @@ def _inserted(connection: sa.Connection, item: MemoryItem) -> bool:
 
 def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem) -> MemoryItem:
     item = _replaced(new, id=old.id, created_at=old.created_at, updated_at=now())
-    connection.execute(sa.update(memories).where(memories.c.id == old.id).values(_row(item)))
+    connection.execute(sa.update(memories).where(memories.c.id == old.id).values(row_of(item)))
     return item
 
 
@@ -357,36 +355,6 @@ def _weight(word: str) -> sa.ColumnElement[int]:
 def _with_match(item: MemoryItem, query: str, score: int) -> MemoryItem:
     passage = excerpt(item.text, query, PASSAGE_CHARACTERS, len).render()
     return replace(item, match=Match(float(score), passage))
-
-
-def _row(item: MemoryItem) -> dict[str, Any]:
-    values = {column.name: getattr(item, column.name) for column in _COLUMNS}
-    values |= {"tags": list(item.tags), "content_metadata": dict(item.content_metadata)}
-    as_text = isinstance(item.content, str) and is_storable(item.content)
-    if isinstance(item.content, bytes) and _is_text(item.media_type):
-        message = f"bytes cannot have the media type {item.media_type!r} of a text; use {BINARY}"
-        raise InvalidContentError(message)
-    return values | {
-        "content": item.content if as_text else None,
-        "content_bytes": None if as_text else encoded(item.content),
-    }
-
-
-def _item(row: sa.Row[*tuple[Any, ...]]) -> MemoryItem:
-    values = {name: value for name, value in row._mapping.items() if name in _FIELDS}  # noqa: SLF001 - Row's public API
-    values["tags"] = tuple(values["tags"])
-    content = _content(row.content, row.content_bytes, row.media_type)
-    return MemoryItem(**values, content=content, accessed_at=row.accessed_at, access_count=row.access_count)
-
-
-def _content(text: str | None, data: bytes | None, media_type: str) -> Content:
-    if text is not None:
-        return text
-    return bytes(data or b"").decode("utf-8", "surrogatepass") if _is_text(media_type) else bytes(data or b"")
-
-
-def _is_text(media_type: str) -> bool:
-    return media_type.startswith("text/") or media_type == "application/json"
 
 
 def as_store(
