@@ -137,6 +137,12 @@ def due(readings: Sequence[Reading], seen: Sequence[int]) -> int | None:
     return None
 
 
+def placeholder(item: MemoryItem, preview_tokens: int, counter: TokenCounter) -> tuple[str, Excerpt]:
+    """What stands in the prompt for a stored text, reference and preview; and the lines of the preview."""
+    preview = excerpt(item.text, "", preview_tokens, counter.count)
+    return f"{item.ref}\n{preview.render()}" if preview.lines else item.ref.render(), preview
+
+
 def fold(
     text: str, store: Callable[[str], MemoryItem], counter: TokenCounter, *, threshold: int, preview_tokens: int
 ) -> Folded | None:
@@ -148,7 +154,6 @@ def fold(
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
-    preview = excerpt(text, "", preview_tokens, counter.count)
-    shown = f"{item.ref}\n{preview.render()}" if preview.lines else item.ref.render()
+    shown, preview = placeholder(item, preview_tokens, counter)
     tokens = counter.count(shown)
     return Folded(shown, item, preview, tokens) if tokens < item.token_count else None

@@ -11,7 +11,6 @@ import regex
 
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
 
-MAX_KEY = 255
 MAX_GENERATED_KEY = 64
 MAX_DESCRIPTION = 80
 SHORTEST_DIGEST = 8

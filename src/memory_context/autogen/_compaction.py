@@ -20,6 +20,7 @@ from pydantic import TypeAdapter
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._items import SECRET, MemoryItem
+from memory_context._policy import placeholder
 from memory_context._refs import MemoryRef
 from memory_context.autogen._folding import Folder
 from memory_context.autogen._layer import is_layer
@@ -244,9 +245,8 @@ class Compactor:
         known = manager.memory_store.get(manager.scope, refs[0].key) if refs else None
         if known is None or isinstance(known.content, bytes):
             return self._stored(part).ref.render()
-        preview = excerpt(known.content, "", policy.preview_budget(part.source), manager.counter.count)
-        own = part.text == f"{known.ref}\n{preview.render()}"
-        return (known if own else self._stored(part)).ref.render()
+        own, _ = placeholder(known, policy.preview_budget(part.source), manager.counter)
+        return (known if part.text == own else self._stored(part)).ref.render()
 
     def _stored(self, part: Part) -> MemoryItem:
         kind = "tool_output" if part.source is None else "message"

@@ -89,7 +89,8 @@ class Recaller:
         started = time.perf_counter()
         undecided = bool(gathered.candidates or gathered.has_memories)
         judge, verdict = await self.bench.decide(question) if undecided else ("nobody", Verdict())
-        found = await off_loop(self.guard.run, self._found, need, verdict, gathered)
+        query = verdict.search
+        found = await off_loop(self.guard.run, self._found, need, query, gathered) if query is not None else None
         items = {item.memory_key: item for item in (*gathered.opened, *(c.item for c in gathered.candidates))}
         named = [Expansion(item.memory_key, need.message, why="it was named") for item in gathered.opened]
         recall = await off_loop(self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need)
@@ -112,16 +113,14 @@ class Recaller:
         known = store.count(scope, {"memory_key": [*need.references, *need.mentioned]})
         return _Gathered(tuple(opened), tuple(candidates), store.count(scope) > known)
 
-    def _found(self, need: Need, verdict: Verdict, gathered: _Gathered) -> list[MemoryItem]:
-        """The user's other memories that the verdict wants to be looked for; equally good ones by their last use."""
-        if verdict.search is None:
-            return []
+    def _found(self, need: Need, query: str, gathered: _Gathered) -> list[MemoryItem]:
+        """The user's other memories that speak of `query`; equally good ones by their last use."""
         known = {*need.references, *need.mentioned, *(item.memory_key for item in gathered.opened)}
-        hits = self.manager.memory_store.search(self.manager.scope, verdict.search, limit=OFFERED)
+        hits = self.manager.memory_store.search(self.manager.scope, query, limit=OFFERED)
         others = [hit for hit in hits if hit.memory_key not in known]
-        if not terms(verdict.search):
+        if not terms(query):
             return sorted(others, key=lambda item: item.accessed_at or item.created_at, reverse=True)[:FOUND]
-        return [choice.item for choice in choose(verdict.search, others, {}, described=True)][:FOUND]
+        return [choice.item for choice in choose(query, others, {}, described=True)][:FOUND]
 
     def _shown(
         self, expansions: list[Expansion], items: Mapping[str, MemoryItem], found: list[MemoryItem], need: Need

@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 
     from memory_context.stores import MemoryStore
 
-MAX_CANDIDATES = 500
 KEPT_REFERENCES = 2000
 
 
