@@ -273,3 +273,17 @@ def test_kinds_of_messages() -> None:
     ]
 
     assert messages == from_lines(as_lines(messages))
+
+
+async def test_squeezed_texts_that_begin_with_a_reference() -> None:
+    """Small results that quote a known reference first are stored before the limit takes them out of sight."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1000, recall=False)
+    key = await context.store("a note " * 20, "a note")
+    texts = [f"[MemoryRef: {key}] and\n" + " ".join(f"r{n}x{i}" for i in range(40)) for n in range(12)]
+
+    prompt = await fill(context, user("go"), call(*["run"] * 12), results(*texts))
+
+    assert isinstance(prompt[-1], FunctionExecutionResultMessage)
+    stored = {item.text for item in await context.search("", 50)}
+    assert all(result.content == text or text in stored for text, result in zip(texts, prompt[-1].content, strict=True))
+    assert stored & set(texts)
