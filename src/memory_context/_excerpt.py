@@ -1,168 +1,175 @@
-"""The excerpt: of a long text, the lines that matter for a question, within a budget.
+"""The excerpt: of a long text, the passages that matter, within a budget.
 
-Previews, recalled text and partial reads are this one function.
+Previews, recalled text and partial reads are this one function; only the weights differ. `docs/excerpts.md` has what
+each of them is worth on recorded agent runs.
 """
 
 from __future__ import annotations
 
-import math
 import re
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
-from itertools import groupby
+from functools import partial
+from itertools import groupby, pairwise
 from typing import TypeAlias
 
-from memory_context._prompts import GAP, GAP_IN_LINE
+from memory_context._choice import Choice, Ranking
+from memory_context._pieces import Group, Piece, Pieces, cut, cut_regions
+from memory_context._prompts import GAP, GAP_AT_LINE, MORE_MEMBERS
+from memory_context._regions import LARGE, regions
 
 Cost: TypeAlias = Callable[[str], int]
 
-MAX_TERMS = 32
-CHARACTERS_TRIED = 8
-NAME_WEIGHT = 3
-LEAST_DIGITS = 4
-_WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
-_ENGLISH_STOP_WORDS = """
-a about above after again all also an and any are as at be because been before being below between both but by can
-could did do does doing down during each few for from further get give had has have having he her here hers him his
-how i if in into is it its just let me more most my no nor not now of off on once only or other our out over own
-please same she should show so some such tell than that the their them then there these they this those through to
-too under until up use very was we were what when where which while who whom why will with would you your
-"""
-_STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
+CHARACTERS_PER_UNIT = 8
+READING = Ranking(names=0, plain=0, share=0.5, least=0)
+PREVIEW = Ranking()
+WHATEVER = Ranking(least=0)
 
-
-_NAME = re.compile(r"[\d_./:@#-]")
+_BREAK_IN_RECORD = re.compile(r"\s*\n\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Some lines of a text, in order.
+    """Some passages of a text, in order.
 
     Attributes:
-        lines: Line numbers (from 1) with the text shown for each.
-        line_count: The lines of the whole text.
-        shortened: The numbers of the lines that are shown without their middle.
+        text: The passages, with ``…`` for what is left out between them: alone where it is a part of a line, with the
+            number of the next line where it is lines. Of JSON, records with their paths, each of them JSON by itself.
+        ranges: The first and the last line (from 1) of each run of lines that are shown whole.
     """
 
-    lines: tuple[tuple[int, str], ...]
-    line_count: int
-    shortened: frozenset[int] = frozenset()
-
-    def within(self, first: int, line_count: int) -> Excerpt:
-        """The same lines, of a text of which this one begins at line `first` and which has `line_count`."""
-        lines = tuple((number + first - 1, text) for number, text in self.lines)
-        return Excerpt(lines, line_count, frozenset(number + first - 1 for number in self.shortened))
-
-    @property
-    def ranges(self) -> tuple[tuple[int, int], ...]:
-        """The first and the last line of each run of lines that are shown whole."""
-        whole = (number for number, _ in self.lines if number not in self.shortened)
-        runs = groupby(enumerate(whole), key=lambda pair: pair[1] - pair[0])
-        numbers = [[number for _, number in run] for _, run in runs]
-        return tuple((run[0], run[-1]) for run in numbers)
-
-    def render(self) -> str:
-        """The lines, with a line in place of each gap that says which lines are not shown; nothing without lines."""
-        if not self.lines:
-            return ""
-        shown, parts = 0, list[str]()
-        for number, text in (*self.lines, (self.line_count + 1, "")):
-            if number > shown + 1:
-                parts.append(GAP.format(first=shown + 1, last=number - 1, count=self.line_count))
-            parts.append(text)
-            shown = number
-        return "\n".join(parts[:-1])
+    text: str
+    ranges: tuple[tuple[int, int], ...] = ()
 
 
-def terms(text: str) -> list[str]:
-    """The words of `text` that say something, lower-case, most frequent first, at most 32."""
-    words = (match.group().lower() for match in _WORD.finditer(text[:100_000]))
-    counts = Counter(word for word in words if word not in _STOP_WORDS and (len(word) > 1 or not word.isascii()))
-    return [word for word, _ in counts.most_common(MAX_TERMS)]
+def excerpt(  # noqa: PLR0913 - what is asked, and of what; the rest has defaults
+    text: str,
+    question: str,
+    budget: int,
+    cost: Cost,
+    *,
+    ranking: Ranking = READING,
+    known: Set[str] = frozenset(),
+    first_line: int = 1,
+) -> Excerpt:
+    """The passages of `text` that speak of `question`; where none does, those that hold the most names.
 
+    It never costs more than `budget`, whatever unit `cost` counts in; time is linear in the text; the same arguments
+    give the same excerpt.
 
-def is_name(word: str) -> bool:
-    """Whether `word` looks like a name: of a file, a host, a function, a ticket; a number needs four digits."""
-    return _NAME.search(word) is not None and not (word.isdigit() and len(word) < LEAST_DIGITS)
-
-
-def weight(word: str) -> int:
-    """How much `word` says: a name as much as three other words."""
-    return NAME_WEIGHT if is_name(word) else 1
-
-
-def excerpt(text: str, question: str, budget: int, cost: Cost) -> Excerpt:
-    """The lines of `text` that speak of `question`, with their neighbours; its beginning and end where none does.
-
-    The rendered excerpt never costs more than `budget`, whatever unit `cost` counts in; time is linear in the text.
-    A line that alone would take more than half of the budget is shortened in its middle.
+    Args:
+        text: The whole text.
+        question: What its reader wants to know.
+        budget: The most that the excerpt costs.
+        cost: What a text costs, in tokens or characters.
+        ranking: What a passage is worth.
+        known: Names that its reader has seen.
+        first_line: The number of the text's first line.
     """
-    lines = text.split("\n")
-    if text.endswith("\n"):
-        lines.pop()
-    chosen = _fill(lines, _relevant(lines, terms(question)) or _from_both_ends(len(lines)), budget, cost)
-    while chosen and cost(_excerpt(chosen, lines).render()) > budget:
-        chosen.popitem()
-    return _excerpt(chosen, lines)
+    found = cut(text) if len(text) <= LARGE else cut_regions(text, regions(text, question))
+    render = partial(_rendered, text, found, first_line)
+    order = Choice(text, found, question, ranking, known).take(budget, cost)
+    if order:
+        return _within(order, budget, cost, render)
+    if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
+        whole = text.removesuffix("\n")
+        return Excerpt(whole, ((first_line, first_line + whole.count("\n")),))
+    return _within(Choice(text, found, "", WHATEVER, known).take(budget, cost), budget, cost, render)
 
 
-def _excerpt(chosen: dict[int, str], lines: list[str]) -> Excerpt:
-    shortened = frozenset(index + 1 for index, line in chosen.items() if line != lines[index])
-    return Excerpt(tuple((index + 1, chosen[index]) for index in sorted(chosen)), len(lines), shortened)
+def _within(order: list[int], budget: int, cost: Cost, render: Callable[[list[int]], Excerpt]) -> Excerpt:
+    """As many of the pieces, best first, as the budget really allows."""
+    while order:
+        shown = render(sorted(order))
+        spent = cost(shown.text)
+        if spent <= budget:
+            return shown
+        del order[min(len(order) - 1, len(order) * budget // spent) :]
+    return Excerpt("")
 
 
-def _fill(lines: list[str], order: Iterable[int], budget: int, cost: Cost) -> dict[int, str]:
-    """Lines in the order of their worth, until one does not fit; the last are the first to go."""
-    gap = cost(GAP.format(first=len(lines), last=len(lines), count=len(lines))) + 1
-    chosen: dict[int, str] = {}
-    spent = gap if len(lines) > 1 else 0
-    for index in order:
-        if index in chosen:
-            continue
-        line = shorten(lines[index], (budget - spent) if len(lines) == 1 else budget // 2, cost)
-        apart = gap if index and index - 1 not in chosen and index + 1 not in chosen else 0
-        price = cost(line) + 1 + apart
-        if spent + price > budget or (lines[index] and not line):
-            break
-        chosen[index], spent = line, spent + price
-    return chosen
+def _rendered(text: str, found: Pieces, first_line: int, indexes: list[int]) -> Excerpt:
+    """The pieces as one text; each record of JSON on a line of its own."""
+    lines, parts, behind = _Lines(text, first_line), list[str](), 0
+    for run in _runs(found, indexes):
+        group = found.groups[run[0].group]
+        if group.path:
+            parts.append(("\n" if parts else "") + _record(text, group, run))
+        else:
+            parts.append(_gap(text, behind, run[0].start, lines) + text[run[0].start : run[-1].end])
+            run = [Piece(run[0].start, run[-1].end)]  # noqa: PLW2901 - one slice
+        for piece in run:
+            lines.show(piece.start, piece.end)
+        behind = run[-1].end
+    whole = bool(group.path) or not text[behind:].strip()
+    last = "" if whole else f"\n{GAP}" if "\n" in text[behind:].rstrip() else f" {GAP}"
+    return Excerpt("".join(parts).rstrip("\n") + last, tuple(lines.ranges))
 
 
-def _from_both_ends(count: int) -> Iterator[int]:
-    for index in range((count + 1) // 2):
-        yield index
-        yield count - 1 - index
+def _runs(found: Pieces, indexes: list[int]) -> Iterator[list[Piece]]:
+    """Pieces of one record; in a text, those that follow one another."""
+
+    def run_of(pair: tuple[int, int]) -> tuple[int, int]:
+        group = found.pieces[pair[1]].group
+        return (group, 0) if found.groups[group].path else (group, pair[1] - pair[0])
+
+    for _, run in groupby(enumerate(indexes), key=run_of):
+        yield [found.pieces[index] for _, index in run]
 
 
-def _relevant(lines: list[str], words: list[str]) -> list[int]:
-    """Lines that hold at least half of what the best line holds of the question, each with its neighbours, best first.
-
-    A word counts by its weight and by how rare it is in the text.
-    """
-    found = {index: hits for index, line in enumerate(lines) if (hits := _hits(line.lower(), words))} if words else {}
-    frequency = Counter(word for hits in found.values() for word in hits)
-    rarity = {word: weight(word) * math.log(1 + len(lines) / count) for word, count in frequency.items()}
-    scores = {index: sum(rarity[word] for word in hits) for index, hits in found.items()}
-    least = max(scores.values(), default=0) / 2
-    best = sorted((index for index in scores if scores[index] >= least), key=lambda index: (-scores[index], index))
-    return [i for index in best for i in (index, index + 1, index - 1) if 0 <= i < len(lines)]
+def _gap(text: str, behind: int, start: int, lines: _Lines) -> str:
+    """What stands between two passages."""
+    between = text[behind:start]
+    if not between.strip():
+        return between if behind else ""
+    if "\n" not in between:
+        return f" {GAP} " if behind else f"{GAP} "
+    begins = text[start - 1] == "\n"
+    return ("\n" if behind else "") + GAP_AT_LINE.format(line=lines.at(start)) + ("\n" if begins else f"\n{GAP} ")
 
 
-def _hits(line: str, words: list[str]) -> list[str]:
-    return [word for word in words if word in line]
+def _record(text: str, group: Group, run: Sequence[Piece]) -> str:
+    """A path, with the members that are shown as JSON, or the passages of one long string."""
+    if group.kind == "text":
+        return f"{group.path}: {_passages(text, run)}"
+    members = [_BREAK_IN_RECORD.sub(" ", text[piece.start : piece.end]) for piece in run]
+    missing = group.size - sum(piece.members for piece in run)
+    if missing:
+        members.append(MORE_MEMBERS[group.kind].format(count=missing))
+    opening, closing = "{}" if group.kind == "object" else "[]"
+    return f"{group.path} {opening}{', '.join(members)}{closing}"
 
 
-def shorten(line: str, budget: int, cost: Cost) -> str:
-    """`line`, or as much of its beginning and end as `budget` allows, with a note of what is missing; maybe nothing."""
-    most = CHARACTERS_TRIED * max(budget, 0)
-    if len(line) <= most and cost(line) <= budget:
-        return line
-    kept = min(len(line) - 1, most)
-    while kept > 0:
-        head, tail = kept - kept // 3, kept // 3
-        short = line[:head] + GAP_IN_LINE.format(count=len(line) - kept) + line[len(line) - tail :]
-        if cost(short) <= budget:
-            return short
-        kept = kept * 3 // 4
-    return ""
+def _passages(text: str, run: Sequence[Piece]) -> str:
+    parts = [text[run[0].start : run[0].end]]
+    for before, piece in pairwise(run):
+        parts += ["" if before.end == piece.start else f" {GAP} ", text[piece.start : piece.end]]
+    return "".join(parts)
+
+
+class _Lines:
+    """Counts lines on one way through a text, and notes which were shown whole."""
+
+    def __init__(self, text: str, first: int) -> None:
+        self.ranges = list[tuple[int, int]]()
+        self._text, self._place, self._line = text, 0, first
+
+    def at(self, place: int) -> int:
+        """The number of the line that `place` stands in; places come in order."""
+        self._line += self._text.count("\n", self._place, place)
+        self._place = place
+        return self._line
+
+    def show(self, start: int, end: int) -> None:
+        """Note the lines that ``text[start:end]`` holds whole."""
+        text = self._text
+        before = text[text.rfind("\n", 0, start) + 1 : start]
+        stop = text.find("\n", end)
+        behind = text[end : len(text) if stop < 0 else stop]
+        cut_behind = behind.strip(" \t\r,") and text[end - 1 : end] != "\n"
+        first = self.at(start) + bool(before.strip())
+        last = self.at(end) - bool(cut_behind or text[end - 1 : end] == "\n")
+        if self.ranges and first <= self.ranges[-1][1] + 1:
+            self.ranges[-1] = (self.ranges[-1][0], max(last, self.ranges[-1][1]))
+        elif last >= first:
+            self.ranges.append((first, last))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memory_context._excerpt import Excerpt, excerpt
+from memory_context._excerpt import PREVIEW, Excerpt, excerpt
 from memory_context._items import MemoryItem
 from memory_context._tokens import TokenCounter
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
@@ -15,6 +15,7 @@ LEAST_THRESHOLD = 50
 PERSON = "user"
 PERSONS_THRESHOLD = 8000
 CACHED = 0.1
+PREVIEW_PART = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class FoldPolicy:
         threshold: A text with more tokens is folded.
         source_thresholds: Other thresholds for messages from some sources. A person's own words (source ``user``)
             have 8,000 unless said otherwise.
-        preview_tokens: The most that stays of a folded text beside its reference, half of the threshold at most.
+        preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of it.
         expansion_budget: The most that is brought back at once.
         recall: Whether anything is brought back without being asked for.
         fold: ``at_once``, or ``after_reading``: a text is shown in full to the first model call that sees it, and
@@ -44,7 +45,7 @@ class FoldPolicy:
 
     threshold: int = 500
     source_thresholds: Mapping[str, int] = field(default_factory=dict[str, int])
-    preview_tokens: int = 250
+    preview_tokens: int = 300
     expansion_budget: int = 2000
     recall: bool = True
     largest: int | None = None
@@ -74,10 +75,10 @@ class FoldPolicy:
         threshold = self.threshold if source is None else by_source.get(source, self.threshold)
         return threshold if self.largest is None else min(threshold, self.largest)
 
-    def preview_budget(self, source: str | None) -> int:
-        """The tokens of a preview: of a person's words a quarter of their threshold."""
-        threshold = self.threshold_for(source)
-        return threshold // 4 if source == PERSON else min(self.preview_tokens, threshold // 2)
+    def preview_budget(self, source: str | None, tokens: int) -> int:
+        """The most tokens of the preview of a text of `tokens`: of a person's words a quarter of their threshold."""
+        most = self.threshold_for(source) // PREVIEW_PART if source == PERSON else self.preview_tokens
+        return min(most, tokens // PREVIEW_PART)
 
 
 def _is_whole(number: object) -> bool:
@@ -91,7 +92,7 @@ class Folded:
     Attributes:
         text: Reference and preview.
         item: The stored memory.
-        preview: The lines that stay in sight.
+        preview: What stays in sight.
         tokens: The tokens of `text`.
     """
 
@@ -137,23 +138,43 @@ def due(readings: Sequence[Reading], seen: Sequence[int]) -> int | None:
     return None
 
 
-def placeholder(item: MemoryItem, preview_tokens: int, counter: TokenCounter) -> tuple[str, Excerpt]:
-    """What stands in the prompt for a stored text, reference and preview; and the lines of the preview."""
-    preview = excerpt(item.text, "", preview_tokens, counter.count)
-    return f"{item.ref}\n{preview.render()}" if preview.lines else item.ref.render(), preview
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What a text was asked for, which decides what of it stays in sight.
+
+    Attributes:
+        question: The call that it answers, the words before that, the task.
+        known: The names that stand in the prompt already.
+    """
+
+    question: str = ""
+    known: Set[str] = frozenset()
 
 
-def fold(
-    text: str, store: Callable[[str], MemoryItem], counter: TokenCounter, *, threshold: int, preview_tokens: int
+def placeholder(item: MemoryItem, preview_tokens: int, counter: TokenCounter, asked: Asked) -> tuple[str, Excerpt]:
+    """What stands in the prompt for a stored text, reference and preview; and the preview."""
+    preview = excerpt(item.text, asked.question, preview_tokens, counter.count, ranking=PREVIEW, known=asked.known)
+    return f"{item.ref}\n{preview.text}" if preview.text else item.ref.render(), preview
+
+
+def fold(  # noqa: PLR0913 - a text, its store, and by what rule
+    text: str,
+    store: Callable[[str], MemoryItem],
+    counter: TokenCounter,
+    *,
+    threshold: int,
+    preview_tokens: Callable[[int], int],
+    asked: Asked,
 ) -> Folded | None:
     """`text` as it is shown in the prompt if it has more than `threshold` tokens; None if it stays as it is.
 
-    `store` commits the text; that happens before its reference exists. A text stays whole if the reference would not be
+    `store` commits the text; that happens before its reference exists. `preview_tokens` gives, for a text's tokens, the
+    most that its preview has. A text stays whole if the reference would not be
     shorter.
     """
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
-    shown, preview = placeholder(item, preview_tokens, counter)
+    shown, preview = placeholder(item, preview_tokens(item.token_count), counter, asked)
     tokens = counter.count(shown)
     return Folded(shown, item, preview, tokens) if tokens < item.token_count else None

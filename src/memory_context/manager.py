@@ -293,7 +293,7 @@ class MemoryManager:
         if most < least:
             message = f"max_tokens={most} is less than the reference itself takes; give {least} or more"
             raise BudgetTooSmallError(message)
-        return excerpt(text, query, most, self.counter.count).within(first, item.line_count).render()
+        return excerpt(text, query, most, self.counter.count, first_line=first).text
 
 
 def _with_key(item: MemoryItem, source: str) -> MemoryItem:

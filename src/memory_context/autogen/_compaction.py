@@ -20,7 +20,6 @@ from pydantic import TypeAdapter
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._items import SECRET, MemoryItem
-from memory_context._policy import placeholder
 from memory_context._refs import MemoryRef
 from memory_context.autogen._folding import Folder
 from memory_context.autogen._layer import is_layer
@@ -208,7 +207,7 @@ class Compactor:
         preview = excerpt("\n".join(_said(messages)), "", self._note_budget(), counter.count)
         listed = _newest(keys)
         swallowed = _prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else ""
-        parts = (_prompts.COMPACTED.format(count=len(messages)), item.ref.render(), preview.render(), swallowed)
+        parts = (_prompts.COMPACTED.format(count=len(messages)), item.ref.render(), preview.text, swallowed)
         return UserMessage(content="\n".join(filter(None, parts)), source=MEMORY_SOURCE)
 
     def _tags(self, messages: Sequence[LLMMessage]) -> list[str]:
@@ -239,14 +238,10 @@ class Compactor:
         return squeezed if changed else messages
 
     def _bare(self, part: Part) -> str:
-        """The reference alone; of a placeholder that this context would make, the one that it begins with."""
-        refs = MemoryRef.find_all(part.text.partition("\n")[0])
-        manager, policy = self.folder.manager, self.folder.policy
-        known = manager.memory_store.get(manager.scope, refs[0].key) if refs else None
-        if known is None or isinstance(known.content, bytes):
-            return self._stored(part).ref.render()
-        own, _ = placeholder(known, policy.preview_budget(part.source), manager.counter)
-        return (known if part.text == own else self._stored(part)).ref.render()
+        """The reference alone; of a placeholder that this context has made, the one that it begins with."""
+        if self.folder.has_made(part.text):
+            return MemoryRef.find_all(part.text)[0].render()
+        return self._stored(part).ref.render()
 
     def _stored(self, part: Part) -> MemoryItem:
         kind = "tool_output" if part.source is None else "message"

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
-from itertools import islice
 
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
 
 from memory_context._executor import off_loop
-from memory_context._items import MemoryItem
+from memory_context._items import MemoryItem, hash_content
+from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
 from memory_context._refs import MemoryRef, without_references
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
-from memory_context.autogen._folding import ContextStats, Folder, Guard
+from memory_context.autogen._folding import ContextStats, Folder, Guard, origin_of
 from memory_context.autogen._layer import is_layer, user_layer
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
@@ -72,7 +72,7 @@ class Conversation:
 
     def __post_init__(self) -> None:
         """Set up what works on the messages."""
-        self.rendered = set[int]()
+        self.names = set[str]()
         self.guard = Guard(ContextStats())
         self.folder = Folder(self.manager, self.policy, self.guard)
         self.recaller = Recaller(self.manager, self.guard, self.bench, self.policy.expansion_budget)
@@ -105,7 +105,7 @@ class Conversation:
 
     def forget(self) -> None:
         """Forget the messages; memories stay in the store."""
-        self.waiting, self.messages = [], []
+        self.waiting, self.messages, self.names = [], [], set()
         self.references, self.named = {}, set()
         self.held, self.shown = None, 0
         if self.reader:
@@ -119,6 +119,7 @@ class Conversation:
             shown=self.shown,
             references=self.references,
             named=sorted(self.named),
+            placeholders=[hash_content(text) for text in self._texts() if self.folder.has_made(text)],
             reading=self.reader.saved(self.messages) if self.reader else [],
             held=self.held,
             judge_calls=self.bench.calls,
@@ -131,7 +132,8 @@ class Conversation:
         if facts is None:
             self.waiting = messages
             return
-        self.messages = messages
+        self.messages, self.names = messages, _names_in(messages)
+        self.folder.made.update(facts.placeholders)
         self.shown, self.held, self.named = facts.shown, facts.held, set(facts.named)
         self.references = dict(facts.references)
         self.bench.calls, self.bench.tokens = facts.judge_calls, facts.judge_tokens
@@ -159,7 +161,8 @@ class Conversation:
         unread = await off_loop(self.reader.to_read, [part]) if self.reader else []
         if unread or not self.folder.may_fold(part):
             return part.text
-        folded = await off_loop(self.guard.run, self.folder.fold, part, arguments)
+        origin = replace(origin_of(part, self.messages, self.names), arguments=arguments)
+        folded = await off_loop(self.guard.run, self.folder.fold, part, origin)
         if folded is None:
             return part.text
         self._note_folds([folded])
@@ -168,34 +171,25 @@ class Conversation:
     async def _take_in(self, message: LLMMessage) -> None:
         if is_question(message):
             self.named = self._named_by(message)
-        parts = [part for part in parts_of(message) if self.folder.may_fold(part) and not self._is_folded(part)]
+        parts = [
+            part for part in parts_of(message) if self.folder.may_fold(part) and not self.folder.has_made(part.text)
+        ]
         unread = await off_loop(self.reader.to_read, parts) if self.reader and parts else []
         parts = [part for part in parts if part not in unread]
-        folded = await off_loop(self.folder.fold_all, parts, self._arguments_of(parts)) if parts else {}
+        origins = {part.index: origin_of(part, self.messages, self.names) for part in parts}
+        folded = await off_loop(self.folder.fold_all, parts, origins) if parts else {}
         self.messages.append(with_texts(message, {index: one.text for index, one in folded.items()}))
         if self.reader and unread:
             self.reader.keep(self.messages[-1], unread)
         self.guard.stats.messages += 1
+        self.names |= _names_in(self.messages[-1:])
         self._note_folds(folded.values())
         self._note_references(self.messages[-1])
-
-    def _is_folded(self, part: Part) -> bool:
-        """Whether `part` is a placeholder that this conversation has made, and which comes in again."""
-        return hash(part.text) in self.rendered
-
-    def _arguments_of(self, parts: list[Part]) -> dict[str, str]:
-        """What the calls that `parts` answer were made with, by their ids."""
-        wanted = {part.call_id for part in parts if part.call_id}
-        if not wanted:
-            return {}
-        calls = (call for message in reversed(self.messages) for call in calls_of(message))
-        return dict(islice(((call.id, call.arguments) for call in calls if call.id in wanted), len(wanted)))
 
     def _note_folds(self, folds: Iterable[Folded]) -> None:
         for one in folds:
             self.folder.count(one)
             self.references[one.item.memory_key] = one.preview.ranges
-            self.rendered.add(hash(one.text))
 
     def _note_references(self, message: LLMMessage) -> None:
         """Remember which references stand in the conversation, and which lines of theirs a tool has shown."""
@@ -290,16 +284,24 @@ class Conversation:
         if compacted is not None and compacted is not self.messages:
             self.messages = compacted
             self.references = self._after_compaction()
+            self.names = _names_in(compacted)
 
     def _compacted(self, compactor: Compactor) -> list[LLMMessage] | None:
         return self.guard.run(compactor.compact, self.messages, list(self.references), self.shown)
 
     def _after_compaction(self) -> dict[str, Ranges]:
         """The references of the conversation; in sight are only lines of those whose preview still stands there."""
-        texts = [text for message in self.messages for text in texts_of(message)]
+        texts = self._texts()
         standing = {ref.key: "\n" in text for text in texts for ref in MemoryRef.find_all(text)}
         keys = list(dict.fromkeys((*self.references, *standing)))[-KEPT_REFERENCES:]
         return {key: self.references.get(key, ()) if standing.get(key) else () for key in keys}
+
+    def _texts(self) -> list[str]:
+        return [text for message in self.messages for text in texts_of(message)]
+
+
+def _names_in(messages: Iterable[LLMMessage]) -> set[str]:
+    return {name for message in messages for text in billed(message) for name in names(text)}
 
 
 def _names(text: str, key: str) -> bool:

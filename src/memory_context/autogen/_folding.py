@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, TypeVar
 
-from memory_context._items import MemoryItem
-from memory_context._policy import Folded, FoldPolicy, fold
-from memory_context.autogen._messages import Part
+from autogen_core.models import AssistantMessage, LLMMessage
+
+from memory_context._items import MemoryItem, hash_content
+from memory_context._policy import Asked, Folded, FoldPolicy, fold
+from memory_context.autogen._messages import Part, calls_of, is_question, texts_of, words_of
 from memory_context.autogen.tools import READING_TOOLS
 from memory_context.manager import MemoryManager
 
@@ -20,6 +23,7 @@ T = TypeVar("T")
 
 SLOW_FAILURE = 2.0
 PAUSE = 15.0
+TASK = 4000
 
 
 @dataclass(slots=True)
@@ -88,26 +92,55 @@ class Guard:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """What is known of a text before it is folded.
+
+    Attributes:
+        arguments: What the tool was called with that gave it.
+        words: What the assistant said before.
+        task: The first message of the conversation.
+        known: The names that stand in the prompt.
+    """
+
+    arguments: str | None = None
+    words: str = ""
+    task: str = ""
+    known: Set[str] = frozenset()
+
+    def asked(self, tool: str) -> Asked:
+        """What the text was asked for."""
+        return Asked("\n".join((tool, self.arguments or "", self.words, self.task[:TASK])), self.known)
+
+
+@dataclass(frozen=True, slots=True)
 class Folder:
-    """Folds texts by one policy into one user's memories."""
+    """Folds texts by one policy into one user's memories.
+
+    Attributes:
+        manager: The user's memories.
+        policy: When texts are folded.
+        guard: Lets the store fail.
+        made: The hashes of the placeholders that it has made.
+    """
 
     manager: MemoryManager
     policy: FoldPolicy
     guard: Guard
+    made: set[str] = field(default_factory=set[str])
 
     def may_fold(self, part: Part) -> bool:
         """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
         return part.origin not in READING_TOOLS and len(part.text) * 4 > self.policy.threshold_for(part.source)
 
-    def fold_all(self, parts: Iterable[Part], arguments: Mapping[str, str]) -> dict[int, Folded]:
+    def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
         """What takes the place of each text that is over its threshold, by its place; without those that failed.
 
-        `arguments` has, for the id of each call, what the tool was called with.
+        `origins` has, by the same places, what is known of the texts.
         """
-        folded = {part.index: self.guard.run(self.fold, part, arguments.get(part.call_id or "")) for part in parts}
+        folded = {part.index: self.guard.run(self.fold, part, origins[part.index]) for part in parts}
         return {index: one for index, one in folded.items() if one}
 
-    def fold(self, part: Part, arguments: str | None = None) -> Folded | None:
+    def fold(self, part: Part, origin: Origin) -> Folded | None:
         """What takes the place of `part`; None if it stays as it is.
 
         Raises:
@@ -116,21 +149,41 @@ class Folder:
 
         def commit(text: str) -> MemoryItem:
             kind = "tool_output" if part.source is None else "message"
-            return self.manager.remember(text, type=kind, source=part.origin, metadata=_facts(part, arguments))
+            return self.manager.remember(text, type=kind, source=part.origin, metadata=_facts(part, origin.arguments))
 
         return fold(
             part.text,
             commit,
             self.manager.counter,
             threshold=self.policy.threshold_for(part.source),
-            preview_tokens=self.policy.preview_budget(part.source),
+            preview_tokens=partial(self.policy.preview_budget, part.source),
+            asked=origin.asked(part.origin),
         )
 
     def count(self, one: Folded) -> None:
-        """Count a fold that has taken its place."""
+        """Note a fold that has taken its place."""
+        self.made.add(hash_content(one.text))
         self.guard.stats.folds += 1
         self.guard.stats.tokens_folded += one.item.token_count
         self.guard.stats.tokens_shown += one.tokens
+
+    def has_made(self, text: str) -> bool:
+        """Whether `text` is a placeholder of this conversation, and not one that only looks like it."""
+        return hash_content(text) in self.made
+
+
+def origin_of(part: Part, messages: Sequence[LLMMessage], known: Set[str]) -> Origin:
+    """What `messages`, those before its own, say about a text; `known` are the names in them."""
+    called = (call for message in reversed(messages) for call in calls_of(message) if call.id == part.call_id)
+    call = next(called, None) if part.call_id else None
+    spoken = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
+    task = next((message for message in messages if is_question(message)), None)
+    return Origin(
+        arguments=call.arguments if call else None,
+        words=words_of(spoken) if spoken else "",
+        task="\n".join(texts_of(task)) if task else "",
+        known=known,
+    )
 
 
 def _facts(part: Part, arguments: str | None) -> dict[str, Any]:

@@ -74,6 +74,11 @@ def calls_of(message: LLMMessage) -> list[FunctionCall]:
     return message.content if isinstance(message, AssistantMessage) and isinstance(message.content, list) else []
 
 
+def words_of(message: AssistantMessage) -> str:
+    """What an assistant says besides its calls."""
+    return message.content if isinstance(message.content, str) else message.thought or ""
+
+
 def is_question(message: LLMMessage) -> TypeGuard[UserMessage]:
     """Whether `message` is one of a user or another agent, and not one that shows recalled text."""
     return isinstance(message, UserMessage) and message.source != MEMORY_SOURCE

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from autogen_core.models import LLMMessage
 
 from memory_context._policy import Folded, Reading, due
-from memory_context.autogen._folding import Folder
+from memory_context.autogen._folding import Folder, origin_of
 from memory_context.autogen._ledger import Ledger
 from memory_context.autogen._messages import Part, parts_of, with_texts
 
@@ -68,9 +68,9 @@ class Reader:
     ) -> tuple[list[LLMMessage], list[Folded]]:
         changed, folds = list(messages), list[Folded]()
         for one in batch:
-            folded = self.folder.fold(one.part)
+            place = places[id(one.message)]
+            folded = self.folder.fold(one.part, origin_of(one.part, messages[:place], frozenset()))
             if folded is not None:
-                place = places[id(one.message)]
                 changed[place] = with_texts(changed[place], {one.part.index: folded.text})
                 folds.append(folded)
         self.shown = [one for one in self.shown if one not in batch]

@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from autogen_core.models import FunctionExecutionResultMessage
 
 from memory_context import _prompts
-from memory_context._excerpt import Excerpt, excerpt, terms
+from memory_context._excerpt import Excerpt, excerpt
+from memory_context._names import terms
 from memory_context._executor import off_loop
 from memory_context._items import MemoryItem, is_secret
 from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdict, choose
@@ -132,7 +133,7 @@ class Recaller:
         for rank, expansion in enumerate(expansions):
             item = items[expansion.key]
             part, lines = self._part(item, expansion, need, left // (len(expansions) - rank))
-            if part and not need.in_sight(lines.render()):
+            if part and not need.in_sight(lines.text):
                 parts.append(part)
                 left -= count(part) + 1
                 ranges[item.memory_key] = lines.ranges
@@ -149,11 +150,11 @@ class Recaller:
         count = self.manager.counter.count
         left = budget - count(_prompts.RECALLED_PART.format(ref=item.ref, text="")) - 1
         if left < LEAST_BUDGET:
-            return "", Excerpt((), 0)
+            return "", Excerpt("")
         lines = _lines_of(item, expansion, left, count) or excerpt(
             item.text, expansion.query or need.message, left, count
         )
-        return _prompts.RECALLED_PART.format(ref=item.ref, text=lines.render()) if lines.lines else "", lines
+        return _prompts.RECALLED_PART.format(ref=item.ref, text=lines.text) if lines.text else "", lines
 
     def _listed(self, found: list[MemoryItem], need: Need, budget: int) -> list[str]:
         """One line for each memory, with an excerpt where only one is meant; secrets by their names."""
@@ -192,9 +193,8 @@ def _lines_of(item: MemoryItem, expansion: Expansion, budget: int, count: Callab
     except InvalidLinesError:
         return None
     span = span_of_lines(item.content, first, last)
-    lines = item.content[span.start : span.end].split("\n")
-    shown = Excerpt(tuple(enumerate(lines, first)), item.line_count)
-    return shown if count(shown.render()) <= budget else None
+    shown = Excerpt(item.content[span.start : span.end], ((first, last),))
+    return shown if count(shown.text) <= budget else None
 
 
 def lines_in_sight(message: FunctionExecutionResultMessage) -> Iterator[tuple[str, tuple[int, int]]]:

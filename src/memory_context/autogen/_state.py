@@ -25,6 +25,7 @@ class ContextFacts(BaseModel):
         shown: How many messages a model has seen; what they need from memory has been decided.
         references: For each reference in the conversation, the ranges of lines that are in sight.
         named: The keys that a person has named in a message that no model has seen yet.
+        placeholders: The hashes of the placeholders in the messages.
         reading: Texts that are shown in full until they are folded: message, place in its content, reads.
         held: A recalled text that waits for the next group of messages.
         judge_calls: How often a judge with a model was asked.
@@ -37,6 +38,7 @@ class ContextFacts(BaseModel):
     shown: int = Field(default=0, ge=0)
     references: dict[str, Ranges] = Field(default_factory=dict)
     named: list[str] = Field(default_factory=list)
+    placeholders: list[str] = Field(default_factory=list)
     reading: list[tuple[int, int, int]] = Field(default_factory=list[tuple[int, int, int]])
     held: UserMessage | None = None
     judge_calls: int = 0

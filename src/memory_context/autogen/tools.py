@@ -186,7 +186,7 @@ class SearchMemoryTool(_MemoryTool):
         if is_secret(hit):
             return _prompts.FOUND.format(ref=hit.ref, passage=_prompts.HIDDEN)
         passage = excerpt(hit.text, query, PASSAGE_TOKENS, self._manager.counter.count)
-        return _prompts.FOUND.format(ref=hit.ref, passage=passage.render())
+        return _prompts.FOUND.format(ref=hit.ref, passage=passage.text)
 
 
 class StoreMemoryTool(_MemoryTool):

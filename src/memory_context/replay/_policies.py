@@ -17,7 +17,6 @@ from autogen_core.models import LLMMessage
 
 from memory_context._describe import describe
 from memory_context._items import hash_content
-from memory_context._prompts import GAP
 from memory_context._refs import MemoryRef, generated_keys
 from memory_context._tokens import TokenCounter
 from memory_context.autogen._messages import parts_of, with_texts
@@ -28,6 +27,7 @@ Settings: TypeAlias = dict[str, Any]
 
 REFERENCE_ONLY: Settings = {"preview_tokens": 0, "recall": False}
 LINE = 200
+GAP = "… lines {first}-{last} of {count} not shown …"
 
 
 def _nothing(_key: str) -> None:

@@ -13,7 +13,8 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from memory_context._excerpt import excerpt, terms, weight
+from memory_context._excerpt import excerpt
+from memory_context._names import terms, weight
 from memory_context._items import Deletion, Match, MemoryItem, is_storable, longer_key, now
 from memory_context._scopes import Scope
 from memory_context.exceptions import (
@@ -353,7 +354,7 @@ def _weight(word: str) -> sa.ColumnElement[int]:
 
 
 def _with_match(item: MemoryItem, query: str, score: int) -> MemoryItem:
-    passage = excerpt(item.text, query, PASSAGE_CHARACTERS, len).render()
+    passage = excerpt(item.text, query, PASSAGE_CHARACTERS, len).text
     return replace(item, match=Match(float(score), passage))
 
 

@@ -1,0 +1,43 @@
+"""Where a very long text is worth a closer look: its ends, and where the words of a question stand."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+
+from memory_context._names import PLACES, occurrences, terms, weight
+
+LARGE = 256_000
+HEAD = 128_000
+TAIL = 16_000
+BLOCK = 2_000
+BLOCKS = 40
+
+
+def regions(text: str, question: str) -> list[tuple[int, int]]:
+    """Beginnings and ends of whole lines (or blocks, where lines are long), in order and apart from each other."""
+    ends = [(0, HEAD), (len(text) - TAIL, len(text))]
+    blocks = [(number * BLOCK, (number + 1) * BLOCK) for number in _best_blocks(text, terms(question))]
+    joined: list[tuple[int, int]] = []
+    for start, end in sorted(_whole_lines(text, start, end) for start, end in [*ends, *blocks]):
+        if joined and start <= joined[-1][1] + 1:
+            joined[-1] = joined[-1][0], max(end, joined[-1][1])
+        else:
+            joined.append((start, end))
+    return joined
+
+
+def _best_blocks(text: str, words: list[str]) -> list[int]:
+    """The blocks that hold most of `words`, each by its weight and by how few places it has, best first."""
+    held: defaultdict[int, float] = defaultdict(float)
+    for word, places in occurrences(text, words):
+        blocks = {place // BLOCK for place in places}
+        for number in blocks:
+            held[number] += weight(word) * math.log(1 + PLACES / len(blocks))
+    return sorted(held, key=lambda number: (-held[number], number))[:BLOCKS]
+
+
+def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:
+    before = text.rfind("\n", max(0, start - BLOCK), max(start, 0)) + 1
+    behind = text.find("\n", min(end, len(text)), end + BLOCK)
+    return (before or max(start, 0)), (behind if behind >= 0 else min(end, len(text)))
