@@ -1,87 +1,136 @@
-"""The excerpt: the lines that matter for a question, in order, never above the budget."""
+"""The excerpt: the passages that matter, in order, never above the budget."""
 
 from __future__ import annotations
 
+import json
 import re
+from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_context._excerpt import MAX_TERMS, Cost, Excerpt, excerpt, shorten, terms
+from memory_context._excerpt import PREVIEW, READING, Cost, Excerpt, excerpt
+from memory_context._names import MAX_TERMS, names, occurrences, terms
+from memory_context._pieces import cut
+from memory_context._regions import LARGE, regions
 from memory_context._tokens import default_counter, estimating_counter
 
-LOG = [f"step {number}: nothing to report" for number in range(1, 201)]
+LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
 WORDS = ["error", "ORA-00942", "the", "table", "why", "步骤", "👍", *"\ud800\0\r\t .", "x" * 50, "𒀀" * 30]
+MORE = [*WORDS, "get_user", '"id": 7,', "{", "}", "\\n", "a,b,c", "|", "def f(x):", "    ", "x" * 300, "İstanbul"]
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=40)
-lines_of_text = st.lists(st.lists(st.sampled_from(WORDS) | any_text, max_size=6).map(" ".join), max_size=25)
+lines_of_text = st.lists(st.lists(st.sampled_from(MORE) | any_text, max_size=6).map(" ".join), max_size=25)
 texts = lines_of_text.map("\n".join)
+scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | any_text | st.just("long " * 80)
+values = st.recursive(
+    scalars, lambda inner: st.lists(inner, max_size=6) | st.dictionaries(any_text, inner, max_size=6), max_leaves=30
+)
+containers = st.lists(values, max_size=12) | st.dictionaries(any_text, values, max_size=12)
+documents = st.builds(json.dumps, containers, indent=st.none() | st.just(2), ensure_ascii=st.booleans())
 budgets = st.integers(0, 60) | st.integers(0, 1000)
+rankings = st.sampled_from([READING, PREVIEW])
 costs: st.SearchStrategy[Cost] = st.sampled_from(
     [len, lambda text: len(text) ** 2 // 50, default_counter().count, estimating_counter().count]
 )
-property_test = settings(max_examples=200, deadline=None)
+property_test = settings(max_examples=150, deadline=None)
 
 
-def _lines(text: str) -> list[str]:
-    """The lines of `text` as an editor numbers them; an empty text is one empty line here."""
-    return text.removesuffix("\n").split("\n")
+def _fragments(shown: str) -> list[str]:
+    """What stands between the marks of an excerpt that is no JSON."""
+    return [part for part in re.split(r"(?:\A|\n)…\d+\n|\n…\Z| …\Z|(?:\A|(?<=\n)| )… ", shown) if part.strip()]
 
 
 @property_test
-@given(texts, any_text | texts, budgets, costs)
-def test_an_excerpt_never_costs_more_than_its_budget(text: str, question: str, budget: int, cost: Cost) -> None:
-    """Whatever is asked of whatever text, in characters and in tokens, notes on what is missing included."""
-    assert cost(excerpt(text, question, budget, cost).render()) <= budget
+@given(texts | documents, any_text | texts, budgets, costs, rankings)
+def test_an_excerpt_never_costs_more_than_its_budget(
+    text: str, question: str, budget: int, cost: Cost, ranking: Any
+) -> None:
+    """Whatever is asked of whatever text, in characters and in tokens, marks of what is missing included."""
+    assert cost(excerpt(text, question, budget, cost, ranking=ranking).text) <= budget
 
 
-@pytest.mark.parametrize("budget", [-1, 0, 1, 5])
+@pytest.mark.parametrize("budget", [-1, 0, 1, 2])
 def test_a_budget_for_nothing_shows_nothing(budget: int) -> None:
-    """Where not even one line fits, the excerpt has no lines and is the empty text."""
-    shown = excerpt("\n".join(LOG), "", budget, len)
-    assert ((), "") == (shown.lines, shown.render())
+    """Where not even one word fits, the excerpt is the empty text."""
+    assert Excerpt("") == excerpt("\n".join(LOG), "", budget, len)
 
 
 @property_test
-@given(texts, any_text | texts, budgets, costs)
-def test_what_is_shown_stands_there(text: str, question: str, budget: int, cost: Cost) -> None:
-    """Lines come in order under their own numbers, and each is the text's line unless it is marked as shortened."""
-    shown, lines = excerpt(text, question, budget, cost), _lines(text)
-    numbers = [number for number, _ in shown.lines]
-    assert sorted(set(numbers)) == numbers
-    assert len(lines) == shown.line_count
-    assert {number for number, line in shown.lines if line != lines[number - 1]} == shown.shortened
-
-
-@property_test
-@given(texts, any_text | texts, budgets, costs)
-def test_ranges_cover_the_lines_that_are_shown_whole(text: str, question: str, budget: int, cost: Cost) -> None:
-    """No more, no less, in runs that do not touch each other."""
-    shown = excerpt(text, question, budget, cost)
-    covered = [number for first, last in shown.ranges for number in range(first, last + 1)]
-    assert [number for number, _ in shown.lines if number not in shown.shortened] == covered
-    assert all(last + 1 < first for (_, last), (first, _) in zip(shown.ranges, shown.ranges[1:], strict=False))
-
-
-@property_test
-@given(st.integers(1, 60), any_text, budgets)
-def test_every_line_is_shown_or_named_in_a_gap(count: int, question: str, budget: int) -> None:
-    """Read from top to bottom, an excerpt accounts for every line of the text, once."""
-    text = "\n".join(f"line {number}" for number in range(1, count + 1))
-    shown = excerpt(text, f"{question} {count // 2}", budget, len)
-    accounted: list[int] = []
-    for line in shown.render().splitlines():
-        gap = re.fullmatch(rf"… lines (\d+)-(\d+) of {count} not shown …", line)
-        accounted += range(int(gap[1]), int(gap[2]) + 1) if gap else [int(line.removeprefix("line "))]
-    assert accounted == (list(range(1, count + 1)) if shown.lines else [])
-
-
-@property_test
-@given(texts, texts, budgets)
-def test_the_same_question_gets_the_same_lines(text: str, question: str, budget: int) -> None:
+@given(texts | documents, any_text | texts, budgets, rankings)
+def test_the_same_question_gets_the_same_excerpt(text: str, question: str, budget: int, ranking: Any) -> None:
     """An excerpt is decided by its arguments alone."""
-    assert excerpt(text, question, budget, len) == excerpt(text, question, budget, len)
+    first, again = (excerpt(text, question, budget, len, ranking=ranking) for _ in range(2))
+    assert first == again
+
+
+@property_test
+@given(texts.filter(lambda text: "…" not in text), any_text | texts, budgets, rankings)
+@example("a\n\nb", "", 100, PREVIEW)
+def test_what_is_shown_stands_there_in_order(text: str, question: str, budget: int, ranking: Any) -> None:
+    """Each passage is a slice of the text, and the next one stands behind it."""
+    place = 0
+    for fragment in _fragments(excerpt(text, question, budget, len, ranking=ranking).text):
+        found = text.find(fragment.strip("\n"), place)
+        assert found >= 0, fragment
+        place = found + len(fragment.strip("\n"))
+
+
+@property_test
+@given(texts.filter(lambda text: "…" not in text), any_text | texts, budgets, rankings, st.integers(1, 50))
+def test_ranges_are_lines_that_are_shown_whole(text: str, question: str, budget: int, ranking: Any, first: int) -> None:
+    """Each line of a range stands in the excerpt; ranges come in order and do not touch each other."""
+    shown, lines = excerpt(text, question, budget, len, ranking=ranking, first_line=first), text.split("\n")
+    for begin, end in shown.ranges:
+        assert first <= begin <= end
+        assert all(line.strip() in shown.text for line in lines[begin - first : end - first + 1])
+    assert all(last + 1 < begin for (_, last), (begin, _) in zip(shown.ranges, shown.ranges[1:], strict=False))
+
+
+@property_test
+@given(documents, any_text, st.integers(0, 400), rankings)
+def test_every_record_of_an_excerpt_is_json(text: str, question: str, budget: int, ranking: Any) -> None:
+    """Each line is a path and what stands there, of which some members may be left out, and are counted."""
+    document, shown = json.loads(text), excerpt(text, question, budget, len, ranking=ranking).text
+    if shown == text or not shown.startswith("$"):
+        return
+    for line in shown.split("\n$"):
+        path, value = _split("$" + line.removeprefix("$"))
+        if value[:1] in ("{", "["):
+            _check_record(_at(document, path), json.loads(value, strict=False))
+
+
+def _split(line: str) -> tuple[list[str | int], str]:
+    """The keys and indexes of a path, and what stands behind it."""
+    keys, rest = list[str | int](), line[1:]
+    while rest[0] in ".[":
+        if rest[0] == ".":
+            name = re.match(r"\w+", rest[1:])
+            assert name
+            keys.append(name[0])
+            rest = rest[1 + name.end() :]
+        else:
+            key, end = json.JSONDecoder(strict=False).raw_decode(rest, 1)
+            keys.append(key)
+            rest = rest[end + 1 :]
+    return keys, rest.removeprefix(":").removeprefix(" ")
+
+
+def _at(document: Any, path: list[str | int]) -> Any:
+    for key in path:
+        document = document[key]
+    return document
+
+
+def _check_record(whole: Any, shown: Any) -> None:
+    if isinstance(whole, dict):
+        missing = shown.pop("…", 0) if "…" not in whole else 0
+        assert shown.items() <= whole.items() if not missing else all(whole[key] == shown[key] for key in shown)
+        assert len(shown) + missing >= len(whole)
+    else:
+        left = [value for value in shown if not (isinstance(value, str) and re.fullmatch(r"… \d+ more", value))]
+        assert all(value in whole for value in left)
 
 
 @property_test
@@ -90,114 +139,186 @@ def test_a_text_that_fits_is_shown_whole(lines: list[str]) -> None:
     """With nothing asked and room enough, the excerpt is the text."""
     text = "\n".join(lines)
     shown = excerpt(text, "", 10 * len(text) + 1000, len)
-    assert "\n".join(_lines(text)) == shown.render()
-    assert frozenset() == shown.shortened
+    assert text.removesuffix("\n") == shown.text
 
 
 def test_how_an_excerpt_reads() -> None:
-    """Lines under each other; a line of its own stands for each run of lines that is left out."""
-    shown = Excerpt(lines=((1, "a"), (2, "b"), (6, "f")), line_count=9, shortened=frozenset({6}))
-    assert "a\nb\n… lines 3-5 of 9 not shown …\nf\n… lines 7-9 of 9 not shown …" == shown.render()
-    assert ((1, 2),) == shown.ranges
+    """Passages under each other; behind a gap, the number of the line that follows; at the end, a mark."""
+    lines = [*LOG[:50], "ERROR disk full on node7, no space left on the device", *LOG[50:]]
+    shown = excerpt("\n".join(lines), "why is the disk full?", 250, len)
+    assert "\n".join(("…50", LOG[49], lines[50], LOG[50], "…")) == shown.text
+    assert ((50, 52),) == shown.ranges
 
 
-def test_without_a_question_beginning_and_end_are_shown() -> None:
-    """Both ends, about equally, and a note on what lies between."""
-    rendered = excerpt("\n".join(LOG), "", 300, len).render().split("\n")
-    assert (LOG[0], LOG[-1]) == (rendered[0], rendered[-1])
-    head = rendered.index(next(line for line in rendered if "not shown" in line))
-    assert abs(head - (len(rendered) - 1 - head)) <= 1
-
-
-def test_a_question_that_finds_nothing_gets_both_ends() -> None:
-    """Words that stand nowhere in the text are as good as none."""
-    assert excerpt("\n".join(LOG), "", 300, len) == excerpt("\n".join(LOG), "xylophone ORA-1", 300, len)
+def test_lines_of_a_part_keep_their_numbers() -> None:
+    """An excerpt of a part of a text numbers its lines as the whole text does."""
+    lines = [*LOG[:50], "ERROR disk full on node7, no space left on the device", *LOG[50:]]
+    assert excerpt("\n".join(lines), "disk full", 80, len, first_line=1001).text.startswith("…1051\nERROR disk")
+    assert excerpt("a\nb", "", 100, len, first_line=7) == Excerpt("a\nb", ((7, 8),))
 
 
 def test_lines_with_the_questions_words_come_first() -> None:
     """A line that is asked for is shown with its neighbours, however deep in the text it stands."""
     lines = [*LOG[:120], "ERROR: relation rockets does not exist", *LOG[120:]]
     shown = excerpt("\n".join(lines), "Why does the relation `rockets` not exist?", 200, len)
-    assert {120, 121, 122} <= {number for number, _ in shown.lines}
-    assert "relation rockets" in shown.render()
+    assert ((120, 122),) == shown.ranges
 
 
 def test_rare_words_weigh_more_than_frequent_ones() -> None:
     """Of two lines with one word each, the one whose word stands nowhere else is shown."""
     lines = [*LOG[:50], "exit code 9137", *LOG[50:]]
-    shown = excerpt("\n".join(lines), "report 9137", 150, len)
-    assert "exit code 9137" in shown.render()
-
-
-def test_a_line_with_more_of_the_words_beats_one_with_fewer() -> None:
-    """With room for one of them, the better line is shown, though it comes later."""
-    lines = ["disk full", "x" * 100, "y" * 100, "disk full on node7", "z" * 100]
-    shown = excerpt("\n".join(lines), "disk full node7", 100, len)
-    assert [(4, "disk full on node7")] == list(shown.lines)
+    assert "exit code 9137" in excerpt("\n".join(lines), "report 9137", 150, len).text
 
 
 def test_a_line_with_less_than_half_of_the_best_is_not_shown() -> None:
     """Room that is left is not filled with lines that have little to do with the question."""
-    lines = ["disk is fine", *LOG[:9], "disk full on node7", *LOG[9:]]
+    lines = ["disk is fine, says the monitor that looks at it every day", *LOG[:9], "disk full on node7", *LOG[9:]]
     shown = excerpt("\n".join(lines), "disk full node7", 10_000, len)
-    assert {10, 11, 12} == {number for number, _ in shown.lines}
-
-
-def test_a_name_weighs_more_than_other_words() -> None:
-    """Of two lines that are equally rare, the one with the name is shown."""
-    lines = ["disk full", *LOG[:9], "node7 down"]
-    shown = excerpt("\n".join(lines), "disk full node7", 10_000, len)
-    assert "node7 down" in shown.render()
-    assert [(11, "node7 down")] == list(excerpt("\n".join(lines), "disk full node7", 100, len).lines)
+    assert "is fine" not in shown.text
+    assert "disk full on node7" in shown.text
 
 
 def test_upper_and_lower_case_are_one() -> None:
-    """A question finds its words in any case."""
-    lines = [*LOG[:50], "FATAL: Disk FULL", *LOG[50:]]
-    assert "Disk FULL" in excerpt("\n".join(lines), "disk full", 150, len).render()
+    """A question finds its words in any case, beside letters too whose small form is longer."""
+    for before in ("", "İİİİ "):
+        lines = [*LOG[:50], f"{before}FATAL: Disk FULL", *LOG[50:]]
+        assert "Disk FULL" in excerpt("\n".join(lines), "disk full", 150, len).text
 
 
-def test_a_long_line_keeps_its_beginning_and_its_end() -> None:
-    """A line that would eat the budget loses its middle, and says how much of it."""
-    line = "BEGIN" + "x" * 10_000 + "END"
-    shown = excerpt(f"first\n{line}\nlast", "", 400, len)
-    parts = re.fullmatch(r"(BEGINx*) … (\d+) characters not shown … (x*END)", dict(shown.lines)[2])
-    assert parts
-    assert len(line) == len(parts[1]) + int(parts[2]) + len(parts[3])
-    assert len(dict(shown.lines)[2]) <= 200
-    assert {2} == shown.shortened
-    assert ((1, 1), (3, 3)) == shown.ranges
+def test_a_question_finds_the_middle_of_a_long_line() -> None:
+    """Of one line without end, the sentence is shown that is asked for."""
+    line = " ".join(
+        ["Nothing happened here today."] * 400 + ["The pump P-101 failed at noon."] + ["All is well."] * 400
+    )
+    shown = excerpt(line, "when did P-101 fail?", 200, len)
+    assert "The pump P-101 failed at noon." in shown.text
+    assert shown.ranges == ()
 
 
-def test_a_single_long_line_fills_the_budget() -> None:
-    """A text without line breaks is shown by its beginning and end."""
-    shown = excerpt("a" * 5000 + "b" * 5000, "", 300, len).render()
-    assert 200 < len(shown) <= 300
-    assert shown.startswith("aaa")
-    assert shown.endswith("bbb")
+def test_a_text_without_breaks_is_shown_by_its_beginning() -> None:
+    """There is always something to show, if only characters."""
+    assert excerpt("ab" * 5000, "", 300, len).text.startswith("abab")
+    assert excerpt("𒀀" * 100, "", 100, lambda text: 3 * len(text)).text.startswith("𒀀")
 
 
-def test_a_line_of_dear_characters_is_shortened_too() -> None:
-    """Where each character costs three tokens, a part of the line is shown instead of nothing."""
-    shown = excerpt("𒀀" * 100, "", 100, lambda text: 3 * len(text))
-    assert {1} == shown.shortened
-    assert shown.render().startswith("𒀀")
+def test_a_record_comes_whole_for_a_question() -> None:
+    """Of a list of records, the one that is asked for comes with all its members, and its path."""
+    records = [
+        {"id": n, "name": f"order {n}", "city": f"Town {n}", "status": "open", "note": "x" * 70} for n in range(90)
+    ]
+    for indent in (None, 2):
+        shown = excerpt(json.dumps({"orders": records}, indent=indent), "what is with order 57", 400, len).text
+        line = next(line for line in shown.split("\n") if line.startswith("$.orders[57] "))
+        assert records[57] == json.loads(line.partition(" ")[2])
+
+
+def test_left_out_members_are_counted() -> None:
+    """A record that is shown in part says how many of its members are missing."""
+    record = {f"field_number_{n}": "nothing of interest here, as it were" for n in range(20)}
+    record["field_number_7"] = "the flux capacitor is broken"
+    shown = excerpt(json.dumps([record]), "flux capacitor", 150, len).text
+    shown_record = json.loads(shown.partition(" ")[2])
+    assert "the flux capacitor is broken" == shown_record["field_number_7"]
+    assert 20 == len(shown_record) - 1 + shown_record["…"]
+
+
+def test_a_long_string_gives_way() -> None:
+    """A record's long text is shown by its passages, beside the record, which stays JSON."""
+    record = {"id": "T-1", "body": "Lorem ipsum dolor sit amet. " * 40 + "The root cause was clock skew."}
+    shown = excerpt(json.dumps([record, record | {"id": "T-2"}]), "root cause", 300, len).text
+    assert "$[0].body: … The root cause was clock skew." in shown or "The root cause was clock skew." in shown
+    assert all(json.loads(line.partition(" ")[2]) for line in shown.split("\n") if re.match(r"\$\[\d\] ", line))
+
+
+def test_a_row_keeps_its_header() -> None:
+    """Rows of a table come with its first line."""
+    rows = [f"{n},customer {n},{n * 7 % 1000}.50,open" for n in range(1, 400)]
+    shown = excerpt("\n".join(["id,name,total,status", *rows]), "customer 333", 120, len).text
+    assert shown.startswith("id,name,total,status\n")
+    assert "333,customer 333," in shown
+
+
+def test_a_statement_keeps_its_function() -> None:
+    """A line of source code comes with the line that says what it belongs to."""
+    body = "\n".join(f"    value_{n} = value_{n - 1} + 1" for n in range(1, 40))
+    code = "\n\n".join(
+        f"def compute_{name}(value_0):\n{body.replace('value', name)}" for name in ("alpha", "beta", "gamma")
+    )
+    shown = excerpt(code, "where is beta_30 set", 150, len).text
+    assert "def compute_beta(value_0):" in shown
+    assert "beta_30 = beta_29 + 1" in shown
+
+
+def test_a_preview_shows_names_and_not_prose() -> None:
+    """What no model can guess stays in sight: identifiers, paths, addresses."""
+    prose = ["This line says nothing in particular, as so many lines do, and it does so at some length."] * 60
+    lines = [*prose[:30], "Created deployment web-7f9c in namespace shop_prod", *prose[30:]]
+    shown = excerpt("\n".join(lines), "deploy the shop", 60, default_counter().count, ranking=PREVIEW).text
+    assert "web-7f9c" in shown
+    assert "shop_prod" in shown
+
+
+def test_a_preview_does_not_repeat_what_is_known() -> None:
+    """Names that stand in the prompt already leave their place to others."""
+    lines = [f"Created volume vol_{letter * 6} for the database of the shop" for letter in "abcdefgh"]
+    known = {f"vol_{letter * 6}" for letter in "abcd"}
+    shown = excerpt("\n".join(lines), "", 60, default_counter().count, ranking=PREVIEW, known=known).text
+    assert known.isdisjoint(names(shown))
+    assert names(shown)
+
+
+def test_a_preview_shows_names_of_several_forms() -> None:
+    """Of a hundred names of one form and one of another, the other one is shown."""
+    lines = [f"point {n}: x_{n:03} y_{n:03} z_{n:03}" for n in range(100)]
+    lines.insert(60, "unit: metres, see transform/README.md")
+    shown = excerpt("\n".join(lines), "", 250, default_counter().count, ranking=PREVIEW).text
+    assert "transform/README.md" in shown
+
+
+def test_base64_is_no_name() -> None:
+    """Random letters of encoded bytes are not taken for something that a model will use."""
+    blob = "\n".join("iVBORw0KGgo" + "Ab9/" * 16 for _ in range(40))
+    text = f"{blob}\nsaved as plot_7.png\n{blob}"
+    shown = excerpt(text, "", 100, default_counter().count, ranking=PREVIEW).text
+    assert "saved as plot_7.png" in shown
+
+
+def test_a_needle_in_a_large_text_is_found() -> None:
+    """Far behind the part that is looked at closely, the words of the question are found."""
+    lines = [f"{number} nothing to report about this step, which was a good one" for number in range(40_000)]
+    lines[31_000] = "31000 the needle lies here"
+    text = "\n".join(lines)
+    assert len(text) > LARGE
+    shown = excerpt(text, "where is the needle?", 200, len)
+    assert "31000 the needle lies here" in shown.text
+    assert any(first <= 31_001 <= last for first, last in shown.ranges)
 
 
 @property_test
-@given(st.lists(st.sampled_from(WORDS) | any_text, max_size=20).map("".join), budgets, costs)
-def test_a_shortened_line_fits(line: str, budget: int, cost: Cost) -> None:
-    """A line is itself, or fits into the budget; what is left of it are its two ends."""
-    short = shorten(line, budget, cost)
-    assert cost(short) <= budget or short == ""
-    head, _, tail = short.partition(" … ")
-    assert short == line or (line.startswith(head) and line.endswith(tail.rpartition(" … ")[2]))
+@given(st.integers(0, 3), st.integers(0, 2000), st.text("ab \n", max_size=40))
+def test_regions_are_in_order_and_apart(size: int, offset: int, question: str) -> None:
+    """What is looked at closely lies inside the text, in order, and nothing twice."""
+    text = ("a b\n" * 100 + "b" * 3000) * (100 * size) + "a" * offset
+    found = regions(text, question)
+    assert all(0 <= start <= end <= len(text) for start, end in found)
+    assert all(end < start for (_, end), (start, _) in zip(found, found[1:], strict=False))
 
 
-@pytest.mark.parametrize(("text", "count"), [("", 1), ("\n", 1), ("a", 1), ("a\n", 1), ("a\n\n", 2), ("a\r\nb", 2)])
-def test_lines_of_an_excerpt_are_counted_as_an_editor_does(text: str, count: int) -> None:
-    """A line break at the end begins no line."""
-    assert count == excerpt(text, "", 100, len).line_count
+@property_test
+@given(texts | documents)
+def test_pieces_come_in_order_and_hold_everything(text: str) -> None:
+    """Of a text, nothing is lost between the pieces but line breaks; of JSON, nothing but its frame."""
+    found = cut(text)
+    places = [(piece.start, piece.end) for piece in found.pieces]
+    assert all(end <= start for (_, end), (start, _) in zip(places, places[1:], strict=False))
+    held = "".join(text[start:end] for start, end in places)
+    if len(found.groups) == 1:
+        assert text.replace("\n", "") == held.replace("\n", "")
+    else:
+        assert (
+            not set(text) - set(held) - set('{}[],: \n"\\') - {c for c in text if not c.isprintable()}
+            or len(found.groups) > 2
+        )
 
 
 @pytest.mark.parametrize(
@@ -220,3 +341,27 @@ def test_the_words_that_say_something(text: str, words: list[str]) -> None:
 def test_a_question_has_an_end() -> None:
     """At most 32 words of a question are looked for."""
     assert [f"w{number}" for number in range(MAX_TERMS)] == terms(" ".join(f"w{number}" for number in range(1000)))
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("plain words, Capital Words, and/or", {"and/or"}),
+        ("getUserName(user_name) in src/app.py:12", {"getUserName", "user_name", "src/app.py:12"}),
+        ('{"page_id": 74804633, "at": "12:30"}', {"page_id", "74804633", "12:30"}),
+        ("e.g. it ends. Here", set()),
+        ("https://x.org/a?b=c mail bob@example.com", {"https://x.org/a", "bob@example.com"}),
+        ("v1 a1 ab12", {"ab12"}),
+    ],
+)
+def test_what_a_name_is(text: str, found: set[str]) -> None:
+    """Four characters, and something in them that prose has not."""
+    assert found == names(text)
+
+
+@property_test
+@given(texts, st.sampled_from(["error", "table", "步骤", "x", "istanbul"]))
+def test_occurrences_are_those_of_the_text(text: str, word: str) -> None:
+    """Each place holds the word in some case, whatever letters stand around it."""
+    for found, places in occurrences(text, [word]):
+        assert all(found in text[place : place + len(word) + 2].lower().replace("\u0307", "") for place in places)

@@ -43,15 +43,15 @@ def test_only_what_is_above_the_threshold_is_folded(length: int, *, folded: bool
 
 
 def test_a_folded_text_is_its_reference_and_a_preview() -> None:
-    """The reference stands on the first line, the text's beginning and end below it."""
+    """The reference stands on the first line, what matters of the text below it."""
     shelf = Shelf()
     result = fold(LOG, shelf.put, LETTERS, threshold=500, preview_tokens=200)
     assert result
     first, *preview = result.text.split("\n")
     assert MemoryRef("log_12345678", "a log", len(LOG)) == MemoryRef.parse(first)
-    assert ("line 1", "line 500") == (preview[0], preview[-1])
-    assert "\n".join(preview) == result.preview.render()
-    assert len(result.preview.render()) <= 200
+    assert "line 1" == preview[0]
+    assert "\n".join(preview) == result.preview.text
+    assert len(result.preview.text) <= 200
     assert [LOG] == shelf.texts == [result.item.content]
 
 
@@ -96,9 +96,9 @@ def test_a_fold_saves_tokens_and_says_how_many_are_left(text: str, threshold: in
 
 
 def test_a_policy_without_arguments() -> None:
-    """Fold above 500 tokens, a person's words above 8,000; keep 250 in sight, bring back 2,000."""
+    """Fold above 500 tokens, a person's words above 8,000; keep 300 in sight, bring back 2,000."""
     policy = FoldPolicy()
-    assert (500, 250, 2000, True) == (policy.threshold, policy.preview_tokens, policy.expansion_budget, policy.recall)
+    assert (500, 300, 2000, True) == (policy.threshold, policy.preview_tokens, policy.expansion_budget, policy.recall)
     assert [500, 500, 8000] == [policy.threshold_for(source) for source in (None, "planner", "user")]
 
 

@@ -103,7 +103,8 @@ class Choice:
             budget: The most that they cost together.
             cost: What a text costs. A piece is first thought to cost as much by its length as the text's beginning.
         """
-        unit = max(cost(self._text[:SAMPLE]), 1) / len(self._text[:SAMPLE])
+        sample = self._text[:SAMPLE]
+        unit = max(cost(sample), 1) / max(len(sample), 1)
         self._costs = [max(1.0, unit * (piece.end - piece.start)) for piece in self.pieces]
         self._gap = GAP * max(1.0, unit)
         asked_for = set[int]()

@@ -21,7 +21,7 @@ from memory_context._regions import LARGE, regions
 Cost: TypeAlias = Callable[[str], int]
 
 CHARACTERS_PER_UNIT = 8
-READING = Ranking(names=0, plain=0, share=0.5, least=0)
+READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0)
 PREVIEW = Ranking()
 WHATEVER = Ranking(least=0)
 
@@ -74,7 +74,8 @@ def excerpt(  # noqa: PLR0913 - what is asked, and of what; the rest has default
     if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
         whole = text.removesuffix("\n")
         return Excerpt(whole, ((first_line, first_line + whole.count("\n")),))
-    return _within(Choice(text, found, "", WHATEVER, known).take(budget, cost), budget, cost, render)
+    order = Choice(text, found, "", WHATEVER, known).take(budget, cost)
+    return _within(order, budget, cost, render) if order else _beginning(text, budget, cost)
 
 
 def _within(order: list[int], budget: int, cost: Cost, render: Callable[[list[int]], Excerpt]) -> Excerpt:
@@ -86,6 +87,14 @@ def _within(order: list[int], budget: int, cost: Cost, render: Callable[[list[in
             return shown
         del order[min(len(order) - 1, len(order) * budget // spent) :]
     return Excerpt("")
+
+
+def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
+    """The first characters of a text of which not even one piece fits."""
+    shown = text.lstrip()[: max(0, budget)]
+    while shown and cost(f"{shown} {GAP}") > budget:
+        shown = shown[: len(shown) * 3 // 4]
+    return Excerpt(f"{shown} {GAP}" if shown else "")
 
 
 def _rendered(text: str, found: Pieces, first_line: int, indexes: list[int]) -> Excerpt:
@@ -121,7 +130,7 @@ def _gap(text: str, behind: int, start: int, lines: _Lines) -> str:
     """What stands between two passages."""
     between = text[behind:start]
     if not between.strip():
-        return between if behind else ""
+        return between if behind else lines.opening()
     if "\n" not in between:
         return f" {GAP} " if behind else f"{GAP} "
     begins = text[start - 1] == "\n"
@@ -153,6 +162,10 @@ class _Lines:
     def __init__(self, text: str, first: int) -> None:
         self.ranges = list[tuple[int, int]]()
         self._text, self._place, self._line = text, 0, first
+
+    def opening(self) -> str:
+        """What stands before the text's first line: the number that it has in a longer text."""
+        return "" if self._line == 1 else GAP_AT_LINE.format(line=self._line) + "\n"
 
     def at(self, place: int) -> int:
         """The number of the line that `place` stands in; places come in order."""

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import pairwise
+from itertools import islice, pairwise
 from json.decoder import scanstring  # type: ignore[attr-defined] # where a JSON string ends, at the speed of C
 
 PIECE = 80
@@ -21,6 +21,8 @@ LONG_STRING = 160
 LONG_VALUE = 120
 DEEPEST = 12
 HEADER_LINES = 20
+HEADER_CHARACTERS = 4000
+LEAST_LINES = 3
 
 _BREAK = re.compile(r"(?P<line>\\+n\s*)|[}\]],?\s*|,\s+|[.;!?。；！？]\s*(?=\s|[^\x00-\x7f])|\s+\|\s+|,(?=\\*\")")
 _DEFINITION = re.compile(
@@ -169,13 +171,15 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _cut_text(text: str, start: int, end: int, pieces: list[Piece], group: int) -> None:
     """Lines; short ones together with the next, long ones apart where a reader would break them."""
-    first, rule = len(pieces), _header_of(text, start, end)
-    scopes: list[tuple[int, int]] = []
+    header = _header(text, start, end)
+    if header:
+        parent = len(pieces)
+        pieces.append(Piece(start, header, group))
+        pieces += (Piece(begin, stop, group, parent) for begin, stop in _packed(text, header + 1, end))
+        return
+    scopes = list[tuple[int, int]]()
     for begin, stop in _packed(text, start, end):
-        parent = first if rule and len(pieces) > first else None
-        if not rule and stop - begin <= LONGEST:
-            parent = _scope(text, begin, scopes, len(pieces))
-        pieces.append(Piece(begin, stop, group, parent))
+        pieces.append(Piece(begin, stop, group, _scope(text, begin, scopes, len(pieces))))
 
 
 def _scope(text: str, begin: int, scopes: list[tuple[int, int]], index: int) -> int | None:
@@ -196,21 +200,16 @@ def _indentation(text: str, begin: int) -> int:
     return _SPACE.match(text, begin).end() - begin  # type: ignore[union-attr] # matches anything
 
 
-def _header_of(text: str, start: int, end: int) -> bool:
-    """Whether the first line of ``text[start:end]`` is a table's header."""
-    lines = [
-        text[a:b] for (a, b), _ in zip(_lines(text, start, min(end, start + 4000)), range(HEADER_LINES), strict=False)
-    ]
-    lines = [line for line in lines[:-1] if line.strip()]
-    if len(lines) < 3:  # noqa: PLR2004 - a header and two rows
-        return False
+def _header(text: str, start: int, end: int) -> int:
+    """Where the header of the table that begins here ends; 0 where none begins."""
+    places = list(islice(_lines(text, start, min(end, start + HEADER_CHARACTERS)), HEADER_LINES))[:-1]
+    lines = [text[begin:stop] for begin, stop in places]
+    if len(lines) < LEAST_LINES:
+        return 0
     if _MARKDOWN_RULE.fullmatch(lines[1]):
-        return True
-    return any(_columns(lines[0], mark) > 1 and len({_columns(line, mark) for line in lines}) == 1 for mark in ",\t;|")
-
-
-def _columns(line: str, mark: str) -> int:
-    return line.count(mark)
+        return places[1][1]
+    even = any(lines[0].count(mark) > 1 and len({line.count(mark) for line in lines}) == 1 for mark in ",\t;|")
+    return places[0][1] if even else 0
 
 
 def _packed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:

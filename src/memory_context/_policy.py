@@ -75,10 +75,9 @@ class FoldPolicy:
         threshold = self.threshold if source is None else by_source.get(source, self.threshold)
         return threshold if self.largest is None else min(threshold, self.largest)
 
-    def preview_budget(self, source: str | None, tokens: int) -> int:
-        """The most tokens of the preview of a text of `tokens`: of a person's words a quarter of their threshold."""
-        most = self.threshold_for(source) // PREVIEW_PART if source == PERSON else self.preview_tokens
-        return min(most, tokens // PREVIEW_PART)
+    def preview_budget(self, source: str | None) -> int:
+        """The most tokens of a preview: of a person's words a quarter of their threshold."""
+        return self.threshold_for(source) // PREVIEW_PART if source == PERSON else self.preview_tokens
 
 
 def _is_whole(number: object) -> bool:
@@ -151,6 +150,9 @@ class Asked:
     known: Set[str] = frozenset()
 
 
+NOTHING_ASKED = Asked()
+
+
 def placeholder(item: MemoryItem, preview_tokens: int, counter: TokenCounter, asked: Asked) -> tuple[str, Excerpt]:
     """What stands in the prompt for a stored text, reference and preview; and the preview."""
     preview = excerpt(item.text, asked.question, preview_tokens, counter.count, ranking=PREVIEW, known=asked.known)
@@ -163,18 +165,17 @@ def fold(  # noqa: PLR0913 - a text, its store, and by what rule
     counter: TokenCounter,
     *,
     threshold: int,
-    preview_tokens: Callable[[int], int],
-    asked: Asked,
+    preview_tokens: int,
+    asked: Asked = NOTHING_ASKED,
 ) -> Folded | None:
     """`text` as it is shown in the prompt if it has more than `threshold` tokens; None if it stays as it is.
 
-    `store` commits the text; that happens before its reference exists. `preview_tokens` gives, for a text's tokens, the
-    most that its preview has. A text stays whole if the reference would not be
+    `store` commits the text; that happens before its reference exists. A text stays whole if the reference would not be
     shorter.
     """
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
-    shown, preview = placeholder(item, preview_tokens(item.token_count), counter, asked)
+    shown, preview = placeholder(item, min(preview_tokens, item.token_count // PREVIEW_PART), counter, asked)
     tokens = counter.count(shown)
     return Folded(shown, item, preview, tokens) if tokens < item.token_count else None

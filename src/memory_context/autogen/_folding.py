@@ -6,7 +6,6 @@ import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, TypeVar
 
 from autogen_core.models import AssistantMessage, LLMMessage
@@ -156,7 +155,7 @@ class Folder:
             commit,
             self.manager.counter,
             threshold=self.policy.threshold_for(part.source),
-            preview_tokens=partial(self.policy.preview_budget, part.source),
+            preview_tokens=self.policy.preview_budget(part.source),
             asked=origin.asked(part.origin),
         )
 
