@@ -106,14 +106,14 @@ class TestFolding:
     """Large texts leave a reference and a preview."""
 
     async def test_result_is_folded(self, context: MemoryContext) -> None:
-        """A large result leaves a reference whose key redeems the whole text, and the first and last lines."""
+        """A large result leaves a reference whose key redeems the whole text, and a preview."""
         messages = await fill(context, user("go"), call("run job"), results(LOG, name="run job"))
         lines = shown(messages[-1]).split("\n")
         ref = MemoryRef.parse(lines[0])
 
         assert ref.key.startswith("run_job_")
-        assert LOG.split("\n")[0] == lines[1]
-        assert LOG.split("\n")[-1] == lines[-1]
+        assert LOG.split("\n")[0] in lines
+        assert LOG.split("\n")[-1] in lines
         assert LOG == await context.retrieve(ref.key)
         assert ref.tokens == (await context.search("worker-777"))[0].token_count
 

@@ -254,8 +254,8 @@ def test_lines_and_query_keep_the_numbers(manager: MemoryManager) -> None:
 
     part = str(manager.retrieve(key, lines="4000-4900", max_tokens=80))
 
-    assert part.startswith("… lines 1-3999 of 5000 not shown …\nline 4000\n")
-    assert part.endswith(" of 5000 not shown …")
+    assert part.startswith("…4000\nline 4000\n")
+    assert "\nline 4900" in part
     with pytest.raises(exceptions.BudgetTooSmallError):
         manager.retrieve(key, max_tokens=0)
 

@@ -34,7 +34,7 @@ from pydantic import BaseModel
 from memory_context import MemoryContext, MemoryRef, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.testing import ScriptedChatClient
-from messages import LOG, results
+from messages import call, LOG, results
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
@@ -202,14 +202,16 @@ class TestFolding:
         """Reference and preview are those that the context itself would have made; it does not fold them again."""
         folding, plain = (MemoryContext("ann", store="sqlite://", threshold=threshold) for _ in range(2))
         tool = FunctionTool(run_job, "Run a job.", name=name)
+        for context in (folding, plain):
+            await context.add_message(call(name, arguments='{"job": "a"}'))
         folded = await MemoryWorkbench([tool], folding).call_tool(name, {"job": "a"})
 
         await plain.add_message(results(run_job("a"), name=name))
         await folding.add_message(results(text_of(folded), name=name))
 
-        [expected] = await plain.get_messages()
+        [_, expected] = await plain.get_messages()
         assert text_of(folded) == expected.content[0].content  # type: ignore[union-attr] # results
-        assert [expected] == await folding.get_messages()
+        assert await plain.get_messages() == await folding.get_messages()
 
     async def test_facts_of_the_call(self, context: MemoryContext) -> None:
         """The record knows the tool, what the model called it with, and that it failed."""

@@ -10,10 +10,11 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass
 
-from memory_context._names import BLOB, FIELD, NAME, occurrences, terms, weight
-from memory_context._pieces import Pieces
+from memory_context._names import BLOB, FAULTS, FIELD, NAME, occurrences, terms, weight
+from memory_context._pieces import Piece, Pieces
 
 BEST_TERMS = 6
+SMALL = 1e-9
 SAMPLE = 2000
 PATH_CHARACTERS = 3
 GAP = 3
@@ -32,6 +33,7 @@ class Ranking:
 
     Attributes:
         names: The worth of a name that was not shown yet.
+        fault: The worth of a line that tells of an error, as a share of a name's; less after others.
         number: The share of it for a name that is only a number, a time or a date.
         key: The share of it for a quoted key of a record.
         field: How much more it is for a name that a line begins with as a key, or that is all of its value.
@@ -40,7 +42,9 @@ class Ranking:
         before: The share of a piece's worth that the one before it gains if it has no names: often a title.
         plain: The worth of a piece without names.
         near: After how many characters the worth has fallen to a third,
-        far: and the share that it keeps at any distance, and at the end of the text.
+        far: and the share that it keeps at any distance.
+        end: The share that it has at the very end of the text, where results stand,
+        near_end: and before how many characters it has fallen to a third of that.
         relevance: How much more a piece is worth that holds all that is asked for.
         asked: What it is worth for that alone.
         share: Pieces with a smaller share than this of what the best one holds of the question are left out.
@@ -49,6 +53,7 @@ class Ranking:
     """
 
     names: float = 1.0
+    fault: float = 1.0
     number: float = 0.25
     key: float = 0.05
     field: float = 2.0
@@ -58,6 +63,8 @@ class Ranking:
     plain: float = 0.01
     near: float = 5000
     far: float = 0.15
+    end: float = 0.6
+    near_end: float = 600
     relevance: float = 3.0
     asked: float = 2.0
     share: float = 0.0
@@ -86,7 +93,7 @@ class Choice:
         self._weights: dict[str, float] = self._weigh_names(text, known) if ranking.names else {}
         self._hits = self._find(text, terms(question))
         self._relevance = self._relevances(self._hits)
-        self._near = [max(ranking.far, math.exp(-piece.start / ranking.near)) for piece in pieces]
+        self._near = [self._nearness(piece, len(text)) for piece in pieces]
         self._chosen = dict[int, None]()
         self._opened = {0}
         self._beside = dict[int, float]()
@@ -128,6 +135,12 @@ class Choice:
                 for changed in self._show(index):
                     heapq.heappush(heap, (-self._yield(changed), changed))
         return list(self._chosen)
+
+    def _nearness(self, piece: Piece, length: int) -> float:
+        """How much of its worth a piece keeps where it stands."""
+        ranking = self.ranking
+        begin, end = math.exp(-piece.start / ranking.near), math.exp((piece.end - length) / ranking.near_end)
+        return max(ranking.far, begin, ranking.end * end)
 
     def _yield(self, index: int) -> float:
         """What a piece is worth, by its price."""
@@ -206,10 +219,23 @@ class Choice:
                     places[name].append(start + match.start())
                     if match[2]:
                         keys.add(name)
+        weights = self._weigh_faults(text)
         for name, starts in places.items():
             for index in {bisect_right(self._starts, start) - 1 for start in starts}:
                 self._names[index].append(name)
-        return {name: self._weight(name, len(starts), name in keys, name in fields) for name, starts in places.items()}
+        for name, starts in places.items():
+            weights[name] = self._weight(name, len(starts), name in keys, name in fields)
+        return weights
+
+    def _weigh_faults(self, text: str) -> dict[str, float]:
+        """A piece that tells of an error has a name more, of a form that all such names have."""
+        found = set[int]()
+        for start, end in self._regions:
+            for _, places in occurrences(text[start:end], FAULTS):
+                found.update(bisect_right(self._starts, start + place) - 1 for place in places)
+        for index in found:
+            self._names[index].append(f"fault {index:09}")
+        return {f"fault {index:09}": self.ranking.fault for index in found}
 
     def _weight(self, name: str, count: int, is_key: bool, is_field: bool) -> float:
         if is_key:
@@ -230,10 +256,13 @@ class Choice:
         return [frozenset(held[index]) if index in held else NOTHING for index in range(len(self.pieces))]
 
     def _relevances(self, hits: Sequence[frozenset[str]]) -> list[float]:
-        """How much of what is asked for each piece holds: a word counts by its weight and by how rare it is."""
+        """How much of what is asked for each piece holds: a word counts by its weight and by how rare it is.
+
+        All that is asked for are the six words that count most, or one that stands in a single piece.
+        """
         frequency = Counter(word for held in hits for word in held)
-        rarity = {word: weight(word) * math.log(1 + len(hits) / count) for word, count in frequency.items()}
-        most = sum(sorted(rarity.values(), reverse=True)[:BEST_TERMS]) or 1.0
+        rarity = {word: weight(word) * math.log((1 + len(hits)) / count) for word, count in frequency.items()}
+        most = max(sum(sorted(rarity.values(), reverse=True)[:BEST_TERMS]), math.log(1 + len(hits)), SMALL)
         found = [min(1.0, sum(rarity[word] for word in held) / most) for held in hits]
         least = self.ranking.share * max(found, default=0.0)
         return [relevance if relevance >= least else 0.0 for relevance in found]

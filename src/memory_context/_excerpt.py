@@ -23,6 +23,7 @@ Cost: TypeAlias = Callable[[str], int]
 CHARACTERS_PER_UNIT = 8
 READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0)
 PREVIEW = Ranking()
+ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0)
 WHATEVER = Ranking(least=0)
 
 _BREAK_IN_RECORD = re.compile(r"\s*\n\s*")

@@ -27,6 +27,7 @@ NAME = re.compile(
     r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@#-]{2,}[A-Za-z0-9_#@])(?P<key>\\*[\"']\s*:)?"
 )
 
+FAULTS = ("error", "failed", "failure", "fatal", "exception", "traceback", "panic", "denied", "refused", "undefined")
 BLOB = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{64,}+")
 FIELD = re.compile(
     r"(?m)(?:^|\\n)[ \t]*+(?:- )?([A-Za-z_][\w.-]*)[ \t]?[:=][ \t]+(?:['\"]?([^\s'\"]+)['\"]?(?=$|\\n))?"

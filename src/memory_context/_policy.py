@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 from typing import Literal
 
-from memory_context._excerpt import PREVIEW, Excerpt, excerpt
+from memory_context._excerpt import ENDS, PREVIEW, Excerpt, excerpt
 from memory_context._items import MemoryItem
 from memory_context._tokens import TokenCounter
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
@@ -144,10 +144,12 @@ class Asked:
     Attributes:
         question: The call that it answers, the words before that, the task.
         known: The names that stand in the prompt already.
+        of_person: Whether it is a person's own words, which keep their beginning and end.
     """
 
     question: str = ""
     known: Set[str] = frozenset()
+    of_person: bool = False
 
 
 NOTHING_ASKED = Asked()
@@ -155,7 +157,14 @@ NOTHING_ASKED = Asked()
 
 def placeholder(item: MemoryItem, preview_tokens: int, counter: TokenCounter, asked: Asked) -> tuple[str, Excerpt]:
     """What stands in the prompt for a stored text, reference and preview; and the preview."""
-    preview = excerpt(item.text, asked.question, preview_tokens, counter.count, ranking=PREVIEW, known=asked.known)
+    preview = excerpt(
+        item.text,
+        asked.question,
+        preview_tokens,
+        counter.count,
+        ranking=ENDS if asked.of_person else PREVIEW,
+        known=asked.known,
+    )
     return f"{item.ref}\n{preview.text}" if preview.text else item.ref.render(), preview
 
 

@@ -10,7 +10,7 @@ try:
     from memory_context.autogen.tools import RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool
     from memory_context.autogen.workbench import MemoryWorkbench
 except ModuleNotFoundError as error:
-    if error.name != "autogen_core":
+    if (error.name or "").partition(".")[0] != "autogen_core":
         raise
     _message = "MemoryContext needs AutoGen: pip install 'memory-context[autogen]'"
     raise MissingDependencyError(_message) from error

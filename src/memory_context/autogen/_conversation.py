@@ -253,7 +253,7 @@ class Conversation:
         return question
 
     def _need(self, question: LLMMessage) -> Need:
-        text = "\n".join(texts_of(question))
+        text = "\n".join(self._asked_by(question))
         mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
         keys = [key for key in list(self.references)[-MAX_CANDIDATES:] if key not in mentioned]
         before = [message for message in self.messages if message is not question]
@@ -266,6 +266,11 @@ class Conversation:
             mentioned=mentioned,
             in_sight=lambda text: _stands_in(before, text),
         )
+
+    def _asked_by(self, question: LLMMessage) -> list[str]:
+        """The texts of a message; of another agent's folded text the reference alone: its preview asks for nothing."""
+        ours = not isinstance(question, UserMessage) or question.source != PERSON
+        return [text.partition("\n")[0] if ours and self.folder.has_made(text) else text for text in texts_of(question)]
 
     def _hold(self, found: Recall) -> UserMessage:
         """The message that shows what was found; after one that still waits, where there is one."""

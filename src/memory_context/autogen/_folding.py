@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from autogen_core.models import AssistantMessage, LLMMessage
 
 from memory_context._items import MemoryItem, hash_content
-from memory_context._policy import Asked, Folded, FoldPolicy, fold
+from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold
 from memory_context.autogen._messages import Part, calls_of, is_question, texts_of, words_of
 from memory_context.autogen.tools import READING_TOOLS
 from memory_context.manager import MemoryManager
@@ -106,9 +106,10 @@ class Origin:
     task: str = ""
     known: Set[str] = frozenset()
 
-    def asked(self, tool: str) -> Asked:
+    def asked(self, part: Part) -> Asked:
         """What the text was asked for."""
-        return Asked("\n".join((tool, self.arguments or "", self.words, self.task[:TASK])), self.known)
+        question = "\n".join((part.origin, self.arguments or "", self.words, self.task[:TASK]))
+        return Asked(question, self.known, of_person=part.source == PERSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,7 +157,7 @@ class Folder:
             self.manager.counter,
             threshold=self.policy.threshold_for(part.source),
             preview_tokens=self.policy.preview_budget(part.source),
-            asked=origin.asked(part.origin),
+            asked=origin.asked(part),
         )
 
     def count(self, one: Folded) -> None:

@@ -136,7 +136,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         thread_id: str | None = None,
         threshold: int = 500,
         source_thresholds: Mapping[str, int] | None = None,
-        preview_tokens: int = 250,
+        preview_tokens: int = 300,
         expansion_budget: int = 2000,
         recall: bool = True,
         recall_results: bool = False,

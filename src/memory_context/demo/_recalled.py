@@ -12,7 +12,7 @@ from memory_context._excerpt import excerpt
 from memory_context._refs import MemoryRef
 from memory_context.autogen._messages import MEMORY_SOURCE, texts_of
 
-_GAP = re.compile(r"… lines \d+-(?P<last>\d+) of \d+ not shown …")
+_GAP = re.compile(r"…(?P<next>\d*)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +38,7 @@ def recalled_lines(messages: Sequence[LLMMessage]) -> list[Place]:
 def best_of(places: Sequence[Place], question: str, characters: int) -> list[Place]:
     """Those that speak most of `question`, in order; together they have at most `characters`."""
     chosen = excerpt("\n".join(place.line for place in places), question, characters, len)
-    return [places[number - 1] for number, _ in chosen.lines]
+    return [places[number - 1] for first, last in chosen.ranges for number in range(first, last + 1)]
 
 
 def _places(text: str) -> Iterator[Place]:
@@ -47,7 +47,7 @@ def _places(text: str) -> Iterator[Place]:
         if refs := MemoryRef.find_all(line):
             ref, number = refs[0], 0
         elif gap := _GAP.fullmatch(line):
-            number = int(gap["last"])
+            number = int(gap["next"] or 0) - 1
         elif ref:
             number += 1
             yield Place(ref, number, line)
