@@ -5,15 +5,18 @@ tokens, what a provider would charge for it, and how many of the values that the
 it. `measure` replays recordings through one `Policy`; `Comparison` sets the figures against those of other policies.
 """
 
+from memory_context.replay._compare import Comparing, Comparison, Result, Results, Row, compared
 from memory_context.replay._measure import Figures, measure
 from memory_context.replay._meter import Meter
 from memory_context.replay._policies import Policy, Replayed, default_policies, parse_policy
 from memory_context.replay._prices import Price
-from memory_context.replay._recordings import Recording, parse_recording, read_recordings
-from memory_context.replay._report import Comparison, Row, compared, report
+from memory_context.replay._files import parse_recording, read_recordings, stream_recordings
+from memory_context.replay._recordings import Recording
+from memory_context.replay._report import report
 from memory_context.replay._values import identifiers, is_visible, needed_values, squash
 
 __all__ = [
+    "Comparing",
     "Comparison",
     "Figures",
     "Meter",
@@ -21,6 +24,8 @@ __all__ = [
     "Price",
     "Recording",
     "Replayed",
+    "Result",
+    "Results",
     "Row",
     "compared",
     "default_policies",
@@ -33,4 +38,5 @@ __all__ = [
     "read_recordings",
     "report",
     "squash",
+    "stream_recordings",
 ]
