@@ -164,13 +164,18 @@ class Comparing:
         """Those that are replayed, each once."""
         return list({one.name: one for one in (*self._bases(), *self.policies)}.values())
 
-    async def add(self, recording: Recording, done: Callable[[], None] = lambda: None) -> None:
-        """Replay `recording` through every policy; `done` is called after each. If that is cut short, it counts nowhere."""
+    async def add(self, recording: Recording, done: Callable[[int], None] = lambda _prompts: None) -> None:
+        """Replay `recording` through every policy. If that is cut short, it counts nowhere.
+
+        Args:
+            recording: The run.
+            done: Is called after each policy, with the number of prompts that it has made.
+        """
         meter, found = Meter(self.meter.counter), dict[str, list[Figures]]()
         needs = needs_of(recording.messages, meter)
         for policy in self.all_policies:
             found[policy.name] = await replay(recording, needs, policy, meter, self.price)
-            done()
+            done(len(needs))
         self._count(recording, len(needs))
         for name, calls in found.items():
             self._tallies.setdefault(name, _Tally()).add(calls)
@@ -186,7 +191,10 @@ class Comparing:
     def results(self) -> Results:
         """What the runs so far came to."""
         against = Comparison(*(self._tally(base).figures() for base in self._bases()))
-        found = [self._result(policy.name, self._tally(policy), against) for policy in {p.name: p for p in self.policies}.values()]
+        found = [
+            self._result(policy.name, self._tally(policy), against)
+            for policy in {p.name: p for p in self.policies}.values()
+        ]
         return Results(tuple(found), self.runs, tuple(self._reached), self._longest)
 
     def _result(self, name: str, tally: _Tally, against: Comparison) -> Result:

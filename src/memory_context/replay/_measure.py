@@ -123,7 +123,9 @@ class Feed:
         messages = await self.replayed.context.get_messages()
         self.seconds += perf_counter() - start
         entries = {id(one): self._entries.get(id(one)) or (one, entry(one)) for one in messages}
-        self._entries = entries  # only those of the newest prompt, and each with its message: an id lives as long as that
+        self._entries = (
+            entries  # only those of the newest prompt, and each with its message: an id lives as long as that
+        )
         return [entries[id(one)][1] for one in messages]
 
 
@@ -160,7 +162,13 @@ async def replay(
 async def _run(
     recording: Recording, needs: Iterable[Sequence[Need]], replayed: Replayed, meter: Meter, price: Price
 ) -> list[Figures]:
-    found, before, feed, shelf, waiting = list[Figures](), list[Entry](), Feed(replayed), Shelf(replayed.stored), iter(needs)
+    found, before, feed, shelf, waiting = (
+        list[Figures](),
+        list[Entry](),
+        Feed(replayed),
+        Shelf(replayed.stored),
+        iter(needs),
+    )
     for message in recording.messages:
         if isinstance(message, AssistantMessage):
             prompt = await feed.prompt()
@@ -176,7 +184,9 @@ def figures_of(call: Call, shelf: Shelf, meter: Meter, price: Price) -> Figures:
     tokens = tokens_of(call.prompt, meter)
     shown = [meter.squash(one.text) for one in call.prompt] if call.needs else []
     named = [need for need in call.needs if any(need.word in text for text in shown)]
-    visible = [need for need in named if any(shows(need.word, need.passages, text) for text in shown if need.word in text)]
+    visible = [
+        need for need in named if any(shows(need.word, need.passages, text) for text in shown if need.word in text)
+    ]
     hidden = [need for need in call.needs if need not in visible]
     stored = shelf.behind(call.prompt) if hidden else []
     away = [need for need in hidden if any(need.value in text for text in stored)]

@@ -65,7 +65,7 @@ def default_policies(threshold: int = 500) -> list[Policy]:
 
 
 def reference_policy(threshold: int = 500) -> Policy:
-    """"Reference only": what peaks are set against."""
+    """ "Reference only": what peaks are set against."""
     return parse_policy(f"reference:threshold={threshold}")
 
 
