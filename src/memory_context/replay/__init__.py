@@ -10,11 +10,11 @@ from memory_context.exceptions import MissingDependencyError
 try:
     from memory_context.replay._command import ReplayOptions, run_replay
     from memory_context.replay._compare import Comparing, Comparison, Result, Results, Row, compared
+    from memory_context.replay._files import parse_recording, read_recordings, stream_recordings
     from memory_context.replay._measure import Figures, measure
     from memory_context.replay._meter import Meter
     from memory_context.replay._policies import Policy, Replayed, default_policies, parse_policy
     from memory_context.replay._prices import Price
-    from memory_context.replay._files import parse_recording, read_recordings, stream_recordings
     from memory_context.replay._recordings import Recording
     from memory_context.replay._report import report
     from memory_context.replay._values import identifiers, is_visible, needed_values, squash

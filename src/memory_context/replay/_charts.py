@@ -6,6 +6,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
+from itertools import accumulate
 
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 42, 22, 12, 36
@@ -50,8 +51,8 @@ class Axis:
 
     def ticks(self) -> list[float]:
         """The values that are written beside it."""
-        count = round((self.high - self.low) / self.step)
-        return [self.low + number * self.step for number in range(count + 1)]
+        first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
+        return [number * self.step for number in range(first, last + 1)]
 
 
 def axis(low: float, high: float, start: float, end: float, *, whole: bool = False) -> Axis:
@@ -78,7 +79,7 @@ def lines(series: Sequence[tuple[Mark, Sequence[float]]], title: str, across: st
     x = Axis(1, max(count, 2), x.step, LEFT, WIDTH - RIGHT)
     y = axis(0, max(top, 1), HEIGHT - BOTTOM, TOP)
     drawn = [_line(mark, values, x, y) for mark, values in series if values]
-    ends = _spread([(y.place(values[-1]), mark, x.place(len(values))) for mark, values in series if values])
+    ends = _ends([(y.place(values[-1]), mark, x.place(len(values))) for mark, values in series if values])
     return _svg(title, [*_frame(x, y, across), *drawn, *ends])
 
 
@@ -89,12 +90,18 @@ def _line(mark: Mark, values: Sequence[float], x: Axis, y: Axis) -> str:
     return f'<polyline class="line {mark.style}" points="{points}">{mark.title}</polyline>'
 
 
-def _spread(ends: Iterable[tuple[float, Mark, float]]) -> Iterator[str]:
+def _ends(ends: Iterable[tuple[float, Mark, float]]) -> Iterator[str]:
     """The numbers of lines behind their ends, none on top of another."""
-    lowest = -math.inf
-    for y, mark, x in sorted(ends, key=lambda one: one[0]):
-        lowest = max(y, lowest + LINE - 1.5)
-        yield f'<text class="end {mark.style}" x="{x + 4:.1f}" y="{lowest + 3.5:.1f}">{mark.number}</text>'
+    ordered = sorted(ends, key=lambda one: one[0])
+    for y, (_, mark, x) in zip(spread([one[0] for one in ordered], LINE - 1.5, HEIGHT - BOTTOM), ordered, strict=True):
+        yield f'<text class="end {mark.style}" x="{x + 4:.1f}" y="{y + 3.5:.1f}">{mark.number}</text>'
+
+
+def spread(places: Sequence[float], gap: float, end: float) -> list[float]:
+    """`places`, which are sorted, moved so that each is `gap` or more behind the one before, and none behind `end`."""
+    moved = list(accumulate(places, lambda before, place: max(place, before + gap)))
+    latest = (end - gap * count for count in range(len(moved) - 1, -1, -1))
+    return [min(place, last) for place, last in zip(moved, latest, strict=True)]
 
 
 def points(series: Sequence[tuple[Mark, float, float]], title: str, across: str, up: str) -> str:
@@ -150,8 +157,8 @@ def _frame(x: Axis, y: Axis, across: str, up: str = "") -> Iterator[str]:
         yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{place:.1f}" y2="{place:.1f}"/>'
         yield f'<text class="tick" text-anchor="end" x="{LEFT - 4}" y="{place + 3.5:.1f}">{number(value)}</text>'
     for value in x.ticks():
-        place = f'<text class="tick" text-anchor="middle" x="{x.place(value):.1f}" y="{HEIGHT - BOTTOM + 14}">'
-        yield f"{place}{number(value)}</text>"
+        head = f'<text class="tick" text-anchor="middle" x="{x.place(value):.1f}" y="{HEIGHT - BOTTOM + 14}">'
+        yield f"{head}{number(value)}</text>"
     middle = (LEFT + WIDTH - RIGHT) / 2
     yield f'<text class="tick" text-anchor="middle" x="{middle}" y="{HEIGHT - 6}">{shown(across)}</text>'
     if up:

@@ -48,11 +48,16 @@ def recordings_in(document: object) -> Iterator[Recording]:
     if _is_message(document):
         message = f"this is a single message; {RIGHT}"
         raise InvalidArgumentError(message)
-    if isinstance(document, list) and document and not _is_message(cast("list[object]", document)[0]):
-        for number, one in enumerate(cast("list[object]", document), 1):
-            yield from _in_list(one, number)
-    else:
+    many = _listed(document)
+    if not many or _is_message(many[0]):
         yield from _in_one(document)
+        return
+    for number, one in enumerate(many, 1):
+        yield from _in_list(one, number)
+
+
+def _listed(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
 
 
 def _in_list(document: object, number: int) -> Iterator[Recording]:
@@ -177,4 +182,4 @@ def _sketch(value: object) -> str:
         list: lambda one: f"a list of {len(one)}" if one else "an empty list",
         str: lambda one: f"the text {one[:40]!r}",
     }
-    return words.get(type(value), lambda one: json.dumps(one))(value)
+    return words.get(type(value), json.dumps)(value)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 
 from memory_context.replay._charts import Mark, lines, points, shown
@@ -31,12 +32,12 @@ p{{margin:.3em 0}}.soft,figcaption{{color:var(--soft)}}.name,dt{{overflow-wrap:a
 table{{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}}
 th,td{{padding:.3em .6em;text-align:right;border-bottom:1px solid var(--rule)}}
 th:first-child,td:first-child{{text-align:left;padding-left:0}}th{{color:var(--soft);font-weight:600}}
-.charts{{display:grid;grid-template-columns:repeat(auto-fit,minmax(min(100%,330px),1fr));gap:24px}}
+.charts{{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,440px),1fr));gap:24px}}
 figure{{margin:0}}figcaption{{font-size:.9rem;margin-bottom:.3em}}svg{{width:100%;height:auto;display:block}}
 .grid{{stroke:var(--rule);stroke-width:.6}}.tick{{fill:var(--soft);font-size:10.5px}}
 .line{{fill:none;stroke-width:1.8;stroke-linejoin:round}}.label{{fill:var(--ink);font-size:10.5px}}
-.end{{stroke:none;font-size:10.5px;font-weight:600}}.lead{{stroke:var(--soft);stroke-width:.6}}
-.d1{{stroke-dasharray:5 2.5}}.d2{{stroke-dasharray:1.5 2}}.dot.d1,.dot.d2{{stroke-dasharray:none}}
+.end{{font-size:10.5px;font-weight:600}}.lead{{stroke:var(--soft);stroke-width:.6}}
+.d1{{stroke-dasharray:5 2.5}}.d2{{stroke-dasharray:1.5 2}}
 .key{{list-style:none;display:flex;flex-wrap:wrap;gap:.1em 1em;margin:.4em 0 0;padding:0;font-size:.85rem}}
 .swatch{{display:inline-block;width:26px;height:8px;margin-right:.4em;vertical-align:middle}}
 dt{{font-weight:600}}dd{{margin:0 0 .5em}}
@@ -46,7 +47,7 @@ tr{{display:grid;grid-template-columns:repeat(3,1fr);gap:.1em .8em;padding:.6em 
 td{{border:0;padding:0;text-align:left}}td:first-child{{grid-column:1/-1;font-weight:600}}
 td:not(:first-child)::before{{content:attr(data-of) " ";color:var(--soft);font-size:.85rem}}}}
 """ + "".join(
-    f".c{index}{{stroke:var(--k{index})}}.end.c{index},.dot.c{index}{{fill:var(--k{index})}}"
+    f".line.c{index}{{stroke:var(--k{index})}}.end.c{index},.dot.c{index}{{fill:var(--k{index})}}"
     for index in range(len(_LIGHT))
 )
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
@@ -81,15 +82,20 @@ def _table(summary: Summary) -> Iterator[str]:
 
 def _named(mark: Mark) -> str:
     line = f'<line class="line {mark.style}" x1="0" x2="26" y1="4" y2="4"/>'
-    return f'<svg class="swatch" viewBox="0 0 26 8" aria-hidden="true">{line}</svg>{mark.number} {shown(mark.name)}'
+    return (
+        f'<svg class="swatch" viewBox="0 0 26 8" aria-hidden="true">{line}</svg>{mark.number} {_breakable(mark.name)}'
+    )
+
+
+def _breakable(name: str) -> str:
+    """A policy's name that may go on in the next line behind its colons and commas."""
+    return re.sub("([:,])", r"\1<wbr>", shown(name))
 
 
 def _charts(summary: Summary) -> Iterator[str]:
-    yield '<h2>Tokens per call</h2><div class="charts">'
+    yield '<div class="charts">'
     yield from _mean(summary)
     yield from _longest(summary)
-    yield "</div>"
-    yield '<h2>Cost against visible values</h2><div class="charts">'
     yield from _scatter(summary)
     yield "</div>"
 
@@ -98,26 +104,27 @@ def _mean(summary: Summary) -> Iterator[str]:
     results = summary.results
     enough = sum(runs * FEWEST >= results.runs for runs in results.reached)
     series = [(mark, one.mean[:enough]) for mark, one in zip(_marks(summary), results.policies, strict=True)]
-    said = f"Mean over the runs, up to the last call that one run in {FEWEST} has"
-    yield from _figure(said, lines(series, said, "number of the call in its run"), summary)
+    said = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
+    yield from _figure("Tokens per call, mean", said, lines(series, said, "number of the call in its run"), summary)
 
 
 def _longest(summary: Summary) -> Iterator[str]:
     series = [(mark, one.longest) for mark, one in zip(_marks(summary), summary.results.policies, strict=True)]
-    said = f"The run with the most calls, {summary.results.longest or 'none'}"
-    yield from _figure(said, lines(series, said, "number of the call"), summary)
+    said = f"The run with the most model calls: {summary.results.longest or 'none'}"
+    yield from _figure("Tokens per call, longest run", said, lines(series, said, "number of the call"), summary)
 
 
 def _scatter(summary: Summary) -> Iterator[str]:
     results = zip(_marks(summary), summary.results.policies, strict=True)
     series = [(mark, one.row.visible, one.row.cost) for mark, one in results]
     said = "Further right is more in sight, further down is cheaper; the unbounded context is at 1, 1"
-    yield from _figure(said, points(series, said, "visible", "cost"), summary)
+    yield from _figure("Cost against visible values", said, points(series, said, "visible", "cost"), summary)
 
 
-def _figure(said: str, chart: str, summary: Summary) -> Iterator[str]:
+def _figure(title: str, said: str, chart: str, summary: Summary) -> Iterator[str]:
     key = "".join(f'<li class="name">{_named(mark)}</li>' for mark in _marks(summary))
-    yield f'<figure><figcaption class="name">{shown(said)}</figcaption>{chart}<ul class="key">{key}</ul></figure>'
+    yield f'<figure><h2>{title}</h2><figcaption class="name">{shown(said)}</figcaption>'
+    yield f'{chart}<ul class="key">{key}</ul></figure>'
 
 
 def _texts() -> Iterator[str]:

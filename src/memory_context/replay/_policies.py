@@ -65,7 +65,7 @@ def default_policies(threshold: int = 500) -> list[Policy]:
 
 
 def reference_policy(threshold: int = 500) -> Policy:
-    """ "Reference only": what peaks are set against."""
+    """What peaks are set against: "reference only"."""
     return parse_policy(f"reference:threshold={threshold}")
 
 
@@ -79,7 +79,7 @@ def parse_policy(text: str) -> Policy:
     recall.
 
     Raises:
-        InvalidArgumentError: There is no such policy or setting, or a setting without a value. See `check_policy` for values.
+        InvalidArgumentError: There is no such policy or setting, or a setting has no value.
     """
     name, _, rest = text.partition(":")
     if name not in _POLICIES:
