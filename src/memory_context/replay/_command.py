@@ -103,7 +103,7 @@ def _replay(options: ReplayOptions, console: Console) -> None:
         _work(options.files, comparing)
     except (KeyboardInterrupt, InvalidArgumentError) as error:
         stopped = error
-    if comparing.runs or stopped is None:
+    if comparing.runs or not isinstance(stopped, InvalidArgumentError):
         _show(options, comparing, console, complete=stopped is None)
     if stopped:
         raise stopped
@@ -123,8 +123,11 @@ def _show(options: ReplayOptions, comparing: Comparing, console: Console, *, com
     if options.json:
         sys.stdout.write(json.dumps(summary.as_json()) + "\n")
     else:
-        for part in (plain(", ".join(names)), summary.headline(), "", report(summary.results.rows)):
-            console.print(part)
+        console.print(plain(", ".join(names)))
+        console.print(summary.headline())
+        if comparing.runs:
+            console.print()
+            console.print(report(summary.results.rows))
     if options.report:
         _write(options.report, page(summary))
 
@@ -139,7 +142,8 @@ def _write(path: Path, text: str) -> None:
 
 def _work(files: Sequence[Path], comparing: Comparing) -> None:
     total = sum(file.stat().st_size for file in files)
-    with _progress() as progress, asyncio.Runner() as runner:
+    with asyncio.Runner() as runner, _progress() as progress:
+        runner.get_loop()  # now: Ctrl-C in the middle of making one would be complained about
         bar = _Bar(progress, progress.add_task("", total=total or None, prompts=0, rate=0.0))
         for file in files:
             bar.begin(file)

@@ -78,21 +78,27 @@ class Call:
 
 @dataclass(slots=True)
 class Shelf:
-    """The stored texts of one run, by their keys, each read once."""
+    """The stored texts of one run, by their keys, and the keys that texts name; each is read once."""
 
     read: Callable[[str], str | None]
     texts: dict[str, str] = field(default_factory=dict[str, str])
+    _named: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
     def behind(self, prompt: Iterable[Entry]) -> list[str]:
         """The texts behind the references of a prompt, and behind those in such texts."""
         found, waiting = dict[str, str](), [one.text for one in prompt]
         while waiting:
-            for ref in MemoryRef.find_all(waiting.pop()):
-                text = None if ref.key in found else self._text(ref.key)
+            for key in self._keys(waiting.pop()):
+                text = None if key in found else self._text(key)
                 if text is not None:
-                    found[ref.key] = text
+                    found[key] = text
                     waiting.append(text)
         return list(found.values())
+
+    def _keys(self, text: str) -> list[str]:
+        if text not in self._named:
+            self._named[text] = [ref.key for ref in MemoryRef.find_all(text)]
+        return self._named[text]
 
     def _text(self, key: str) -> str | None:
         if key not in self.texts and (text := self.read(key)) is not None:
