@@ -59,10 +59,13 @@ def stream_recordings(path: Path) -> Iterator[Placed]:
             raise InvalidArgumentError(message)
         if _goes_on(first[1]):
             document = first[1] + "".join(line for _, line in numbered)
-            yield from _of_document(path.name, first[0], document)
-        else:
-            for number, line in chain([first], numbered):
-                yield from _of_line(path.name, number, line, share)
+            yield from _placed(path.name, first[0], document, 0.0, 1.0)
+            return
+        start = 0.0
+        for number, line in chain([first], numbered):
+            end = share()
+            yield from _placed(path.name, number, line, start, end)
+            start = end
 
 
 def _goes_on(line: str) -> bool:
@@ -76,15 +79,11 @@ def _goes_on(line: str) -> bool:
     return False
 
 
-def _of_line(name: str, number: int, line: str, share: Callable[[], float]) -> Iterator[Placed]:
-    for recording in _located(name, number, line):
-        yield Placed(recording, share())
-
-
-def _of_document(name: str, number: int, text: str) -> Iterator[Placed]:
+def _placed(name: str, number: int, text: str, start: float, end: float) -> Iterator[Placed]:
+    """The runs in a text that reaches from one share of its file to another."""
     recordings = list(_located(name, number, text))
     for done, recording in enumerate(recordings, 1):
-        yield Placed(recording, done / len(recordings))
+        yield Placed(recording, start + (end - start) * done / len(recordings))
 
 
 def _located(name: str, number: int, text: str) -> Iterator[Recording]:
