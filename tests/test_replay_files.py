@@ -201,7 +201,7 @@ def test_errors_of_tools_stay_errors() -> None:
     [
         ("", "is empty; a recording is an object with"),
         ("{", "line 1: this is no JSON"),
-        ('{\n"messages": [\n{"role": "user",}\n]}', "line 3: this is no JSON"),
+        ('{\n\n"messages": [\n{"role": "user",}\n]}', "line 4: this is no JSON"),
         ("not a recording\n{}", "line 1: this is no JSON"),
         ("7", "line 1: .* this is 7"),
         ('"text"', "this is the text 'text'"),

@@ -19,7 +19,7 @@ try:
     from memory_context.replay._report import report
     from memory_context.replay._values import identifiers, is_visible, needed_values, squash
 except ModuleNotFoundError as error:
-    if error.name != "autogen_core":
+    if (error.name or "").partition(".")[0] != "autogen_core":
         raise
     _message = "the replay needs AutoGen: pip install 'memory-context[autogen]'"
     raise MissingDependencyError(_message) from error

@@ -12,6 +12,7 @@ WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 42, 22, 12, 36
 MOST_POINTS = 300
 COLOURS = 8
+NARROWEST = 0.1
 LABEL, LINE = 6.0, 11.0
 """The width of a character and the height of a line of a label, in the chart's own units."""
 
@@ -57,7 +58,8 @@ class Axis:
 
 def axis(low: float, high: float, start: float, end: float, *, whole: bool = False) -> Axis:
     """An axis for values from `low` to `high` that begins and ends at round numbers, with about five of them."""
-    rough = max((high - low) / 5, 1e-9)
+    high = max(high, low + NARROWEST)
+    rough = (high - low) / 5
     size = 10 ** math.floor(math.log10(rough))
     step = next(size * factor for factor in (1, 2, 5, 10) if size * factor >= rough * (1 - 1e-9))
     step = max(step, 1.0) if whole else step
@@ -136,7 +138,7 @@ def _labels(marks: Sequence[Mark], places: Sequence[tuple[float, float]]) -> Ite
 
 def _boxes(px: float, py: float, width: float) -> Iterator[tuple[float, float, float, float]]:
     """Places for a label around a point, near ones first, all of them inside of the frame."""
-    for distance in (6, 14, 24, 36, 50, 66, 84):
+    for distance in (6, 14, 24, 36, 50, 66, 84, 104, 126):
         for angle in (0, 180, 45, -45, 135, -135, 90, -90, 20, -20, 160, -160):
             cx = px + distance * math.cos(math.radians(angle))
             cy = py - distance * math.sin(math.radians(angle))

@@ -58,7 +58,7 @@ def stream_recordings(path: Path) -> Iterator[Placed]:
             message = f"{path.name} is empty; {RIGHT}"
             raise InvalidArgumentError(message)
         if _goes_on(first[1]):
-            document = first[1] + "".join(line for _, line in numbered)
+            document = first[1] + "".join(lines)
             yield from _placed(path.name, first[0], document, 0.0, 1.0)
             return
         start = 0.0
