@@ -67,13 +67,13 @@ def runs_(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_table_has_all_usual_policies_and_fits(runs: Path) -> None:
     """Piped, nothing is folded or cut, nothing is coloured, and no bar is drawn."""
-    done = replay(runs, *(f"--policy={name}" for name in (*DEFAULTS, "buffered:size=2")), COLUMNS="80")
+    done = replay(runs, *(f"--policy={name}" for name in (*DEFAULTS, "buffered:size=1")), COLUMNS="80")
     assert (done.returncode, done.stderr) == (0, "")
     assert "runs.jsonl\n2 runs, 7 model calls, 3 needed values; tokens by " in done.stdout
     rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line[:1].islower()}
     assert set(DEFAULTS) < set(rows)
     assert ["1.000"] * 3 == rows["unbounded"][:3]
-    assert ["3", "0"] == rows["buffered:size=2"][6:8]
+    assert ["3", "0"] == rows["buffered:size=1"][6:8]
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 110
 

@@ -182,10 +182,11 @@ def test_calls_are_replayed_as_the_model_wrote_them() -> None:
         {"additional_kwargs": {"function_call": function}, "tool_calls": []},
         {"tool_calls": [], "invalid_tool_calls": [wrong]},
         {"tool_calls": [{**parsed, "args": {"a": "ä"}}]},
+        {"content": ["I look.", {"type": "tool_use", "id": "c1", "name": "run", "input": {"b": 2}}]},
     ]
     dumped = [{"type": "ai", "data": {"content": "", **one}} for one in each]
     written = [message.content[0].arguments for message in parse_recording(json.dumps(dumped)).messages]  # type: ignore[union-attr]
-    assert ['{"a":1}', "{ }", "{bad", '{"a": "ä"}'] == written
+    assert ['{"a":1}', "{ }", "{bad", '{"a": "ä"}', '{"b": 2}'] == written
 
 
 def test_errors_of_tools_stay_errors() -> None:

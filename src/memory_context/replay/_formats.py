@@ -159,12 +159,21 @@ def _fields(message: Json) -> Json:
 
 
 def _calls(fields: Json) -> list[Json]:
-    """The calls as the model wrote them, where that is kept; else as LangChain has parsed them."""
+    """The calls as the model wrote them, where that is kept; else as LangChain has parsed them, or as parts of text."""
     parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
-    return _raw(fields).get("tool_calls") or [
-        {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": _written(call.get("args"))}}
-        for call in parsed
+    written = [_call(call, call.get("args")) for call in parsed] or [
+        _call(part, part.get("input")) for part in _parts(fields) if part.get("type") == "tool_use"
     ]
+    return _raw(fields).get("tool_calls") or written
+
+
+def _call(call: Json, arguments: object) -> Json:
+    return {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": _written(arguments)}}
+
+
+def _parts(fields: Json) -> list[Json]:
+    """The parts of a content that is a list, without those that are plain texts."""
+    return [cast("Json", part) for part in _listed(fields.get("content")) if isinstance(part, dict)]
 
 
 def _raw(fields: Json) -> Json:
