@@ -232,9 +232,10 @@ def test_what_is_no_recording_is_named(tmp_path: Path, text: str, said: str) -> 
     ("data", "said"),
     [
         (b"\xff\xfe{\x00}\x00", "no UTF-8 text"),
-        (gzip.compress(b'{"messages": []}\n' * 999)[:-20], "cannot be read"),
+        (gzip.compress(b'{"messages": []}\n' * 999, mtime=0)[:-20], "cannot be read"),
         (b"\x1f\x8bno gzip at all", "cannot be read"),
     ],
+    ids=["UTF-16", "cut short", "no archive"],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, data: bytes, said: str) -> None:
     """Other encodings and damaged archives are errors that name the file."""

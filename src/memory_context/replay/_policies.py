@@ -37,7 +37,8 @@ class Replayed:
     """A context that one recording is fed into.
 
     Attributes:
-        context: It makes the prompts.
+        context: It makes the prompts. To show a message otherwise, it returns another object: those that it has
+            returned do not change.
         stored: The text behind a reference, by its key; None if there is none.
         close: Lets go of what the context holds.
     """
