@@ -18,6 +18,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 from memory_context import MemoryManager
+from memory_context.cli import run
 from memory_context.replay._charts import Mark, axis, lines, number, points, shown, spread
 from memory_context.replay._definitions import DEFINITIONS, POLICIES
 from memory_context.replay._page import STYLE
@@ -140,12 +141,15 @@ def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
         ("RUNS --report RUNS", "would take the place of the recordings"),
     ],
 )
-def test_what_cannot_be_done_is_one_line(runs: Path, tmp_path: Path, arguments: str, said: str) -> None:
+def test_what_cannot_be_done_is_one_line(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str, said: str
+) -> None:
     """Before any run is replayed, on standard error, with exit code 2; no file is touched."""
     before = runs.read_bytes()
-    done = replay(*arguments.replace("RUNS", str(runs)).replace("FOLDER", str(tmp_path)).split())
-    assert (done.returncode, done.stdout) == (2, "")
-    [line] = done.stderr.splitlines()
+    code = run(["replay", *arguments.replace("RUNS", str(runs)).replace("FOLDER", str(tmp_path)).split()])
+    shown_ = capsys.readouterr()
+    assert (2, "") == (code, shown_.out)
+    [line] = shown_.err.splitlines()
     assert said in line
     assert before == runs.read_bytes()
 
