@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import gzip
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 from autogen_core import FunctionCall
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, SystemMessage, UserMessage
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 
 from memory_context._tokens import CallableCounter
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.replay import (
+    Comparing,
     Comparison,
     Figures,
     Meter,
@@ -34,7 +37,10 @@ from memory_context.replay import (
     report,
     squash,
 )
-from memory_context.replay._measure import Call, Shelf, figures_of, past_of
+from memory_context.replay._baselines import GONE, old_outputs
+from memory_context.replay._measure import Call, Shelf, figures_of
+from memory_context.replay._needs import needs, past_of
+from memory_context.replay._policies import check_policy
 from memory_context.replay._prices import Entry, entry, tokens_of, tokens_of_prefix
 from memory_context.replay._recordings import to_messages
 
@@ -124,6 +130,30 @@ def test_squashing_makes_formats_alike() -> None:
 def test_a_value_is_visible_with_twelve_neighbours(shown: str, *, expected: bool) -> None:
     """A bare name is no help; twelve characters of what stood on one side are, however they are quoted."""
     assert expected == is_visible("job-4711", [squash(OUTPUT)], [squash(shown)])
+
+
+def passages_by_definition(value: str, output: str) -> list[str]:
+    """The definition, word by word: twelve neighbours of one side, or the whole output."""
+    found = list[str]()
+    for place in range(len(output)):
+        if output.startswith(value, place):
+            end = place + len(value)
+            before = [output[place - 12 : end]] if place >= 12 else []
+            behind = [output[place : end + 12]] if end + 12 <= len(output) else []
+            found += before + behind or [output]
+    return found
+
+
+FEW = st.text("ab1", max_size=45)
+
+
+@given(value=st.text("ab1", min_size=5, max_size=6), around=st.tuples(FEW, FEW), cut=st.integers(0, 20), text=FEW)
+def test_visibility_is_as_defined(value: str, around: tuple[str, str], cut: int, text: str) -> None:
+    """However often a value overlaps itself, it is visible if and only if one of its passages is part of the prompt."""
+    output = value.join(around)
+    for prompt in (text, output[cut:], text + output[: len(output) - cut], text + value, value + text):
+        expected = any(passage in prompt for passage in passages_by_definition(value, output))
+        assert expected == is_visible(value, [output], [prompt])
 
 
 def test_of_a_short_output_all_must_stand_there() -> None:
@@ -252,13 +282,19 @@ def call_of(reply: str, shown: str, *outputs: str) -> Call:
     """A call after `outputs`, which was shown one message of 100 tokens that begins with `shown`."""
     past = past_of(to_messages([calls("c1"), *(result("c1", output) for output in outputs)]))
     prompt = [Entry("UserMessage", shown + "." * (96 - len(shown)))]
-    return Call(AssistantMessage(content=reply, source="assistant"), past, prompt)
+    return Call(needs(AssistantMessage(content=reply, source="assistant"), past, letters()), prompt)
 
 
 def test_a_value_in_sight_costs_nothing_more() -> None:
     """The cost of a call without a trip is that of its prompt."""
     figures = figures_of(call_of("It was job-4711.", OUTPUT, OUTPUT), NOTHING, letters(), Price())
-    assert Figures(calls=1, tokens=100, cost=100.0, needed=1, visible=1, peaks=(100,)) == figures
+    assert Figures(calls=1, tokens=100, cost=100.0, needed=1, named=1, visible=1, peaks=(100,)) == figures
+
+
+def test_a_bare_name_is_named_and_not_visible() -> None:
+    """A value without neighbours counts as named, and as lost where nothing brings back what stood around it."""
+    figures = figures_of(call_of("It was job-4711.", "job-4711", OUTPUT), NOTHING, letters(), Price())
+    assert Figures(calls=1, tokens=100, cost=100.0, needed=1, named=1, lost=1, peaks=(100,)) == figures
 
 
 def test_a_value_behind_a_reference_costs_a_trip() -> None:
@@ -299,7 +335,7 @@ async def test_what_a_buffer_drops_is_lost() -> None:
     assert (1, 0, 1, 0) == (figures.needed, figures.visible, figures.lost, figures.trips)
 
 
-@pytest.mark.parametrize("policy", ["reference:threshold=200", "lines:threshold=200,count=1", "memory:threshold=200"])
+@pytest.mark.parametrize("policy", ["reference:threshold=200", "offload:threshold=200,lines=1", "memory:threshold=200"])
 async def test_what_is_folded_is_lost_to_nobody(policy: str) -> None:
     """A value of the middle is in the preview or behind the reference."""
     run = run_with("\n".join([LONG, *(f"more {number}" for number in range(99))]), "job-4711")
@@ -320,13 +356,72 @@ async def test_a_reference_alone_shows_nothing_and_costs_one_trip() -> None:
 
 async def test_both_ends_show_what_stands_there() -> None:
     """The baseline keeps lines of either end, cut to 200 characters, and says how many are between them."""
-    replayed = parse_policy("lines:threshold=300,count=2").open(letters())
+    replayed = parse_policy("offload:threshold=300,lines=2").open(letters())
     text = "\n".join(["first " + "x" * 300, "second", *["between"] * 9, "last but one", "last"])
     for message in run_with(text, "ok").messages:
         await replayed.context.add_message(message)
     shown = entry((await replayed.context.get_messages())[2]).text.split("\n")
     assert ["first " + "x" * 194, "second", "… lines 3-11 of 13 not shown …", "last but one", "last"] == shown[1:]
     assert text == replayed.stored(shown[0].split()[1])
+
+
+def outputs_run(*outputs: str, each: int = 1) -> Recording:
+    """A run that reads these outputs, `each` of them at once, and then answers."""
+    said_so_far = list[dict[str, Any]]()
+    for start in range(0, len(outputs), each):
+        ids = [f"c{number}" for number in range(start, min(start + each, len(outputs)))]
+        said_so_far += [calls(*ids), *(result(one, outputs[start + i]) for i, one in enumerate(ids))]
+    return recording(said("user", "go"), *said_so_far, said("assistant", "done"))
+
+
+async def last_prompt(policy: str, run: Recording) -> list[str]:
+    """The texts of the results in the prompt before the last message of `run`."""
+    replayed = parse_policy(policy).open(letters())
+    for message in run.messages[:-1]:
+        await replayed.context.add_message(message)
+    messages = await replayed.context.get_messages()
+    return [one.content for m in messages if isinstance(m, FunctionExecutionResultMessage) for one in m.content]
+
+
+@pytest.mark.parametrize("each", [1, 2, 3])
+async def test_masking_shows_the_newest_outputs(each: int) -> None:
+    """Outputs are counted one by one, also where several answer one message; the recording stays as it was."""
+    run = outputs_run("one", "two", "three", "four", each=each)
+    assert [GONE, "two", "three", "four"] == await last_prompt("mask:keep=3", run)
+    assert [GONE] * 4 == await last_prompt("mask:keep=0", run)
+    assert ["one", "two", "three", "four"] == await last_prompt("mask", run)
+
+
+async def test_clearing_waits_for_its_trigger() -> None:
+    """Up to the trigger the prompt is whole; from there on, only the newest outputs stand in it."""
+    run = outputs_run("x" * 100, "two", "three")
+    tokens = (await measure([run], parse_policy("unbounded"), letters())).peaks[0]
+    assert ["x" * 100, "two", "three"] == await last_prompt(f"clear:trigger={tokens},keep=1", run)
+    assert [GONE, GONE, "three"] == await last_prompt(f"clear:trigger={tokens - 1},keep=1", run)
+
+
+async def test_what_is_masked_is_lost() -> None:
+    """A masked value is behind no reference."""
+    run = recording(*(calls("c1"), result("c1", OUTPUT), calls("c2"), result("c2", "x")), said("assistant", "job-4711"))
+    figures = await measure([run], parse_policy("mask:keep=1"), letters())
+    assert (1, 0, 0, 1, 0) == (figures.needed, figures.named, figures.visible, figures.lost, figures.trips)
+
+
+async def test_the_token_limited_context_counts_as_the_replay_does() -> None:
+    """Its limit is one of the tokens that the report shows."""
+    run = outputs_run("one " * 30, "two " * 30, "three " * 30)
+    limited = await measure([run], parse_policy("limited:tokens=300"), letters())
+    whole = await measure([run], parse_policy("unbounded"), letters())
+    assert 200 < limited.peaks[0] <= 300 < whole.peaks[0]
+
+
+@given(st.lists(st.integers(1, 4), max_size=8), st.integers(0, 12))
+def test_old_outputs_are_all_but_the_newest(sizes: list[int], keep: int) -> None:
+    """Whatever the messages hold, exactly the newest outputs are left."""
+    messages = [m for size in sizes for m in to_messages([result(str(number), "x") for number in range(size)])]
+    old = list(old_outputs(messages, keep))
+    assert max(sum(sizes) - keep, 0) == sum(count for _, count in old)
+    assert all(sizes[place] == count for place, count in old[1:])
 
 
 async def test_figures_are_summed_over_runs() -> None:
@@ -348,17 +443,40 @@ async def test_a_policy_starts_each_run_anew() -> None:
 @pytest.mark.parametrize(
     ("text", "said_by_error"),
     [
-        ("best", "unbounded, buffered, ends, reference, lines, memory"),
+        ("best", "unbounded, buffered, ends, limited, mask, clear, offload, reference, memory"),
         ("buffered:length=3", "has no setting length; it has size"),
         ("memory:treshold=3", "has no setting treshold"),
         ("memory:store=x", "has no setting store"),
-        ("lines:count", "name=value"),
+        ("offload:lines", "name=value"),
+        ("unbounded:size=3", "it has none"),
     ],
 )
 def test_a_policy_that_does_not_exist_says_what_does(text: str, said_by_error: str) -> None:
     """A misspelt setting would otherwise measure something else than was meant."""
     with pytest.raises(InvalidArgumentError, match=said_by_error):
         parse_policy(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "buffered:size=0",
+        "buffered:size=x",
+        "ends:tail=none",
+        "limited:tokens=0",
+        "mask:keep=-1",
+        "clear:trigger=1.5",
+        "offload:lines=true",
+        "memory:threshold=1",
+        "memory:threshold=x",
+        "memory:fold=never",
+        "reference:max_tokens=9",
+    ],
+)
+def test_a_value_that_a_policy_does_not_take_is_found_at_once(text: str) -> None:
+    """Before the first run is read, and as an error that can be shown in a line."""
+    with pytest.raises(InvalidArgumentError):
+        check_policy(parse_policy(text), letters())
 
 
 async def test_settings_reach_the_context() -> None:
@@ -372,11 +490,11 @@ async def test_settings_reach_the_context() -> None:
 
 def test_figures_are_shown_as_shares() -> None:
     """Tokens and cost of the unbounded context's, values of those that are needed, peaks of the references'."""
-    unbounded = Figures(calls=4, tokens=1000, cost=200.0, needed=8, visible=8, peaks=(100, 400, 100))
-    reference = Figures(calls=4, tokens=500, cost=100.0, needed=8, visible=2, trips=2, peaks=(50, 100, 80))
+    unbounded = Figures(calls=4, tokens=1000, cost=200.0, needed=8, named=8, visible=8, peaks=(100, 400, 100))
+    reference = Figures(calls=4, tokens=500, cost=100.0, needed=8, named=4, visible=2, trips=2, peaks=(50, 100, 80))
     row = Comparison(unbounded, reference).row("mine", reference)
-    assert Row("mine", 0.5, 0.5, 0.25, 0, 2, 4, 1.0) == row
-    assert 2.0 == Comparison(unbounded, reference).row("all", unbounded).peak
+    assert Row("mine", 0.5, 0.5, 0.5, 1.0, needed=8, named=0.5, visible=0.25, lost=0, trips=2, calls=4) == row
+    assert 2.0 == Comparison(unbounded, reference).row("all", unbounded).peak_of_reference
 
 
 async def test_the_report_has_a_row_for_each_policy() -> None:
@@ -388,10 +506,55 @@ async def test_the_report_has_a_row_for_each_policy() -> None:
     assert "ends:head=1,tail=2" in console.export_text()
 
 
+async def test_runs_are_read_one_by_one() -> None:
+    """Every policy has seen a run before the next is read, so that a stream of any length will do."""
+    comparing, seen = Comparing([parse_policy("mask"), parse_policy("buffered")], letters()), list[tuple[int, int]]()
+
+    def stream() -> Iterator[Recording]:
+        for number in range(3):
+            seen.append((number, comparing.runs))
+            yield run_with(OUTPUT, "job-4711")
+
+    for one in stream():
+        await comparing.add(one)
+    assert [(0, 0), (1, 1), (2, 2)] == seen
+    assert {(3, 6)} == {(comparing.runs, row.calls) for row in comparing.results().rows}
+
+
+async def test_a_run_counts_for_all_policies_or_for_none() -> None:
+    """What is interrupted between two policies leaves the figures as they were."""
+    comparing = Comparing([parse_policy("mask"), parse_policy("buffered")], letters())
+    await comparing.add(run_with(OUTPUT, "job-4711"))
+    before = comparing.results()
+
+    def interrupt(_prompts: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        await comparing.add(run_with(LONG, "job-4711"), interrupt)
+    assert before == comparing.results()
+
+
+async def test_tokens_by_call() -> None:
+    """The mean is one over the runs that have the call; the longest run is shown by itself."""
+    comparing = Comparing([parse_policy("unbounded")], letters())
+    for text in ("a", "abc"):
+        await comparing.add(Recording(text, run_with(text, "d").messages))
+    longest = outputs_run("abcde", "f")
+    await comparing.add(Recording("longest", longest.messages))
+    [result_] = comparing.results().policies
+    assert ((3, 3, 1), "longest") == (comparing.results().reached, comparing.results().longest)
+    assert (8 - 2, 6 + 4 + 6 + 4 + 5, 6 + 4 + 6 + 4 + 5 + 4 + 6 + 1 + 4) == result_.longest
+    assert pytest.approx((8 + 8 + 6) / 3) == result_.mean[0]
+    assert result_.longest[2] == result_.mean[2]
+
+
 async def test_nothing_to_measure_is_no_error() -> None:
     """Without runs, every share is whole."""
     rows = await compared([], default_policies(), letters())
-    assert {(1.0, 1.0, 1.0, 0, 1.0)} == {(row.tokens, row.cost, row.visible, row.lost, row.peak) for row in rows}
+    assert {(1.0, 1.0, 1.0, 0, 1.0)} == {
+        (row.tokens, row.cost, row.visible, row.lost, row.peak_of_unbounded) for row in rows
+    }
 
 
 def test_each_text_is_counted_once() -> None:

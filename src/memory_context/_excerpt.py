@@ -43,7 +43,7 @@ class Excerpt:
     ranges: tuple[tuple[int, int], ...] = ()
 
 
-def excerpt(  # noqa: PLR0913 - what is asked, and of what; the rest has defaults
+def excerpt(
     text: str,
     question: str,
     budget: int,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from memory_context._names import is_name, terms, weight
 from memory_context._items import MemoryItem, is_secret
+from memory_context._names import is_name, terms, weight
 
 LEAST_SHARE = 0.5
 LEAST_WORDS = 2

@@ -168,7 +168,7 @@ def placeholder(item: MemoryItem, preview_tokens: int, counter: TokenCounter, as
     return f"{item.ref}\n{preview.text}" if preview.text else item.ref.render(), preview
 
 
-def fold(  # noqa: PLR0913 - a text, its store, and by what rule
+def fold(
     text: str,
     store: Callable[[str], MemoryItem],
     counter: TokenCounter,

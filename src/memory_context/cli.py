@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated, cast
 
 import typer
@@ -29,6 +30,9 @@ app = typer.Typer(
 _URL = "sqlite:///memory.db or postgresql+psycopg://host/database"
 _SCENARIO = "short: an agent and two questions. long: a team of agents, 200 turns under a limit of 8,000 tokens."
 _MODEL = "Ask a real model; its key stands in the environment. Not for the long scenario, which would cost money."
+
+_RECORDINGS = "Recordings: OpenAI-style chats (JSON lines or JSON, .gz too), AutoGen's saved states, LangChain's dumps."
+_REPLAYED = "Replay this one, as memory:threshold=800, and not the usual ones; repeatable. --explain names them."
 
 
 class Scenario(StrEnum):
@@ -69,6 +73,24 @@ def demo(
 
     long = scenario is Scenario.LONG
     run_demo(DemoOptions(model=model, base_url=base_url, store=store, keep=keep, long=long, turns=turns))
+
+
+@app.command()
+def replay(
+    files: Annotated[list[Path] | None, typer.Argument(metavar="FILE...", help=_RECORDINGS, show_default=False)] = None,
+    *,
+    policy: Annotated[list[str] | None, typer.Option(metavar="NAME[:KEY=VALUE,…]", help=_REPLAYED)] = None,
+    threshold: Annotated[
+        int, typer.Option(min=50, metavar="TOKENS", help="Of the usual policies: larger outputs are folded.")
+    ] = 500,
+    report: Annotated[Path | None, typer.Option(metavar="FILE", help="Write an HTML report with charts.")] = None,
+    json: Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")] = False,
+    explain: Annotated[bool, typer.Option("--explain", help="Say what the figures and the policies mean.")] = False,
+) -> None:
+    """What recorded runs would have cost under other policies, and what would have been in sight; asks no model."""
+    from memory_context.replay import ReplayOptions, run_replay  # noqa: PLC0415 - loads AutoGen
+
+    run_replay(ReplayOptions(tuple(files or ()), tuple(policy or ()), threshold, report, json=json, explain=explain))
 
 
 @app.command()

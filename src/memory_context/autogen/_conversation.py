@@ -21,7 +21,6 @@ from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
     Part,
-    calls_of,
     is_question,
     newest_question,
     parts_of,

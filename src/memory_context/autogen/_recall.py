@@ -11,10 +11,10 @@ from autogen_core.models import FunctionExecutionResultMessage
 
 from memory_context import _prompts
 from memory_context._excerpt import Excerpt, excerpt
-from memory_context._names import terms
 from memory_context._executor import off_loop
 from memory_context._items import MemoryItem, is_secret
 from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdict, choose
+from memory_context._names import terms
 from memory_context._pages import parse_lines, span_of_lines
 from memory_context.autogen._folding import Guard
 from memory_context.autogen.tools import answered_lines

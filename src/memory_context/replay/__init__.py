@@ -5,22 +5,37 @@ tokens, what a provider would charge for it, and how many of the values that the
 it. `measure` replays recordings through one `Policy`; `Comparison` sets the figures against those of other policies.
 """
 
-from memory_context.replay._measure import Figures, measure
-from memory_context.replay._meter import Meter
-from memory_context.replay._policies import Policy, Replayed, default_policies, parse_policy
-from memory_context.replay._prices import Price
-from memory_context.replay._recordings import Recording, parse_recording, read_recordings
-from memory_context.replay._report import Comparison, Row, compared, report
-from memory_context.replay._values import identifiers, is_visible, needed_values, squash
+from memory_context.exceptions import MissingDependencyError
+
+try:
+    from memory_context.replay._command import ReplayOptions, run_replay
+    from memory_context.replay._compare import Comparing, Comparison, Result, Results, Row, compared
+    from memory_context.replay._files import parse_recording, read_recordings, stream_recordings
+    from memory_context.replay._measure import Figures, measure
+    from memory_context.replay._meter import Meter
+    from memory_context.replay._policies import Policy, Replayed, default_policies, parse_policy
+    from memory_context.replay._prices import Price
+    from memory_context.replay._recordings import Recording
+    from memory_context.replay._report import report
+    from memory_context.replay._values import identifiers, is_visible, needed_values, squash
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "autogen_core":
+        raise
+    _message = "the replay needs AutoGen: pip install 'memory-context[autogen]'"
+    raise MissingDependencyError(_message) from error
 
 __all__ = [
+    "Comparing",
     "Comparison",
     "Figures",
     "Meter",
     "Policy",
     "Price",
     "Recording",
+    "ReplayOptions",
     "Replayed",
+    "Result",
+    "Results",
     "Row",
     "compared",
     "default_policies",
@@ -32,5 +47,7 @@ __all__ = [
     "parse_recording",
     "read_recordings",
     "report",
+    "run_replay",
     "squash",
+    "stream_recordings",
 ]

@@ -13,21 +13,15 @@ from autogen_core.model_context import (
     HeadAndTailChatCompletionContext,
     UnboundedChatCompletionContext,
 )
-from autogen_core.models import LLMMessage
 
-from memory_context._describe import describe
-from memory_context._items import hash_content
-from memory_context._refs import MemoryRef, generated_keys
 from memory_context._tokens import TokenCounter
-from memory_context.autogen._messages import parts_of, with_texts
 from memory_context.autogen.context import MemoryContext
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.replay._baselines import OffloadContext, RemovingContext, token_limited
 
 Settings: TypeAlias = dict[str, Any]
 
 REFERENCE_ONLY: Settings = {"preview_tokens": 0, "recall": False}
-LINE = 200
-GAP = "… lines {first}-{last} of {count} not shown …"
 
 
 def _nothing(_key: str) -> None:
@@ -43,7 +37,8 @@ class Replayed:
     """A context that one recording is fed into.
 
     Attributes:
-        context: It makes the prompts.
+        context: It makes the prompts. To show a message otherwise, it returns another object: those that it has
+            returned do not change.
         stored: The text behind a reference, by its key; None if there is none.
         close: Lets go of what the context holds.
     """
@@ -62,21 +57,30 @@ class Policy:
 
 
 def default_policies(threshold: int = 500) -> list[Policy]:
-    """The policies that every report shows; `threshold` is that of those that fold."""
-    folding = [f"reference:threshold={threshold}", f"lines:threshold={threshold}", f"memory:threshold={threshold}"]
-    reading = [f"memory:threshold={threshold},fold=after_reading"] if "fold" in _allowed(_memory) else []
-    return [parse_policy(text) for text in ("unbounded", "buffered:size=20", "ends:head=4,tail=16", *folding, *reading)]
+    """The policies that every report shows; `threshold` is that of those that fold or offload."""
+    others = ["unbounded", "buffered:size=20", "ends:head=4,tail=16", "limited:tokens=8000"]
+    removing = ["mask:keep=10", "clear:trigger=8000,keep=3"]
+    folding = [f"{name}:threshold={threshold}" for name in ("offload", "reference", "memory")]
+    reading = f"memory:threshold={threshold},fold=after_reading"
+    return [parse_policy(text) for text in (*others, *removing, *folding, reading)]
+
+
+def reference_policy(threshold: int = 500) -> Policy:
+    """What peaks are set against: "reference only"."""
+    return parse_policy(f"reference:threshold={threshold}")
 
 
 def parse_policy(text: str) -> Policy:
     """The policy that `text` names, as ``memory:threshold=500,recall=false``.
 
-    ``unbounded``; ``buffered`` (``size``) and ``ends`` (``head``, ``tail``): AutoGen's own; ``memory``: a
-    `MemoryContext` with the settings of that name; ``reference``: the same without preview and recall; ``lines``
-    (``threshold``, ``count``): a reference and that many lines of either end.
+    AutoGen's own contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited``
+    (``tokens``). ``mask`` (``keep``): the newest outputs only. ``clear`` (``trigger``, ``keep``): the same, in prompts
+    with more tokens than the trigger. ``offload`` (``threshold``, ``lines``): a reference and that many lines of either
+    end. ``memory``: a `MemoryContext` with the settings of that name; ``reference``: the same without preview and
+    recall.
 
     Raises:
-        InvalidArgumentError: There is no such policy or setting. A value is looked at when the policy is replayed.
+        InvalidArgumentError: There is no such policy or setting, or a setting has no value.
     """
     name, _, rest = text.partition(":")
     if name not in _POLICIES:
@@ -84,9 +88,23 @@ def parse_policy(text: str) -> Policy:
         raise InvalidArgumentError(message)
     make, settings = _POLICIES[name], dict(_setting(part) for part in rest.split(",") if part)
     if unknown := settings.keys() - _allowed(make):
-        message = f"{name!r} has no setting {', '.join(sorted(unknown))}; it has {', '.join(sorted(_allowed(make)))}"
+        has = f"it has {', '.join(sorted(_allowed(make)))}" if _allowed(make) else "it has none"
+        message = f"{name!r} has no setting {', '.join(sorted(unknown))}; {has}"
         raise InvalidArgumentError(message)
     return Policy(text, lambda counter: make(counter, **settings))
+
+
+def check_policy(policy: Policy, counter: TokenCounter) -> None:
+    """Open `policy` once, as for a run.
+
+    Raises:
+        InvalidArgumentError: It does not take one of its values.
+    """
+    try:
+        policy.open(counter).close()
+    except (TypeError, ValueError) as error:
+        message = f"the policy {policy.name!r} cannot be made: {error}"
+        raise InvalidArgumentError(message) from error
 
 
 def _setting(text: str) -> tuple[str, Any]:
@@ -123,11 +141,11 @@ def _unbounded(_counter: TokenCounter) -> Replayed:
 
 
 def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
-    return Replayed(BufferedChatCompletionContext(size))
+    return Replayed(BufferedChatCompletionContext(_whole("size", size, 1)))
 
 
 def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    return Replayed(HeadAndTailChatCompletionContext(head, tail))
+    return Replayed(HeadAndTailChatCompletionContext(_whole("head", head, 1), _whole("tail", tail, 1)))
 
 
 def _memory(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401 - those of MemoryContext
@@ -145,49 +163,38 @@ def _reference(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN
     return _memory(counter, **{**REFERENCE_ONLY, **settings})
 
 
-def _lines(counter: TokenCounter, *, threshold: int = 500, count: int = 5) -> Replayed:
-    context = LinesContext(counter, threshold, count)
+def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
+    return Replayed(token_limited(counter, _whole("tokens", tokens, 1)))
+
+
+def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
+    return Replayed(RemovingContext(counter, _whole("keep", keep)))
+
+
+def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
+    return Replayed(RemovingContext(counter, _whole("keep", keep), _whole("trigger", trigger)))
+
+
+def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:
+    context = OffloadContext(counter, _whole("threshold", threshold), _whole("lines", lines))
     return Replayed(context, context.texts.get)
+
+
+def _whole(name: str, value: object, least: int = 0) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        message = f"{name} is a whole number, {least} or more, not {value!r}"
+        raise InvalidArgumentError(message)
+    return value
 
 
 _POLICIES: Mapping[str, Callable[..., Replayed]] = {
     "unbounded": _unbounded,
     "buffered": _buffered,
     "ends": _ends,
+    "limited": _limited,
+    "mask": _mask,
+    "clear": _clear,
+    "offload": _offload,
     "reference": _reference,
-    "lines": _lines,
     "memory": _memory,
 }
-
-
-class LinesContext(UnboundedChatCompletionContext):
-    """Keeps of each large output a reference and some lines of either end, cut to 200 characters: a baseline."""
-
-    def __init__(self, counter: TokenCounter, threshold: int, count: int) -> None:
-        super().__init__()
-        self.texts: dict[str, str] = {}
-        self._counter, self._threshold, self._count = counter, threshold, count
-
-    async def add_message(self, message: LLMMessage) -> None:
-        """Add a copy of `message`, its large results shown by their ends."""
-        large = [part for part in parts_of(message) if part.source is None and self._is_large(part.text)]
-        texts = {part.index: self._shown(part.text, part.origin) for part in large}
-        await super().add_message(with_texts(message, texts))
-
-    def _is_large(self, text: str) -> bool:
-        return self._counter.exceeds(text, self._threshold)
-
-    def _shown(self, text: str, origin: str) -> str:
-        key = next(generated_keys(origin, hash_content(text)))
-        self.texts[key] = text
-        ref = MemoryRef(key, describe(text), self._counter.count(text))
-        return "\n".join((ref.render(), *ends_of(text, self._count)))
-
-
-def ends_of(text: str, count: int) -> list[str]:
-    """The first and last `count` lines of `text`, each cut to 200 characters, and a line on what is between them."""
-    lines = text.split("\n")
-    if len(lines) <= 2 * count:
-        return [line[:LINE] for line in lines]
-    gap = GAP.format(first=count + 1, last=len(lines) - count, count=len(lines))
-    return [*(line[:LINE] for line in lines[:count]), gap, *(line[:LINE] for line in lines[-count:])]

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from pathlib import Path
 from typing import Any, cast
 
 from autogen_core import FunctionCall
@@ -19,8 +17,6 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
-
-from memory_context.exceptions import InvalidArgumentError
 
 ASSISTANT = "assistant"
 UNKNOWN_TOOL = "tool"
@@ -39,46 +35,6 @@ class Recording:
 
     id: str
     messages: tuple[LLMMessage, ...]
-
-
-def read_recordings(path: Path) -> list[Recording]:
-    """The runs of a file of JSON lines, gzipped if its name ends in ``.gz``; blank lines are skipped.
-
-    Raises:
-        InvalidArgumentError: A line is no recording; says which.
-        OSError: The file cannot be read.
-    """
-    data = path.read_bytes()
-    text = (gzip.decompress(data) if path.suffix == ".gz" else data).decode("utf-8")
-    lines = enumerate(text.split("\n"), 1)  # JSON may hold other line breaks as they are, so no splitlines
-    return [_numbered(path.name, number, line) for number, line in lines if line.strip()]
-
-
-def _numbered(name: str, number: int, line: str) -> Recording:
-    try:
-        return parse_recording(line)
-    except InvalidArgumentError as error:
-        message = f"{name}, line {number}: {error}"
-        raise InvalidArgumentError(message) from error
-
-
-def parse_recording(line: str) -> Recording:
-    """The run that a line of JSON holds: ``{"id", "messages": [{"role", "content", …}, …]}``.
-
-    Raises:
-        InvalidArgumentError: It is no such object.
-    """
-    try:
-        run = json.loads(line)
-    except ValueError as error:
-        message = f"a recording is a line of JSON: {error}"
-        raise InvalidArgumentError(message) from error
-    recorded = cast("dict[str, Any]", run).get("messages") if isinstance(run, dict) else None
-    if not isinstance(recorded, list) or not all(isinstance(one, dict) for one in cast("list[object]", recorded)):
-        message = 'a recording has "messages", a list of objects with role and content'
-        raise InvalidArgumentError(message)
-    name = str(cast("dict[str, Any]", run).get("id", ""))
-    return Recording(name, tuple(to_messages(cast("list[dict[str, Any]]", recorded))))
 
 
 def to_messages(recorded: Sequence[Mapping[str, Any]]) -> Iterator[LLMMessage]:
@@ -140,7 +96,8 @@ def _results(recorded: list[Mapping[str, Any]], calls: Mapping[str, str]) -> Fun
 def _result(recorded: Mapping[str, Any], calls: Mapping[str, str]) -> FunctionExecutionResult:
     call = str(recorded.get("tool_call_id") or "")
     name = calls.get(call) or str(recorded.get("name") or UNKNOWN_TOOL)
-    return FunctionExecutionResult(content=_text(recorded.get("content")), name=name, call_id=call, is_error=False)
+    failed = recorded.get("status") == "error"  # as LangChain notes it
+    return FunctionExecutionResult(content=_text(recorded.get("content")), name=name, call_id=call, is_error=failed)
 
 
 def _text(content: object) -> str:

@@ -48,17 +48,43 @@ def is_visible(value: str, outputs: Iterable[str], prompt: Sequence[str]) -> boo
         prompt: The texts of the prompt, squashed.
     """
     word = squash(value)
-    holding = [text for text in prompt if word in text]
-    return bool(holding) and any(
-        passage in text for output in outputs for passage in _passages(word, output) for text in holding
-    )
+    known = passages(word, outputs)
+    return any(shows(word, known, text) for text in prompt if word in text)
+
+
+def passages(word: str, outputs: Iterable[str]) -> frozenset[str]:
+    """What shows `word`: each place where it stands in `outputs`, with its neighbours of one side."""
+    return frozenset(passage for output in outputs for passage in _passages(word, output))
+
+
+def shows(word: str, known: frozenset[str], text: str) -> bool:
+    """Whether one of the `known` passages of `word` stands in `text`, in time linear in the text."""
+    around = (text[start:end] for place in _places(word, text) for start, end in _sides(place, len(word)))
+    if any(passage in known for passage in around):
+        return True
+    return any(passage in text for passage in known if not _is_window(word, passage))
 
 
 def _passages(word: str, output: str) -> Iterator[str]:
-    place = output.find(word)
+    for place in _places(word, output):
+        inside = [(start, end) for start, end in _sides(place, len(word)) if end <= len(output)]
+        yield from [output[start:end] for start, end in inside] or [output]
+
+
+def _is_window(word: str, passage: str) -> bool:
+    """Whether `passage` is `word` with its neighbours of one side, and not a whole output."""
+    return len(passage) == len(word) + NEIGHBOURS and (passage.startswith(word) or passage.endswith(word))
+
+
+def _places(word: str, text: str) -> Iterator[int]:
+    place = text.find(word)
     while place >= 0:
-        end = place + len(word)
-        before = [output[place - NEIGHBOURS : end]] if place >= NEIGHBOURS else []
-        behind = [output[place : end + NEIGHBOURS]] if end + NEIGHBOURS <= len(output) else []
-        yield from before + behind or [output]
-        place = output.find(word, place + 1)
+        yield place
+        place = text.find(word, place + 1)
+
+
+def _sides(place: int, length: int) -> Iterator[tuple[int, int]]:
+    """Where a word of `length` at `place` stands with the neighbours before it, and with those behind it."""
+    if place >= NEIGHBOURS:
+        yield place - NEIGHBOURS, place + length
+    yield place, place + length + NEIGHBOURS

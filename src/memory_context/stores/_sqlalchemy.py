@@ -14,8 +14,8 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context._excerpt import excerpt
-from memory_context._names import terms, weight
 from memory_context._items import Deletion, Match, MemoryItem, is_storable, longer_key, now
+from memory_context._names import terms, weight
 from memory_context._scopes import Scope
 from memory_context.exceptions import (
     InvalidArgumentError,

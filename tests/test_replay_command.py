@@ -1,0 +1,352 @@
+"""`memory-context replay` from the outside: real processes, real files, a real terminal, a real Ctrl-C."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from html import unescape
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from memory_context import MemoryManager
+from memory_context.cli import run
+from memory_context.replay._charts import Mark, axis, lines, number, points, shown, spread
+from memory_context.replay._definitions import DEFINITIONS, POLICIES
+from memory_context.replay._page import STYLE
+from memory_context.replay._policies import default_policies, parse_policy
+
+COMMAND = [sys.executable, "-c", "from memory_context.cli import main; main()", "replay"]
+DEFAULTS = [policy.name for policy in default_policies()]
+
+
+def replay(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command in a process of its own."""
+    return subprocess.run(
+        [*COMMAND, *map(str, arguments)],
+        env={**os.environ, **environment},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=100,
+        check=False,
+    )
+
+
+def run_of(name: str, outputs: int = 3) -> dict[str, Any]:
+    """A recorded run that reads large outputs and uses a value out of the middle of each."""
+    messages: list[dict[str, Any]] = [{"role": "user", "content": "Find the broken job."}]
+    for step in range(outputs):
+        used = json.dumps({"job": f"job-{step - 1}-150"}) if step else "{}"
+        call = {"id": f"c{step}", "type": "function", "function": {"name": "read", "arguments": used}}
+        text = "\n".join(f"job-{step}-{line} went well on host alpha-{line}" for line in range(300))
+        messages += [
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": f"c{step}", "content": text},
+        ]
+    return {"id": name, "messages": [*messages, {"role": "assistant", "content": "It was the last one."}]}
+
+
+def write(path: Path, *runs: object) -> Path:
+    """A file of JSON lines."""
+    path.write_text("".join(json.dumps(run) + "\n" for run in runs), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(name="runs", scope="module")
+def runs_(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Two runs in a file."""
+    return write(tmp_path_factory.mktemp("runs") / "runs.jsonl", run_of("first"), run_of("second", 2))
+
+
+def test_the_table_has_all_usual_policies_and_fits(runs: Path) -> None:
+    """Piped, nothing is folded or cut, nothing is coloured, and no bar is drawn."""
+    done = replay(runs, *(f"--policy={name}" for name in (*DEFAULTS, "buffered:size=1")), COLUMNS="80")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "runs.jsonl\n2 runs, 7 model calls, 3 needed values; tokens by " in done.stdout
+    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line[:1].islower()}
+    assert set(DEFAULTS) < set(rows)
+    assert ["1.000"] * 3 == rows["unbounded"][:3]
+    assert ["3", "0"] == rows["buffered:size=1"][6:8]
+    assert "\x1b" not in done.stdout
+    assert max(map(len, done.stdout.splitlines())) <= 110
+
+
+def test_policies_and_threshold_are_chosen(runs: Path) -> None:
+    """`--policy` takes the place of the usual ones; `--threshold` is that of the usual ones."""
+    done = replay(runs, "--policy", "mask:keep=1", "--policy", "offload:threshold=100,lines=1", "--json")
+    assert ["mask:keep=1", "offload:threshold=100,lines=1"] == [
+        one["policy"] for one in json.loads(done.stdout)["policies"]
+    ]
+    done = replay(runs, "--threshold", "90000", "--json")
+    by_name = {one["policy"]: one for one in json.loads(done.stdout)["policies"]}
+    assert by_name["reference:threshold=90000"]["tokens"] == by_name["unbounded"]["tokens"]
+
+
+def test_json_is_one_object_with_all_figures(runs: Path) -> None:
+    """Counts as they are, shares of the unbounded context, and the tokens of each call."""
+    done = replay(runs, runs, "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert (["runs.jsonl"] * 2, True, 500) == (found["files"], found["complete"], found["threshold"])
+    assert (4, 14, 6, "first") == (found["runs"], found["calls"], found["needed"], found["longest_run"])
+    assert [4, 4, 4, 2] == found["runs_by_call"]
+    assert DEFAULTS == [one["policy"] for one in found["policies"]]
+    for one in found["policies"]:
+        series = one["tokens_by_call"]
+        weighted = sum(mean * runs for mean, runs in zip(series["mean"], found["runs_by_call"], strict=True))
+        assert one["tokens"] == pytest.approx(weighted, abs=2)
+        assert max(series["longest_run"]) == one["peak"]
+        assert one["visible"] <= one["named"] <= found["needed"]
+        assert one["share"]["tokens"] == pytest.approx(one["tokens"] / found["policies"][0]["tokens"], abs=1e-5)
+    by_name = {one["policy"]: one for one in found["policies"]}
+    assert 0 == by_name["memory:threshold=500"]["lost"]
+    assert (6, 0) == (by_name["unbounded"]["visible"], by_name["reference:threshold=500"]["visible"])
+    assert 6 == by_name["reference:threshold=500"]["trips"]
+
+
+def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
+    """One text for the terminal and the report; it names every policy that there is."""
+    alone, page = replay("--explain"), tmp_path / "report.html"
+    assert (alone.returncode, alone.stderr) == (0, "")
+    together = replay(runs, "--explain", "--policy", "unbounded", "--report", page)
+    assert alone.stdout in together.stdout
+    words, read = " ".join(alone.stdout.split()), " ".join(Reader.of(page).text.split())
+    for term, text in (*DEFINITIONS, *POLICIES):
+        assert f"{term} {text}" in words
+        assert f"{term} {text}" in read
+    for name, _ in POLICIES:
+        assert parse_policy(name).name == name
+    assert {name.partition(":")[0] for name in DEFAULTS} == {name for name, _ in POLICIES}
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        ("", "replay needs recordings"),
+        ("nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
+        ("FOLDER", "there is no file"),
+        ("RUNS --policy best", "there is no policy 'best'; there are unbounded"),
+        ("RUNS --policy memory:threshold=1", "50 tokens or more"),
+        ("RUNS --policy buffered:size=x", "size is a whole number"),
+        ("RUNS --threshold 10", "--threshold"),
+        ("RUNS --report FOLDER/no/such/folder.html", "in a folder that is there"),
+        ("RUNS --report RUNS", "would take the place of the recordings"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line(
+    runs: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: str, said: str
+) -> None:
+    """Before any run is replayed, on standard error, with exit code 2; no file is touched."""
+    before = runs.read_bytes()
+    code = run(["replay", *arguments.replace("RUNS", str(runs)).replace("FOLDER", str(tmp_path)).split()])
+    shown_ = capsys.readouterr()
+    assert (2, "") == (code, shown_.out)
+    [line] = shown_.err.splitlines()
+    assert said in line
+    assert before == runs.read_bytes()
+
+
+def test_a_broken_line_ends_the_replay_after_what_is_done(tmp_path: Path) -> None:
+    """The runs above it are reported as incomplete; the error names file and line."""
+    path = tmp_path / "runs.jsonl"
+    path.write_text(json.dumps(run_of("a")) + "\nno run\n", encoding="utf-8")
+    done = replay(path, "--json", "--policy", "unbounded")
+    assert done.returncode == 2
+    assert (1, False) == (json.loads(done.stdout)["runs"], json.loads(done.stdout)["complete"])
+    assert "runs.jsonl, line 2: this is no JSON" in done.stderr
+    assert 1 == len(done.stderr.splitlines())
+
+
+def test_without_autogen_the_extra_is_named(runs: Path) -> None:
+    """The error says what to install."""
+    code = "import sys; sys.modules['autogen_core'] = None; from memory_context.cli import main; main()"
+    command = [sys.executable, "-c", code, "replay", str(runs)]
+    done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 2
+    assert "memory-context: the replay needs AutoGen: pip install 'memory-context[autogen]'\n" == done.stderr
+
+
+def test_the_help_loads_nothing_heavy() -> None:
+    """Help is quick: no agent framework, no database library, no tokenizer."""
+    code = "import sys; from memory_context.cli import run; run(['replay', '--help']); print(*sys.modules)"
+    output = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
+    assert "--explain" in output
+    assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
+
+
+def test_nothing_of_the_users_is_changed(runs: Path, tmp_path: Path) -> None:
+    """A database in the working directory and the one that the environment names stay as they are, byte for byte."""
+    stores = [tmp_path / "memory.db", tmp_path / "named.db"]
+    for store in stores:
+        with MemoryManager(f"sqlite:///{store}", user_id="replay") as memory:
+            memory.store("a note of mine", "note")
+    folder = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+    done = subprocess.run(
+        [*COMMAND, str(runs)],
+        cwd=tmp_path,
+        env={**os.environ, "MEMORY_CONTEXT_STORE": f"sqlite:///{stores[1]}", "TMPDIR": str(tmp_path)},
+        capture_output=True,
+        check=True,
+    )
+    assert b"memory:threshold=500" in done.stdout
+    assert folder == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
+
+
+def _read(descriptor: int) -> Iterator[bytes]:
+    try:
+        while data := os.read(descriptor, 65536):
+            yield data
+    except OSError:
+        pass  # how Linux says that the other side has closed a terminal
+    finally:
+        os.close(descriptor)
+
+
+def test_ctrl_c_shows_what_is_done_so_far(tmp_path: Path) -> None:
+    """A bar with rate and time left while it works; after Ctrl-C the figures of whole runs, and exit code 130."""
+    many = write(tmp_path / "many.jsonl", *(run_of(f"r{number}", 4) for number in range(400)))
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
+    command = [*COMMAND, str(many), "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
+        os.close(theirs)
+        seen, asked = b"", False
+        for data in _read(ours):
+            seen += data
+            if b" 2%" in seen and not asked:
+                process.send_signal(signal.SIGINT)
+                asked = True
+        assert process.stdout
+        found = json.loads(process.stdout.read())
+    assert process.returncode == 130
+    assert b"many.jsonl" in seen
+    assert b" prompts, " in seen
+    assert b"Traceback" not in seen
+    assert not found["complete"]
+    assert 0 < found["runs"] < 400
+    assert {5 * found["runs"]} == {found["calls"]}
+
+
+class Reader(HTMLParser):
+    """What a browser would find in the report."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[tuple[str, dict[str, str | None]]] = []
+        self.text = ""
+
+    @classmethod
+    def of(cls, path: Path) -> Reader:
+        """The report at `path`."""
+        reader = cls()
+        reader.feed(path.read_text(encoding="utf-8"))
+        return reader
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        """Note the element."""
+        self.tags.append((tag, dict(attrs)))
+
+    def handle_data(self, data: str) -> None:
+        """Note the text; an element's end is a space."""
+        self.text += data + " "
+
+
+def test_the_report_is_one_file_with_everything(runs: Path, tmp_path: Path) -> None:
+    """A table, three charts and the definitions; no script, nothing to load, a style for phones and for the dark."""
+    page = tmp_path / "report.html"
+    done = replay(runs, "--report", page)
+    assert (done.returncode, done.stderr) == (0, "")
+    reader = Reader.of(page)
+    tags = [tag for tag, _ in reader.tags]
+    assert 1 + len(DEFAULTS) == tags.count("tr")
+    assert 3 == tags.count("figure")
+    assert 2 * len(DEFAULTS) == tags.count("polyline")
+    assert len(DEFAULTS) == tags.count("circle")
+    assert not {"script", "link", "img", "iframe", "object"} & set(tags)
+    assert not {"src", "href", "srcset", "onload"} & {name for _, attributes in reader.tags for name in attributes}
+    assert "url(" not in STYLE
+    assert "@import" not in STYLE
+    assert "prefers-color-scheme:dark" in STYLE
+    assert ("meta", {"name": "viewport", "content": "width=device-width,initial-scale=1"}) in reader.tags
+    for svg in page.read_text(encoding="utf-8").split("<svg")[1:]:
+        ET.fromstring("<svg" + svg.partition("</svg>")[0] + "</svg>")
+
+
+HOSTILE = "</title><script>alert('1')</script>\"\x1b[2J\ud800<b>"
+
+
+def test_everything_in_the_report_is_escaped(tmp_path: Path) -> None:
+    """Names of files and runs, and policies, are texts wherever they stand."""
+    page = tmp_path / "report.html"
+    path = write(tmp_path / "<b onclick=x>runs.jsonl", run_of(HOSTILE))
+    done = replay(path, "--report", page, "--policy", "buffered: size = 3 ,", "--policy", "unbounded:")
+    assert (done.returncode, done.stderr) == (0, "")
+    reader = Reader.of(page)
+    assert not {"script", "b"} & {tag for tag, _ in reader.tags}
+    assert "onclick" not in {name for _, attributes in reader.tags for name in attributes}
+    assert "<b onclick=x>runs.jsonl" in reader.text
+    assert "</title><script>alert('1')</script>\"\ufffd[2J\ufffd<b>" in reader.text
+    assert "buffered:" in reader.text
+
+
+def test_a_replay_without_model_calls_has_a_report(tmp_path: Path) -> None:
+    """Nothing to draw is no error."""
+    page = tmp_path / "report.html"
+    done = replay(write(tmp_path / "a.jsonl", {"messages": []}), "--report", page, "--policy", "mask")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "1 run, 0 model calls, 0 needed values" in Reader.of(page).text
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "ticks"),
+    [
+        (0, 14_500, ["0", "5k", "10k", "15k"]),
+        (0.5, 1.0, ["0.5", "0.6", "0.7", "0.8", "0.9", "1"]),
+        (1, 1, ["1", "1.02", "1.04", "1.06", "1.08", "1.1"]),
+        (0, 3_000_000, ["0", "1M", "2M", "3M"]),
+    ],
+)
+def test_axes_have_round_numbers(low: float, high: float, ticks: list[str]) -> None:
+    """Values lie between the first and the last of them."""
+    found = axis(low, high, 0, 100)
+    assert found.low <= low <= high <= found.high
+    assert 0 <= found.place(low) <= found.place(high) <= 100
+    assert ticks == [number(value) for value in found.ticks()]
+
+
+def test_numbers_of_lines_do_not_cover_each_other() -> None:
+    """They keep their distance, in order, and above the axis."""
+    assert [10, 20, 30, 90, 100] == spread([10, 10, 11, 95, 99], 10, 100)
+
+
+def test_points_that_lie_together_have_labels_apart() -> None:
+    """Each label stands inside of the chart and on none of the others."""
+    marks = [(Mark(number, f"memory:threshold={number}"), 0.5, 0.7) for number in range(1, 9)]
+    chart = ET.fromstring(points(marks, "x", "visible", "cost"))
+    places = [
+        (float(one.get("x", "")), float(one.get("y", ""))) for one in chart.iter("text") if one.get("class") == "label"
+    ]
+    assert 8 == len(places)
+    for index, (x, y) in enumerate(places):
+        assert all(abs(y - other) >= 11 or abs(x - left) >= 40 for left, other in places[:index])
+
+
+def test_long_lines_are_thinned_out() -> None:
+    """A run of 100,000 calls makes no page of megabytes, and keeps its end."""
+    drawn = lines([(Mark(1, "unbounded"), range(100_000))], "x", "call")
+    assert len(drawn) < 20_000
+    assert "338.0," in drawn
+
+
+def test_what_cannot_be_printed_is_replaced() -> None:
+    """Control characters and lone surrogates have no place in HTML."""
+    assert "a�&lt;�" == shown("a\x00<\ud800")
+    assert "'\"" == unescape(shown("'\""))
