@@ -1,0 +1,196 @@
+"""What a text is, in one line: its kind, its numbers, its names. Deterministic, without a model.
+
+First what it is wrapped in is taken off (a tool's result as JSON or as a repr, an exit code, a fence), then the kinds are
+tried, those with the surest marks first; `docs/descriptions.md` has the order and its reasons.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+from memory_context._describe._binary import Binary, recognise_bytes
+from memory_context._describe._diagnostics import recognise_diagnostics
+from memory_context._describe._git import recognise_git
+from memory_context._describe._json import recognise_json
+from memory_context._describe._kind import Kind
+from memory_context._describe._listings import recognise_listing, recognise_matches
+from memory_context._describe._logs import (
+    http_answer,
+    recognise_install,
+    recognise_log,
+    recognise_transcript,
+)
+from memory_context._describe._markup import recognise_markdown, recognise_markup
+from memory_context._describe._parsed import parsed
+from memory_context._describe._plain import (
+    Blank,
+    Plain,
+    plain,
+    recognise_encoded,
+    recognise_records,
+    recognise_settings,
+    recognise_yaml,
+)
+from memory_context._describe._sample import Hint, Sample, hint_of, sample_of
+from memory_context._describe._source import Source, recognise_source, viewed
+from memory_context._describe._tables import recognise_table
+from memory_context._describe._tests import recognise_tests
+from memory_context._describe._traces import recognise_trace
+from memory_context._describe._words import tail_of_path
+from memory_context._describe._wraps import unwrapped
+from memory_context._items import Content
+
+__all__ = ["Kind", "describe", "parsed", "recognise"]
+
+LONGEST_LEAD = 400
+_LEAD_END = re.compile(r"[^\n]{1,300}(?::|\.\.\.|…)[ \t]*\n+|[^\n]{1,300}\n\n+|(?:#+|=+|-+) [^\n]{1,200}\n+")
+_UTF8_MARK = "\ufeff"
+
+_ORDER: tuple[Callable[[Sample], Kind | None], ...] = (
+    recognise_json,
+    recognise_encoded,
+    recognise_markup,
+    recognise_git,
+    recognise_tests,
+    recognise_trace,
+    recognise_diagnostics,
+    recognise_transcript,
+    recognise_install,
+    recognise_log,
+    recognise_table,
+    recognise_listing,
+    recognise_matches,
+    recognise_yaml,
+    recognise_source,
+    recognise_settings,
+    recognise_records,
+    recognise_markdown,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HttpAnswer(Kind):
+    """What a server answered: ``HTTP 200 OK: JSON list of 3 orders``."""
+
+    status: str
+    media_type: str
+    body: Kind | None
+
+    @property
+    def facts(self) -> str:
+        """The status."""
+        return f"HTTP {self.status}"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What the body is."""
+        return (self.body.line(),) if self.body else (self.media_type or "no body",)
+
+
+@dataclass(frozen=True, slots=True)
+class File(Kind):
+    """A file that is no code, as a viewer shows it: ``README.md: Markdown "Install", 40 lines``."""
+
+    path: str
+    content: Kind
+
+    @property
+    def facts(self) -> str:
+        """Its path."""
+        return tail_of_path(self.path)
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What it holds."""
+        return (self.content.line(),)
+
+
+def describe(content: Content, *, source: str = "", arguments: str | None = None) -> str:
+    """One line on `content`, as in ``JSON list of 81 packages: name, version``; at most 80 characters, no brackets.
+
+    Args:
+        content: Text or bytes; whatever they are, there is a line.
+        source: The name of the tool that gave them.
+        arguments: What it was called with, as JSON: a command, a path or a query there makes the line more telling.
+    """
+    hint = hint_of(source, arguments)
+    if isinstance(content, bytes):
+        return _bytes(content, hint)
+    wrapped = unwrapped(content)
+    kind = recognise(wrapped.text, hint, language=wrapped.language)
+    return replace(kind, cut=kind.cut or wrapped.cut).line(
+        "error" if wrapped.is_error and not isinstance(kind, Plain) else "",
+        f"exit {wrapped.exit_code}" if wrapped.exit_code is not None else "",
+    )
+
+
+def recognise(text: str, hint: Hint | None = None, *, language: str = "") -> Kind:
+    """The kind of `text`, which is wrapped in nothing; `language` is what a fence calls it."""
+    if not text.strip():
+        return Blank(is_empty=not text)
+    sample = sample_of(text.removeprefix(_UTF8_MARK), hint)
+    return _answer(sample) or _shown(sample, language) or _sure(sample) or _behind_lead(sample) or plain(sample)
+
+
+def _bytes(content: bytes, hint: Hint) -> str:
+    """The line for bytes: those of a text are described as one."""
+    if not content:
+        return "binary content, 0 bytes"
+    known = recognise_bytes(content)
+    if known:
+        return known.line()
+    if b"\0" not in content[:4096]:
+        try:
+            return recognise(content.decode(), hint).line()
+        except UnicodeDecodeError:
+            pass
+    return Binary("binary content", len(content)).line()
+
+
+def _sure(sample: Sample) -> Kind | None:
+    return next((kind for recognise_one in _ORDER if (kind := recognise_one(sample))), None)
+
+
+def _answer(sample: Sample) -> Kind | None:
+    """What a server answered: the status, and the kind of the body."""
+    answer = http_answer(sample.text) if sample.head.lstrip().startswith("HTTP/") else None
+    if answer is None:
+        return None
+    body = sample.text[answer.body :]
+    return HttpAnswer(answer.status, answer.media_type, recognise(body, sample.hint) if body.strip() else None)
+
+
+def _shown(sample: Sample, language: str) -> Kind | None:
+    """A file as a viewer shows it, by what the file holds; or what a fence or a path calls code."""
+    shown = viewed(sample.text)
+    if shown is None:
+        return recognise_source(sample, None, language) if language or _is_code(sample.hint) else None
+    inner = sample_of(shown.text, replace(sample.hint, path=shown.path or sample.hint.path))
+    if not shown.text.strip():
+        return None
+    kind = recognise_source(inner, shown, language) or _sure(inner) or plain(inner)
+    return kind if shown.path == "" or isinstance(kind, Source) else File(shown.path, kind)
+
+
+def _is_code(hint: Hint) -> bool:
+    """Whether the call names a file of code, and nothing else ran it."""
+    return bool(hint.path) and (not hint.command or hint.command.split()[0] in ("cat", "head", "tail", "sed", "nl", "bat"))
+
+
+def _behind_lead(sample: Sample) -> Kind | None:
+    """The kind of what stands behind an introduction of a line or a few: ``Found 3 items:``."""
+    position = 0
+    for _ in range(4):
+        match = _LEAD_END.match(sample.text, position)
+        if match is None or match.end() > LONGEST_LEAD + 600:
+            return None
+        position = match.end()
+        rest = sample.text[position:]
+        if not rest.strip():
+            return None
+        kind = _sure(sample_of(rest, sample.hint))
+        if kind is not None:
+            return kind
+    return None

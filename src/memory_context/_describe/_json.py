@@ -1,0 +1,319 @@
+"""JSON, JSON lines, Python's repr of dicts and lists: how many of what, and what each has."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, TypeAlias, cast
+
+from memory_context._describe._kind import Kind
+from memory_context._describe._literals import READ_AT_MOST, Read, read_value, read_whole
+from memory_context._describe._sample import Sample
+from memory_context._describe._words import counted, plural, short, singular, unique
+
+SAMPLED = 50
+WEIGHED_AT_MOST = 20_000
+VALUES_AT_MOST = 20_000
+_TYPE_KEYS = ("object", "type", "kind", "__typename", "@type", "_type", "resourceType")
+_NAME_KEYS = ("id", "name", "title", "key", "uuid", "symbol", "slug", "path", "url", "status")
+_TOTAL = re.compile(r"(?:total|num|nb|found|hits)?_?(?:count|results|found|hits|items|records|rows)|total|matches", re.IGNORECASE)
+_ERROR_KEYS = ("error", "errors", "error_message", "errorMessage", "exception", "detail")
+_UNTOLD = {"result", "data", "value", "item", "entry", "element", "record", "object", "row", "content", "response"}
+_TYPE_WORD = re.compile(r"[A-Za-z][\w-]{1,30}")
+_ID_KEY = re.compile(r"(?:.*(?:_id|[a-z]Id))$|id$|_id$")
+_LEVELS = ("level", "severity", "levelname", "lvl", "log_level")
+_JSON_LINE = re.compile(r"\s*\{.*\}\s*,?\s*$")
+Dict: TypeAlias = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectList(Kind):
+    """A list of records: ``JSON list of 214 orders: id, customer, total``."""
+
+    notation: str
+    count: int
+    noun: str
+    fields: tuple[str, ...] = ()
+    about: str = ""
+    total: int | None = None
+    is_estimate: bool = False
+
+    @property
+    def facts(self) -> str:
+        """How many of what."""
+        if self.cut:
+            after = f", cut after {self.count:,}" if self.count > 1 else ", cut"
+            return f"{self.notation} {plural(self.noun)}{after}{self.about}"
+        number = counted(self.count, self.noun)
+        if self.total is not None and self.total > self.count:
+            number = f"{self.count:,} of {counted(self.total, self.noun)}"
+        return f"{self.notation} {'about ' if self.is_estimate else ''}{number}{self.about}"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What the records have."""
+        return self.fields
+
+    @property
+    def cut_note(self) -> str:
+        """Nothing: the facts say it."""
+        return ""
+
+
+@dataclass(frozen=True, slots=True)
+class Object(Kind):
+    """One record: ``JSON object (id 42): name, 3 orders``."""
+
+    notation: str
+    name: str
+    keys: tuple[str, ...]
+    error: str = ""
+
+    @property
+    def facts(self) -> str:
+        """What it is called, where it says so."""
+        if self.error:
+            return f"{self.notation} error"
+        return f"{self.notation} object{f' ({self.name})' if self.name else ''}"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """Its error, or its keys; lists with the number of what they hold."""
+        return (self.error,) if self.error else self.keys
+
+
+@dataclass(frozen=True, slots=True)
+class JsonLog(Kind):
+    """A log of which each line is an object."""
+
+    lines: int
+    errors: int
+    fields: tuple[str, ...]
+
+    @property
+    def facts(self) -> str:
+        """Lines and errors."""
+        errors = f", {counted(self.errors, 'error')}" if self.errors else ""
+        return f"JSON log, {counted(self.lines, 'line')}{errors}"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What a line has."""
+        return self.fields
+
+
+def recognise_json(sample: Sample) -> Kind | None:
+    """The kind of a text that is JSON, lines of JSON, or a repr, even if it is cut."""
+    if sample.head.lstrip()[:1] not in ("{", "[", "("):
+        return None
+    lines = _json_lines(sample)
+    if lines:
+        return lines
+    read = read_whole(sample.text)
+    if read is not None:
+        return _of_value(read, sample) if _says_enough(read) else None
+    return _values_in_a_row(sample)
+
+
+def _says_enough(read: Read) -> bool:
+    """Whether a cut text has more of JSON than a bracket."""
+    if not isinstance(read.value, list | dict):
+        return False
+    return bool(cast("list[Any]", read.value)) or not read.cut
+
+
+def _of_value(read: Read, sample: Sample) -> Kind:
+    notation = "JSON" if read.is_plain else "Python"
+    is_sample = read.cut and len(sample.text) > READ_AT_MOST
+    kind = _kind_of(read.value, notation, sample)
+    if is_sample and isinstance(kind, ObjectList):
+        is_whole = sample.tail.rstrip()[-1:] in ("]", "}", ")")
+        return replace(kind, count=_estimate(read.value, sample), is_estimate=True, cut=not is_whole)
+    return replace(kind, cut=read.cut and not is_sample)
+
+
+def _estimate(value: Any, sample: Sample) -> int:  # noqa: ANN401 - any value
+    """About how many records a text has of which the beginning was read, by how often their first key comes."""
+    found, _ = _dominant(value) if isinstance(value, dict) else (value, "")
+    records = cast("list[Any]", found or [])
+    if records and isinstance(records[0], dict) and records[0]:
+        mark = json.dumps(next(iter(cast("Dict", records[0]))))
+        mark = mark if mark in sample.head else f"'{mark[1:-1]}'"
+        here = max(1, sample.text[:READ_AT_MOST].count(mark))
+        return sample.text.count(mark) * len(records) // here
+    return len(records) * len(sample.text) // READ_AT_MOST
+
+
+def _kind_of(value: Any, notation: str, sample: Sample) -> ObjectList | Object:  # noqa: ANN401 - any value
+    if isinstance(value, list):
+        return _list(cast("list[Any]", value), f"{notation} list of", sample.hint.table)
+    value = cast("Dict", value)
+    if error := _error_in(value):
+        return Object(notation, "", (), short(error, 70))
+    records, key = _dominant(value)
+    if records:
+        kind = _list(records, f"{notation}:", _noun_of_key(key) or sample.hint.table)
+        under = "" if _noun_of_key(key) else f" under {short(key)}" if key else ""
+        return replace(kind, about=under, total=_total(value))
+    return Object(notation, _name_of(value), tuple(_keys(value)))
+
+
+def _error_in(value: Dict) -> str:
+    """What an object that is an error says."""
+    failed = value.get("success") is False or value.get("ok") is False or value.get("status") in ("error", "failed")
+    for key in (*_ERROR_KEYS, *(("message", "msg", "reason") if failed else ())):
+        error = value.get(key)
+        if isinstance(error, dict):
+            error = cast("Dict", error).get("message") or cast("Dict", error).get("code")
+        if error and isinstance(error, str) and (failed or len(value) <= 4 or key == next(iter(value))):
+            return error
+    return ""
+
+
+def _list(items: list[Any], notation: str, noun: str) -> ObjectList:
+    """A list by what its items are."""
+    sampled = items[:SAMPLED]
+    if items and all(isinstance(item, dict) for item in sampled):
+        records = cast("list[Dict]", sampled)
+        fields = unique(short(key) for record in records[:5] for key in record)
+        return ObjectList(notation, len(items), noun or _noun_of(records) or "object", fields)
+    if items and all(isinstance(item, list) for item in sampled) and len({len(item) for item in sampled}) == 1:
+        width = f" x {counted(len(items[0]), 'column')}"
+        firsts = tuple(short(value) for value in cast("list[Any]", items[0]))
+        return ObjectList(notation, len(items), noun or "row", firsts, width)
+    return ObjectList(notation, len(items), noun or _scalar_noun(sampled), tuple(_shown(sampled)))
+
+
+def _shown(items: list[Any]) -> Iterator[str]:
+    for item in items[:12]:
+        if isinstance(item, dict | list):
+            return
+        yield short(item)
+
+
+def _scalar_noun(items: list[Any]) -> str:
+    if items and all(isinstance(item, str) for item in items):
+        return "string"
+    numbers = items and all(isinstance(item, int | float) and not isinstance(item, bool) for item in items)
+    return "number" if numbers else "value"
+
+
+def _noun_of(records: list[Dict]) -> str:
+    """What the records call themselves: the type that all have."""
+    for key in _TYPE_KEYS:
+        types = {record.get(key) if isinstance(record.get(key), str) else None for record in records}
+        only = next(iter(types))
+        if len(types) == 1 and only and _TYPE_WORD.fullmatch(only) and only not in ("text", "object", "dict"):
+            return only if len(only) < 2 or only.isupper() else only[0].lower() + only[1:]
+    return ""
+
+
+def _noun_of_key(key: str) -> str:
+    """``order`` for the key ``orders``; nothing for a key that is no plural or says nothing."""
+    noun = singular(key) if len(key) <= 30 else None
+    return noun if noun and (noun not in _UNTOLD or noun == "result") else ""
+
+
+def _dominant(value: Dict) -> tuple[list[Any] | None, str]:
+    """The list that makes up most of an object, and its key."""
+    for _ in range(4):
+        weights = {key: _weight(one) for key, one in list(value.items())[:100]}
+        if not weights:
+            break
+        key = max(weights, key=lambda one: weights[one])
+        largest = value[key]
+        if weights[key] * 2 < sum(weights.values()) or not isinstance(largest, list | dict):
+            break
+        if isinstance(largest, list):
+            items = cast("list[Any]", largest)
+            heavy = len(items) > 1 or len(value) <= 3
+            return (items, str(key)) if heavy and items and isinstance(items[0], dict | list) else (None, "")
+        value = cast("Dict", largest)
+    return None, ""
+
+
+def _weight(value: Any) -> int:  # noqa: ANN401 - any value
+    """About how many characters a value takes; of a large one only the beginning is weighed."""
+    total, waiting = 0, [value]
+    for _ in range(WEIGHED_AT_MOST):
+        if not waiting:
+            break
+        one = waiting.pop()
+        if isinstance(one, str):
+            total += len(one) + 2
+        elif isinstance(one, dict):
+            total += 2
+            waiting.extend(list(cast("Dict", one).values())[:200])
+            total += sum(len(key) + 4 for key in list(cast("Dict", one))[:200] if isinstance(key, str))
+        elif isinstance(one, list):
+            total += 2 + len(cast("list[Any]", one))
+            waiting.extend(cast("list[Any]", one)[:200])
+        else:
+            total += 4
+    return total
+
+
+def _total(value: Dict) -> int | None:
+    """How many there are in all, where the object says it."""
+    return next(
+        (one for key, one in value.items() if type(one) is int and 0 < one < 10**12 and _TOTAL.fullmatch(key)), None
+    )
+
+
+def _name_of(value: Dict) -> str:
+    """What identifies an object: its id or name, with the key."""
+    keys = [key for key in value if isinstance(key, str) and (_ID_KEY.fullmatch(key) or key in _NAME_KEYS)]
+    for key in sorted(keys[:20], key=lambda one: one not in _NAME_KEYS[:3] and not _ID_KEY.fullmatch(one)):
+        name = value[key]
+        if isinstance(name, str | int) and not isinstance(name, bool) and str(name if isinstance(name, str) else "0").strip():
+            return f"{key} {short(name, 30)}"
+    return ""
+
+
+def _keys(value: Dict) -> Iterator[str]:
+    """The keys; of lists also how many they hold."""
+    for key, one in list(value.items())[:30]:
+        noun = singular(key) if isinstance(one, list) else None
+        size = len(cast("list[Any]", one)) if isinstance(one, list) else 0
+        yield counted(size, short(noun)) if noun and size else short(key)
+
+
+def _json_lines(sample: Sample) -> Kind | None:
+    """Lines of which each is an object."""
+    filled = sample.filled
+    if len(filled) < 2 or not all(_JSON_LINE.match(line) or len(line) >= 1000 for line in filled[:20]):
+        return None
+    records = [read.value for line in filled[:20] if (read := read_value(line)) and isinstance(read.value, dict)]
+    if len(records) < min(2, len(filled[:20])) or not records[0]:
+        return None
+    count = starts_of_objects(sample.text)
+    fields = unique(short(key) for record in records[:5] for key in record)
+    if any(level in records[0] for level in _LEVELS):
+        return JsonLog(count, _errors(sample.text), fields)
+    return ObjectList("JSON lines,", count, sample.hint.table or _noun_of(records) or "object", fields)
+
+
+def starts_of_objects(text: str) -> int:
+    """How many lines begin with a brace."""
+    return text.count("\n{") + text.lstrip().startswith("{")
+
+
+def _errors(text: str) -> int:
+    return sum(len(re.findall(f'"{level}"[ ,}}]', text)) for level in ("error", "ERROR", "fatal", "FATAL", "critical", "CRITICAL"))
+
+
+def _values_in_a_row(sample: Sample) -> Kind | None:
+    """Objects one after the other, as several parts of a result have them."""
+    text, position, values, cut = sample.text[:READ_AT_MOST], 0, list[Any](), False
+    while len(values) < VALUES_AT_MOST and not cut:
+        read = read_value(text, position)
+        if read is None or not isinstance(read.value, dict):
+            break
+        values.append(cast("Dict", read.value))
+        position, cut = read.end, read.cut
+    if len(values) < 2 or text[position:].strip():
+        return None
+    kind = _list(values, "JSON," if len(values) == 1 else "JSON:", sample.hint.table)
+    return replace(kind, cut=cut)
