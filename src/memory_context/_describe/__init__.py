@@ -13,20 +13,25 @@ from dataclasses import dataclass, replace
 from memory_context._describe._binary import Binary, recognise_bytes
 from memory_context._describe._diagnostics import recognise_diagnostics
 from memory_context._describe._git import recognise_git
-from memory_context._describe._json import recognise_json
+from memory_context._describe._json import Object, recognise_json
 from memory_context._describe._kind import Kind
 from memory_context._describe._listings import recognise_listing, recognise_matches
 from memory_context._describe._logs import (
+    Transcript,
     http_answer,
     recognise_install,
     recognise_log,
     recognise_transcript,
 )
-from memory_context._describe._markup import recognise_markdown, recognise_markup
+from memory_context._describe._markup import Markdown, recognise_markdown, recognise_markup
 from memory_context._describe._parsed import parsed
 from memory_context._describe._plain import (
     Blank,
     Plain,
+    Prose,
+    Records,
+    Settings,
+    error_message,
     plain,
     recognise_encoded,
     recognise_records,
@@ -54,20 +59,19 @@ _ORDER: tuple[Callable[[Sample], Kind | None], ...] = (
     recognise_markup,
     recognise_git,
     recognise_tests,
-    recognise_trace,
     recognise_diagnostics,
     recognise_transcript,
     recognise_install,
     recognise_log,
+    recognise_trace,
     recognise_table,
     recognise_listing,
     recognise_matches,
     recognise_yaml,
     recognise_source,
-    recognise_settings,
-    recognise_records,
-    recognise_markdown,
 )
+_SAY_LITTLE = (Plain, Prose, Markdown, Records, Settings)
+_WEAK: tuple[Callable[[Sample], Kind | None], ...] = (recognise_settings, recognise_records, recognise_markdown)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +94,16 @@ class HttpAnswer(Kind):
 
 
 @dataclass(frozen=True, slots=True)
-class File(Kind):
-    """A file that is no code, as a viewer shows it: ``README.md: Markdown "Install", 40 lines``."""
+class Inside(Kind):
+    """A text in a file or under a key: ``README.md: Markdown "Install", 40 lines``."""
 
-    path: str
+    place: str
     content: Kind
 
     @property
     def facts(self) -> str:
-        """Its path."""
-        return tail_of_path(self.path)
+        """Where it is."""
+        return tail_of_path(self.place)
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -120,10 +124,10 @@ def describe(content: Content, *, source: str = "", arguments: str | None = None
         return _bytes(content, hint)
     wrapped = unwrapped(content)
     kind = recognise(wrapped.text, hint, language=wrapped.language)
-    return replace(kind, cut=kind.cut or wrapped.cut).line(
-        "error" if wrapped.is_error and not isinstance(kind, Plain) else "",
-        f"exit {wrapped.exit_code}" if wrapped.exit_code is not None else "",
-    )
+    if wrapped.is_error and isinstance(kind, _SAY_LITTLE):
+        kind = error_message(sample_of(wrapped.text))
+    code = wrapped.exit_code
+    return replace(kind, cut=kind.cut or wrapped.cut).line(f"exit {code}" if code is not None else "")
 
 
 def recognise(text: str, hint: Hint | None = None, *, language: str = "") -> Kind:
@@ -131,7 +135,8 @@ def recognise(text: str, hint: Hint | None = None, *, language: str = "") -> Kin
     if not text.strip():
         return Blank(is_empty=not text)
     sample = sample_of(text.removeprefix(_UTF8_MARK), hint)
-    return _answer(sample) or _shown(sample, language) or _sure(sample) or _behind_lead(sample) or plain(sample)
+    kind = _answer(sample) or _shown(sample, language) or _sure(sample) or _behind_lead(sample) or _weak(sample)
+    return _looked_into(kind, sample) or kind or plain(sample)
 
 
 def _bytes(content: bytes, hint: Hint) -> str:
@@ -150,7 +155,32 @@ def _bytes(content: bytes, hint: Hint) -> str:
 
 
 def _sure(sample: Sample) -> Kind | None:
+    """The first kind whose marks are sure."""
     return next((kind for recognise_one in _ORDER if (kind := recognise_one(sample))), None)
+
+
+def _weak(sample: Sample) -> Kind | None:
+    """The first kind whose marks stand in many texts."""
+    return next((kind for recognise_one in _WEAK if (kind := recognise_one(sample))), None)
+
+
+def _looked_into(kind: Kind | None, sample: Sample) -> Kind | None:
+    """What the one long text in an object is, or the output of the one command in a transcript, if it is of a sure kind."""
+    if isinstance(kind, Object) and kind.text[0] and not kind.error:
+        inner = _sure(sample_of(kind.text[1], sample.hint))
+        return Inside(f"{kind.facts}, {kind.text[0]}", inner, cut=kind.cut) if inner else None
+    if isinstance(kind, Transcript):
+        return _with_outputs(kind, sample)
+    return None
+
+
+def _with_outputs(kind: Transcript, sample: Sample) -> Kind:
+    """A transcript with what its commands printed: of one command only that, of several the first table."""
+    if kind.commands == 1:
+        rest = sample_of(sample.text.lstrip().partition("\n")[2], replace(sample.hint, command=kind.names[0]))
+        return (_sure(rest) if rest.text.strip() else None) or kind
+    table = next((table for text in kind.outputs if (table := recognise_table(sample_of(text)))), None)
+    return replace(kind, inside=f"with a {table.facts}" if table else "")
 
 
 def _answer(sample: Sample) -> Kind | None:
@@ -171,7 +201,7 @@ def _shown(sample: Sample, language: str) -> Kind | None:
     if not shown.text.strip():
         return None
     kind = recognise_source(inner, shown, language) or _sure(inner) or plain(inner)
-    return kind if shown.path == "" or isinstance(kind, Source) else File(shown.path, kind)
+    return kind if shown.path == "" or isinstance(kind, Source) else Inside(shown.path, kind)
 
 
 def _is_code(hint: Hint) -> bool:

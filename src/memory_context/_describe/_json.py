@@ -14,13 +14,14 @@ from memory_context._describe._sample import Sample
 from memory_context._describe._words import counted, plural, short, singular, unique
 
 SAMPLED = 50
+LONG_TEXT = 400
+_MANY = 6
 WEIGHED_AT_MOST = 20_000
 VALUES_AT_MOST = 20_000
 _TYPE_KEYS = ("object", "type", "kind", "__typename", "@type", "_type", "resourceType")
-_NAME_KEYS = ("id", "name", "title", "key", "uuid", "symbol", "slug", "path", "url", "status")
+_NAME_KEYS = ("id", "name", "title", "symbol", "key", "uuid", "slug", "longName", "shortName", "path", "url")
 _TOTAL = re.compile(r"(?:total|num|nb|found|hits)?_?(?:count|results|found|hits|items|records|rows)|total|matches", re.IGNORECASE)
 _ERROR_KEYS = ("error", "errors", "error_message", "errorMessage", "exception", "detail")
-_UNTOLD = {"result", "data", "value", "item", "entry", "element", "record", "object", "row", "content", "response"}
 _TYPE_WORD = re.compile(r"[A-Za-z][\w-]{1,30}")
 _ID_KEY = re.compile(r"(?:.*(?:_id|[a-z]Id))$|id$|_id$")
 _LEVELS = ("level", "severity", "levelname", "lvl", "log_level")
@@ -70,6 +71,7 @@ class Object(Kind):
     name: str
     keys: tuple[str, ...]
     error: str = ""
+    text: tuple[str, str] = ("", "")
 
     @property
     def facts(self) -> str:
@@ -127,7 +129,7 @@ def _says_enough(read: Read) -> bool:
 def _of_value(read: Read, sample: Sample) -> Kind:
     notation = "JSON" if read.is_plain else "Python"
     is_sample = read.cut and len(sample.text) > READ_AT_MOST
-    kind = _kind_of(read.value, notation, sample)
+    kind = _kind_of(read.value, notation, _noun_of_table(sample))
     if is_sample and isinstance(kind, ObjectList):
         is_whole = sample.tail.rstrip()[-1:] in ("]", "}", ")")
         return replace(kind, count=_estimate(read.value, sample), is_estimate=True, cut=not is_whole)
@@ -136,8 +138,8 @@ def _of_value(read: Read, sample: Sample) -> Kind:
 
 def _estimate(value: Any, sample: Sample) -> int:  # noqa: ANN401 - any value
     """About how many records a text has of which the beginning was read, by how often their first key comes."""
-    found, _ = _dominant(value) if isinstance(value, dict) else (value, "")
-    records = cast("list[Any]", found or [])
+    owner, key = _dominant(cast("Dict", value)) if isinstance(value, dict) else (None, "")
+    records = cast("list[Any]", owner[key] if owner else value)
     if records and isinstance(records[0], dict) and records[0]:
         mark = json.dumps(next(iter(cast("Dict", records[0]))))
         mark = mark if mark in sample.head else f"'{mark[1:-1]}'"
@@ -146,18 +148,26 @@ def _estimate(value: Any, sample: Sample) -> int:  # noqa: ANN401 - any value
     return len(records) * len(sample.text) // READ_AT_MOST
 
 
-def _kind_of(value: Any, notation: str, sample: Sample) -> ObjectList | Object:  # noqa: ANN401 - any value
+def _noun_of_table(sample: Sample) -> str:
+    """What the rows of the queried table are."""
+    return singular(sample.hint.table) or sample.hint.table
+
+
+def _kind_of(value: Any, notation: str, noun: str) -> ObjectList | Object:  # noqa: ANN401 - any value
     if isinstance(value, list):
-        return _list(cast("list[Any]", value), f"{notation} list of", sample.hint.table)
+        return _list(cast("list[Any]", value), f"{notation} list of", noun)
     value = cast("Dict", value)
     if error := _error_in(value):
         return Object(notation, "", (), short(error, 70))
-    records, key = _dominant(value)
-    if records:
-        kind = _list(records, f"{notation}:", _noun_of_key(key) or sample.hint.table)
-        under = "" if _noun_of_key(key) else f" under {short(key)}" if key else ""
-        return replace(kind, about=under, total=_total(value))
-    return Object(notation, _name_of(value), tuple(_keys(value)))
+    name, owner, key = _name_of(value), *_dominant(value)
+    records = cast("list[Any]", owner[key]) if owner else []
+    if owner and (len(records) >= _MANY or not name):
+        kind = _list(records, f"{notation}:", _noun_of_key(key) or noun)
+        under = "" if _noun_of_key(key) else f" under {short(key)}"
+        return replace(kind, about=kind.about + under, total=_total(owner))
+    texts = [(key, one) for key, one in list(value.items())[:100] if isinstance(one, str) and len(one) >= LONG_TEXT]
+    keys = tuple(key for key in _keys(value) if not name.startswith(f"{key} "))
+    return Object(notation, name, keys, text=max(texts, key=lambda text: len(text[1]), default=("", "")))
 
 
 def _error_in(value: Dict) -> str:
@@ -175,8 +185,8 @@ def _error_in(value: Dict) -> str:
 def _list(items: list[Any], notation: str, noun: str) -> ObjectList:
     """A list by what its items are."""
     sampled = items[:SAMPLED]
-    if items and all(isinstance(item, dict) for item in sampled):
-        records = cast("list[Dict]", sampled)
+    records = cast("list[Dict]", [item for item in sampled if isinstance(item, dict) and item])
+    if records and len(records) >= len(sampled) - 1 and isinstance(sampled[0], dict):
         fields = unique(short(key) for record in records[:5] for key in record)
         return ObjectList(notation, len(items), noun or _noun_of(records) or "object", fields)
     if items and all(isinstance(item, list) for item in sampled) and len({len(item) for item in sampled}) == 1:
@@ -206,18 +216,18 @@ def _noun_of(records: list[Dict]) -> str:
         types = {record.get(key) if isinstance(record.get(key), str) else None for record in records}
         only = next(iter(types))
         if len(types) == 1 and only and _TYPE_WORD.fullmatch(only) and only not in ("text", "object", "dict"):
-            return only if len(only) < 2 or only.isupper() else only[0].lower() + only[1:]
+            return only.lower() if only.isupper() else only[0].lower() + only[1:]
     return ""
 
 
 def _noun_of_key(key: str) -> str:
     """``order`` for the key ``orders``; nothing for a key that is no plural or says nothing."""
-    noun = singular(key) if len(key) <= 30 else None
-    return noun if noun and (noun not in _UNTOLD or noun == "result") else ""
+    noun = singular(key) if len(key) <= 30 and _TYPE_WORD.fullmatch(key) else None
+    return (noun or "").replace("_", " ")
 
 
-def _dominant(value: Dict) -> tuple[list[Any] | None, str]:
-    """The list that makes up most of an object, and its key."""
+def _dominant(value: Dict) -> tuple[Dict | None, str]:
+    """The object with the list that makes up most of `value`, and the list's key."""
     for _ in range(4):
         weights = {key: _weight(one) for key, one in list(value.items())[:100]}
         if not weights:
@@ -229,7 +239,7 @@ def _dominant(value: Dict) -> tuple[list[Any] | None, str]:
         if isinstance(largest, list):
             items = cast("list[Any]", largest)
             heavy = len(items) > 1 or len(value) <= 3
-            return (items, str(key)) if heavy and items and isinstance(items[0], dict | list) else (None, "")
+            return (value, key) if heavy and items and isinstance(items[0], dict | list) else (None, "")
         value = cast("Dict", largest)
     return None, ""
 
@@ -264,8 +274,8 @@ def _total(value: Dict) -> int | None:
 
 def _name_of(value: Dict) -> str:
     """What identifies an object: its id or name, with the key."""
-    keys = [key for key in value if isinstance(key, str) and (_ID_KEY.fullmatch(key) or key in _NAME_KEYS)]
-    for key in sorted(keys[:20], key=lambda one: one not in _NAME_KEYS[:3] and not _ID_KEY.fullmatch(one)):
+    early = [key for key in list(value)[:6] if _ID_KEY.fullmatch(key)]
+    for key in (*(key for key in _NAME_KEYS if key in value), *early):
         name = value[key]
         if isinstance(name, str | int) and not isinstance(name, bool) and str(name if isinstance(name, str) else "0").strip():
             return f"{key} {short(name, 30)}"
@@ -289,10 +299,11 @@ def _json_lines(sample: Sample) -> Kind | None:
     if len(records) < min(2, len(filled[:20])) or not records[0]:
         return None
     count = starts_of_objects(sample.text)
+    records = cast("list[Dict]", records)
     fields = unique(short(key) for record in records[:5] for key in record)
     if any(level in records[0] for level in _LEVELS):
         return JsonLog(count, _errors(sample.text), fields)
-    return ObjectList("JSON lines,", count, sample.hint.table or _noun_of(records) or "object", fields)
+    return ObjectList("JSON lines,", count, _noun_of_table(sample) or _noun_of(records) or "object", fields)
 
 
 def starts_of_objects(text: str) -> int:
@@ -315,5 +326,5 @@ def _values_in_a_row(sample: Sample) -> Kind | None:
         position, cut = read.end, read.cut
     if len(values) < 2 or text[position:].strip():
         return None
-    kind = _list(values, "JSON," if len(values) == 1 else "JSON:", sample.hint.table)
+    kind = _list(values, "JSON:", _noun_of_table(sample))
     return replace(kind, cut=cut)

@@ -11,11 +11,12 @@ from memory_context._describe._words import counted, short, tail_of_path, unique
 
 COUNTED_AT_MOST = 20_000_000
 _LONG = re.compile(r"\s*\d*\s*(?:\d+\s+)?[-dlcbps][-rwxsStT]{9}[.+@]?\s+\d+\s")
-_LONG_NAME = re.compile(r"\s*\d*\s*(?:\d+\s+)?([-dl])[-rwxsStT]{9}\S*\s+\d+\s+.*?(?:\d\d:\d\d(?::\S+ [+-]\d{4})?|\s\d{4})\s+(.+)$")
+_DATE = r"(?:[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d|\d{4})|\d{4}-\d\d-\d\d \d\d:\d\d(?::\S+ [+-]\d{4})?|\d{1,2} [A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4}))"
+_LONG_NAME = re.compile(rf"[\s\d]*([-dl])[-rwxsStT]{{9}}\S*\s+\d+\s+\S.*? {_DATE} +(.+)$")
 _LONG_FOLDER = re.compile(r"^[ \d]*d[-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.M)
 _LONG_ANY = re.compile(r"^[ \d]*[-dlcbps][-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.M)
 _FOLDER = re.compile(r"^(\S.*):$", re.M)
-_TREE = re.compile(r"(?:[│|]?[\s\xa0]*)*(?:├──|└──|\|--|`--|├─|└─)")
+_TREE = re.compile(r"[│|\s\xa0]{0,200}?(?:├──|└──|\|--|`--|├─|└─)")
 _TREE_SUM = re.compile(r"^(\d{1,9}) director(?:y|ies)(?:, (\d{1,9}) files?)?", re.M)
 _MARKED = re.compile(r"\s*[-*]?\s*(?:\[(FILE|DIR|file|dir|F|D)\]|(?:📁|📄|🗂))\s*(\S.*)$")
 _PATH = re.compile(r"[ \t]*(?:\.{0,2}/|~/|[A-Za-z]:\\)?(?:[^\s/:|,;=(){}<>\"'*]+/)*[^\s/:|,;=(){}<>\"'*]*[\w*@-]/?$")
@@ -148,7 +149,7 @@ def _recursive(sample: Sample) -> Listing | None:
     if len(folders) < 2 or not lines[0].endswith(":") or not any("/" in one or one == "." for one in folders):
         return None
     body = [line for line in lines if not line.endswith(":")]
-    if any(line.startswith((" ", "\t")) for line in body) or sum(1 for line in body if " " in line) > 0.2 * len(body):
+    if not body or any(line.startswith((" ", "\t", "{", "[")) for line in body) or sum(1 for line in body if " " in line) > 0.2 * len(body):
         return None
     count = len(re.findall(r"^\S+.*[^:\n]$", sample.text[:COUNTED_AT_MOST], re.M))
     return Listing("recursive listing", count, len(_FOLDER.findall(sample.text[:COUNTED_AT_MOST])), unique(map(short, body)))

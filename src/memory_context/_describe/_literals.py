@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 WHOLE_AT_MOST = 5_000_000
@@ -60,6 +60,7 @@ class _Open:
     key: Any = None
     has_key: bool = False
     may_take: bool = True
+    members: list[Any] = field(default_factory=list[Any])
 
 
 def read_whole(text: str) -> Read | None:
@@ -146,25 +147,32 @@ class _Reader:
         one = self.stack.pop()
         if one.has_key and one.may_take:
             raise _NoValueError
+        if isinstance(one.value, dict) and not one.has_key and not one.may_take:
+            self._member(one)
         self._value(self._closed(one))
 
     def _closed(self, one: _Open) -> Any:  # noqa: ANN401 - any value
         if one.is_call:  # Decimal('1.5') is 1.5, datetime(2024, 1, 2) is 2024-1-2
             parts = cast("list[Any]", one.value)
             return parts[0] if len(parts) == 1 else "-".join(str(part)[:20] for part in parts[:3])
-        if isinstance(one.value, dict) and one.key is not None and not one.has_key:
-            return [one.key]
-        return one.value
+        return one.members if one.members and not one.value else one.value
 
     def _next(self) -> None:
         if not self.stack or self.stack[-1].may_take:
             raise _NoValueError
         one = self.stack[-1]
-        if isinstance(one.value, dict) and not one.has_key:  # a set
-            one.key, self.is_plain = None, False
+        if isinstance(one.value, dict) and not one.has_key:
+            self._member(one)
         one.may_take, one.has_key = True, False
         if one.is_call:
             self._skip_keyword()
+
+    def _member(self, one: _Open) -> None:
+        """What stands between braces without a colon is a set's."""
+        if one.value:
+            raise _NoValueError
+        one.members.append(one.key)
+        self.is_plain = False
 
     def _colon(self) -> None:
         if not self.stack or not isinstance(self.stack[-1].value, dict):
@@ -213,12 +221,11 @@ class _Reader:
             self._unfinished_text(rest)
         while self.stack:
             one = self.stack.pop()
-            one.may_take = one.may_take and not one.has_key
-            value = self._closed(one) if one.value or one.is_call else one.value
-            if self.stack and self.stack[-1].may_take:
-                self._value(value)
-            elif not self.stack:
+            value = self._closed(one)
+            if not self.stack:
                 self.result = value
+            elif self.stack[-1].may_take and (value or len(self.stack) < 2):
+                self._value(value)
         return Read(self.result, len(self.text), cut=True, is_plain=self.is_plain)
 
     def _unfinished_text(self, rest: str) -> None:

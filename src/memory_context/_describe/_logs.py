@@ -92,6 +92,7 @@ class Transcript(Kind):
     notation: str
     commands: int
     names: tuple[str, ...]
+    outputs: tuple[str, ...] = ()
     inside: str = ""
 
     @property
@@ -164,7 +165,8 @@ def recognise_log(sample: Sample) -> Log | None:
     text = sample.text[:COUNTED_AT_MOST]
     if all(_ACCESS.match(line) for line in lines[:5]):
         failed = len(_ACCESS_FAILED.findall(text))
-        return Log("access log", sample.line_count, failed, 0, _without_time(lines[0]))
+        request = re.search(r'"([^"\n]*)" (5\d\d)', sample.head) or re.search(r'"([^"\n]*)" (\d{3})', sample.head)
+        return Log("access log", sample.line_count, failed, 0, f"{request[1]} {request[2]}" if request else "")
     errors = [match for match in _ERROR_LINE.findall(sample.head)]
     count = _count(text, _ERROR_LINE)
     warnings = _count(text, _WARN_LINE) if not count else 0
@@ -209,5 +211,17 @@ def recognise_transcript(sample: Sample) -> Transcript | None:
             continue  # a quotation
         if prompt is _TRACED and (len(commands) < 3 or len(commands) < 0.2 * len(lines)):
             continue
-        return Transcript(notation, len(commands), unique(short(command, 50) for command in commands))
+        names = unique(short(command, 50) for command in commands)
+        return Transcript(notation, len(commands), names, _outputs(sample.lines, prompt))
     return None
+
+
+def _outputs(lines: tuple[str, ...], prompt: re.Pattern[str]) -> tuple[str, ...]:
+    """What stands between the prompts."""
+    outputs: list[list[str]] = [[]]
+    for line in lines:
+        if prompt.match(line):
+            outputs.append([])
+        else:
+            outputs[-1].append(line)
+    return tuple("\n".join(output) for output in outputs if output)

@@ -120,7 +120,7 @@ def _xml(sample: Sample) -> Xml | None:
     child, count = elements.most_common(1)[0] if elements else ("", 0)
     first_most = next((name for name in elements if elements[name] > 0.5 * count and elements[name] > 1), child)
     count = len(re.findall(rf"<{re.escape(first_most)}(?=[\s/>])", sample.text)) if first_most else 0
-    title = _TITLE.search(sample.head)
+    title = _TITLE.search(sample.head) if root in _FEEDS else None
     names = unique(name for name in elements if name != first_most)
     return Xml(root, first_most, count, html.unescape(title[1]).strip() if title else "", names)
 
@@ -132,9 +132,9 @@ def recognise_markdown(sample: Sample) -> Markdown | None:
     links = len(_MARKDOWN_LINK.findall(sample.head))
     bullets = sum(1 for line in lines if _BULLET.match(line))
     marks = 3 * len(headings) + links + 0.5 * bullets + len(_EMPHASIS.findall(sample.head)) + 2 * len(_FENCE.findall(sample.head))
-    if marks < max(3, 0.15 * len(lines)) or not (headings or links > 2 or marks > 6):
+    if marks < max(3, 0.15 * len(lines)) or not (headings or links > 2 or marks - 0.5 * bullets > 5):
         return None
-    names = tuple(short(_plain(heading), 60) for heading in headings)
+    names = unique(short(_plain(heading), 60) for heading in headings)
     count = len(_HEADING.findall(sample.text)) + len(_UNDERLINED.findall(sample.head))
     total = len(_MARKDOWN_LINK.findall(sample.text)) if links else 0
     first = "" if names else short(_plain(sample.first), 60)

@@ -11,7 +11,9 @@ from memory_context._describe._sample import Sample, starts
 from memory_context._describe._words import counted, plural, short, singular, unique
 
 COUNTED_AT_MOST = 8_000_000
+ERRORS_COUNTED_AT_MOST = 2_000_000
 _YAML_KEY = re.compile(r"(?P<indent>[ ]*)(?P<dash>(?:- +)*)(?P<key>[\w.$/@\"'-][\w.$/@ \"'()-]{0,60}?): *(?P<value>(?:\s.*|\S.*)?)$")
+_NAMING = re.compile(r"(?:\w*[_-])?(?:name|title|id)|\w+(?:Name|Title|Id)")
 _YAML_ITEM = re.compile(r"[ ]*- +\S")
 _YAML_LINE = re.compile(r"[ ]*(?:- *)*(?:[\"']?[\w.$/@][\w.$/@ -]{0,60}[\"']?:(?:\s|$)|- \S|#)|---\s*$|\.\.\.\s*$")
 _PAIR = re.compile(r"[ \t]*(?:[-*•] +|\d{1,4}[.)] +)?\*{0,2}(?P<key>[A-Za-z][\w /()'-]{0,30}?)\*{0,2} ?:\*{0,2}(?:\s|$)")
@@ -21,8 +23,8 @@ _NUMBERED = re.compile(r"^[ \t]{0,3}(?:#{0,4} ?)?\**\[?(\d{1,6})[.)\]:]\s+(\S[^\
 _URL = re.compile(r"https?://[^\s\"'<>)\]]+")
 _ADDRESS = re.compile(r"(?:URL|Link|href|Source|url|link)\**:\**\s*\S", 0)
 _ERROR = re.compile(r"\s*(?:(?:an? )?(?:unexpected )?(?:\w+ )?(?:error|exception|failure)\b|error\b|failed\b|fatal:|cannot |could not |unable to |\w+(?:Error|Exception)\b)", re.IGNORECASE)
-_ERROR_LINE = re.compile(r"^[^\n]{0,200}\b(?:error|failed|fatal|exception)\b", re.IGNORECASE | re.M)
-_SENTENCE = re.compile(r"[^.!?。！？]{10,}[.!?。！？](?:\s|$|[\"”'’)])")
+_ERROR_LINE = re.compile(r"\b(?:error|failed|fatal|exception)\b[^\n]*")
+_SENTENCE = re.compile(r"\w[.!?。！？](?:\s|$|[\"”'’)])")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
@@ -90,13 +92,14 @@ class Records(Kind):
     notation: str
     count: int
     noun: str
+    having: str
     keys: tuple[str, ...]
     first: str = ""
 
     @property
     def facts(self) -> str:
         """How many."""
-        return f"{self.notation}{counted(self.count, self.noun)}"
+        return f"{self.notation}{counted(self.count, self.noun)}{self.having}"
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -172,7 +175,7 @@ def recognise_yaml(sample: Sample) -> Yaml | None:
     loose = [line for line in lines if not line.startswith((" ", "-")) and not _YAML_KEY.match(line) and line not in ("---", "...")]
     if loose or not indented or not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---":
         return None
-    if not any(not match["value"].strip() or match["dash"] for match in matched) or len(matched) < 0.25 * len(lines):
+    if not any(not match["value"].strip() or match["dash"] for match in matched) or len(matched) < 0.05 * len(lines):
         return None
     if any(match["key"].count(" ") > 2 for match in top):
         return None
@@ -193,8 +196,11 @@ def _yaml(sample: Sample, lines: list[str], matched: list[re.Match[str]], top: l
             noun = owner if owner and owner.endswith("s") else plural("item")
             noun = (singular(noun) or noun) if count == 1 else noun
             return Yaml(fields, count, noun.replace("_", " "), documents)
-    keys = unique(short(match["key"].strip("\"'")) for match in (top or matched))
-    return Yaml(keys, documents=documents)
+    keys = [short(match["key"].strip("\"'")) for match in (top or matched)]
+    below = _below(lines, top[-1]["key"]) if 0 < len(top) <= 3 else ()
+    if below:
+        keys[-1] = f"{keys[-1]} ({', '.join(below[:4])}{', …' if len(below) > 4 else ''})"
+    return Yaml(unique(keys), documents=documents)
 
 
 def _owner(lines: list[str], first: re.Match[str], indent: int) -> str | None:
@@ -207,9 +213,21 @@ def _owner(lines: list[str], first: re.Match[str], indent: int) -> str | None:
     return None
 
 
+def _below(lines: list[str], key: str) -> tuple[str, ...]:
+    """The keys directly below the last key of the first level."""
+    start = next((index for index, line in enumerate(lines) if line.startswith(f"{key}:")), len(lines))
+    inner = [match for line in lines[start + 1 :] if (match := _YAML_KEY.match(line)) and not match["dash"]]
+    depth = min((len(match["indent"]) for match in inner), default=0)
+    return unique(short(match["key"].strip("\"'")) for match in inner if len(match["indent"]) == depth)
+
+
 def _fields(matched: list[re.Match[str]], indent: int) -> tuple[str, ...]:
-    """The keys of a list's items."""
+    """What a list's items are called, where they have names; else their keys."""
     inner = [match for match in matched if (match["dash"] and len(match["indent"]) == indent) or (not match["dash"] and len(match["indent"]) == indent + 2)]
+    for key in dict.fromkeys(match["key"] for match in reversed(inner)):
+        values = [match["value"].strip(" \"'") for match in inner if match["key"] == key]
+        if _NAMING.fullmatch(key) and all(values) and len(set(values)) == len(values) > 1:
+            return unique(map(short, values))
     return unique(short(match["key"].strip("\"'")) for match in inner)
 
 
@@ -227,7 +245,7 @@ def recognise_settings(sample: Sample) -> Settings | None:
 
 def recognise_records(sample: Sample) -> Records | None:
     """Numbered entries, or blocks that each begin with the same key."""
-    return _blocks(sample) or _numbered(sample)
+    return _numbered(sample) or _blocks(sample)
 
 
 def _numbered(sample: Sample) -> Records | None:
@@ -241,8 +259,9 @@ def _numbered(sample: Sample) -> Records | None:
     if not common and not linked and len(entries) < 0.3 * len(sample.filled):
         return None
     if linked:
-        return Records("", len(entries), "numbered result", (), short(entries[0][1], 80)) if not common else Records("", len(entries), "numbered result", common[:8])
-    return Records("numbered list of ", len(entries), "item", (), short(entries[0][1], 80))
+        having = f" ({', '.join(common[:3])}{', …' if len(common) > 3 else ''})" if common else ""
+        return Records("", len(entries), "numbered result", having, (), short(entries[0][1], 80))
+    return Records("numbered list of ", len(entries), "item", "", (), short(entries[0][1], 80))
 
 
 def _blocks(sample: Sample) -> Records | None:
@@ -258,7 +277,7 @@ def _blocks(sample: Sample) -> Records | None:
         return None
     has_links = any(key.lower() in ("url", "link", "href") for key in common)
     noun = "result" if has_links and any(key.lower() == "title" for key in common) else "record"
-    return Records("", times, noun, tuple(short(key) for key in common[:8]))
+    return Records("", times, noun, "", tuple(short(key) for key in common[:8]))
 
 
 def recognise_encoded(sample: Sample) -> Encoded | None:
@@ -297,5 +316,10 @@ def plain(sample: Sample) -> Kind:
     if (words >= 40 and sentences >= 2 and words > 6 * len(sample.filled) and words / sentences < 80) or wide > 80:
         total = (len(text.split()) if len(text) < COUNTED_AT_MOST else len(text) // 6) if wide < words * 5 else 0
         return Prose(total, first) if total else Plain(lines, 0, first)
-    errors = sum(1 for _ in _ERROR_LINE.finditer(text[:COUNTED_AT_MOST]))
+    errors = sum(1 for _ in _ERROR_LINE.finditer(text[:ERRORS_COUNTED_AT_MOST].lower()))
     return Plain(lines, errors, first)
+
+
+def error_message(sample: Sample) -> Plain:
+    """A text of which its wrapping says that it is an error."""
+    return Plain(sample.line_count, 0, short(sample.first, 100), is_error=True)

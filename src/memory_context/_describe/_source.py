@@ -10,7 +10,7 @@ from memory_context._describe._sample import Hint, Sample
 from memory_context._describe._words import counted, short, tail_of_path, unique
 
 COUNTED_AT_MOST = 8_000_000
-LOOKED_AT = 250
+LOOKED_AT = 120
 _NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(?:\t|→|[ \t]?\| ?|: ?|[ ]{2}(?=\S| ))(.*)$|[ \t]{0,8}(\d{1,7})$")
 _SUFFIXES = {
     "py": "Python", "pyi": "Python", "js": "JavaScript", "mjs": "JavaScript", "cjs": "JavaScript", "jsx": "JavaScript",
@@ -58,6 +58,7 @@ _FUNCTIONS: dict[str, str] = {
 }  # fmt: skip
 _FUNCTIONS["TypeScript"] = _FUNCTIONS["JavaScript"]
 _FUNCTIONS["C++"] = r"(?:[\w:<>~&*]+[ *&]+){1,4}([\w:~]+)\([^;\n]*$"
+_ENDS = (":", ")", '"""', "]", "end", "|", "fi", "done", "then", "}", '"', ";", ",", "(", "{")
 _FLOW = {"if", "for", "while", "switch", "return", "else", "catch", "sizeof", "main"}
 _VIEWERS = (
     re.compile(r"\[File: (?P<path>[^\n(]+?)(?: \((?P<lines>[\d,]+) lines total\))?\]\s*\n"),
@@ -102,7 +103,7 @@ class Source(Kind):
         """The language, the file, how much it defines; how many lines it has where it defines nothing."""
         noun = "table" if self.language == "SQL" else "type" if self.language in ("C", "Go", "Rust") else "class"
         counts = [counted(number, word) for number, word in ((self.classes, noun), (self.functions, "function")) if number]
-        facts = ", ".join([*counts, *([self.lines] if self.lines and (not counts or "of" in self.lines) else [])])
+        facts = self.lines if self.lines.startswith("lines") or not counts else ", ".join(counts)
         return f"{self.language} source{f' {self.path}' if self.path else ''}{f', {facts}' if facts else ''}"
 
     @property
@@ -173,6 +174,8 @@ def _language(sample: Sample, named: str) -> str:
         return named if signs >= max(1, len(lines) // 25) else ""
     if named:
         return named if sum(1 for line in lines if line.rstrip().endswith(("{", "}", ";", ")"))) > len(lines) // 4 else ""
+    if sum(1 for line in lines if line.rstrip().endswith(_ENDS)) < 0.15 * len(lines):
+        return ""
     scores = {language: sum(1 for line in lines if sign.match(line)) for language, sign in _SIGN.items()}
     if scores["C++"] > 1:
         scores["C++"] += scores["C"]

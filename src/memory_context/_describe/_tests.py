@@ -11,6 +11,7 @@ from memory_context._describe._sample import Sample, starts
 from memory_context._describe._words import short, unique
 
 COUNTED_AT_MOST = 8_000_000
+_MENTIONED = re.compile(r"passed|passing|failed|Tests[ :]|tests? |--- (?:PASS|FAIL)|examples?,|TAP|collected|^ok|OK \(|# pass|ℹ pass|FAIL", re.M)
 _ORDER = ("failed", "error", "errors", "passed", "skipped", "xfailed", "xpassed", "deselected", "todo")
 _COUNT = re.compile(r"(\d{1,9}) (\w+)")
 _PYTEST = re.compile(r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun)(?:, )?)+|no tests (?:ran|collected)) in [\d.:]+", re.M)
@@ -85,12 +86,15 @@ class TestRun(Kind):
 
 def recognise_tests(sample: Sample) -> TestRun | None:
     """The test run that a text is the output of."""
+    if not _MENTIONED.search(sample.tail) and not _MENTIONED.search(sample.head):
+        return None
     return next((run for runner in _RUNNERS if (run := runner(sample))), None)
 
 
 def _run(runner: str, counts: Iterable[tuple[int | str | None, str]], failing: Iterable[str] = (), **more: bool) -> TestRun:
     """A run with those counts that are not zero, failures first; with nothing else, that nothing passed."""
-    known = [(int(number or 0), "failed" if word == "failures" else word) for number, word in counts]
+    known = [(int(number or 0), word) for number, word in counts]
+    known = [(number, "error" if word == "errors" and number == 1 else word) for number, word in known]
     told = sorted((one for one in known if one[0]), key=lambda one: _ORDER.index(one[1]) if one[1] in _ORDER else 9)
     return TestRun(runner, tuple(told or known[:1]), unique(map(short_test, failing)), **more)
 
@@ -116,7 +120,6 @@ def _pytest(sample: Sample) -> TestRun | None:
     text = sample.text[-COUNTED_AT_MOST:]
     if summary := _last(_PYTEST, sample):
         counts = [(int(n), word) for n, word in _COUNT.findall(summary[1]) if not word.startswith("warning")]
-        counts = [(n, "error" if word == "errors" and n == 1 else word) for n, word in counts]
         return _run("pytest", counts, _PYTEST_FAILED.findall(text) or _PYTEST_LINE.findall(text))
     if "= test session starts =" in sample.head or "no tests ran" in sample.tail[-300:]:
         failing = _PYTEST_LINE.findall(text) or _PYTEST_FAILED.findall(text)

@@ -49,8 +49,8 @@ class Trace(Kind):
         place = f" in {self.place}" if self.place else ""
         error = self.error.rsplit(".", 1)[-1] if len(self.error) > 30 else self.error
         room = 78 - len(noun) - len(place) - len(error) - 2
-        message = f" {short(self.message, room)}" if self.message and room > 5 else ""
-        return f"{noun}: {error}{message}{place}"
+        message = short(self.message, room) if self.message and room > 5 else ""
+        return f"{noun}: {' '.join(part for part in (error, message) if part)}{place}"
 
 
 def recognise_trace(sample: Sample) -> Trace | None:
@@ -128,7 +128,7 @@ def _go(text: str) -> Trace | None:
     match = _GO.search(text)
     if not match or "goroutine " not in text[match.end() :][:3000]:
         return None
-    return Trace("Go", match[1], "", _own(_GO_FRAME.findall(text, match.end()), last=False))
+    return Trace("Go", "", match[1], _own(_GO_FRAME.findall(text, match.end()), last=False))
 
 
 def _rust(text: str) -> Trace | None:
@@ -136,7 +136,7 @@ def _rust(text: str) -> Trace | None:
     if not match:
         return None
     path, line = match[2] or match[4], match[3] or match[5]
-    return Trace("Rust", match[1] or match[6], "", f"{tail_of_path(path)}:{line}")
+    return Trace("Rust", "", match[1] or match[6], f"{tail_of_path(path)}:{line}")
 
 
 def _dotnet(text: str) -> Trace | None:
