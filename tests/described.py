@@ -1,9 +1,18 @@
-"""Outputs of kinds that no recording holds, written by hand in the forms that the tools print, with the line for each."""
+"""Outputs of kinds that no recording holds, written by hand in the forms that the tools print, described line by line.
+
+    python tests/described.py
+
+writes `data/descriptions.txt` anew, for a person to read.
+"""
 
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
+from memory_context._describe import describe
+
+DATA = Path(__file__).parent / "data"
 ORDERS = [{"id": 7, "customer": "ann", "total": 12.5}, {"id": 8, "customer": "bob", "total": 3.0}]
 ROWS = [{"track_id": n, "name": f"Song {n}", "unit_price": 0.99} for n in range(40)]
 
@@ -706,3 +715,15 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
     ("words", "done", {}),
     ("two lines", "Dear Ann,\nall is well", {}),
 ]
+
+
+def described() -> str:
+    """One line for each output: those above, and those of real tools in `data/outputs/`."""
+    written = [(name, describe(text, **hint)) for name, text, hint in SYNTHETIC]
+    files = sorted((DATA / "outputs").glob("*.txt"))
+    real = [(path.stem, describe(path.read_text(encoding="utf-8"))) for path in files]
+    return "".join(f"{name:26} {line}\n" for name, line in (*written, *real))
+
+
+if __name__ == "__main__":
+    (DATA / "descriptions.txt").write_text(described(), encoding="utf-8")

@@ -34,6 +34,7 @@ from memory_context._describe._plain import (
     error_message,
     plain,
     recognise_encoded,
+    recognise_help,
     recognise_records,
     recognise_settings,
     recognise_yaml,
@@ -49,6 +50,7 @@ from memory_context._items import Content
 
 __all__ = ["Kind", "describe", "parsed", "recognise"]
 
+LONGEST_WITH_LEAD = 1_000_000
 LONGEST_LEAD = 400
 _LEAD_END = re.compile(r"[^\n]{1,300}(?::|\.\.\.|…)[ \t]*\n+|[^\n]{1,300}\n\n+|(?:#+|=+|-+) [^\n]{1,200}\n+")
 _UTF8_MARK = "\ufeff"
@@ -56,6 +58,7 @@ _UTF8_MARK = "\ufeff"
 _ORDER: tuple[Callable[[Sample], Kind | None], ...] = (
     recognise_json,
     recognise_encoded,
+    recognise_help,
     recognise_markup,
     recognise_git,
     recognise_tests,
@@ -64,8 +67,8 @@ _ORDER: tuple[Callable[[Sample], Kind | None], ...] = (
     recognise_install,
     recognise_log,
     recognise_trace,
-    recognise_table,
     recognise_listing,
+    recognise_table,
     recognise_matches,
     recognise_yaml,
     recognise_source,
@@ -212,7 +215,7 @@ def _is_code(hint: Hint) -> bool:
 def _behind_lead(sample: Sample) -> Kind | None:
     """The kind of what stands behind an introduction of a line or a few: ``Found 3 items:``."""
     position = 0
-    for _ in range(4):
+    for _ in range(4 if len(sample.text) < LONGEST_WITH_LEAD else 1):
         match = _LEAD_END.match(sample.text, position)
         if match is None or match.end() > LONGEST_LEAD + 600:
             return None

@@ -92,7 +92,7 @@ class Status(Kind):
 
 def recognise_git(sample: Sample) -> Kind | None:
     """A diff, a history or a status."""
-    return _commits(sample) or _diff(sample) or _status(sample) or _oneline(sample) or _blame(sample)
+    return _commits(sample) or _diff(sample) or _status(sample) or _blame(sample) or _oneline(sample)
 
 
 def _diff(sample: Sample) -> Diff | None:

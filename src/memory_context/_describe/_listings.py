@@ -24,9 +24,11 @@ _NAME = re.compile(r"[\w.@+-]+\.[A-Za-z]\w{0,7}[*@]?$")
 _DU = re.compile(r"\s*[\d.]+[KMGTB]?\s+\.?[\w./~-]+$")
 _HIT = re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:][^:\n]{0,200}):(?P<line>\d{1,9})[:-](?:\d{1,6}:)?(?!\d\d[:.])")
 _HITS = re.compile(r"^((?:[A-Za-z]:)?[^\s:][^:\n]{0,200}):\d{1,9}:", re.M)
-_HIT_PATH = re.compile(r"(?P<path>(?:\.{0,2}/)?[\w./@+-]{0,200}\.[A-Za-z]\w{0,7}):(?!/)(?=.)")
+_HIT_PATH = re.compile(r"(?P<path>(?:\.{0,2}/)?[\w./@+-]{0,200}\.[A-Za-z]\w{0,7}):(?![/:]| \S)(?=.)")
 _FILE = re.compile(r"[\w@/\\.~ +-]*[\w]\.\w{1,8}$|[\w@.~+-]*/[\w@/.~ +-]+$|Makefile$|Dockerfile$")
 _HEADING_HIT = re.compile(r"(\d{1,9})[:-](?:\d+:)?.*$")
+_COUNT = re.compile(r"((?:[\w@.~+-]*/)*[\w@.~+-]*\.?[\w-]+):(\d{1,9})$")
+_PLACE = re.compile(r"\d{1,9}([:-])(?!\d\d[:.\s-])")
 _FOUND = re.compile(r"^Found (\d{1,9}) (?:match(?:es)?|results?|files?|occurrences?)", re.I)
 
 
@@ -68,7 +70,7 @@ class Paths(Kind):
     @property
     def facts(self) -> str:
         """How many."""
-        return f"disk usage of {counted(self.count, 'path')}" if self.has_sizes else f"list of {counted(self.count, 'path')}"
+        return f"list of {counted(self.count, 'path')}{' with sizes' if self.has_sizes else ''}"
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -159,7 +161,7 @@ def _paths(sample: Sample) -> Paths | None:
     lines = sample.filled
     if len(lines) < 2:
         return None
-    if share(_DU, lines) > 0.9 and sum(1 for line in lines if "/" in line) > 0.8 * len(lines):
+    if share(_DU, lines) > 0.9 and sum(1 for line in lines if "/" in line) > 0.6 * len(lines):
         return Paths(sample.line_count, unique(short(" ".join(line.split())) for line in lines), has_sizes=True)
     pathlike = [line for line in lines if _PATH.match(line) and ("/" in line or "\\" in line or _NAME.match(line.strip()))]
     if len(pathlike) < 0.9 * len(lines):
@@ -169,7 +171,27 @@ def _paths(sample: Sample) -> Paths | None:
 
 def recognise_matches(sample: Sample) -> Matches | None:
     """``path:line:text``, or the lines of each file below its name."""
-    return _hits(sample) or _headed(sample)
+    return _counts(sample) or _hits(sample) or _headed(sample) or _numbered(sample)
+
+
+def _counts(sample: Sample) -> Matches | None:
+    """``path:3``: how many matches each file has."""
+    lines = sample.filled
+    found = [match for line in lines if (match := _COUNT.match(line))]
+    if len(lines) < 2 or len(found) < len(lines):
+        return None
+    names = [match[1] for match in found if match[2] != "0"]
+    return Matches(sum(int(match[2]) for match in found), len(names), unique(map(tail_of_path, names)))
+
+
+def _numbered(sample: Sample) -> Matches | None:
+    """Numbered lines of one file, some of them context."""
+    lines = [line for line in sample.filled if line != "--"]
+    marks = [match[1] for line in lines if (match := _PLACE.match(line))]
+    if len(marks) < 2 or len(marks) < len(lines) or ":" not in marks:
+        return None
+    path = sample.hint.path
+    return Matches(len(re.findall(r"^\d{1,9}:", sample.text[:COUNTED_AT_MOST], re.M)), 1, (tail_of_path(path),) if path else ())
 
 
 def _hits(sample: Sample) -> Matches | None:

@@ -62,6 +62,11 @@ class _Open:
     may_take: bool = True
     members: list[Any] = field(default_factory=list[Any])
 
+    @property
+    def wants_key(self) -> bool:
+        """Whether a key, or a set's member, comes next."""
+        return isinstance(self.value, dict) and not self.has_key
+
 
 def read_whole(text: str) -> Read | None:
     """The value that `text`, apart from white space around it, is or begins; None if it is none.
@@ -149,6 +154,8 @@ class _Reader:
             raise _NoValueError
         if isinstance(one.value, dict) and not one.has_key and not one.may_take:
             self._member(one)
+        if self.stack and self.stack[-1].wants_key and token != ")":
+            raise _NoValueError  # only a tuple can be a key or a set's member
         self._value(self._closed(one))
 
     def _closed(self, one: _Open) -> Any:  # noqa: ANN401 - any value

@@ -13,7 +13,7 @@ from memory_context._describe._words import counted, quoted, short, unique
 
 _HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
 _HTML_TAG = re.compile(r"<(?:div|p|span|a|ul|li|table|tr|td|h[1-6]|br|img|section|article|script|form|button)\b[^<>]*>", re.IGNORECASE)
-_HTML_START = re.compile(r"\s*<(?:div|p|span|a|ul|ol|table|h[1-6]|section|article|main|nav|header|form|script|style|meta|link)\b", re.IGNORECASE)
+_HTML_START = re.compile(r"\s*<(?:div|p|span|a|ul|ol|table|h[1-6]|tr|td|th|section|article|main|nav|header|form|script|style|meta|link)\b", re.IGNORECASE)
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _H1 = re.compile(r"<h1[^<>]{0,300}>(.{1,300}?)</h1", re.IGNORECASE | re.DOTALL)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)

@@ -22,8 +22,10 @@ _SETTING = re.compile(r"(?:export )?([A-Za-z_][\w.-]{0,60}) ?= ?\S?.*$")
 _NUMBERED = re.compile(r"^[ \t]{0,3}(?:#{0,4} ?)?\**\[?(\d{1,6})[.)\]:]\s+(\S[^\n]*)", re.M)
 _URL = re.compile(r"https?://[^\s\"'<>)\]]+")
 _ADDRESS = re.compile(r"(?:URL|Link|href|Source|url|link)\**:\**\s*\S", 0)
-_ERROR = re.compile(r"\s*(?:(?:an? )?(?:unexpected )?(?:\w+ )?(?:error|exception|failure)\b|error\b|failed\b|fatal:|cannot |could not |unable to |\w+(?:Error|Exception)\b)", re.IGNORECASE)
+_ERROR = re.compile(r"\s*(?:(?:an? )?(?:unexpected )?(?:\w+ )?(?:error|exception|failure)\b|error\b|failed\b|fatal:|cannot |could not |unable to |\w+(?:Error|Exception)\b|[^\n]{0,200}(?:command not found|: not found$|can't open file|No such file or directory|Permission denied))", re.IGNORECASE)
 _ERROR_LINE = re.compile(r"\b(?:error|failed|fatal|exception)\b[^\n]*")
+_USAGE = re.compile(r"\s*usage:\s*([^\n]+)", re.IGNORECASE)
+LONGEST_WORD = 60
 _SENTENCE = re.compile(r"\w[.!?。！？](?:\s|$|[\"”'’)])")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -231,13 +233,30 @@ def _fields(matched: list[re.Match[str]], indent: int) -> tuple[str, ...]:
     return unique(short(match["key"].strip("\"'")) for match in inner)
 
 
-def recognise_settings(sample: Sample) -> Settings | None:
-    """``NAME=value`` lines, with or without sections."""
+def recognise_settings(sample: Sample) -> Settings | Records | None:
+    """``NAME=value`` lines, with or without sections; ``Name: value`` lines."""
+    return _assigned(sample) or _told(sample)
+
+
+def _told(sample: Sample) -> Settings | None:
+    """``Name: value`` lines, each name once."""
+    lines = sample.filled
+    names = [match["key"].strip() for line in lines if (match := _PAIR.match(line))]
+    if len(names) < 3 or len(names) < 0.8 * len(lines) or len(set(names)) < 0.9 * len(names):
+        return None
+    return Settings(len(names), unique(names), "fields")
+
+
+def _assigned(sample: Sample) -> Settings | Records | None:
     lines = [line for line in sample.filled if not line.lstrip().startswith(("#", ";"))]
     sections = [line.strip() for line in lines if _INI.match(line)]
     pairs = [match[1] for line in lines if (match := _SETTING.match(line.lstrip()))]
     if len(pairs) < 2 or len(pairs) + len(sections) < 0.8 * len(lines) or any(line.rstrip().endswith((";", "{", "(")) for line in lines[:20]):
         return None
+    if len(unique(pairs)) * 2 <= len(pairs):
+        return Records("", pairs.count(pairs[0]), "record", "", unique(pairs))
+    if sum(1 for line in lines if "==" in line) > 0.8 * len(lines):
+        return Records("requirements, ", sample.line_count, "package", "", unique(pairs))
     if sections:
         return Settings(len(pairs), unique(section.strip("[]") for section in sections), "settings file")
     return Settings(max(len(pairs), sample.line_count if len(sample.lines) >= 400 else 0), unique(pairs))
@@ -291,7 +310,7 @@ def recognise_encoded(sample: Sample) -> Encoded | None:
     if _HEX.fullmatch(body):
         return Encoded("hexadecimal digits", len(sample.text.strip()))
     mixed = any(c.isdigit() for c in body) and any(c.isupper() for c in body) and any(c.islower() for c in body)
-    if mixed and _BASE64.fullmatch(body) and not re.search(r"[A-Za-z]{30}", body) and body.count("/") + body.count("-") < len(body) / 15:
+    if mixed and _BASE64.fullmatch(body) and not re.search(r"[A-Z]{25}|[a-z]{25}", body) and body.count("/") + body.count("-") < len(body) / 15:
         return Encoded("base64", len(sample.text.strip()), _content_of(body))
     return None
 
@@ -303,6 +322,38 @@ def _content_of(body: str) -> str:
     return next((name for magic, name in _MAGIC_64.items() if body.startswith(magic)), "")
 
 
+@dataclass(frozen=True, slots=True)
+class Help(Kind):
+    """How a command is used: ``help text, 40 lines: usage: pip install …``."""
+
+    lines: int
+    first: str
+
+    @property
+    def facts(self) -> str:
+        """How long it is."""
+        return f"help text, {counted(self.lines, 'line')}"
+
+    @property
+    def details(self) -> tuple[str, ...]:
+        """What it is the help of."""
+        return (self.first,)
+
+
+def recognise_help(sample: Sample) -> Help | None:
+    """A text that begins with how a command is used."""
+    match = _USAGE.match(sample.head)
+    return Help(sample.line_count, short(match[1], 80)) if match and sample.line_count > 3 else None
+
+
+def _names_only(sample: Sample) -> Records | None:
+    """One word in each line."""
+    lines = sample.filled
+    if len(lines) < 3 or any(" " in line.strip() or len(line) > LONGEST_WORD for line in lines):
+        return None
+    return Records("list of ", max(len(lines), sample.line_count if len(sample.lines) >= 400 else 0), "name", "", unique(map(short, lines)))
+
+
 def plain(sample: Sample) -> Kind:
     """The kind of a text that is no other: prose, or just text."""
     text = sample.text
@@ -310,6 +361,8 @@ def plain(sample: Sample) -> Kind:
     lines = sample.line_count
     if lines <= 40 and _ERROR.match(sample.first):
         return Plain(lines, 0, first, is_error=True)
+    if names := _names_only(sample):
+        return names
     words = len(_WORD.findall(sample.head))
     wide = len(_WIDE.findall(sample.head))
     sentences = len(_SENTENCE.findall(sample.head))

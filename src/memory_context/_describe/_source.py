@@ -134,7 +134,8 @@ def _without_numbers(text: str) -> tuple[str, int] | None:
     found = [(int(match[1] or match[3]), match[2] or "") for line in lines[:LOOKED_AT] if (match := _NUMBERED.match(line))]
     filled = sum(1 for line in lines[:LOOKED_AT] if line.strip())
     steps = sum(1 for one, other in zip(found, found[1:], strict=False) if other[0] == one[0] + 1)
-    if len(found) < 3 or len(found) < 0.8 * filled or steps < 0.9 * (len(found) - 1):
+    first = next((line for line in lines if line.strip()), "")
+    if len(found) < 3 or not _NUMBERED.match(first) or len(found) < 0.9 * filled or steps < 0.9 * (len(found) - 1):
         return None
     bare = (match[2] or "" for line in lines if (match := _NUMBERED.match(line)))
     return "\n".join(bare), found[0][0]

@@ -22,7 +22,7 @@ _PSQL_ROWS = re.compile(r"^\((\d{1,12}) rows?\)", re.MULTILINE)
 _MYSQL_ROWS = re.compile(r"^(\d{1,12}) rows? in set", re.MULTILINE)
 _BARS = re.compile(r"[|│┃║]")
 _GAP = re.compile(r"\s{2,}|\t")
-_TITLE = re.compile(r"[A-Z][A-Z0-9%/_()+.:-]*(?: [A-Z][A-Z0-9%/_()+.:-]*)*")
+_TITLE = re.compile(r"[A-Z%][\w%/()+.:-]*")
 _FOOTER = re.compile(r"\s*(?:\(\d+ rows?\)|\d+ rows? in set.*|\[\d+ rows x \d+ columns\]|Time: .*|Query OK.*|Rows matched.*)\s*$")
 _PANDAS = re.compile(r"^\[(\d{1,12}) rows x (\d{1,6}) columns\]", re.MULTILINE)
 
@@ -136,6 +136,10 @@ def _agree(lines: list[str], separator: str) -> bool:
 def _looks_tabular(rows: list[list[str]], separator: str) -> bool:
     """Whether short cells under short names stand there, and not sentences that happen to have as many commas."""
     header = rows[0]
+    if not header[0].strip() and not rows[1][0].strip():
+        return False
+    if sum(1 for row in rows for cell in row if "   " in cell.strip()) > 0.3 * len(rows):
+        return False
     if any(len(cell) > LONGEST_CELL for cell in header) or not all(cell.strip() for cell in header[1:]):
         return separator == "\t" and len(rows) > 2
     spaced = sum(1 for row in rows for cell in row[1:] if cell.startswith(" ") and cell.strip())
@@ -179,7 +183,8 @@ def _aligned(sample: Sample) -> Table | None:
         return None
     names = [name for name in _GAP.split(lines[0].strip()) if name]
     words = lines[0].split()
-    if all(_TITLE.fullmatch(word) for word in words) and len(words) > 2 and len(lines[0]) > len(lines[0].strip()) * 0 + 10:
+    titled = sum(1 for word in words if _TITLE.fullmatch(word))
+    if len(words) > 2 and titled >= len(words) - 1 and (len(names) > 2 or lines[0].isupper()) and not lines[0].rstrip().endswith((".", ":", ",")):
         names = names if len(names) > 2 else words
         widths = [len(line.split()) for line in lines[1:SAMPLED]]
         if min(widths) >= len(names) - 2 and min(widths) > 1:

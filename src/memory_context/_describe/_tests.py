@@ -17,6 +17,7 @@ _COUNT = re.compile(r"(\d{1,9}) (\w+)")
 _PYTEST = re.compile(r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun)(?:, )?)+|no tests (?:ran|collected)) in [\d.:]+", re.M)
 _PYTEST_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s]+(?:\[[^\]\n]*\])?)", re.M)
 _PYTEST_LINE = re.compile(r"^(\S+::\S.*?) (?:FAILED|ERROR)\b", re.M)
+_GATHERED = re.compile(r"^(?:=+ )?(\d{1,9}) tests? collected", re.M)
 _COLLECTED = re.compile(r"^collected (\d{1,9}) items?", re.M)
 _UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in [\d.]+s\s+(OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?", re.M)
 _UNITTEST_FAILED = re.compile(r"^(?:FAIL|ERROR): (\S+)", re.M)
@@ -121,6 +122,8 @@ def _pytest(sample: Sample) -> TestRun | None:
     if summary := _last(_PYTEST, sample):
         counts = [(int(n), word) for n, word in _COUNT.findall(summary[1]) if not word.startswith("warning")]
         return _run("pytest", counts, _PYTEST_FAILED.findall(text) or _PYTEST_LINE.findall(text))
+    if gathered := _last(_GATHERED, sample):
+        return _run("pytest", [(gathered[1], "collected")])
     if "= test session starts =" in sample.head or "no tests ran" in sample.tail[-300:]:
         failing = _PYTEST_LINE.findall(text) or _PYTEST_FAILED.findall(text)
         found = _COLLECTED.search(sample.head)
