@@ -1,6 +1,6 @@
 """What the descriptions of random outputs of recordings read like: one line for each, for a person to judge.
 
-    python benchmarks/describe.py RECORDINGS… [--count 100] [--seed 1] [--least 500]
+python benchmarks/describe.py RECORDINGS… [--count 100] [--seed 1] [--least 500]
 """
 
 from __future__ import annotations

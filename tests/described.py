@@ -555,8 +555,14 @@ ACCESS = """\
 10.0.0.1 - - [04/Mar/2024:10:00:01 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.0"
 10.0.0.2 - - [04/Mar/2024:10:00:02 +0000] "POST /cart HTTP/1.1" 500 87 "-" "curl/8.0"
 """
-HTTP = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[{"id": 1, "type": "order"}, {"id": 2, "type": "order"}]'
-HTML = "<!DOCTYPE html>\n<html><head><title>Orders &amp; carts</title></head><body>" + '<a href="/x">x</a>' * 14 + "</body></html>"
+HTTP = (
+    'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[{"id": 1, "type": "order"}, {"id": 2, "type": "order"}]'
+)
+HTML = (
+    "<!DOCTYPE html>\n<html><head><title>Orders &amp; carts</title></head><body>"
+    + '<a href="/x">x</a>' * 14
+    + "</body></html>"
+)
 XML = "<?xml version='1.0'?>\n<catalog>" + "<book><title>a</title><price>1</price></book>" * 12 + "</catalog>"
 JUNIT_XML = '<?xml version="1.0"?>\n<testsuites><testsuite name="a" tests="2"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>'
 MARKDOWN = "# Install\n\nRun `pip install shop`.\n\n## Usage\n\n- start\n- stop\n\n## Licence\n\nMIT\n"
@@ -602,14 +608,30 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
     ("JSON of one record", json.dumps(ORDERS[:1]), {}),
     ("JSON under a key", json.dumps({"orders": ORDERS * 107, "next": None}), {}),
     ("JSON of a page", json.dumps({"status": "ok", "data": {"total": 1204, "customers": ORDERS * 10}}), {}),
-    ("SQL rows as JSON", json.dumps(ROWS), {"arguments": json.dumps({"query": "SELECT * FROM tracks WHERE unit_price < 1"})}),
+    (
+        "SQL rows as JSON",
+        json.dumps(ROWS),
+        {"arguments": json.dumps({"query": "SELECT * FROM tracks WHERE unit_price < 1"})},
+    ),
     ("SQL rows as repr", repr([(n, f"Song {n}") for n in range(40)]), {}),
-    ("SQL rows with types", "[(1, 'ann', Decimal('12.50'), datetime.datetime(2024, 3, 4, 10, 0)), (2, 'bob', None, None)]", {}),
+    (
+        "SQL rows with types",
+        "[(1, 'ann', Decimal('12.50'), datetime.datetime(2024, 3, 4, 10, 0)), (2, 'bob', None, None)]",
+        {},
+    ),
     ("typed records", json.dumps([{"object": "invoice", "id": "in_1"}, {"object": "invoice", "id": "in_2"}]), {}),
-    ("JSON object", json.dumps({"order_id": "A17", "customer": "ann", "items": [{"sku": "x"}, {"sku": "y"}], "paid": True}), {}),
+    (
+        "JSON object",
+        json.dumps({"order_id": "A17", "customer": "ann", "items": [{"sku": "x"}, {"sku": "y"}], "paid": True}),
+        {},
+    ),
     ("JSON error", json.dumps({"error": {"code": 404, "message": "no such order"}}), {}),
     ("JSON lines", "".join(json.dumps(order) + "\n" for order in ORDERS * 60), {}),
-    ("JSON log", '{"level":"info","msg":"up"}\n{"level":"error","msg":"disk full"}\n{"level":"info","msg":"down"}\n', {}),
+    (
+        "JSON log",
+        '{"level":"info","msg":"up"}\n{"level":"error","msg":"disk full"}\n{"level":"info","msg":"down"}\n',
+        {},
+    ),
     ("JSON that is cut", json.dumps({"orders": ORDERS * 50}, indent=2)[:2000], {}),
     ("repr that is cut", str(ORDERS * 50)[:1990], {}),
     ("numbers", "[3, 1, 4, 1, 5, 9]", {}),
@@ -653,7 +675,7 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
     ("unified diff", UNIFIED, {}),
     ("git log", GIT_LOG, {}),
     ("git log --oneline", GIT_ONELINE, {}),
-    ("git show", GIT_LOG.split("commit 99")[0] + GIT_DIFF, {}),
+    ("git show", GIT_LOG.split("commit 99", maxsplit=1)[0] + GIT_DIFF, {}),
     ("git status", GIT_STATUS, {}),
     ("git status --short", " M app/auth.py\n?? notes.txt\nA  app/new.py\n", {}),
     ("ls -l", LS, {}),
@@ -709,7 +731,12 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
     ("environment", ENV, {}),
     ("ini", INI, {}),
     ("data URL", "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUg" * 20, {}),
-    ("base64", "JVBERi0xLjQKJcOkw7zDtsOfCjIgMCBvYmoKPDwvTGVuZ3RoIDMgMCBSL0ZpbHRlci9GbGF0ZURlY29kZT4+CnN0cmVhbQp4nD2OywoCMQxF9/mKuwpO" * 3, {}),
+    (
+        "base64",
+        "JVBERi0xLjQKJcOkw7zDtsOfCjIgMCBvYmoKPDwvTGVuZ3RoIDMgMCBSL0ZpbHRlci9GbGF0ZURlY29kZT4+CnN0cmVhbQp4nD2OywoCMQxF9/mKuwpO"
+        * 3,
+        {},
+    ),
     ("lead before JSON", "Found 2 orders:\n" + json.dumps(ORDERS), {}),
     ("exit code behind", "make: *** [all] Error 2\n[Command finished with exit code 2]\n", {}),
     ("words", "done", {}),

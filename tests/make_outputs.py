@@ -29,7 +29,7 @@ PROJECT = {
     "main.c": '#include <stdio.h>\n\nint main(void) {\n    int unused = 3;\n    y = 4;\n    printf("%d\\n", z);\n    return 0;\n}\n',
     "Main.java": 'public class Main {\n    static void deep(int n) {\n        if (n == 0) throw new IllegalStateException("too deep");\n        deep(n - 1);\n    }\n    public static void main(String[] args) { deep(2); }\n}\n',
     "Bad.java": "public class Bad {\n    int f() { return missing; }\n    void g() { int x = 3 }\n}\n",
-    "main.rs": "fn main() {\n    let items = vec![1];\n    let other = items;\n    println!(\"{:?}\", items);\n}\n",
+    "main.rs": 'fn main() {\n    let items = vec![1];\n    let other = items;\n    println!("{:?}", items);\n}\n',
     "panic.rs": 'fn main() {\n    let items: Vec<i32> = Vec::new();\n    println!("{}", items[3]);\n}\n',
     "lib_test.rs": "#[test]\nfn adds() { assert_eq!(1 + 1, 2); }\n#[test]\nfn fails() { assert_eq!(1, 2); }\n",
     "boom.js": "function user(session) {\n  return session.user.name;\n}\nuser({});\n",
@@ -40,7 +40,7 @@ PROJECT = {
     "setup.cfg": "[metadata]\nname = shop\nversion = 1.0\n\n[options]\npackages = shop\n",
     "compose.yaml": "services:\n  web:\n    image: shop:1\n    ports:\n      - 8000:8000\n  db:\n    image: postgres:16\n",
     "Makefile": "all: build\n\nbuild:\n\t@echo building\n\tfalse\n",
-    "run.sh": "#!/bin/sh\nset -eu\nNAME=shop\nif [ -d dist ]; then\n  rm -rf dist\nfi\necho \"$NAME\"\n",
+    "run.sh": '#!/bin/sh\nset -eu\nNAME=shop\nif [ -d dist ]; then\n  rm -rf dist\nfi\necho "$NAME"\n',
     "schema.sql": "CREATE TABLE orders (id INTEGER PRIMARY KEY, customer TEXT NOT NULL, total REAL);\nCREATE TABLE items (id INTEGER PRIMARY KEY, order_id INTEGER);\n",
 }  # fmt: skip
 
@@ -66,8 +66,8 @@ COMMANDS: dict[str, str] = {
     "pytest_one": "{python} -m pytest -q -p no:cacheprovider tests/test_models.py::test_total", "pytest_none": "{python} -m pytest -p no:cacheprovider tests -k nothing", "unittest": "{python} -m unittest tests.test_unit", "unittest_v": "{python} -m unittest -v tests.test_unit",
     "traceback": "{python} -m shop.boom", "traceback_chained": "{python} -m shop.nested", "syntax_error": "{python} shop/broken.py", "python_missing": "{python} nothing.py", "import_error": "{python} -c 'import nothing_such'",
     "importtime": "{python} -X importtime -c 'import json' 2>&1", "python_help": "{python} --help", "pydoc": "{python} -m pydoc textwrap.dedent", "dis": "{python} -m dis shop/typed.py", "ast": "{python} -m ast shop/typed.py", "compileall": "{python} -m compileall shop", "json_tool": "{python} -m json.tool orders.json",
-    "tokenize": "{python} -m tokenize shop/typed.py", "timeit": "{python} -m timeit 1+1", "logging": "{python} -c \"{logs}\"", "repr": "{python} -c \"print([dict(id=n, name='x%d' % n) for n in range(50)])\"", "repr_rows": "{python} -c \"print([(n, 'x', None) for n in range(50)])\"",
-    "jsonl": "{python} -c \"import json; [print(json.dumps(dict(id=n, event='click'))) for n in range(60)]\"", "pprint": "{python} -c \"import pprint; pprint.pprint([dict(id=n, name='x' * 40, other='y' * 30) for n in range(20)])\"", "tree_py": "{python} -c \"import sys; print(sys.version_info)\"",
+    "tokenize": "{python} -m tokenize shop/typed.py", "timeit": "{python} -m timeit 1+1", "logging": '{python} -c "{logs}"', "repr": "{python} -c \"print([dict(id=n, name='x%d' % n) for n in range(50)])\"", "repr_rows": "{python} -c \"print([(n, 'x', None) for n in range(50)])\"",
+    "jsonl": "{python} -c \"import json; [print(json.dumps(dict(id=n, event='click'))) for n in range(60)]\"", "pprint": "{python} -c \"import pprint; pprint.pprint([dict(id=n, name='x' * 40, other='y' * 30) for n in range(20)])\"", "tree_py": '{python} -c "import sys; print(sys.version_info)"',
     "pip_list": "{python} -m pip list --exclude-editable --disable-pip-version-check 2>/dev/null | head -60", "pip_list_json": "{python} -m pip list --exclude-editable --format json --disable-pip-version-check 2>/dev/null", "pip_freeze": "{python} -m pip freeze --disable-pip-version-check 2>/dev/null | grep == | head -40", "pip_show": "{python} -m pip show pytest --disable-pip-version-check", "pip_satisfied": "{python} -m pip install pytest --no-index --disable-pip-version-check 2>&1",
     "pip_missing": "{python} -m pip install no-such-distribution-anywhere --no-index --disable-pip-version-check 2>&1", "pip_help": "{python} -m pip install --help",
     "gcc": "gcc -Wall main.c -o main 2>&1", "javac": "javac Bad.java 2>&1", "java": "javac Main.java && java Main 2>&1",
@@ -89,7 +89,10 @@ def main() -> None:
         for name, command in COMMANDS.items():
             line = command.replace("{python}", sys.executable).replace("{logs}", _LOGS)
             text = _run(line, project)
-            if text.strip() and "not found" not in text[:200] and "No module named" not in text[:200] or name in ("shell_missing", "import_error"):
+            if (text.strip() and "not found" not in text[:200] and "No module named" not in text[:200]) or name in (
+                "shell_missing",
+                "import_error",
+            ):
                 (DATA / f"{name}.txt").write_text(_plain(text, project)[:LONGEST], encoding="utf-8")
 
 
@@ -107,14 +110,35 @@ def _make(project: Path) -> None:
 
 
 def _run(line: str, project: Path) -> str:
-    environment = {"PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "HOME": str(project.parent), "LANG": "C.UTF-8", "TZ": "UTC", "COLUMNS": "100", "PYTHONDONTWRITEBYTECODE": "1"}
-    done = subprocess.run([SHELL, "-c", line], cwd=project, env=environment, capture_output=True, text=True, timeout=120, check=False, errors="replace")
+    environment = {
+        "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin",
+        "HOME": str(project.parent),
+        "LANG": "C.UTF-8",
+        "TZ": "UTC",
+        "COLUMNS": "100",
+        "PYTHONDONTWRITEBYTECODE": "1",
+    }
+    done = subprocess.run(
+        [SHELL, "-c", line],
+        cwd=project,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+        errors="replace",
+    )
     return done.stdout + done.stderr
 
 
 def _plain(text: str, project: Path) -> str:
     """The text without the folders and names of the machine that made it."""
-    for folder, name in ((str(project), "/srv/shop"), (str(project.parent), "/srv"), (str(Path(sys.executable).parent.parent), "/usr"), (str(Path.home()), "/home/ann")):
+    for folder, name in (
+        (str(project), "/srv/shop"),
+        (str(project.parent), "/srv"),
+        (str(Path(sys.executable).parent.parent), "/usr"),
+        (str(Path.home()), "/home/ann"),
+    ):
         text = text.replace(folder, name)
     return re.sub(r"\broot\b", "ann", text)
 

@@ -121,7 +121,9 @@ def test_a_beginning_of_json_gives_the_beginning_of_its_values(data: st.DataObje
 def test_the_noun_comes_from_the_data() -> None:
     """From the key, the type that all records have, or the table that was asked; never made up."""
     assert "JSON: 2 customers: id" == describe('{"customers": [{"id": 1}, {"id": 2}]}')
-    assert "JSON list of 2 invoices: type, id" == describe('[{"type": "invoice", "id": 1}, {"type": "invoice", "id": 2}]')
+    assert "JSON list of 2 invoices: type, id" == describe(
+        '[{"type": "invoice", "id": 1}, {"type": "invoice", "id": 2}]'
+    )
     rows = '[{"id": 1}, {"id": 2}]'
     assert "JSON list of 2 tracks: id" == describe(rows, arguments='{"query": "SELECT id FROM tracks"}')
     assert "JSON list of 2 objects: id" == describe(rows)
@@ -165,7 +167,8 @@ def test_a_record_says_what_is_known() -> None:
 
 
 @pytest.mark.parametrize(
-    ("one", "many"), [("order", "orders"), ("match", "matches"), ("entry", "entries"), ("key", "keys"), ("class", "classes")]
+    ("one", "many"),
+    [("order", "orders"), ("match", "matches"), ("entry", "entries"), ("key", "keys"), ("class", "classes")],
 )
 def test_nouns_have_their_plurals(one: str, many: str) -> None:
     """One of a thing is singular, everything else plural."""
@@ -245,7 +248,27 @@ def test_megabytes_are_described(text: str, beginning: str) -> None:
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "piece",
-    ["\\'", "'", '\\"', "b'", "'\\", "\\", "(", "1,", ":", "1e", "\n", " \n", "<a ", "<!--", "|", "- ", "# ", "\n\n<", "a b "],
+    [
+        "\\'",
+        "'",
+        '\\"',
+        "b'",
+        "'\\",
+        "\\",
+        "(",
+        "1,",
+        ":",
+        "1e",
+        "\n",
+        " \n",
+        "<a ",
+        "<!--",
+        "|",
+        "- ",
+        "# ",
+        "\n\n<",
+        "a b ",
+    ],
 )
 def test_repetitions_are_described_in_no_time(piece: str) -> None:
     """No text takes time that grows faster than the text, whatever it repeats."""

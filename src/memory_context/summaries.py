@@ -94,7 +94,7 @@ class Summaries:
             raise InvalidArgumentError(message)
 
     def summary(self, text: str, description: str) -> str:
-        """One line of the summarizer's; `description` where it may not be asked, fails, is late or has nothing to say."""
+        """One line of the summarizer's; `description` where it may not be asked, fails, is late or says nothing."""
         if not self._may_ask():
             return description
         if not self._threads.acquire(blocking=False):

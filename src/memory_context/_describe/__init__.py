@@ -209,7 +209,9 @@ def _shown(sample: Sample, language: str) -> Kind | None:
 
 def _is_code(hint: Hint) -> bool:
     """Whether the call names a file of code, and nothing else ran it."""
-    return bool(hint.path) and (not hint.command or hint.command.split()[0] in ("cat", "head", "tail", "sed", "nl", "bat"))
+    return bool(hint.path) and (
+        not hint.command or hint.command.split()[0] in ("cat", "head", "tail", "sed", "nl", "bat")
+    )
 
 
 def _behind_lead(sample: Sample) -> Kind | None:

@@ -20,8 +20,19 @@ _MAGIC: tuple[tuple[bytes, str], ...] = (
     (b"PAR1", "Parquet file"), (b"ARROW1", "Arrow file"), (b"\x80\x04\x95", "Python pickle"), (b"\x93NUMPY", "NumPy array"),
     (b"\x00\x00\x01\x00", "icon"), (b"wOF2", "web font"), (b"\x1aE\xdf\xa3", "Matroska video"), (b"\x89HDF", "HDF5 file"),
 )  # fmt: skip
-_BY_OFFSET = ((8, b"WEBP", "WebP image"), (8, b"WAVE", "WAV audio"), (8, b"AVI ", "AVI video"), (4, b"ftyp", "MP4 video"), (257, b"ustar", "tar archive"))
-_OFFICE = ((b"word/", "Word document"), (b"xl/", "Excel workbook"), (b"ppt/", "PowerPoint presentation"), (b"META-INF/", "Java archive"))
+_BY_OFFSET = (
+    (8, b"WEBP", "WebP image"),
+    (8, b"WAVE", "WAV audio"),
+    (8, b"AVI ", "AVI video"),
+    (4, b"ftyp", "MP4 video"),
+    (257, b"ustar", "tar archive"),
+)
+_OFFICE = (
+    (b"word/", "Word document"),
+    (b"xl/", "Excel workbook"),
+    (b"ppt/", "PowerPoint presentation"),
+    (b"META-INF/", "Java archive"),
+)
 _SHORT = (b"BM", b"MZ")
 
 
@@ -42,7 +53,9 @@ class Binary(Kind):
 def recognise_bytes(content: bytes) -> Binary | None:
     """The kind of bytes by their magic number."""
     notation = next((name for magic, name in _MAGIC if content.startswith(magic)), "")
-    if not notation or (content[:2] in _SHORT and (len(content) < 64 or content[:300].isascii() and b"\0" not in content[:300])):
+    if not notation or (
+        content[:2] in _SHORT and (len(content) < 64 or (content[:300].isascii() and b"\0" not in content[:300]))
+    ):
         notation = next((name for at, magic, name in _BY_OFFSET if content[at : at + len(magic)] == magic), "")
     if notation == "ZIP archive":
         notation = next((name for part, name in _OFFICE if part in content[:4000]), notation)

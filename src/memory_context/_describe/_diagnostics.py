@@ -15,22 +15,42 @@ _PLACE = r"(?P<path>(?:[A-Za-z]:)?[^\s:()\[\]'\"][^:()\n'\"]{0,200}?\.[A-Za-z]\w
 _COLON = re.compile(
     rf"^{_PLACE}:(?P<line>\d+)(?::\d+)?(?:-\d+)?:? *(?:- )?(?P<level>(?:fatal |internal |syntax )?error|warning|note|info|information|hint|remark|style|performance)"
     r"(?: (?P<code>[A-Z]+\d+))?:? +(?P<text>[^\n]*)",
-    re.M | re.I,
+    re.MULTILINE | re.IGNORECASE,
 )
-_INDENTED = re.compile(rf"^[ \t]+{_PLACE}:(?P<line>\d+):\d+ - (?P<level>error|warning|information)(?P<code>)?:? (?P<text>[^\n]*)", re.M)
-_BRACKETS = re.compile(rf"^[ \t]*(?:\d+>)?{_PLACE}\((?P<line>\d+)(?:,\d+)?\) ?: (?P<level>error|warning) (?P<code>[A-Z]+\d+): (?P<text>[^\n]*)", re.M)
-_RUST = re.compile(r"^(?P<level>error|warning)(?:\[(?P<code>\w+)\])?: (?P<text>[^\n]*)\n\s*-->\s(?P<path>[^\s:]+):(?P<line>\d+)", re.M)
-_RUFF_FULL = re.compile(r"^(?P<code>[A-Z]{1,5}\d{1,4}|invalid-syntax)(?: \[\*\])?:? (?:\[\*\] )?(?P<text>[^\n]*)\n\s*-->\s(?P<path>[^\s:]+):(?P<line>\d+)", re.M)
-_FLAKE = re.compile(rf"^{_PLACE}:(?P<line>\d+):(?:\d+:)? (?P<code>[A-Z]{{1,3}}\d{{1,4}}):? (?:\[\*\] )?(?P<text>[^\n]*)", re.M)
-_PLAIN = re.compile(r"^(?P<path>(?:\./)?[^\s:]{1,200}\.(?:go|swift|zig|dart|hs|ml|lua|sh)):(?P<line>\d+):(?:\d+:)? (?P<text>[^\n]+)", re.M)
-_ESLINT = re.compile(r"^[ \t]+(?P<line>\d+):\d+\s+(?P<level>error|warning)\s+(?P<text>\S[^\n]*)", re.M)
-_ESLINT_SUM = re.compile(r"^[✖×] (\d{1,9}) problems? \((\d{1,9}) errors?, (\d{1,9}) warnings?", re.M)
-_MYPY_SUM = re.compile(r"^(?:Found (\d{1,9}) errors? in (\d{1,9}) files?|Success: no issues found)", re.M)
-_PYRIGHT_SUM = re.compile(r"^(\d{1,9}) errors?, (\d{1,9}) warnings?, \d+ (?:informations?|notes?)", re.M)
-_TSC_SUM = re.compile(r"^Found (\d{1,9}) errors?(?: in (?:the same file|(\d{1,9}) files))?", re.M)
-_JAVAC_SUM = re.compile(r"^(\d{1,9}) errors?$", re.M)
-_RUFF_SUM = re.compile(r"^(?:Found (\d{1,9}) errors?\.|All checks passed!)", re.M)
-_CARGO = re.compile(r"^error: could not compile|^warning: `[^`]+` \(\w+\) generated|^[ \t]+(?:Checking|Compiling|Finished) ", re.M)
+_INDENTED = re.compile(
+    rf"^[ \t]+{_PLACE}:(?P<line>\d+):\d+ - (?P<level>error|warning|information)(?P<code>)?:? (?P<text>[^\n]*)",
+    re.MULTILINE,
+)
+_BRACKETS = re.compile(
+    rf"^[ \t]*(?:\d+>)?{_PLACE}\((?P<line>\d+)(?:,\d+)?\) ?: (?P<level>error|warning) (?P<code>[A-Z]+\d+): (?P<text>[^\n]*)",
+    re.MULTILINE,
+)
+_RUST = re.compile(
+    r"^(?P<level>error|warning)(?:\[(?P<code>\w+)\])?: (?P<text>[^\n]*)\n\s*-->\s(?P<path>[^\s:]+):(?P<line>\d+)",
+    re.MULTILINE,
+)
+_RUFF_FULL = re.compile(
+    r"^(?P<code>[A-Z]{1,5}\d{1,4}|invalid-syntax)(?: \[\*\])?:? (?:\[\*\] )?(?P<text>[^\n]*)\n\s*-->\s(?P<path>[^\s:]+):(?P<line>\d+)",
+    re.MULTILINE,
+)
+_FLAKE = re.compile(
+    rf"^{_PLACE}:(?P<line>\d+):(?:\d+:)? (?P<code>[A-Z]{{1,3}}\d{{1,4}}):? (?:\[\*\] )?(?P<text>[^\n]*)", re.MULTILINE
+)
+_PLAIN = re.compile(
+    r"^(?P<path>(?:\./)?[^\s:]{1,200}\.(?:go|swift|zig|dart|hs|ml|lua|sh)):(?P<line>\d+):(?:\d+:)? (?P<text>[^\n]+)",
+    re.MULTILINE,
+)
+_ESLINT = re.compile(r"^[ \t]+(?P<line>\d+):\d+\s+(?P<level>error|warning)\s+(?P<text>\S[^\n]*)", re.MULTILINE)
+_ESLINT_SUM = re.compile(r"^[✖×] (\d{1,9}) problems? \((\d{1,9}) errors?, (\d{1,9}) warnings?", re.MULTILINE)
+_MYPY_SUM = re.compile(r"^(?:Found (\d{1,9}) errors? in (\d{1,9}) files?|Success: no issues found)", re.MULTILINE)
+_PYRIGHT_SUM = re.compile(r"^(\d{1,9}) errors?, (\d{1,9}) warnings?, \d+ (?:informations?|notes?)", re.MULTILINE)
+_TSC_SUM = re.compile(r"^Found (\d{1,9}) errors?(?: in (?:the same file|(\d{1,9}) files))?", re.MULTILINE)
+_JAVAC_SUM = re.compile(r"^(\d{1,9}) errors?$", re.MULTILINE)
+_RUFF_SUM = re.compile(r"^(?:Found (\d{1,9}) errors?\.|All checks passed!)", re.MULTILINE)
+_CARGO = re.compile(
+    r"^error: could not compile|^warning: `[^`]+` \(\w+\) generated|^[ \t]+(?:Checking|Compiling|Finished) ",
+    re.MULTILINE,
+)
 _CODES = re.compile(r"TS\d+|CS\d+|C\d{4}|[EW]\d{4}")
 
 
@@ -61,7 +81,9 @@ class Diagnostics(Kind):
 def recognise_diagnostics(sample: Sample) -> Diagnostics | None:
     """What a compiler or linter says, if that is what most of a text is."""
     text = sample.text[:COUNTED_AT_MOST]
-    return _eslint(sample, text) or _rust(sample, text) or _ruff(sample, text) or _placed(sample, text) or _clean(sample)
+    return (
+        _eslint(sample, text) or _rust(sample, text) or _ruff(sample, text) or _placed(sample, text) or _clean(sample)
+    )
 
 
 def _found(tool: str, matches: list[re.Match[str]]) -> Diagnostics:
@@ -69,7 +91,9 @@ def _found(tool: str, matches: list[re.Match[str]]) -> Diagnostics:
     errors = sum(1 for level in levels if "error" in level.lower())
     warnings = sum(1 for level in levels if level.lower() == "warning")
     files = len({match["path"] for match in matches})
-    serious = next((match for match, level in zip(matches, levels, strict=True) if "error" in level.lower()), matches[0])
+    serious = next(
+        (match for match, level in zip(matches, levels, strict=True) if "error" in level.lower()), matches[0]
+    )
     code = serious.groupdict().get("code")
     path = serious["path"].rsplit("/", 1)[-1]
     first = f"{path}:{serious['line']} {f'{code} ' if code else ''}{serious['text'].strip()}"
@@ -85,7 +109,12 @@ def _placed(sample: Sample, text: str) -> Diagnostics | None:
             serious = [match for match in matches if (match.groupdict().get("level") or "error").lower() != "note"]
             return _found(_tool(sample, matches[0], pattern), serious or matches) if matches else None
     matches = list(_PLAIN.finditer(sample.head))
-    if sample.filled and sample.filled[0].startswith("# ") and matches and len(matches) >= 0.7 * (len(sample.filled) - 1):
+    if (
+        sample.filled
+        and sample.filled[0].startswith("# ")
+        and matches
+        and len(matches) >= 0.7 * (len(sample.filled) - 1)
+    ):
         return _found("go build" if matches[0]["path"].endswith(".go") else "compiler output", matches)
     return None
 
@@ -99,7 +128,15 @@ def _tool(sample: Sample, match: re.Match[str], pattern: re.Pattern[str]) -> str
         return "pyright"
     if suffix in ("py", "pyi"):
         return "mypy" if _MYPY_SUM.search(sample.tail) or match["level"] in ("error", "note") else "linter"
-    named = {"ts": "tsc", "tsx": "tsc", "java": "javac", "kt": "kotlinc", "cs": "C# compiler", "scala": "scalac", "go": "go build"}
+    named = {
+        "ts": "tsc",
+        "tsx": "tsc",
+        "java": "javac",
+        "kt": "kotlinc",
+        "cs": "C# compiler",
+        "scala": "scalac",
+        "go": "go build",
+    }
     if suffix in named:
         return named[suffix]
     if suffix in ("c", "cc", "cpp", "cxx", "h", "hpp", "m"):
@@ -115,7 +152,7 @@ def _eslint(sample: Sample, text: str) -> Diagnostics | None:
     paths = [line for line in sample.filled if re.fullmatch(r"\S.*\.(?:[cm]?[jt]sx?|vue|svelte)", line)]
     if not paths:
         return None
-    files = len(re.findall(r"^\S.*\.(?:[cm]?[jt]sx?|vue|svelte)$", text, re.M))
+    files = len(re.findall(r"^\S.*\.(?:[cm]?[jt]sx?|vue|svelte)$", text, re.MULTILINE))
     serious = next((match for match in found if match["level"] == "error"), found[0])
     errors = int(summary[2]) if summary else sum(1 for match in found if match["level"] == "error")
     warnings = int(summary[3]) if summary else len(found) - errors
@@ -126,7 +163,9 @@ def _eslint(sample: Sample, text: str) -> Diagnostics | None:
 def _rust(sample: Sample, text: str) -> Diagnostics | None:
     if not _RUST.search(sample.head) and not _RUST.search(sample.tail):
         return None
-    return _found("rustc" if not _CARGO.search(sample.head + sample.tail) else "cargo build", list(_RUST.finditer(text)))
+    return _found(
+        "rustc" if not _CARGO.search(sample.head + sample.tail) else "cargo build", list(_RUST.finditer(text))
+    )
 
 
 def _ruff(sample: Sample, text: str) -> Diagnostics | None:

@@ -9,17 +9,19 @@ from memory_context._describe._kind import Kind
 from memory_context._describe._sample import Sample, starts
 from memory_context._describe._words import counted, short, unique
 
-_GIT_FILE = re.compile(r"^diff --(?:git a/\S+ b/|cc |combined )(.+)$", re.M)
-_PLUS_FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.M)
-_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.M)
-_NORMAL_HUNK = re.compile(r"^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", re.M)
-_COMMIT = re.compile(r"^commit [0-9a-f]{7,40}(?: \(.*\))?$", re.M)
-_SUBJECT = re.compile(r"^    (\S[^\n]*)", re.M)
+_GIT_FILE = re.compile(r"^diff --(?:git a/\S+ b/|cc |combined )(.+)$", re.MULTILINE)
+_PLUS_FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+)", re.MULTILINE)
+_HUNK = re.compile(r"^@@ -\d+(?:,\d+)? \+\d+(?:,\d+)? @@", re.MULTILINE)
+_NORMAL_HUNK = re.compile(r"^\d+(?:,\d+)?[acd]\d+(?:,\d+)?$", re.MULTILINE)
+_COMMIT = re.compile(r"^commit [0-9a-f]{7,40}(?: \(.*\))?$", re.MULTILINE)
+_SUBJECT = re.compile(r"^    (\S[^\n]*)", re.MULTILINE)
 _ONELINE = re.compile(r"(?:[*|\\/ ]+)?[0-9a-f]{7,12} (?:\([^)]*\) )?\S.*$")
-_STAT = re.compile(r"^ ?(\d{1,9}) files? changed(?:, (\d{1,9}) insertions?\(\+\))?(?:, (\d{1,9}) deletions?\(-\))?", re.M)
-_STAT_LINE = re.compile(r"^ ?(\S.*?) +\| +(?:\d+ ?[+-]*|Bin .*)$", re.M)
+_STAT = re.compile(
+    r"^ ?(\d{1,9}) files? changed(?:, (\d{1,9}) insertions?\(\+\))?(?:, (\d{1,9}) deletions?\(-\))?", re.MULTILINE
+)
+_STAT_LINE = re.compile(r"^ ?(\S.*?) +\| +(?:\d+ ?[+-]*|Bin .*)$", re.MULTILINE)
 _BRANCH = re.compile(r"(?:On branch (\S+)|HEAD detached at (\S+)|## (\S+?)(?:\.\.\.\S+)?(?: \[.*\])?$)")
-_CHANGED = re.compile(r"^\t(?:(modified|new file|deleted|renamed|both modified|typechange):\s+)?(\S.*)$", re.M)
+_CHANGED = re.compile(r"^\t(?:(modified|new file|deleted|renamed|both modified|typechange):\s+)?(\S.*)$", re.MULTILINE)
 _PORCELAIN = re.compile(r"(?:[MADRCU?!T][ MADRCU?!T]|[ ][MADRCUT]) \S.*$")
 _BLAME = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\(.*? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} +\d+\)")
 _WORDS = {"new file": "added", "both modified": "conflicting", "typechange": "modified", None: "untracked"}
@@ -129,7 +131,11 @@ def _commits(sample: Sample) -> Kind | None:
 def _oneline(sample: Sample) -> Commits | None:
     lines = sample.filled
     hashed = [line for line in lines if _ONELINE.match(line)]
-    if len(lines) < 2 or len(hashed) < 0.9 * len(lines) or not any(c in "abcdef" for c in "".join(l[:9] for l in hashed[:9])):
+    if (
+        len(lines) < 2
+        or len(hashed) < 0.9 * len(lines)
+        or not any(c in "abcdef" for c in "".join(line[:9] for line in hashed[:9]))
+    ):
         return None
     subjects = tuple(short(line.lstrip("*|\\/ ").split(" ", 1)[1], 60) for line in hashed[:20])
     return Commits(sample.line_count, subjects)
@@ -140,10 +146,26 @@ def _status(sample: Sample) -> Status | None:
     lines = sample.filled
     body = lines[1:] if first and sample.first.startswith("##") else lines
     if all(_PORCELAIN.match(line) for line in body) and (len(body) > 2 or first):
-        marks = [("untracked" if line[:2] == "??" else "deleted" if "D" in line[:2] else "added" if "A" in line[:2] else "modified", line[3:]) for line in body]
+        marks = [
+            (
+                "untracked"
+                if line[:2] == "??"
+                else "deleted"
+                if "D" in line[:2]
+                else "added"
+                if "A" in line[:2]
+                else "modified",
+                line[3:],
+            )
+            for line in body
+        ]
     elif first and not sample.first.startswith("##"):
         untracked = sample.text.find("Untracked files:")
-        marks = [(_WORDS.get(match[1] or None, match[1]) or "", match[2]) for match in _CHANGED.finditer(sample.text) if match[1] or (untracked >= 0 and match.start() > untracked)]
+        marks = [
+            (_WORDS.get(match[1] or None, match[1]) or "", match[2])
+            for match in _CHANGED.finditer(sample.text)
+            if match[1] or (untracked >= 0 and match.start() > untracked)
+        ]
     else:
         return None
     words = [word for word, _ in marks]

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._literals import READ_AT_MOST, Read, read_value, read_whole
+from memory_context._describe._literals import READ_AT_MOST, Read, as_list, is_dict, is_list, read_value, read_whole
 from memory_context._describe._sample import Sample
 from memory_context._describe._words import counted, plural, short, singular, unique
 
@@ -20,7 +20,9 @@ WEIGHED_AT_MOST = 20_000
 VALUES_AT_MOST = 20_000
 _TYPE_KEYS = ("object", "type", "kind", "__typename", "@type", "_type", "resourceType")
 _NAME_KEYS = ("id", "name", "title", "symbol", "key", "uuid", "slug", "longName", "shortName", "path", "url")
-_TOTAL = re.compile(r"(?:total|num|nb|found|hits)?_?(?:count|results|found|hits|items|records|rows)|total|matches", re.IGNORECASE)
+_TOTAL = re.compile(
+    r"(?:total|num|nb|found|hits)?_?(?:count|results|found|hits|items|records|rows)|total|matches", re.IGNORECASE
+)
 _ERROR_KEYS = ("error", "errors", "error_message", "errorMessage", "exception", "detail")
 _TYPE_WORD = re.compile(r"[A-Za-z][\w-]{1,30}")
 _ID_KEY = re.compile(r"(?:.*(?:_id|[a-z]Id))$|id$|_id$")
@@ -121,9 +123,9 @@ def recognise_json(sample: Sample) -> Kind | None:
 
 def _says_enough(read: Read) -> bool:
     """Whether a cut text has more of JSON than a bracket."""
-    if not isinstance(read.value, list | dict):
+    if not (is_list(read.value) or is_dict(read.value)):
         return False
-    return bool(cast("list[Any]", read.value)) or not read.cut
+    return bool(as_list(read.value)) or not read.cut
 
 
 def _of_value(read: Read, sample: Sample) -> Kind:
@@ -139,7 +141,7 @@ def _of_value(read: Read, sample: Sample) -> Kind:
 def _estimate(value: Any, sample: Sample) -> int:  # noqa: ANN401 - any value
     """About how many records a text has of which the beginning was read, by how often their first key comes."""
     owner, key = _dominant(cast("Dict", value)) if isinstance(value, dict) else (None, "")
-    records = cast("list[Any]", owner[key] if owner else value)
+    records = as_list(owner[key] if owner else value)
     if records and isinstance(records[0], dict) and records[0]:
         mark = json.dumps(next(iter(cast("Dict", records[0]))))
         mark = mark if mark in sample.head else f"'{mark[1:-1]}'"
@@ -155,12 +157,12 @@ def _noun_of_table(sample: Sample) -> str:
 
 def _kind_of(value: Any, notation: str, noun: str) -> ObjectList | Object:  # noqa: ANN401 - any value
     if isinstance(value, list):
-        return _list(cast("list[Any]", value), f"{notation} list of", noun)
+        return _list(as_list(value), f"{notation} list of", noun)
     value = cast("Dict", value)
     if error := _error_in(value):
         return Object(notation, "", (), short(error, 70))
     name, owner, key = _name_of(value), *_dominant(value)
-    records = cast("list[Any]", owner[key]) if owner else []
+    records = as_list(owner[key]) if owner else []
     if owner and (len(records) >= _MANY or not name):
         kind = _list(records, f"{notation}:", _noun_of_key(key) or noun)
         under = "" if _noun_of_key(key) else f" under {short(key)}"
@@ -191,7 +193,7 @@ def _list(items: list[Any], notation: str, noun: str) -> ObjectList:
         return ObjectList(notation, len(items), noun or _noun_of(records) or "object", fields)
     if items and all(isinstance(item, list) for item in sampled) and len({len(item) for item in sampled}) == 1:
         width = f" x {counted(len(items[0]), 'column')}"
-        firsts = tuple(short(value) for value in cast("list[Any]", items[0]))
+        firsts = tuple(short(value) for value in as_list(items[0]))
         return ObjectList(notation, len(items), noun or "row", firsts, width)
     return ObjectList(notation, len(items), noun or _scalar_noun(sampled), tuple(_shown(sampled)))
 
@@ -213,7 +215,7 @@ def _scalar_noun(items: list[Any]) -> str:
 def _noun_of(records: list[Dict]) -> str:
     """What the records call themselves: the type that all have."""
     for key in _TYPE_KEYS:
-        types = {record.get(key) if isinstance(record.get(key), str) else None for record in records}
+        types = {one if isinstance(one := record.get(key), str) else "" for record in records}
         only = next(iter(types))
         if len(types) == 1 and only and _TYPE_WORD.fullmatch(only) and only not in ("text", "object", "dict"):
             return only.lower() if only.isupper() else only[0].lower() + only[1:]
@@ -237,7 +239,7 @@ def _dominant(value: Dict) -> tuple[Dict | None, str]:
         if weights[key] * 2 < sum(weights.values()) or not isinstance(largest, list | dict):
             break
         if isinstance(largest, list):
-            items = cast("list[Any]", largest)
+            items = as_list(largest)
             heavy = len(items) > 1 or len(value) <= 3
             return (value, key) if heavy and items and isinstance(items[0], dict | list) else (None, "")
         value = cast("Dict", largest)
@@ -258,8 +260,8 @@ def _weight(value: Any) -> int:  # noqa: ANN401 - any value
             waiting.extend(list(cast("Dict", one).values())[:200])
             total += sum(len(key) + 4 for key in list(cast("Dict", one))[:200] if isinstance(key, str))
         elif isinstance(one, list):
-            total += 2 + len(cast("list[Any]", one))
-            waiting.extend(cast("list[Any]", one)[:200])
+            total += 2 + len(as_list(one))
+            waiting.extend(as_list(one)[:200])
         else:
             total += 4
     return total
@@ -267,9 +269,8 @@ def _weight(value: Any) -> int:  # noqa: ANN401 - any value
 
 def _total(value: Dict) -> int | None:
     """How many there are in all, where the object says it."""
-    return next(
-        (one for key, one in value.items() if type(one) is int and 0 < one < 10**12 and _TOTAL.fullmatch(key)), None
-    )
+    numbers = ((key, cast("int", one)) for key, one in value.items() if type(one) is int)
+    return next((one for key, one in numbers if 0 < one < 10**12 and _TOTAL.fullmatch(key)), None)
 
 
 def _name_of(value: Dict) -> str:
@@ -277,7 +278,7 @@ def _name_of(value: Dict) -> str:
     early = [key for key in list(value)[:6] if _ID_KEY.fullmatch(key)]
     for key in (*(key for key in _NAME_KEYS if key in value), *early):
         name = value[key]
-        if isinstance(name, str | int) and not isinstance(name, bool) and str(name if isinstance(name, str) else "0").strip():
+        if (isinstance(name, int) and not isinstance(name, bool)) or (isinstance(name, str) and name.strip()):
             return f"{key} {short(name, 30)}"
     return ""
 
@@ -286,7 +287,7 @@ def _keys(value: Dict) -> Iterator[str]:
     """The keys; of lists also how many they hold."""
     for key, one in list(value.items())[:30]:
         noun = singular(key) if isinstance(one, list) else None
-        size = len(cast("list[Any]", one)) if isinstance(one, list) else 0
+        size = len(as_list(one)) if isinstance(one, list) else 0
         yield counted(size, short(noun)) if noun and size else short(key)
 
 
@@ -295,7 +296,7 @@ def _json_lines(sample: Sample) -> Kind | None:
     filled = sample.filled
     if len(filled) < 2 or not all(_JSON_LINE.match(line) or len(line) >= 1000 for line in filled[:20]):
         return None
-    records = [read.value for line in filled[:20] if (read := read_value(line)) and isinstance(read.value, dict)]
+    records = [read.value for line in filled[:20] if (read := read_value(line)) and is_dict(read.value)]
     if len(records) < min(2, len(filled[:20])) or not records[0]:
         return None
     count = starts_of_objects(sample.text)
@@ -312,7 +313,10 @@ def starts_of_objects(text: str) -> int:
 
 
 def _errors(text: str) -> int:
-    return sum(len(re.findall(f'"{level}"[ ,}}]', text)) for level in ("error", "ERROR", "fatal", "FATAL", "critical", "CRITICAL"))
+    return sum(
+        len(re.findall(f'"{level}"[ ,}}]', text))
+        for level in ("error", "ERROR", "fatal", "FATAL", "critical", "CRITICAL")
+    )
 
 
 def _values_in_a_row(sample: Sample) -> Kind | None:
@@ -320,7 +324,7 @@ def _values_in_a_row(sample: Sample) -> Kind | None:
     text, position, values, cut = sample.text[:READ_AT_MOST], 0, list[Any](), False
     while len(values) < VALUES_AT_MOST and not cut:
         read = read_value(text, position)
-        if read is None or not isinstance(read.value, dict):
+        if read is None or not is_dict(read.value):
             break
         values.append(cast("Dict", read.value))
         position, cut = read.end, read.cut

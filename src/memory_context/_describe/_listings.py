@@ -6,30 +6,30 @@ import re
 from dataclasses import dataclass
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._sample import Sample, share, starts
+from memory_context._describe._sample import Sample, share
 from memory_context._describe._words import counted, short, tail_of_path, unique
 
 COUNTED_AT_MOST = 20_000_000
 _LONG = re.compile(r"\s*\d*\s*(?:\d+\s+)?[-dlcbps][-rwxsStT]{9}[.+@]?\s+\d+\s")
 _DATE = r"(?:[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d|\d{4})|\d{4}-\d\d-\d\d \d\d:\d\d(?::\S+ [+-]\d{4})?|\d{1,2} [A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4}))"
 _LONG_NAME = re.compile(rf"[\s\d]*([-dl])[-rwxsStT]{{9}}\S*\s+\d+\s+\S.*? {_DATE} +(.+)$")
-_LONG_FOLDER = re.compile(r"^[ \d]*d[-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.M)
-_LONG_ANY = re.compile(r"^[ \d]*[-dlcbps][-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.M)
-_FOLDER = re.compile(r"^(\S.*):$", re.M)
+_LONG_FOLDER = re.compile(r"^[ \d]*d[-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.MULTILINE)
+_LONG_ANY = re.compile(r"^[ \d]*[-dlcbps][-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.MULTILINE)
+_FOLDER = re.compile(r"^(\S.*):$", re.MULTILINE)
 _TREE = re.compile(r"[│|\s\xa0]{0,200}?(?:├──|└──|\|--|`--|├─|└─)")
-_TREE_SUM = re.compile(r"^(\d{1,9}) director(?:y|ies)(?:, (\d{1,9}) files?)?", re.M)
+_TREE_SUM = re.compile(r"^(\d{1,9}) director(?:y|ies)(?:, (\d{1,9}) files?)?", re.MULTILINE)
 _MARKED = re.compile(r"\s*[-*]?\s*(?:\[(FILE|DIR|file|dir|F|D)\]|(?:📁|📄|🗂))\s*(\S.*)$")
 _PATH = re.compile(r"[ \t]*(?:\.{0,2}/|~/|[A-Za-z]:\\)?(?:[^\s/:|,;=(){}<>\"'*]+/)*[^\s/:|,;=(){}<>\"'*]*[\w*@-]/?$")
 _NAME = re.compile(r"[\w.@+-]+\.[A-Za-z]\w{0,7}[*@]?$")
 _DU = re.compile(r"\s*[\d.]+[KMGTB]?\s+\.?[\w./~-]+$")
 _HIT = re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:][^:\n]{0,200}):(?P<line>\d{1,9})[:-](?:\d{1,6}:)?(?!\d\d[:.])")
-_HITS = re.compile(r"^((?:[A-Za-z]:)?[^\s:][^:\n]{0,200}):\d{1,9}:", re.M)
+_HITS = re.compile(r"^((?:[A-Za-z]:)?[^\s:][^:\n]{0,200}):\d{1,9}:", re.MULTILINE)
 _HIT_PATH = re.compile(r"(?P<path>(?:\.{0,2}/)?[\w./@+-]{0,200}\.[A-Za-z]\w{0,7}):(?![/:]| \S)(?=.)")
 _FILE = re.compile(r"[\w@/\\.~ +-]*[\w]\.\w{1,8}$|[\w@.~+-]*/[\w@/.~ +-]+$|Makefile$|Dockerfile$")
 _HEADING_HIT = re.compile(r"(\d{1,9})[:-](?:\d+:)?.*$")
 _COUNT = re.compile(r"((?:[\w@.~+-]*/)*[\w@.~+-]*\.?[\w-]+):(\d{1,9})$")
 _PLACE = re.compile(r"\d{1,9}([:-])(?!\d\d[:.\s-])")
-_FOUND = re.compile(r"^Found (\d{1,9}) (?:match(?:es)?|results?|files?|occurrences?)", re.I)
+_FOUND = re.compile(r"^Found (\d{1,9}) (?:match(?:es)?|results?|files?|occurrences?)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,10 +151,16 @@ def _recursive(sample: Sample) -> Listing | None:
     if len(folders) < 2 or not lines[0].endswith(":") or not any("/" in one or one == "." for one in folders):
         return None
     body = [line for line in lines if not line.endswith(":")]
-    if not body or any(line.startswith((" ", "\t", "{", "[")) for line in body) or sum(1 for line in body if " " in line) > 0.2 * len(body):
+    if (
+        not body
+        or any(line.startswith((" ", "\t", "{", "[")) for line in body)
+        or sum(1 for line in body if " " in line) > 0.2 * len(body)
+    ):
         return None
-    count = len(re.findall(r"^\S+.*[^:\n]$", sample.text[:COUNTED_AT_MOST], re.M))
-    return Listing("recursive listing", count, len(_FOLDER.findall(sample.text[:COUNTED_AT_MOST])), unique(map(short, body)))
+    count = len(re.findall(r"^\S+.*[^:\n]$", sample.text[:COUNTED_AT_MOST], re.MULTILINE))
+    return Listing(
+        "recursive listing", count, len(_FOLDER.findall(sample.text[:COUNTED_AT_MOST])), unique(map(short, body))
+    )
 
 
 def _paths(sample: Sample) -> Paths | None:
@@ -163,10 +169,15 @@ def _paths(sample: Sample) -> Paths | None:
         return None
     if share(_DU, lines) > 0.9 and sum(1 for line in lines if "/" in line) > 0.6 * len(lines):
         return Paths(sample.line_count, unique(short(" ".join(line.split())) for line in lines), has_sizes=True)
-    pathlike = [line for line in lines if _PATH.match(line) and ("/" in line or "\\" in line or _NAME.match(line.strip()))]
+    pathlike = [
+        line for line in lines if _PATH.match(line) and ("/" in line or "\\" in line or _NAME.match(line.strip()))
+    ]
     if len(pathlike) < 0.9 * len(lines):
         return None
-    return Paths(len(pathlike) if len(sample.lines) < 400 else sample.line_count, unique(tail_of_path(line.strip()) for line in pathlike))
+    return Paths(
+        len(pathlike) if len(sample.lines) < 400 else sample.line_count,
+        unique(tail_of_path(line.strip()) for line in pathlike),
+    )
 
 
 def recognise_matches(sample: Sample) -> Matches | None:
@@ -191,22 +202,31 @@ def _numbered(sample: Sample) -> Matches | None:
     if len(marks) < 2 or len(marks) < len(lines) or ":" not in marks:
         return None
     path = sample.hint.path
-    return Matches(len(re.findall(r"^\d{1,9}:", sample.text[:COUNTED_AT_MOST], re.M)), 1, (tail_of_path(path),) if path else ())
+    return Matches(
+        len(re.findall(r"^\d{1,9}:", sample.text[:COUNTED_AT_MOST], re.MULTILINE)),
+        1,
+        (tail_of_path(path),) if path else (),
+    )
 
 
 def _hits(sample: Sample) -> Matches | None:
+    """``path:line:text``; without the numbers only of a text of which all is looked at."""
     lines = [line for line in sample.filled if line != "--" and not _FOUND.match(line)]
-    if not lines or (len(lines) < 2 and "grep" not in f"{sample.hint.tool} {sample.hint.command}"):
+    if len(lines) < 2 and "grep" not in f"{sample.hint.tool} {sample.hint.command}":
         return None
-    for line_pattern, all_pattern in ((_HIT, _HITS), (_HIT_PATH, re.compile(rf"^({_HIT_PATH.pattern[9:-9]})", re.M))):
-        hits = [match for line in lines if (match := line_pattern.match(line)) and _FILE.match(match["path"])]
-        if len(hits) >= 0.7 * len(lines) and (line_pattern is _HIT or len(hits) > 1):
-            found = [match[1] for match in _HITS.finditer(sample.text[:COUNTED_AT_MOST])] if line_pattern is _HIT else [one["path"] for one in hits]
-            files = dict.fromkeys(found)
-            count = len(found) if line_pattern is _HIT else starts(sample.text, "") or len(hits)
-            count = count if line_pattern is _HIT else max(len(hits), sample.line_count if len(sample.lines) >= 400 else 0)
-            return Matches(count, len(files), tuple(tail_of_path(name) for name in list(files)[:20]))
-    return None
+    if _are_hits(lines, _HIT):
+        found = [match[1] for match in _HITS.finditer(sample.text[:COUNTED_AT_MOST])]
+    elif _are_hits(lines, _HIT_PATH) and len(lines) > 1:
+        found = [match["path"] for line in lines if (match := _HIT_PATH.match(line))]
+    else:
+        return None
+    files = unique(found, len(found))
+    return Matches(len(found), len(files), tuple(tail_of_path(name) for name in files[:20]))
+
+
+def _are_hits(lines: list[str], pattern: re.Pattern[str]) -> bool:
+    hits = [match for line in lines if (match := pattern.match(line)) and _FILE.match(match["path"])]
+    return len(hits) >= 0.7 * len(lines) and bool(hits)
 
 
 def _headed(sample: Sample) -> Matches | None:
@@ -214,7 +234,12 @@ def _headed(sample: Sample) -> Matches | None:
     lines = [line for line in sample.filled if line != "--" and not _FOUND.match(line)]
     names = [line.rstrip(":") for line in lines if _FILE.fullmatch(line.rstrip(":"))]
     numbered = [line for line in lines if re.match(r"\s*(?:Line )?\d{1,9}[:-]", line)]
-    if not names or not numbered or len(names) + len(numbered) < 0.9 * len(lines) or not _FILE.fullmatch(lines[0].rstrip(":")):
+    if (
+        not names
+        or not numbered
+        or len(names) + len(numbered) < 0.9 * len(lines)
+        or not _FILE.fullmatch(lines[0].rstrip(":"))
+    ):
         return None
-    count = len(re.findall(r"^\s{0,20}(?:Line )?\d{1,9}[:]", sample.text[:COUNTED_AT_MOST], re.M))
+    count = len(re.findall(r"^\s{0,20}(?:Line )?\d{1,9}[:]", sample.text[:COUNTED_AT_MOST], re.MULTILINE))
     return Matches(count, len(set(names)), unique(tail_of_path(name) for name in names))

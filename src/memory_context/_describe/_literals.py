@@ -119,21 +119,21 @@ class _Reader:
         return Read(self.result, self.position, cut=False, is_plain=self.is_plain)
 
     def _take(self, match: re.Match[str]) -> None:
-        kind, token = match.lastgroup, match[match.lastgroup or 0]
+        kind, written = match.lastgroup, match[match.lastgroup or 0]
         if kind == "open":
-            self._push(_Open(_PAIRS[token], {} if token == "{" else []))
-            self.is_plain = self.is_plain and token != "("
+            self._push(_Open(_PAIRS[written], {} if written == "{" else []))
+            self.is_plain = self.is_plain and written != "("
         elif kind == "call":
             self._push(_Open(")", [], is_call=True))
             self.is_plain = False
         elif kind == "close":
-            self._close(token)
+            self._close(written)
         elif kind == "comma":
             self._next()
         elif kind == "colon":
             self._colon()
         else:
-            self._value(self._plain(kind, token))
+            self._value(self._plain(kind, written))
 
     def _push(self, one: _Open) -> None:
         if len(self.stack) >= DEEPEST or (self.stack and not self.stack[-1].may_take):
@@ -146,15 +146,15 @@ class _Reader:
         if match := _KEYWORD.match(self.text, self.position):
             self.position = match.end()
 
-    def _close(self, token: str) -> None:
-        if not self.stack or self.stack[-1].close != token:
+    def _close(self, bracket: str) -> None:
+        if not self.stack or self.stack[-1].close != bracket:
             raise _NoValueError
         one = self.stack.pop()
         if one.has_key and one.may_take:
             raise _NoValueError
-        if isinstance(one.value, dict) and not one.has_key and not one.may_take:
+        if is_dict(one.value) and not one.has_key and not one.may_take:
             self._member(one)
-        if self.stack and self.stack[-1].wants_key and token != ")":
+        if self.stack and self.stack[-1].wants_key and bracket != ")":
             raise _NoValueError  # only a tuple can be a key or a set's member
         self._value(self._closed(one))
 
@@ -168,7 +168,7 @@ class _Reader:
         if not self.stack or self.stack[-1].may_take:
             raise _NoValueError
         one = self.stack[-1]
-        if isinstance(one.value, dict) and not one.has_key:
+        if is_dict(one.value) and not one.has_key:
             self._member(one)
         one.may_take, one.has_key = True, False
         if one.is_call:
@@ -196,9 +196,9 @@ class _Reader:
         one = self.stack[-1]
         if not one.may_take:
             raise _NoValueError
-        if isinstance(one.value, dict) and not one.has_key:
+        if is_dict(one.value) and not one.has_key:
             one.key = value if isinstance(value, str) else str(value)[:100]
-        elif isinstance(one.value, dict):
+        elif is_dict(one.value):
             one.value[one.key] = value
         else:
             one.value.append(value)
@@ -238,7 +238,7 @@ class _Reader:
     def _unfinished_text(self, rest: str) -> None:
         one = self.stack[-1]
         body = rest[1:] if rest[0] in "\"'" else rest[2:]
-        if one.may_take and (one.has_key or not isinstance(one.value, dict)):
+        if one.may_take and (one.has_key or not is_dict(one.value)):
             self._value(unescaped(body[: len(body) - (len(body) - len(body.rstrip("\\"))) % 2]))
 
 
@@ -249,6 +249,21 @@ def _number(token: str) -> int | float | str:
         return int(token) if token.lstrip("+-").isdigit() else float(token)
     except ValueError:
         return token
+
+
+def as_list(value: object) -> list[Any]:
+    """A value that is a list, with the type that checkers need."""
+    return cast("list[Any]", value)
+
+
+def is_list(value: object) -> bool:
+    """Whether it is one; checkers learn nothing by it."""
+    return isinstance(value, list)
+
+
+def is_dict(value: object) -> bool:
+    """Whether it is one; checkers learn nothing by it."""
+    return isinstance(value, dict)
 
 
 def unescaped(body: str) -> str:

@@ -13,9 +13,24 @@ from memory_context._describe._words import counted, short, unique
 COUNTED_AT_MOST = 60_000_000
 _TIME = r"(?:\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d(?::\d\d)?|\d\d/\w{3}/\d{4}:\d\d:\d\d:\d\d|(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) +\d{1,2} \d\d:\d\d:\d\d|\d\d:\d\d:\d\d)"
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
-_LINE = re.compile(rf"\S{{0,60}}[\[(]?{_TIME}|[\[(<]?{_LEVEL}[\])>]?\b[:\s|]|\S{{0,60}}\s\S{{0,60}}\s\S{{0,60}}\s?\[{_TIME}|.{{0,60}}\b{_LEVEL}\b|[IWEF]\d{{4}} \d\d:|\[ *\d+\.\d+\] |(?:level|lvl|ts|time)=\S+ ", 0)
-_ERROR_LINE = re.compile(r"(?:ERROR|FATAL|CRITICAL|SEVERE|level=error|level=fatal|\berror:|\bERR!|\[error\]|\bpanic\b)[^\n]*")
-_WARN_LINE = re.compile(r"(?:WARN|level=warn|\bwarning:|\[warn)[^\n]*", 0)
+_LINE = re.compile(
+    rf"\S{{0,60}}[\[(]?{_TIME}|[\[(<]?{_LEVEL}[\])>]?\b[:\s|]|\S{{0,60}}\s\S{{0,60}}\s\S{{0,60}}\s?\[{_TIME}|.{{0,60}}\b{_LEVEL}\b|[IWEF]\d{{4}} \d\d:|\[ *\d+\.\d+\] |(?:level|lvl|ts|time)=\S+ ",
+    0,
+)
+_ERROR_MARKS = (
+    "ERROR",
+    "FATAL",
+    "CRITICAL",
+    "SEVERE",
+    "level=error",
+    "level=fatal",
+    " error: ",
+    "ERR!",
+    "[error]",
+    "panic:",
+)
+_WARNING_MARKS = ("WARN", "level=warn", " warning: ", "[warn")
+_ERROR_LINE = re.compile(f"(?:{'|'.join(map(re.escape, _ERROR_MARKS))})[^\n]*")
 _ACCESS = re.compile(r'\S+ \S+ \S+ \[[^\]\n]+\] "(?:GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) [^"\n]*" (\d{3}) ')
 _ACCESS_FAILED = re.compile(r'" 5\d\d ')
 _MESSAGE = re.compile(rf"^.*?\b(?:{_LEVEL}|level=\w+|ERR!|[Ee]rror:)[\])>:\s|-]*")
@@ -47,18 +62,39 @@ _TOOL = tuple((name, re.compile(signs)) for name, signs in _TOOLS)
 _OUTCOME = re.compile(
     r"^(?:.*?(Successfully (?:installed|built|uninstalled) .*)|(added \d+ packages?.*)|(up to date.*)|(Successfully tagged .*)|.*?(BUILD (?:SUCCESS\w*|FAILED|FAILURE).*)"
     r"|(npm ERR! code \S+)|(ERROR: .*)|(E: .*)|(error: .*)|(Installed \d+ packages? in .*)|(\d+ upgraded, \d+ newly installed.*)|\s*(Finished .*)|(Plan: .*)|(make.*\*\*\* .*)|(Bundle complete!.*)|(Audited \d+ packages.*)|(Done in .*))$",
-    re.M,
+    re.MULTILINE,
 )
-_TOOL_ERROR = re.compile(r"^(?:npm (?:ERR!|error)|ERROR[: ]|E: |error(?:\[E\d+\])?: |\[ERROR\]|.*\*\*\* .*Error|fatal: |Err:\d+|×)[^\n]*", re.M)
-_TOOL_WARNING = re.compile(r"^(?:npm (?:WARN|warn)|WARNING|warning[: ]|\[WARNING\]|W: |DEPRECATION)[^\n]*", re.M)
-_COMMANDS = {"npm": "npm install", "pip": "pip install", "apt": "apt install", "gem": "gem install", "cargo": "cargo build", "go": "go mod download", "yarn": "yarn install", "pnpm": "pnpm install", "composer": "composer install", "uv": "uv", "make": "make"}
-_RUNNERS = re.compile(r"(?:^|[;&|]\s*)((?:npm|yarn|pnpm|pip3?|python3? -m pip|uv|poetry|conda|apt(?:-get)?|brew|gem|bundle|cargo|go|docker|mvn|gradle|\./gradlew|make|cmake|terraform|composer)(?: [a-z][\w-]*)?)")
+_TOOL_ERROR = re.compile(
+    r"^(?:npm (?:ERR!|error)|ERROR[: ]|E: |error(?:\[E\d+\])?: |\[ERROR\]|.*\*\*\* .*Error|fatal: |Err:\d+|×)[^\n]*",
+    re.MULTILINE,
+)
+_TOOL_WARNING = re.compile(
+    r"^(?:npm (?:WARN|warn)|WARNING|warning[: ]|\[WARNING\]|W: |DEPRECATION)[^\n]*", re.MULTILINE
+)
+_COMMANDS = {
+    "npm": "npm install",
+    "pip": "pip install",
+    "apt": "apt install",
+    "gem": "gem install",
+    "cargo": "cargo build",
+    "go": "go mod download",
+    "yarn": "yarn install",
+    "pnpm": "pnpm install",
+    "composer": "composer install",
+    "uv": "uv",
+    "make": "make",
+}
+_RUNNERS = re.compile(
+    r"(?:^|[;&|]\s*)((?:npm|yarn|pnpm|pip3?|python3? -m pip|uv|poetry|conda|apt(?:-get)?|brew|gem|bundle|cargo|go|docker|mvn|gradle|\./gradlew|make|cmake|terraform|composer)(?: [a-z][\w-]*)?)"
+)
 
-_PROMPT = re.compile(r"(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[:~/\w.-]* ?[$#%]|\[[^\]\n]{1,60}\][$#]|[$%❯➜>]|bash-[\d.]+[$#]|root@\S+[#$]|PS [A-Z]:\\[^>\n]*>|[\w./~-]+\$) +(\S.*)$")
+_PROMPT = re.compile(
+    r"(?:\([\w.-]+\) )?(?:[\w.-]+@[\w.-]+[:~/\w.-]* ?[$#%]|\[[^\]\n]{1,60}\][$#]|[$%❯➜>]|bash-[\d.]+[$#]|root@\S+[#$]|PS [A-Z]:\\[^>\n]*>|[\w./~-]+\$) +(\S.*)$"
+)
 _TRACED = re.compile(r"\++ (\S.*)$")
 _PYTHON_PROMPT = re.compile(r"(?:>>> |In \[\d+\]: )(\S.*)$")
 _STATUS = re.compile(r"HTTP/[\d.]+ (\d{3})(?: ([^\n]{0,40}))?\n")
-_TYPE = re.compile(r"^content-type:\s*([\w/+.-]+)", re.M | re.I)
+_TYPE = re.compile(r"^content-type:\s*([\w/+.-]+)", re.MULTILINE | re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +165,11 @@ def http_answer(text: str) -> Answer | None:
         end = text.find("\n\n", match.end() - 1, match.end() + 20_000)
         end = end if end >= 0 else len(text)
         media = _TYPE.search(text, match.end(), end)
-        answer = Answer(" ".join(group for group in match.groups() if group).strip(), media[1] if media else "", min(end + 2, len(text)))
+        answer = Answer(
+            " ".join(group for group in match.groups() if group).strip(),
+            media[1] if media else "",
+            min(end + 2, len(text)),
+        )
         position = end + 2
     return answer
 
@@ -145,7 +185,13 @@ def recognise_install(sample: Sample) -> Log | None:
     errors, warnings = len(_TOOL_ERROR.findall(text)), len(_TOOL_WARNING.findall(text))
     outcomes = [next(group for group in match.groups() if group) for match in _OUTCOME.finditer(sample.tail)]
     failed = next((one for one in outcomes if re.match(r"ERR|E:|npm ERR|error|make", one)), "") if errors else ""
-    return Log(f"{_command(sample, tool)} log", sample.line_count, errors, warnings, short(failed or (outcomes[-1] if outcomes else sample.first), 80))
+    return Log(
+        f"{_command(sample, tool)} log",
+        sample.line_count,
+        errors,
+        warnings,
+        short(failed or (outcomes[-1] if outcomes else sample.first), 80),
+    )
 
 
 def _command(sample: Sample, tool: str) -> str:
@@ -167,11 +213,13 @@ def recognise_log(sample: Sample) -> Log | None:
         failed = len(_ACCESS_FAILED.findall(text))
         request = re.search(r'"([^"\n]*)" (5\d\d)', sample.head) or re.search(r'"([^"\n]*)" (\d{3})', sample.head)
         return Log("access log", sample.line_count, failed, 0, f"{request[1]} {request[2]}" if request else "")
-    errors = [match for match in _ERROR_LINE.findall(sample.head)]
-    count = _count(text, _ERROR_LINE)
-    warnings = _count(text, _WARN_LINE) if not count else 0
+    errors = _ERROR_LINE.findall(sample.head)
+    count = _count(text, _ERROR_MARKS)
+    warnings = _count(text, _WARNING_MARKS) if not count else 0
     trace = find_trace(sample) if "Traceback" in sample.head or "\tat " in sample.head else None
-    first = trace.facts if trace else _without_time(_line_with(sample, errors[0])) if errors else _without_time(lines[0])
+    first = (
+        trace.facts if trace else _without_time(_line_with(sample, errors[0])) if errors else _without_time(lines[0])
+    )
     return Log("log", sample.line_count, count, warnings, short(first, 100))
 
 
@@ -181,9 +229,10 @@ def _restarts(sample: Sample, stamped: int) -> bool:
     return stamped >= 2 and stamped + below >= 0.8 * len(sample.filled[:60])
 
 
-def _count(text: str, pattern: re.Pattern[str]) -> int:
-    """How many lines have one of those marks; each mark is looked for by itself, which is fast."""
-    return sum(1 for _ in pattern.finditer(text))
+def _count(text: str, marks: tuple[str, ...]) -> int:
+    """How many lines have one of those marks. What does not occur is found out fast, and not looked for any more."""
+    found = [re.escape(mark) for mark in marks if mark in text]
+    return sum(1 for _ in re.finditer(f"(?:{'|'.join(found)})[^\n]*", text)) if found else 0
 
 
 def _line_with(sample: Sample, piece: str) -> str:
@@ -203,7 +252,11 @@ def _without_time(line: str) -> str:
 def recognise_transcript(sample: Sample) -> Transcript | None:
     """What a terminal showed: prompts with commands, and their output."""
     lines = sample.filled
-    for notation, prompt in (("shell transcript", _PROMPT), ("Python session", _PYTHON_PROMPT), ("shell transcript", _TRACED)):
+    for notation, prompt in (
+        ("shell transcript", _PROMPT),
+        ("Python session", _PYTHON_PROMPT),
+        ("shell transcript", _TRACED),
+    ):
         commands = [match[1] for line in lines if (match := prompt.match(line))]
         if not commands or not prompt.match(lines[0]):
             continue

@@ -12,21 +12,39 @@ from memory_context._describe._sample import Sample
 from memory_context._describe._words import counted, quoted, short, unique
 
 _HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
-_HTML_TAG = re.compile(r"<(?:div|p|span|a|ul|li|table|tr|td|h[1-6]|br|img|section|article|script|form|button)\b[^<>]*>", re.IGNORECASE)
-_HTML_START = re.compile(r"\s*<(?:div|p|span|a|ul|ol|table|h[1-6]|tr|td|th|section|article|main|nav|header|form|script|style|meta|link)\b", re.IGNORECASE)
+_HTML_TAG = re.compile(
+    r"<(?:div|p|span|a|ul|li|table|tr|td|h[1-6]|br|img|section|article|script|form|button)\b[^<>]*>", re.IGNORECASE
+)
+_HTML_START = re.compile(
+    r"\s*<(?:div|p|span|a|ul|ol|table|h[1-6]|tr|td|th|section|article|main|nav|header|form|script|style|meta|link)\b",
+    re.IGNORECASE,
+)
 _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _H1 = re.compile(r"<h1[^<>]{0,300}>(.{1,300}?)</h1", re.IGNORECASE | re.DOTALL)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
-_XML = re.compile(r"\s*(?:<\?xml[^<>]{0,300}\?>\s*)?(?:<!--.{0,2000}?-->\s*|<!DOCTYPE[^<>]{0,500}>\s*|<\?[^<>]{0,300}\?>\s*)*<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])", re.DOTALL)
+_XML = re.compile(
+    r"\s*(?:<\?xml[^<>]{0,300}\?>\s*)?(?:<!--.{0,2000}?-->\s*|<!DOCTYPE[^<>]{0,500}>\s*|<\?[^<>]{0,300}\?>\s*)*<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])",
+    re.DOTALL,
+)
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
-_HEADING = re.compile(r"^ {0,3}(#{1,6}) +(\S[^\n]*?)#*$", re.M)
-_UNDERLINED = re.compile(r"^(\S[^\n|]{1,100})\n(?:={4,}|-{4,})$", re.M)
+_HEADING = re.compile(r"^ {0,3}(#{1,6}) +(\S[^\n]*?)#*$", re.MULTILINE)
+_UNDERLINED = re.compile(r"^(\S[^\n|]{1,100})\n(?:={4,}|-{4,})$", re.MULTILINE)
 _BULLET = re.compile(r"[ \t]*(?:[-*+] |\d{1,3}[.)] )\S")
 _MARKDOWN_LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\([^()\s]{1,500}[^()\n]{0,200}\)")
 _EMPHASIS = re.compile(r"\*\*[^*\n]{1,200}\*\*|`[^`\n]{1,200}`")
-_FENCE = re.compile(r"^ {0,3}```", re.M)
+_FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
 _TAGS = re.compile(r"<[^<>]{0,500}>")
-_FEEDS = {"rss": "RSS feed", "feed": "Atom feed", "urlset": "sitemap", "sitemapindex": "sitemap", "svg": "SVG image", "testsuites": "JUnit report", "testsuite": "JUnit report", "project": "XML project", "plist": "property list"}
+_FEEDS = {
+    "rss": "RSS feed",
+    "feed": "Atom feed",
+    "urlset": "sitemap",
+    "sitemapindex": "sitemap",
+    "svg": "SVG image",
+    "testsuites": "JUnit report",
+    "testsuite": "JUnit report",
+    "project": "XML project",
+    "plist": "property list",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,14 +149,22 @@ def recognise_markdown(sample: Sample) -> Markdown | None:
     headings = [match[2].strip() for match in _HEADING.finditer(sample.head)] + _UNDERLINED.findall(sample.head)
     links = len(_MARKDOWN_LINK.findall(sample.head))
     bullets = sum(1 for line in lines if _BULLET.match(line))
-    marks = 3 * len(headings) + links + 0.5 * bullets + len(_EMPHASIS.findall(sample.head)) + 2 * len(_FENCE.findall(sample.head))
+    marks = (
+        3 * len(headings)
+        + links
+        + 0.5 * bullets
+        + len(_EMPHASIS.findall(sample.head))
+        + 2 * len(_FENCE.findall(sample.head))
+    )
     if marks < max(3, 0.15 * len(lines)) or not (headings or links > 2 or marks - 0.5 * bullets > 5):
         return None
     names = unique(short(_plain(heading), 60) for heading in headings)
     count = len(_HEADING.findall(sample.text)) + len(_UNDERLINED.findall(sample.head))
     total = len(_MARKDOWN_LINK.findall(sample.text)) if links else 0
     first = "" if names else short(_plain(sample.first), 60)
-    return Markdown(names[0] if names else "", sample.line_count, names[1:] or ((first,) if first else ()), count, total)
+    return Markdown(
+        names[0] if names else "", sample.line_count, names[1:] or ((first,) if first else ()), count, total
+    )
 
 
 def _plain(heading: str) -> str:

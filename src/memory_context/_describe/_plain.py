@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memory_context._describe._kind import Kind
 from memory_context._describe._sample import Sample, starts
@@ -12,17 +13,24 @@ from memory_context._describe._words import counted, plural, short, singular, un
 
 COUNTED_AT_MOST = 8_000_000
 ERRORS_COUNTED_AT_MOST = 2_000_000
-_YAML_KEY = re.compile(r"(?P<indent>[ ]*)(?P<dash>(?:- +)*)(?P<key>[\w.$/@\"'-][\w.$/@ \"'()-]{0,60}?): *(?P<value>(?:\s.*|\S.*)?)$")
+_YAML_KEY = re.compile(
+    r"(?P<indent>[ ]*)(?P<dash>(?:- +)*)(?P<key>[\w.$/@\"'-][\w.$/@ \"'()-]{0,60}?): *(?P<value>(?:\s.*|\S.*)?)$"
+)
 _NAMING = re.compile(r"(?:\w*[_-])?(?:name|title|id)|\w+(?:Name|Title|Id)")
 _YAML_ITEM = re.compile(r"[ ]*- +\S")
 _YAML_LINE = re.compile(r"[ ]*(?:- *)*(?:[\"']?[\w.$/@][\w.$/@ -]{0,60}[\"']?:(?:\s|$)|- \S|#)|---\s*$|\.\.\.\s*$")
-_PAIR = re.compile(r"[ \t]*(?:[-*•] +|\d{1,4}[.)] +)?\*{0,2}(?P<key>[A-Za-z][\w /()'-]{0,30}?)\*{0,2} ?:\*{0,2}(?:\s|$)")
+_PAIR = re.compile(
+    r"[ \t]*(?:[-*•] +|\d{1,4}[.)] +)?\*{0,2}(?P<key>[A-Za-z][\w /()'-]{0,30}?)\*{0,2} ?:\*{0,2}(?:\s|$)"
+)
 _INI = re.compile(r"\[[\w .:\"-]{1,80}\]\s*$")
 _SETTING = re.compile(r"(?:export )?([A-Za-z_][\w.-]{0,60}) ?= ?\S?.*$")
-_NUMBERED = re.compile(r"^[ \t]{0,3}(?:#{0,4} ?)?\**\[?(\d{1,6})[.)\]:]\s+(\S[^\n]*)", re.M)
+_NUMBERED = re.compile(r"^[ \t]{0,3}(?:#{0,4} ?)?\**\[?(\d{1,6})[.)\]:]\s+(\S[^\n]*)", re.MULTILINE)
 _URL = re.compile(r"https?://[^\s\"'<>)\]]+")
 _ADDRESS = re.compile(r"(?:URL|Link|href|Source|url|link)\**:\**\s*\S", 0)
-_ERROR = re.compile(r"\s*(?:(?:an? )?(?:unexpected )?(?:\w+ )?(?:error|exception|failure)\b|error\b|failed\b|fatal:|cannot |could not |unable to |\w+(?:Error|Exception)\b|[^\n]{0,200}(?:command not found|: not found$|can't open file|No such file or directory|Permission denied))", re.IGNORECASE)
+_ERROR = re.compile(
+    r"\s*(?:(?:an? )?(?:unexpected )?(?:\w+ )?(?:error|exception|failure)\b|error\b|failed\b|fatal:|cannot |could not |unable to |\w+(?:Error|Exception)\b|[^\n]{0,200}(?:command not found|: not found$|can't open file|No such file or directory|Permission denied))",
+    re.IGNORECASE,
+)
 _ERROR_LINE = re.compile(r"\b(?:error|failed|fatal|exception)\b[^\n]*")
 _USAGE = re.compile(r"\s*usage:\s*([^\n]+)", re.IGNORECASE)
 LONGEST_WORD = 60
@@ -169,23 +177,31 @@ class Plain(Kind):
 def recognise_yaml(sample: Sample) -> Yaml | None:
     """Lines that nearly all are keys, items, or hang below one."""
     lines = [line for line in sample.filled if not line.lstrip().startswith("#")]
-    if len(lines) < 3 or lines[0].startswith((" ", "\t")) or any("\t" == line[:1] for line in lines):
+    if len(lines) < 3 or lines[0].startswith((" ", "\t")) or any(line[:1] == "\t" for line in lines):
         return None
     matched = [match for line in lines if (match := _YAML_KEY.match(line))]
     top = [match for match in matched if not match["indent"] and not match["dash"]]
     indented = [line for line in lines if line.startswith((" ", "- "))]
-    loose = [line for line in lines if not line.startswith((" ", "-")) and not _YAML_KEY.match(line) and line not in ("---", "...")]
-    if loose or not indented or not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---":
+    loose = [
+        line
+        for line in lines
+        if not line.startswith((" ", "-")) and not _YAML_KEY.match(line) and line not in ("---", "...")
+    ]
+    if loose or not indented or (not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---"):
         return None
     if not any(not match["value"].strip() or match["dash"] for match in matched) or len(matched) < 0.05 * len(lines):
         return None
     if any(match["key"].count(" ") > 2 for match in top):
         return None
-    documents = starts(sample.text.rstrip(), "---\n") + (0 if lines[0] == "---" else 1) if "\n---\n" in sample.text else 1
+    documents = (
+        starts(sample.text.rstrip(), "---\n") + (0 if lines[0] == "---" else 1) if "\n---\n" in sample.text else 1
+    )
     return _yaml(sample, lines, matched, top, documents)
 
 
-def _yaml(sample: Sample, lines: list[str], matched: list[re.Match[str]], top: list[re.Match[str]], documents: int) -> Yaml:
+def _yaml(
+    sample: Sample, lines: list[str], matched: list[re.Match[str]], top: list[re.Match[str]], documents: int
+) -> Yaml:
     items = [match for match in matched if match["dash"]]
     indents = Counter(len(match["indent"]) for match in items)
     if items:
@@ -225,7 +241,12 @@ def _below(lines: list[str], key: str) -> tuple[str, ...]:
 
 def _fields(matched: list[re.Match[str]], indent: int) -> tuple[str, ...]:
     """What a list's items are called, where they have names; else their keys."""
-    inner = [match for match in matched if (match["dash"] and len(match["indent"]) == indent) or (not match["dash"] and len(match["indent"]) == indent + 2)]
+    inner = [
+        match
+        for match in matched
+        if (match["dash"] and len(match["indent"]) == indent)
+        or (not match["dash"] and len(match["indent"]) == indent + 2)
+    ]
     for key in dict.fromkeys(match["key"] for match in reversed(inner)):
         values = [match["value"].strip(" \"'") for match in inner if match["key"] == key]
         if _NAMING.fullmatch(key) and all(values) and len(set(values)) == len(values) > 1:
@@ -251,7 +272,11 @@ def _assigned(sample: Sample) -> Settings | Records | None:
     lines = [line for line in sample.filled if not line.lstrip().startswith(("#", ";"))]
     sections = [line.strip() for line in lines if _INI.match(line)]
     pairs = [match[1] for line in lines if (match := _SETTING.match(line.lstrip()))]
-    if len(pairs) < 2 or len(pairs) + len(sections) < 0.8 * len(lines) or any(line.rstrip().endswith((";", "{", "(")) for line in lines[:20]):
+    if (
+        len(pairs) < 2
+        or len(pairs) + len(sections) < 0.8 * len(lines)
+        or any(line.rstrip().endswith((";", "{", "(")) for line in lines[:20])
+    ):
         return None
     if len(unique(pairs)) * 2 <= len(pairs):
         return Records("", pairs.count(pairs[0]), "record", "", unique(pairs))
@@ -269,7 +294,7 @@ def recognise_records(sample: Sample) -> Records | None:
 
 def _numbered(sample: Sample) -> Records | None:
     entries = [(int(match[1]), match[2]) for match in _NUMBERED.finditer(sample.text[:COUNTED_AT_MOST])]
-    steps = sum(1 for one, other in zip(entries, entries[1:], strict=False) if other[0] == one[0] + 1)
+    steps = sum(1 for one, other in pairwise(entries) if other[0] == one[0] + 1)
     if len(entries) < 2 or steps < 0.8 * (len(entries) - 1) or not _NUMBERED.search(sample.head[:1000]):
         return None
     keys = Counter(match["key"] for line in sample.filled if (match := _PAIR.match(line)) and not _NUMBERED.match(line))
@@ -290,7 +315,16 @@ def _blocks(sample: Sample) -> Records | None:
     if not repeated or len(found) < 0.3 * len(sample.filled):
         return None
     first = repeated[0]
-    times = max(keys[first], len(re.findall(rf"^[ \t]*(?:[-*•] +|\d{{1,4}}[.)] +)?\*{{0,2}}{re.escape(first)}\*{{0,2}} ?:", sample.text[:COUNTED_AT_MOST], re.M)))
+    times = max(
+        keys[first],
+        len(
+            re.findall(
+                rf"^[ \t]*(?:[-*•] +|\d{{1,4}}[.)] +)?\*{{0,2}}{re.escape(first)}\*{{0,2}} ?:",
+                sample.text[:COUNTED_AT_MOST],
+                re.MULTILINE,
+            )
+        ),
+    )
     common = [key for key in repeated if keys[key] >= 0.5 * keys[first]]
     if len(common) < 2:
         return None
@@ -306,16 +340,34 @@ def recognise_encoded(sample: Sample) -> Encoded | None:
         return Encoded("base64 data URL", len(sample.text.strip()), short(start[5 : start.index(";base64,")]))
     body = re.sub(r"\n", "", start)
     if len(sample.text) < 100 or " " in body.strip():
-        return Encoded("hex dump", len(sample.text)) if len(sample.filled) > 1 and all(_HEXDUMP.match(line) for line in sample.filled[:5]) else None
+        return (
+            Encoded("hex dump", len(sample.text))
+            if len(sample.filled) > 1 and all(_HEXDUMP.match(line) for line in sample.filled[:5])
+            else None
+        )
     if _HEX.fullmatch(body):
         return Encoded("hexadecimal digits", len(sample.text.strip()))
     mixed = any(c.isdigit() for c in body) and any(c.isupper() for c in body) and any(c.islower() for c in body)
-    if mixed and _BASE64.fullmatch(body) and not re.search(r"[A-Z]{25}|[a-z]{25}", body) and body.count("/") + body.count("-") < len(body) / 15:
+    if (
+        mixed
+        and _BASE64.fullmatch(body)
+        and not re.search(r"[A-Z]{25}|[a-z]{25}", body)
+        and body.count("/") + body.count("-") < len(body) / 15
+    ):
         return Encoded("base64", len(sample.text.strip()), _content_of(body))
     return None
 
 
-_MAGIC_64 = {"iVBORw0KGgo": "PNG image", "/9j/": "JPEG image", "R0lGOD": "GIF image", "JVBERi": "PDF", "UEsDB": "ZIP archive", "H4sI": "gzip data", "PD94bWw": "XML", "eyJ": "JSON"}
+_MAGIC_64 = {
+    "iVBORw0KGgo": "PNG image",
+    "/9j/": "JPEG image",
+    "R0lGOD": "GIF image",
+    "JVBERi": "PDF",
+    "UEsDB": "ZIP archive",
+    "H4sI": "gzip data",
+    "PD94bWw": "XML",
+    "eyJ": "JSON",
+}
 
 
 def _content_of(body: str) -> str:
@@ -351,7 +403,13 @@ def _names_only(sample: Sample) -> Records | None:
     lines = sample.filled
     if len(lines) < 3 or any(" " in line.strip() or len(line) > LONGEST_WORD for line in lines):
         return None
-    return Records("list of ", max(len(lines), sample.line_count if len(sample.lines) >= 400 else 0), "name", "", unique(map(short, lines)))
+    return Records(
+        "list of ",
+        max(len(lines), sample.line_count if len(sample.lines) >= 400 else 0),
+        "name",
+        "",
+        unique(map(short, lines)),
+    )
 
 
 def plain(sample: Sample) -> Kind:

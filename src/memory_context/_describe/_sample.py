@@ -77,6 +77,7 @@ class Sample:
 
 def sample_of(text: str, hint: Hint | None = None) -> Sample:
     """The parts of `text` that are looked at."""
+    text = text.lstrip() if text[:1].isspace() and not text[:HEAD].strip() else text
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if "\r" in text:

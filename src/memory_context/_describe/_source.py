@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from itertools import pairwise
 
 from memory_context._describe._kind import Kind
 from memory_context._describe._sample import Hint, Sample
@@ -19,7 +20,15 @@ _SUFFIXES = {
     "sql": "SQL", "php": "PHP", "cs": "C#", "css": "CSS", "scss": "CSS", "swift": "Swift", "lua": "Lua", "r": "R",
     "scala": "Scala",
 }  # fmt: skip
-_NAMES = {"python": "Python", "javascript": "JavaScript", "typescript": "TypeScript", "rust": "Rust", "ruby": "Ruby", "golang": "Go", "csharp": "C#"}
+_NAMES = {
+    "python": "Python",
+    "javascript": "JavaScript",
+    "typescript": "TypeScript",
+    "rust": "Rust",
+    "ruby": "Ruby",
+    "golang": "Go",
+    "csharp": "C#",
+}
 # Lines that only this language has: counted to tell them apart. Definitions: what a person would count.
 _SIGNS: dict[str, str] = {
     "Python": r"(?:async )?def \w+\(.*|class \w+(?:\([^)]*\))?:|(?:from [\w.]+ )?import [\w., *()]+(?: as \w+)?$|@\w[\w.]*(?:\(.*)?$|(?:if|elif|for|while|with|try|except|else|finally)\b.*:$|\"\"\"|return\b[^;]*$|self\.\w+ = |raise \w+",
@@ -62,10 +71,14 @@ _ENDS = (":", ")", '"""', "]", "end", "|", "fi", "done", "then", "}", '"', ";", 
 _FLOW = {"if", "for", "while", "switch", "return", "else", "catch", "sizeof", "main"}
 _VIEWERS = (
     re.compile(r"\[File: (?P<path>[^\n(]+?)(?: \((?P<lines>[\d,]+) lines total\))?\]\s*\n"),
-    re.compile(r"(?:OBSERVATION:\s*)?Here's the result of running `cat -n` on (?:a snippet of )?(?P<path>\S+?)`?:?\s*\n"),
+    re.compile(
+        r"(?:OBSERVATION:\s*)?Here's the result of running `cat -n` on (?:a snippet of )?(?P<path>\S+?)`?:?\s*\n"
+    ),
     re.compile(r"(?:The file )?(?P<path>/\S+) has been (?:edited|created|updated)[^\n]*\n(?:[^\n]*`cat -n`[^\n]*\n)?"),
     re.compile(r"==> (?P<path>\S+) <==\n"),
-    re.compile(r"(?:File|Path|Contents of|Content of|Reading|# file|### File)(?: (?:contents? of|path))?:? [`'\"]?(?P<path>[\w./~\\-]+\.\w{1,8})[`'\"]?:?\s*\n"),
+    re.compile(
+        r"(?:File|Path|Contents of|Content of|Reading|# file|### File)(?: (?:contents? of|path))?:? [`'\"]?(?P<path>[\w./~\\-]+\.\w{1,8})[`'\"]?:?\s*\n"
+    ),
     re.compile(r"(?P<path>[\w./~-]+\.\w{1,8}):\n(?=\s*(?:1[\t:|→ ]|```))"),
 )
 
@@ -102,7 +115,9 @@ class Source(Kind):
     def facts(self) -> str:
         """The language, the file, how much it defines; how many lines it has where it defines nothing."""
         noun = "table" if self.language == "SQL" else "type" if self.language in ("C", "Go", "Rust") else "class"
-        counts = [counted(number, word) for number, word in ((self.classes, noun), (self.functions, "function")) if number]
+        counts = [
+            counted(number, word) for number, word in ((self.classes, noun), (self.functions, "function")) if number
+        ]
         facts = self.lines if self.lines.startswith("lines") or not counts else ", ".join(counts)
         return f"{self.language} source{f' {self.path}' if self.path else ''}{f', {facts}' if facts else ''}"
 
@@ -131,9 +146,11 @@ def viewed(text: str) -> Viewed | None:
 def _without_numbers(text: str) -> tuple[str, int] | None:
     """The lines of a text without the growing numbers before them, and the first number."""
     lines = text[:200_000].split("\n")
-    found = [(int(match[1] or match[3]), match[2] or "") for line in lines[:LOOKED_AT] if (match := _NUMBERED.match(line))]
+    found = [
+        (int(match[1] or match[3]), match[2] or "") for line in lines[:LOOKED_AT] if (match := _NUMBERED.match(line))
+    ]
     filled = sum(1 for line in lines[:LOOKED_AT] if line.strip())
-    steps = sum(1 for one, other in zip(found, found[1:], strict=False) if other[0] == one[0] + 1)
+    steps = sum(1 for one, other in pairwise(found) if other[0] == one[0] + 1)
     first = next((line for line in lines if line.strip()), "")
     if len(found) < 3 or not _NUMBERED.match(first) or len(found) < 0.9 * filled or steps < 0.9 * (len(found) - 1):
         return None
@@ -174,7 +191,9 @@ def _language(sample: Sample, named: str) -> str:
         signs = sum(1 for line in lines if _SIGN[named].match(line))
         return named if signs >= max(1, len(lines) // 25) else ""
     if named:
-        return named if sum(1 for line in lines if line.rstrip().endswith(("{", "}", ";", ")"))) > len(lines) // 4 else ""
+        return (
+            named if sum(1 for line in lines if line.rstrip().endswith(("{", "}", ";", ")"))) > len(lines) // 4 else ""
+        )
     if sum(1 for line in lines if line.rstrip().endswith(_ENDS)) < 0.15 * len(lines):
         return ""
     scores = {language: sum(1 for line in lines if sign.match(line)) for language, sign in _SIGN.items()}
@@ -188,16 +207,24 @@ def _language(sample: Sample, named: str) -> str:
 
 def _has_syntax(lines: list[str], language: str) -> bool:
     """Whether marks of syntax stand in the lines, and not only words that also begin sentences."""
-    ends = {"Python": (":", ")", '"""', "]"), "Ruby": ("end", "|", ")"), "shell": ("fi", "done", "then", "}", '"'), "SQL": (";", ",", ")", "("), "CSS": (";", "{", "}")}
+    ends = {
+        "Python": (":", ")", '"""', "]"),
+        "Ruby": ("end", "|", ")"),
+        "shell": ("fi", "done", "then", "}", '"'),
+        "SQL": (";", ",", ")", "("),
+        "CSS": (";", "{", "}"),
+    }
     marks = ends.get(language, (";", "{", "}", ")", ","))
     marked = sum(1 for line in lines if line.rstrip().endswith(marks))
     strict = ("SQL", "CSS", "shell", "Ruby")
-    return marked >= max(1, (0.3 if language in strict else 0.15) * len(lines)) and (language != "SQL" or ";" in "".join(lines) or len(lines) < 40)
+    return marked >= max(1, (0.3 if language in strict else 0.15) * len(lines)) and (
+        language != "SQL" or ";" in "".join(lines) or len(lines) < 40
+    )
 
 
 def _defined(patterns: dict[str, str], language: str, text: str) -> list[str]:
     if language not in patterns:
         return []
-    found = re.finditer(rf"^(?:{patterns[language]})", text, re.M)
+    found = re.finditer(rf"^(?:{patterns[language]})", text, re.MULTILINE)
     names = [next((group for group in match.groups() if group), "") for match in found]
     return [name for name in names if name and (name not in _FLOW or name == "main")]

@@ -23,7 +23,9 @@ _MYSQL_ROWS = re.compile(r"^(\d{1,12}) rows? in set", re.MULTILINE)
 _BARS = re.compile(r"[|│┃║]")
 _GAP = re.compile(r"\s{2,}|\t")
 _TITLE = re.compile(r"[A-Z%][\w%/()+.:-]*")
-_FOOTER = re.compile(r"\s*(?:\(\d+ rows?\)|\d+ rows? in set.*|\[\d+ rows x \d+ columns\]|Time: .*|Query OK.*|Rows matched.*)\s*$")
+_FOOTER = re.compile(
+    r"\s*(?:\(\d+ rows?\)|\d+ rows? in set.*|\[\d+ rows x \d+ columns\]|Time: .*|Query OK.*|Rows matched.*)\s*$"
+)
 _PANDAS = re.compile(r"^\[(\d{1,12}) rows x (\d{1,6}) columns\]", re.MULTILINE)
 
 
@@ -83,7 +85,11 @@ def _psql(sample: Sample, header: str) -> Table:
 def _with_bars(sample: Sample, notation: str, header: str, before: int) -> Table:
     names = _names(header.strip().strip("|").split("|"))
     text = sample.text
-    rows = text.count("\n|") + text.startswith("|") - before if header.lstrip().startswith("|") else _filled_lines(text) - before
+    rows = (
+        text.count("\n|") + text.startswith("|") - before
+        if header.lstrip().startswith("|")
+        else _filled_lines(text) - before
+    )
     return Table(notation, max(rows, 0), header.strip().strip("|").count("|") + 1, names, sample.hint.table)
 
 
@@ -93,7 +99,9 @@ def _grid(sample: Sample, header: str) -> Table:
     mark = next((mark for mark in "|│┃║" if sample.text.count(f"\n{mark}") > 1), header.strip()[:1])
     rows = int(said[-1]) if said else sample.text.count(f"\n{mark}") - (header.strip()[:1] == mark)
     columns = len(_BARS.split(header.strip())) - 2
-    return Table("SQL result" if said or sample.hint.table else "table", max(rows, 0), columns, names, sample.hint.table)
+    return Table(
+        "SQL result" if said or sample.hint.table else "table", max(rows, 0), columns, names, sample.hint.table
+    )
 
 
 def _is_header(line: str) -> bool:
@@ -112,7 +120,9 @@ def _columns_under(sample: Sample, rule: str, header: str, before: int) -> Table
 
 
 def _filled_lines(text: str) -> int:
-    return len(re.findall(r"[^\n]*[^\s][^\n]*", text)) if "\n\n" in text else text.count("\n") + (not text.endswith("\n"))
+    return (
+        len(re.findall(r"[^\n]*[^\s][^\n]*", text)) if "\n\n" in text else text.count("\n") + (not text.endswith("\n"))
+    )
 
 
 def _separated(sample: Sample) -> Table | None:
@@ -184,7 +194,12 @@ def _aligned(sample: Sample) -> Table | None:
     names = [name for name in _GAP.split(lines[0].strip()) if name]
     words = lines[0].split()
     titled = sum(1 for word in words if _TITLE.fullmatch(word))
-    if len(words) > 2 and titled >= len(words) - 1 and (len(names) > 2 or lines[0].isupper()) and not lines[0].rstrip().endswith((".", ":", ",")):
+    if (
+        len(words) > 2
+        and titled >= len(words) - 1
+        and (len(names) > 2 or lines[0].isupper())
+        and not lines[0].rstrip().endswith((".", ":", ","))
+    ):
         names = names if len(names) > 2 else words
         widths = [len(line.split()) for line in lines[1:SAMPLED]]
         if min(widths) >= len(names) - 2 and min(widths) > 1:

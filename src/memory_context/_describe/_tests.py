@@ -11,51 +11,67 @@ from memory_context._describe._sample import Sample, starts
 from memory_context._describe._words import short, unique
 
 COUNTED_AT_MOST = 8_000_000
-_MENTIONED = re.compile(r"passed|passing|failed|Tests[ :]|tests? |--- (?:PASS|FAIL)|examples?,|TAP|collected|^ok|OK \(|# pass|ℹ pass|FAIL", re.M)
+_MENTIONED = re.compile(
+    r"passed|passing|failed|Tests[ :]|tests? |--- (?:PASS|FAIL)|examples?,|TAP|collected|^ok|OK \(|# pass|ℹ pass|FAIL",
+    re.MULTILINE,
+)
 _ORDER = ("failed", "error", "errors", "passed", "skipped", "xfailed", "xpassed", "deselected", "todo")
 _COUNT = re.compile(r"(\d{1,9}) (\w+)")
-_PYTEST = re.compile(r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun)(?:, )?)+|no tests (?:ran|collected)) in [\d.:]+", re.M)
-_PYTEST_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s]+(?:\[[^\]\n]*\])?)", re.M)
-_PYTEST_LINE = re.compile(r"^(\S+::\S.*?) (?:FAILED|ERROR)\b", re.M)
-_GATHERED = re.compile(r"^(?:=+ )?(\d{1,9}) tests? collected", re.M)
-_COLLECTED = re.compile(r"^collected (\d{1,9}) items?", re.M)
-_UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in [\d.]+s\s+(OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?", re.M)
-_UNITTEST_FAILED = re.compile(r"^(?:FAIL|ERROR): (\S+)", re.M)
-_JEST = re.compile(r"^Tests:\s+(.*\d+ total)", re.M)
-_JEST_FAILED = re.compile(r"^[ \t]*● (.+ › .+|[^\n]{3,80})$", re.M)
-_VITEST = re.compile(r"^[ \t]*Tests\s+((?:\d+ \w+(?: \| )?)+)\s*\(\d+\)", re.M)
-_VITEST_FAILED = re.compile(r"^[ \t]*(?:FAIL|×|✗)\s+(.+ > .+?)(?:\s+\d+ms)?$", re.M)
-_MOCHA = re.compile(r"^[ \t]*(?:[✔✓] )?(\d{1,9}) (?:passing|tests? complete)", re.M)
-_MOCHA_FAILING = re.compile(r"^[ \t]*(?:[✖] )?(\d{1,9}) failing", re.M)
-_MOCHA_PENDING = re.compile(r"^[ \t]*(\d{1,9}) pending", re.M)
-_MOCHA_FAILED = re.compile(r"^[ \t]+\d+\) (\S.*?):?$", re.M)
-_GO = re.compile(r"^(?:--- (?:PASS|FAIL|SKIP): |(?:ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[build failed\]))", re.M)
-_GO_FAILED = re.compile(r"^[ \t]*--- FAIL: (\S+)", re.M)
-_GO_PACKAGE = re.compile(r"^(ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[build failed\])", re.M)
-_CARGO = re.compile(r"^test result: \w+\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored", re.M)
-_CARGO_FAILED = re.compile(r"^test (\S+) (?:- .*)?\.\.\. FAILED", re.M)
-_MAVEN = re.compile(r"Tests run: (\d{1,9}), Failures: (\d{1,9}), Errors: (\d{1,9}), Skipped: (\d{1,9})\s*$", re.M)
-_MAVEN_FAILED = re.compile(r"^\[ERROR\]\s+([\w.$]+[.:#]\w+)(?::\d+| )", re.M)
-_JUNIT = re.compile(r"^\[\s*(\d{1,9}) tests (successful|failed|skipped)\s*\]", re.M)
-_JUNIT4 = re.compile(r"^(?:OK \((\d{1,9}) tests?\)|Tests run: (\d{1,9}),\s+Failures: (\d{1,9})\s*$)", re.M)
-_GRADLE = re.compile(r"^(\d{1,9}) tests? completed(?:, (\d{1,9}) failed)?(?:, (\d{1,9}) skipped)?", re.M)
-_GRADLE_FAILED = re.compile(r"^(\S.*? > .*?) FAILED$", re.M)
-_RSPEC = re.compile(r"^(\d{1,9}) examples?, (\d{1,9}) failures?(?:, (\d{1,9}) pending)?", re.M)
-_RSPEC_FAILED = re.compile(r"^rspec (\S+)", re.M)
-_MINITEST = re.compile(r"^(\d{1,9}) (?:runs|tests), \d+ assertions, (\d{1,9}) failures, (\d{1,9}) errors, (\d{1,9}) skips", re.M)
-_PHPUNIT = re.compile(r"^(?:OK \((\d{1,9}) tests?, \d+ assertions?\)|Tests: (\d{1,9}), Assertions: \d+((?:, \w+: \d+)*))", re.M)
-_PHPUNIT_FAILED = re.compile(r"^\d+\) ([\w\\]+::\w+)", re.M)
-_DOTNET = re.compile(r"^(?:Passed|Failed)!\s+-\s+Failed:\s+(\d{1,9}), Passed:\s+(\d{1,9}), Skipped:\s+(\d{1,9})", re.M)
-_DOTNET_FAILED = re.compile(r"^[ \t]+Failed ([\w.]+(?:\([^)\n]*\))?) \[", re.M)
-_CTEST = re.compile(r"^\d+% tests passed, (\d{1,9}) tests? failed out of (\d{1,9})", re.M)
-_CTEST_FAILED = re.compile(r"^[ \t]+\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Not Run)", re.M)
-_GTEST = re.compile(r"^\[  PASSED  \] (\d{1,9}) tests?", re.M)
-_GTEST_FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", re.M)
-_NODE = re.compile(r"^(?:#|ℹ) (pass|fail|skipped|todo) (\d{1,9})", re.M)
-_TAP = re.compile(r"^(?:TAP version \d+|1\.\.\d+)\s*$", re.M)
-_TAP_FAILED = re.compile(r"^[ \t]*not ok \d+\s*-?\s*(.*)", re.M)
-_TAP_LINE = re.compile(r"^(not )?ok \d+", re.M)
-_TOX = re.compile(r"^[ \t]+(\S+): (OK|FAIL)\b", re.M)
+_PYTEST = re.compile(
+    r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun)(?:, )?)+|no tests (?:ran|collected)) in [\d.:]+",
+    re.MULTILINE,
+)
+_PYTEST_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s]+(?:\[[^\]\n]*\])?)", re.MULTILINE)
+_PYTEST_LINE = re.compile(r"^(\S+::\S.*?) (?:FAILED|ERROR)\b", re.MULTILINE)
+_GATHERED = re.compile(r"^(?:=+ )?(\d{1,9}) tests? collected", re.MULTILINE)
+_COLLECTED = re.compile(r"^collected (\d{1,9}) items?", re.MULTILINE)
+_UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in [\d.]+s\s+(OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?", re.MULTILINE)
+_UNITTEST_FAILED = re.compile(r"^(?:FAIL|ERROR): (\S+)", re.MULTILINE)
+_JEST = re.compile(r"^Tests:\s+(.*\d+ total)", re.MULTILINE)
+_JEST_FAILED = re.compile(r"^[ \t]*● (.+ › .+|[^\n]{3,80})$", re.MULTILINE)
+_VITEST = re.compile(r"^[ \t]*Tests\s+((?:\d+ \w+(?: \| )?)+)\s*\(\d+\)", re.MULTILINE)
+_VITEST_FAILED = re.compile(r"^[ \t]*(?:FAIL|×|✗)\s+(.+ > .+?)(?:\s+\d+ms)?$", re.MULTILINE)
+_MOCHA = re.compile(r"^[ \t]*(?:[✔✓] )?(\d{1,9}) (?:passing|tests? complete)", re.MULTILINE)
+_MOCHA_FAILING = re.compile(r"^[ \t]*(?:[✖] )?(\d{1,9}) failing", re.MULTILINE)
+_MOCHA_PENDING = re.compile(r"^[ \t]*(\d{1,9}) pending", re.MULTILINE)
+_MOCHA_FAILED = re.compile(r"^[ \t]+\d+\) (\S.*?):?$", re.MULTILINE)
+_GO = re.compile(
+    r"^(?:--- (?:PASS|FAIL|SKIP): |(?:ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[build failed\]))", re.MULTILINE
+)
+_GO_FAILED = re.compile(r"^[ \t]*--- FAIL: (\S+)", re.MULTILINE)
+_GO_PACKAGE = re.compile(r"^(ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[build failed\])", re.MULTILINE)
+_CARGO = re.compile(r"^test result: \w+\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored", re.MULTILINE)
+_CARGO_FAILED = re.compile(r"^test (\S+) (?:- .*)?\.\.\. FAILED", re.MULTILINE)
+_MAVEN = re.compile(
+    r"Tests run: (\d{1,9}), Failures: (\d{1,9}), Errors: (\d{1,9}), Skipped: (\d{1,9})\s*$", re.MULTILINE
+)
+_MAVEN_FAILED = re.compile(r"^\[ERROR\]\s+([\w.$]+[.:#]\w+)(?::\d+| )", re.MULTILINE)
+_JUNIT = re.compile(r"^\[\s*(\d{1,9}) tests (successful|failed|skipped)\s*\]", re.MULTILINE)
+_JUNIT4 = re.compile(r"^(?:OK \((\d{1,9}) tests?\)|Tests run: (\d{1,9}),\s+Failures: (\d{1,9})\s*$)", re.MULTILINE)
+_GRADLE = re.compile(r"^(\d{1,9}) tests? completed(?:, (\d{1,9}) failed)?(?:, (\d{1,9}) skipped)?", re.MULTILINE)
+_GRADLE_FAILED = re.compile(r"^(\S.*? > .*?) FAILED$", re.MULTILINE)
+_RSPEC = re.compile(r"^(\d{1,9}) examples?, (\d{1,9}) failures?(?:, (\d{1,9}) pending)?", re.MULTILINE)
+_RSPEC_FAILED = re.compile(r"^rspec (\S+)", re.MULTILINE)
+_MINITEST = re.compile(
+    r"^(\d{1,9}) (?:runs|tests), \d+ assertions, (\d{1,9}) failures, (\d{1,9}) errors, (\d{1,9}) skips", re.MULTILINE
+)
+_PHPUNIT = re.compile(
+    r"^(?:OK \((\d{1,9}) tests?, \d+ assertions?\)|Tests: (\d{1,9}), Assertions: \d+((?:, \w+: \d+)*))", re.MULTILINE
+)
+_PHPUNIT_FAILED = re.compile(r"^\d+\) ([\w\\]+::\w+)", re.MULTILINE)
+_DOTNET = re.compile(
+    r"^(?:Passed|Failed)!\s+-\s+Failed:\s+(\d{1,9}), Passed:\s+(\d{1,9}), Skipped:\s+(\d{1,9})", re.MULTILINE
+)
+_DOTNET_FAILED = re.compile(r"^[ \t]+Failed ([\w.]+(?:\([^)\n]*\))?) \[", re.MULTILINE)
+_CTEST = re.compile(r"^\d+% tests passed, (\d{1,9}) tests? failed out of (\d{1,9})", re.MULTILINE)
+_CTEST_FAILED = re.compile(r"^[ \t]+\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Not Run)", re.MULTILINE)
+_GTEST = re.compile(r"^\[  PASSED  \] (\d{1,9}) tests?", re.MULTILINE)
+_GTEST_FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", re.MULTILINE)
+_NODE = re.compile(r"^(?:#|ℹ) (pass|fail|skipped|todo) (\d{1,9})", re.MULTILINE)
+_TAP = re.compile(r"^(?:TAP version \d+|1\.\.\d+)\s*$", re.MULTILINE)
+_TAP_FAILED = re.compile(r"^[ \t]*not ok \d+\s*-?\s*(.*)", re.MULTILINE)
+_TAP_LINE = re.compile(r"^(not )?ok \d+", re.MULTILINE)
+_TOX = re.compile(r"^[ \t]+(\S+): (OK|FAIL)\b", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +108,9 @@ def recognise_tests(sample: Sample) -> TestRun | None:
     return next((run for runner in _RUNNERS if (run := runner(sample))), None)
 
 
-def _run(runner: str, counts: Iterable[tuple[int | str | None, str]], failing: Iterable[str] = (), **more: bool) -> TestRun:
+def _run(
+    runner: str, counts: Iterable[tuple[int | str | None, str]], failing: Iterable[str] = (), **more: bool
+) -> TestRun:
     """A run with those counts that are not zero, failures first; with nothing else, that nothing passed."""
     known = [(int(number or 0), word) for number, word in counts]
     known = [(number, "error" if word == "errors" and number == 1 else word) for number, word in known]
@@ -108,13 +126,11 @@ def short_test(name: str) -> str:
 
 def _last(pattern: re.Pattern[str], sample: Sample) -> re.Match[str] | None:
     """The last place in the tail, else in the head, where a summary stands."""
-    last = None
     for text in (sample.tail, sample.head):
-        for last in pattern.finditer(text):
-            pass
-        if last:
-            break
-    return last
+        found = list(pattern.finditer(text))
+        if found:
+            return found[-1]
+    return None
 
 
 def _pytest(sample: Sample) -> TestRun | None:
@@ -128,8 +144,12 @@ def _pytest(sample: Sample) -> TestRun | None:
         failing = _PYTEST_LINE.findall(text) or _PYTEST_FAILED.findall(text)
         found = _COLLECTED.search(sample.head)
         passed = text.count(" PASSED")
-        counts = [(len(set(failing)), "failed"), (passed, "passed")] if failing or passed else [(found[1] if found else 0, "collected")]
-        return _run("pytest", counts, failing, cut=True)
+        told = [
+            (len(set(failing)), "failed"),
+            (passed, "passed"),
+            (0 if failing or passed else found and found[1], "collected"),
+        ]
+        return _run("pytest", told, failing, cut=True)
     return None
 
 
@@ -203,7 +223,7 @@ def _go(sample: Sample) -> TestRun | None:
 
 def _junit(sample: Sample) -> TestRun | None:
     found = _JUNIT.findall(sample.tail)
-    words = {"successful": "passed"}
+    words: dict[str, str] = {"successful": "passed"}
     return _run("JUnit", [(number, words.get(word, word)) for number, word in found]) if found else None
 
 
@@ -242,11 +262,11 @@ def _gtest(sample: Sample) -> TestRun | None:
 
 def _tap(sample: Sample) -> TestRun | None:
     text = sample.text[-COUNTED_AT_MOST:]
-    said = dict((word, number) for word, number in _NODE.findall(sample.tail))
+    said: dict[str, str] = dict(_NODE.findall(sample.tail))
     if {"pass", "fail"} <= said.keys():
         counts = [(said["pass"], "passed"), (said["fail"], "failed"), (said.get("skipped"), "skipped")]
         failed = [name for name in _TAP_FAILED.findall(text) if "\\" not in name]
-        return _run("node test", counts, failed or re.findall(r"^✖ (.+?) \([\d.]+ms\)", sample.tail, re.M))
+        return _run("node test", counts, failed or re.findall(r"^✖ (.+?) \([\d.]+ms\)", sample.tail, re.MULTILINE))
     lines = _TAP_LINE.findall(text)
     if not lines or not (_TAP.search(sample.head) or _TAP.search(sample.tail)):
         return None

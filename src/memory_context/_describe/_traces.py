@@ -12,24 +12,46 @@ from memory_context._describe._words import short, tail_of_path
 
 SEARCHED = 200_000
 _PYTHON = "Traceback (most recent call last)"
-_PYTHON_FRAME = re.compile(r'^[ \t]*(?:\+?\s*\|?\s*)?File "([^"\n]+)", line (\d+)', re.M)
-_PYTHON_ERROR = re.compile(r"^(?:\s*\|\s)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: ([^\n]*))?$", re.M)
-_SYNTAX = re.compile(r'^[ \t]*File "([^"\n]+)", line (\d+)\n(?:[^\n]*\n){1,3}?((?:Syntax|Indentation|Tab)Error): ([^\n]*)', re.M)
-_IPYTHON = re.compile(r"^-{20,}\n(\w+)\s+Traceback \(most recent call last\)", re.M)
-_CELL = re.compile(r"^(?:Cell In|File|Input In) *\[?(\S+?)[\],:]* ?(?:, )?line:? ?(\d+)", re.M)
-_JAVA = re.compile(r"^(?:Exception in thread \"[^\"\n]*\" |Caused by: )?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: ([^\n]*))?\n(?:[^\n]+\n){0,3}?\s+at [\w.$/<>]+\(", re.M)
-_JAVA_FRAME = re.compile(r"^[ \t]+at ([\w.$/<>]+)\(([\w$]+\.(?:java|kt|scala|groovy)):(\d+)\)", re.M)
-_CAUSED = re.compile(r"^Caused by: ((?:[a-z]\w*\.)*[A-Z][\w$]*)(?:: ([^\n]*))?", re.M)
-_NODE = re.compile(r"^(?:Uncaught |\[?)((?:[A-Z]\w*)?(?:Error|Exception)\w*)(?: \[\w+\])?(?:: ([^\n]*))?\n(?:(?!\s+at )[^\n]*\n){0,8}?\s+at [^\n]+:\d+:\d+\)?", re.M)
-_NODE_FRAME = re.compile(r"^[ \t]+at (?:[^\n(]*\()?(?:file://)?([^\s():]*(?::[\\/][^\s():]*)?):(\d+):\d+\)?", re.M)
-_GO = re.compile(r"^(?:panic: |fatal error: )([^\n]*)", re.M)
-_GO_FRAME = re.compile(r"^\t(\S+\.go):(\d+)", re.M)
-_RUST = re.compile(r"^thread '[^'\n]*'(?: \(\d+\))? panicked at (?:'([^\n]*)', ([^\s:]+):(\d+):\d+|([^\s:]+):(\d+):\d+:\n([^\n]*))", re.M)
-_DOTNET = re.compile(r"^(?:Unhandled [Ee]xception[.:] )?((?:[A-Z]\w*\.)+\w*Exception)(?: \([^)\n]*\))?: ([^\n]*)\n(?:[^\n]*\n){0,3}?\s+at ", re.M)
-_DOTNET_FRAME = re.compile(r"^[ \t]+at [^\n]+ in ([^\n:]+(?::[\\/][^\n:]+)?):line (\d+)", re.M)
-_RUBY = re.compile(r"^(?:Traceback[^\n]*\n)?([^\s:]+\.rb):(\d+):in [`'][^'\n]*': ([^\n]*) \(([A-Z][\w:]*)\)", re.M)
-_PHP = re.compile(r"^(?:PHP )?Fatal error:\s+(?:Uncaught ([\w\\]+): )?([^\n]*?) in (\S+\.php)(?::(\d+)| on line (\d+))", re.M)
-_FOREIGN = re.compile(r"site-packages|dist-packages|/lib/python\d|<frozen |<string>|node_modules|node:|internal/|/usr/(?:lib|local/go)|/rustc/|\.cargo/registry|^java\.|^jdk\.|^sun\.|^org\.springframework")
+_PYTHON_FRAME = re.compile(r'^[ \t]*(?:\+?\s*\|?\s*)?File "([^"\n]+)", line (\d+)', re.MULTILINE)
+_PYTHON_ERROR = re.compile(r"^(?:\s*\|\s)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: ([^\n]*))?$", re.MULTILINE)
+_SYNTAX = re.compile(
+    r'^[ \t]*File "([^"\n]+)", line (\d+)\n(?:[^\n]*\n){1,3}?((?:Syntax|Indentation|Tab)Error): ([^\n]*)', re.MULTILINE
+)
+_IPYTHON = re.compile(r"^-{20,}\n(\w+)\s+Traceback \(most recent call last\)", re.MULTILINE)
+_CELL = re.compile(r"^(?:Cell In|File|Input In) *\[?(\S+?)[\],:]* ?(?:, )?line:? ?(\d+)", re.MULTILINE)
+_JAVA = re.compile(
+    r"^(?:Exception in thread \"[^\"\n]*\" |Caused by: )?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: ([^\n]*))?\n(?:[^\n]+\n){0,3}?\s+at [\w.$/<>]+\(",
+    re.MULTILINE,
+)
+_JAVA_FRAME = re.compile(r"^[ \t]+at ([\w.$/<>]+)\(([\w$]+\.(?:java|kt|scala|groovy)):(\d+)\)", re.MULTILINE)
+_CAUSED = re.compile(r"^Caused by: ((?:[a-z]\w*\.)*[A-Z][\w$]*)(?:: ([^\n]*))?", re.MULTILINE)
+_NODE = re.compile(
+    r"^(?:Uncaught |\[?)((?:[A-Z]\w*)?(?:Error|Exception)\w*)(?: \[\w+\])?(?:: ([^\n]*))?\n(?:(?!\s+at )[^\n]*\n){0,8}?\s+at [^\n]+:\d+:\d+\)?",
+    re.MULTILINE,
+)
+_NODE_FRAME = re.compile(
+    r"^[ \t]+at (?:[^\n(]*\()?(?:file://)?([^\s():]*(?::[\\/][^\s():]*)?):(\d+):\d+\)?", re.MULTILINE
+)
+_GO = re.compile(r"^(?:panic: |fatal error: )([^\n]*)", re.MULTILINE)
+_GO_FRAME = re.compile(r"^\t(\S+\.go):(\d+)", re.MULTILINE)
+_RUST = re.compile(
+    r"^thread '[^'\n]*'(?: \(\d+\))? panicked at (?:'([^\n]*)', ([^\s:]+):(\d+):\d+|([^\s:]+):(\d+):\d+:\n([^\n]*))",
+    re.MULTILINE,
+)
+_DOTNET = re.compile(
+    r"^(?:Unhandled [Ee]xception[.:] )?((?:[A-Z]\w*\.)+\w*Exception)(?: \([^)\n]*\))?: ([^\n]*)\n(?:[^\n]*\n){0,3}?\s+at ",
+    re.MULTILINE,
+)
+_DOTNET_FRAME = re.compile(r"^[ \t]+at [^\n]+ in ([^\n:]+(?::[\\/][^\n:]+)?):line (\d+)", re.MULTILINE)
+_RUBY = re.compile(
+    r"^(?:Traceback[^\n]*\n)?([^\s:]+\.rb):(\d+):in [`'][^'\n]*': ([^\n]*) \(([A-Z][\w:]*)\)", re.MULTILINE
+)
+_PHP = re.compile(
+    r"^(?:PHP )?Fatal error:\s+(?:Uncaught ([\w\\]+): )?([^\n]*?) in (\S+\.php)(?::(\d+)| on line (\d+))", re.MULTILINE
+)
+_FOREIGN = re.compile(
+    r"site-packages|dist-packages|/lib/python\d|<frozen |<string>|node_modules|node:|internal/|/usr/(?:lib|local/go)|/rustc/|\.cargo/registry|^java\.|^jdk\.|^sun\.|^org\.springframework"
+)
 _NO_ERRORS = re.compile(r"(?:Traceback|File|During|The above|Note|None|True|False)$")
 
 
@@ -45,7 +67,9 @@ class Trace(Kind):
     @property
     def facts(self) -> str:
         """The exception; its message as far as it leaves room for the place."""
-        noun = {"Python": "traceback", "Go": "Go panic", "Rust": "Rust panic"}.get(self.language, f"{self.language} stack trace")
+        noun = {"Python": "traceback", "Go": "Go panic", "Rust": "Rust panic"}.get(
+            self.language, f"{self.language} stack trace"
+        )
         place = f" in {self.place}" if self.place else ""
         error = self.error.rsplit(".", 1)[-1] if len(self.error) > 30 else self.error
         room = 78 - len(noun) - len(place) - len(error) - 2
@@ -72,7 +96,8 @@ def _is_all(sample: Sample) -> bool:
 
 
 _MARK = re.compile(
-    r"Traceback \(most recent|^[ \t]+at \S+|^panic: |^goroutine \d+|panicked at|Uncaught|Unhandled|Fatal error|^[ \t]*File \"[^\"]+\", line \d+|\.rb:\d+:in ", re.M
+    r"Traceback \(most recent|^[ \t]+at \S+|^panic: |^goroutine \d+|panicked at|Uncaught|Unhandled|Fatal error|^[ \t]*File \"[^\"]+\", line \d+|\.rb:\d+:in ",
+    re.MULTILINE,
 )
 
 
@@ -89,11 +114,17 @@ def _python(text: str) -> Trace | None:
         return None
     block = text[start : start + 60_000]
     frames = list(_PYTHON_FRAME.finditer(block))
-    errors = [match for match in _PYTHON_ERROR.finditer(block, frames[-1].end() if frames else len(_PYTHON)) if not _NO_ERRORS.match(match[1])]
+    errors = [
+        match
+        for match in _PYTHON_ERROR.finditer(block, frames[-1].end() if frames else len(_PYTHON))
+        if not _NO_ERRORS.match(match[1])
+    ]
     cells = _CELL.findall(block)
     if ipython := _IPYTHON.search(text):
         known = [match for match in errors if match[1].rsplit(".", 1)[-1] == ipython[1]]
-        return Trace("Python", ipython[1], known[-1][2] or "" if known else "", f"cell line {cells[-1][1]}" if cells else "")
+        return Trace(
+            "Python", ipython[1], known[-1][2] or "" if known else "", f"cell line {cells[-1][1]}" if cells else ""
+        )
     own = _own([(frame[1], frame[2]) for frame in frames], last=True)
     if not errors:
         return Trace("Python", "error not shown", "", own, cut=True) if frames else None
@@ -143,7 +174,9 @@ def _dotnet(text: str) -> Trace | None:
     match = _DOTNET.search(text)
     if not match:
         return None
-    return Trace("C#", match[1].rsplit(".", 1)[-1], match[2], _own(_DOTNET_FRAME.findall(text, match.start()), last=False))
+    return Trace(
+        "C#", match[1].rsplit(".", 1)[-1], match[2], _own(_DOTNET_FRAME.findall(text, match.start()), last=False)
+    )
 
 
 def _ruby(text: str) -> Trace | None:
@@ -158,4 +191,14 @@ def _php(text: str) -> Trace | None:
     return Trace("PHP", match[1] or "fatal error", match[2], f"{tail_of_path(match[3])}:{match[4] or match[5]}")
 
 
-_LANGUAGES: tuple[Callable[[str], Trace | None], ...] = (_python, _rust, _go, _dotnet, _java, _node, _ruby, _php, _syntax)
+_LANGUAGES: tuple[Callable[[str], Trace | None], ...] = (
+    _python,
+    _rust,
+    _go,
+    _dotnet,
+    _java,
+    _node,
+    _ruby,
+    _php,
+    _syntax,
+)

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from memory_context._describe._literals import WHOLE_AT_MOST, Read, read_whole, unescaped
+from memory_context._describe._literals import WHOLE_AT_MOST, Read, as_list, is_dict, is_list, read_whole, unescaped
 
 DEEPEST = 5
 _REPR = re.compile(
@@ -41,7 +41,9 @@ _TRUNCATED = re.compile(
     r"|\blimited to [\d,]+ (?:characters|lines)|characters (?:truncated|omitted)|lines (?:truncated|omitted))",
     re.IGNORECASE,
 )
-_ENDED_TAG = re.compile(r"\s*<(?:error|note|warning)>[^<]{0,500}</(?:error|note|warning)>\s*\Z|\s*<response clipped>.{0,600}\Z", re.DOTALL)
+_ENDED_TAG = re.compile(
+    r"\s*<(?:error|note|warning)>[^<]{0,500}</(?:error|note|warning)>\s*\Z|\s*<response clipped>.{0,600}\Z", re.DOTALL
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,12 +99,12 @@ def _mentions_text(start: str) -> bool:
 
 def _of_object(text: str) -> Wrapped | None:
     read = read_whole(text)
-    if read is None or not isinstance(read.value, dict):
+    if read is None or not is_dict(read.value):
         return None
     value = cast("dict[str, Any]", read.value)
     parts = value.get("content")
-    if isinstance(parts, list) and _are_parts(cast("list[Any]", parts)):
-        return Wrapped(_joined(cast("list[Any]", parts)), read.cut, None, value.get("isError") is True)
+    if isinstance(parts, list) and _are_parts(as_list(parts)):
+        return Wrapped(_joined(as_list(parts)), read.cut, None, value.get("isError") is True)
     if _RUN_KEYS & value.keys() and {"stdout", "output", "stderr"} & value.keys() and len(value) <= 8:
         return _of_run(value, cut=read.cut)
     return _of_single(value, read)
@@ -126,8 +128,10 @@ def _of_run(value: Mapping[str, Any], *, cut: bool) -> Wrapped | None:
 
 
 def _are_parts(parts: list[Any]) -> bool:
-    return bool(parts) and all(isinstance(part, dict) and "type" in part for part in parts) and any(
-        isinstance(part.get("text"), str) for part in parts
+    return (
+        bool(parts)
+        and all(isinstance(part, dict) and "type" in part for part in parts)
+        and any(isinstance(part.get("text"), str) for part in parts)
     )
 
 
@@ -141,9 +145,9 @@ def _of_list(text: str) -> Wrapped | None:
     if '"type"' not in start and "'type'" not in start:
         return None
     read = read_whole(text)
-    if read is None or not isinstance(read.value, list) or not _are_parts(cast("list[Any]", read.value)):
+    if read is None or not is_list(read.value) or not _are_parts(as_list(read.value)):
         return None
-    parts = cast("list[Any]", read.value)
+    parts = as_list(read.value)
     return Wrapped(_joined(parts), read.cut) if all(part["type"] == "text" for part in parts) else None
 
 
@@ -196,7 +200,7 @@ def _of_command(text: str) -> Wrapped | None:
     tagged = _TAGGED_EXIT.match(text.lstrip()[:300])
     if tagged:
         return Wrapped(text.lstrip()[tagged.end() :], exit_code=int(tagged[2]))
-    first, _, rest = text.lstrip()[:400].partition("\n")
+    first = text.lstrip()[:400].partition("\n")[0]
     match = _EXIT.fullmatch(first)
     if match:
         return Wrapped(text.lstrip()[len(first) + 1 :], exit_code=int(match[1]))
