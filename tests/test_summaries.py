@@ -35,7 +35,7 @@ def manager(summaries: Summaries | Words) -> MemoryManager:
 def summary(summaries: Summaries | Words, text: str = "id,name\n1,ann\n", **details: str) -> str:
     """The line on a text that is stored."""
     with manager(summaries) as memories:
-        return memories.get(memories.store(text, **details)).summary  # type: ignore[arg-type] # columns
+        return memories.get(memories.store(text, **details)).summary
 
 
 def test_a_summarizer_has_the_word() -> None:

@@ -140,9 +140,9 @@ def _of_value(read: Read, sample: Sample) -> Kind:
 
 def _estimate(value: Any, sample: Sample) -> int:  # noqa: ANN401 - any value
     """About how many records a text has of which the beginning was read, by how often their first key comes."""
-    owner, key = _dominant(cast("Dict", value)) if isinstance(value, dict) else (None, "")
+    owner, key = _dominant(cast("Dict", value)) if is_dict(value) else (None, "")
     records = as_list(owner[key] if owner else value)
-    if records and isinstance(records[0], dict) and records[0]:
+    if records and is_dict(records[0]) and records[0]:
         mark = json.dumps(next(iter(cast("Dict", records[0]))))
         mark = mark if mark in sample.head else f"'{mark[1:-1]}'"
         here = max(1, sample.text[:READ_AT_MOST].count(mark))
@@ -156,7 +156,7 @@ def _noun_of_table(sample: Sample) -> str:
 
 
 def _kind_of(value: Any, notation: str, noun: str) -> ObjectList | Object:  # noqa: ANN401 - any value
-    if isinstance(value, list):
+    if is_list(value):
         return _list(as_list(value), f"{notation} list of", noun)
     value = cast("Dict", value)
     if error := _error_in(value):
@@ -177,7 +177,7 @@ def _error_in(value: Dict) -> str:
     failed = value.get("success") is False or value.get("ok") is False or value.get("status") in ("error", "failed")
     for key in (*_ERROR_KEYS, *(("message", "msg", "reason") if failed else ())):
         error = value.get(key)
-        if isinstance(error, dict):
+        if is_dict(error):
             error = cast("Dict", error).get("message") or cast("Dict", error).get("code")
         if error and isinstance(error, str) and (failed or len(value) <= 4 or key == next(iter(value))):
             return error
@@ -187,11 +187,11 @@ def _error_in(value: Dict) -> str:
 def _list(items: list[Any], notation: str, noun: str) -> ObjectList:
     """A list by what its items are."""
     sampled = items[:SAMPLED]
-    records = cast("list[Dict]", [item for item in sampled if isinstance(item, dict) and item])
-    if records and len(records) >= len(sampled) - 1 and isinstance(sampled[0], dict):
+    records = cast("list[Dict]", [item for item in sampled if is_dict(item) and item])
+    if records and len(records) >= len(sampled) - 1 and is_dict(sampled[0]):
         fields = unique(short(key) for record in records[:5] for key in record)
         return ObjectList(notation, len(items), noun or _noun_of(records) or "object", fields)
-    if items and all(isinstance(item, list) for item in sampled) and len({len(item) for item in sampled}) == 1:
+    if items and all(is_list(item) for item in sampled) and len({len(item) for item in sampled}) == 1:
         width = f" x {counted(len(items[0]), 'column')}"
         firsts = tuple(short(value) for value in as_list(items[0]))
         return ObjectList(notation, len(items), noun or "row", firsts, width)
@@ -235,10 +235,10 @@ def _dominant(value: Dict) -> tuple[Dict | None, str]:
         if not weights:
             break
         key = max(weights, key=lambda one: weights[one])
-        largest = value[key]
-        if weights[key] * 2 < sum(weights.values()) or not isinstance(largest, list | dict):
+        largest: object = value[key]
+        if weights[key] * 2 < sum(weights.values()) or not (is_list(largest) or is_dict(largest)):
             break
-        if isinstance(largest, list):
+        if is_list(largest):
             items = as_list(largest)
             heavy = len(items) > 1 or len(value) <= 3
             return (value, key) if heavy and items and isinstance(items[0], dict | list) else (None, "")
@@ -255,11 +255,11 @@ def _weight(value: Any) -> int:  # noqa: ANN401 - any value
         one = waiting.pop()
         if isinstance(one, str):
             total += len(one) + 2
-        elif isinstance(one, dict):
+        elif is_dict(one):
             total += 2
             waiting.extend(list(cast("Dict", one).values())[:200])
-            total += sum(len(key) + 4 for key in list(cast("Dict", one))[:200] if isinstance(key, str))
-        elif isinstance(one, list):
+            total += sum(len(key) + 4 for key in list(cast("Dict", one))[:200])
+        elif is_list(one):
             total += 2 + len(as_list(one))
             waiting.extend(as_list(one)[:200])
         else:
@@ -269,7 +269,7 @@ def _weight(value: Any) -> int:  # noqa: ANN401 - any value
 
 def _total(value: Dict) -> int | None:
     """How many there are in all, where the object says it."""
-    numbers = ((key, cast("int", one)) for key, one in value.items() if type(one) is int)
+    numbers: Iterator[tuple[str, int]] = ((key, one) for key, one in value.items() if type(one) is int)
     return next((one for key, one in numbers if 0 < one < 10**12 and _TOTAL.fullmatch(key)), None)
 
 
@@ -286,8 +286,8 @@ def _name_of(value: Dict) -> str:
 def _keys(value: Dict) -> Iterator[str]:
     """The keys; of lists also how many they hold."""
     for key, one in list(value.items())[:30]:
-        noun = singular(key) if isinstance(one, list) else None
-        size = len(as_list(one)) if isinstance(one, list) else 0
+        noun = singular(key) if is_list(one) else None
+        size = len(as_list(one)) if is_list(one) else 0
         yield counted(size, short(noun)) if noun and size else short(key)
 
 

@@ -222,9 +222,8 @@ def _go(sample: Sample) -> TestRun | None:
 
 
 def _junit(sample: Sample) -> TestRun | None:
-    found = _JUNIT.findall(sample.tail)
-    words: dict[str, str] = {"successful": "passed"}
-    return _run("JUnit", [(number, words.get(word, word)) for number, word in found]) if found else None
+    found: list[tuple[str, str]] = _JUNIT.findall(sample.tail)
+    return _run("JUnit", [(number, word.replace("successful", "passed")) for number, word in found]) if found else None
 
 
 def _junit4(sample: Sample) -> TestRun | None:

@@ -103,7 +103,7 @@ def _of_object(text: str) -> Wrapped | None:
         return None
     value = cast("dict[str, Any]", read.value)
     parts = value.get("content")
-    if isinstance(parts, list) and _are_parts(as_list(parts)):
+    if is_list(parts) and _are_parts(as_list(parts)):
         return Wrapped(_joined(as_list(parts)), read.cut, None, value.get("isError") is True)
     if _RUN_KEYS & value.keys() and {"stdout", "output", "stderr"} & value.keys() and len(value) <= 8:
         return _of_run(value, cut=read.cut)
@@ -130,7 +130,7 @@ def _of_run(value: Mapping[str, Any], *, cut: bool) -> Wrapped | None:
 def _are_parts(parts: list[Any]) -> bool:
     return (
         bool(parts)
-        and all(isinstance(part, dict) and "type" in part for part in parts)
+        and all(is_dict(part) and "type" in part for part in parts)
         and any(isinstance(part.get("text"), str) for part in parts)
     )
 
