@@ -157,6 +157,7 @@ class MemoryManager:
         body, media_type = to_content(content)
         tags = (tags,) if isinstance(tags, str) else tuple(tags)
         _check_names(type, tier, tier_id, category, *tags)
+        facts = check_metadata(metadata)
         digest = hash_content(body)
         shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
@@ -167,10 +168,10 @@ class MemoryManager:
             memory_type=type,
             tier=tier,
             tier_id=tier_id,
-            summary=one_line(description or self._described(body, type, tags, source, metadata), MAX_SUMMARY),
+            summary=one_line(description or self._described(body, type, tags, source, facts), MAX_SUMMARY),
             content=body,
             media_type=media_type,
-            content_metadata=check_metadata(metadata),
+            content_metadata=facts,
             category=category,
             tags=tags,
             importance=_between_0_and_1(importance),
@@ -184,12 +185,12 @@ class MemoryManager:
         return self.memory_store.put(self.scope, _with_key(item, source or type), replace=replace)
 
     def _described(
-        self, content: Content, kind: str, tags: tuple[str, ...], source: str, metadata: Mapping[str, Any] | None
+        self, content: Content, kind: str, tags: tuple[str, ...], source: str, facts: Mapping[str, Any]
     ) -> str:
         """The line on a content that came without one; it tells nothing of a secret."""
         if kind == SECRET or SECRET in tags:
             return SECRET
-        arguments = (metadata or {}).get("arguments")
+        arguments = facts.get("arguments")
         line = describe(content, source=source, arguments=arguments if isinstance(arguments, str) else None)
         return self.summaries.summary(content, line) if self.summaries and isinstance(content, str) else line
 

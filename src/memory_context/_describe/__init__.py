@@ -50,6 +50,7 @@ from memory_context._items import Content
 
 __all__ = ["Kind", "describe", "parsed", "recognise"]
 
+_STRUCTURE = ("[", "{", "<", "|", "+-", "┌", "Traceback", "diff --git", "$ ", "HTTP/")
 LONGEST_WITH_LEAD = 1_000_000
 LONGEST_LEAD = 400
 _LEAD_END = re.compile(r"[^\n]{1,300}(?::|\.\.\.|…)[ \t]*\n+|[^\n]{1,300}\n\n+|(?:#+|=+|-+) [^\n]{1,200}\n+")
@@ -223,8 +224,8 @@ def _behind_lead(sample: Sample) -> Kind | None:
             return None
         position = match.end()
         rest = sample.text[position:]
-        if not rest.strip():
-            return None
+        if not match[0].rstrip().endswith((":", "...", "…")) and not rest.startswith(_STRUCTURE):
+            continue  # what an ordinary line stands before is looked at only if it can be told from text at once
         kind = _sure(sample_of(rest, sample.hint))
         if kind is not None:
             return kind
