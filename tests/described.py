@@ -634,6 +634,7 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
     ),
     ("JSON that is cut", json.dumps({"orders": ORDERS * 50}, indent=2)[:2000], {}),
     ("repr that is cut", str(ORDERS * 50)[:1990], {}),
+    ("lists of records", json.dumps([ORDERS, ORDERS, ORDERS]), {}),
     ("numbers", "[3, 1, 4, 1, 5, 9]", {}),
     ("strings", json.dumps(["ann", "bob"]), {}),
     ("MCP around JSON", mcp(json.dumps({"orders": ORDERS})), {}),

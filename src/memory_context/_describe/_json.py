@@ -191,6 +191,9 @@ def _list(items: list[Any], notation: str, noun: str) -> ObjectList:
     if records and len(records) >= len(sampled) - 1 and is_dict(sampled[0]):
         fields = unique(short(key) for record in records[:5] for key in record)
         return ObjectList(notation, len(items), noun or _noun_of(records) or "object", fields)
+    if items and all(is_list(item) and as_list(item) and is_dict(as_list(item)[0]) for item in sampled):
+        fields = unique(short(key) for key in cast("Dict", as_list(items[0])[0]))
+        return ObjectList(notation, len(items), "list", fields, " of objects")
     if items and all(is_list(item) for item in sampled) and len({len(item) for item in sampled}) == 1:
         width = f" x {counted(len(items[0]), 'column')}"
         firsts = tuple(short(value) for value in as_list(items[0]))
