@@ -51,7 +51,7 @@ _CARGO = re.compile(
     r"^error: could not compile|^warning: `[^`]+` \(\w+\) generated|^[ \t]+(?:Checking|Compiling|Finished) ",
     re.MULTILINE,
 )
-_CODES = re.compile(r"TS\d+|CS\d+|C\d{4}|[EW]\d{4}")
+_MENTIONED = re.compile(r"[\w>][:(]\d|\d:\d|error|warning|passed!|no issues")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +80,8 @@ class Diagnostics(Kind):
 
 def recognise_diagnostics(sample: Sample) -> Diagnostics | None:
     """What a compiler or linter says, if that is what most of a text is."""
+    if not _MENTIONED.search(sample.head) and not _MENTIONED.search(sample.tail):
+        return None
     text = sample.text[:COUNTED_AT_MOST]
     return (
         _eslint(sample, text) or _rust(sample, text) or _ruff(sample, text) or _placed(sample, text) or _clean(sample)

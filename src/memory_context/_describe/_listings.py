@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._sample import Sample, share
+from memory_context._describe._sample import LINES, Sample, share
 from memory_context._describe._words import counted, short, tail_of_path, unique
 
 COUNTED_AT_MOST = 20_000_000
@@ -175,7 +175,7 @@ def _paths(sample: Sample) -> Paths | None:
     if len(pathlike) < 0.9 * len(lines):
         return None
     return Paths(
-        len(pathlike) if len(sample.lines) < 400 else sample.line_count,
+        len(pathlike) if len(sample.lines) < LINES else sample.line_count,
         unique(tail_of_path(line.strip()) for line in pathlike),
     )
 

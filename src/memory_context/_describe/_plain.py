@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._sample import Sample, starts
+from memory_context._describe._sample import LINES, Sample, starts
 from memory_context._describe._words import counted, plural, short, singular, unique
 
 COUNTED_AT_MOST = 8_000_000
@@ -284,7 +284,7 @@ def _assigned(sample: Sample) -> Settings | Records | None:
         return Records("requirements, ", sample.line_count, "package", "", unique(pairs))
     if sections:
         return Settings(len(pairs), unique(section.strip("[]") for section in sections), "settings file")
-    return Settings(max(len(pairs), sample.line_count if len(sample.lines) >= 400 else 0), unique(pairs))
+    return Settings(max(len(pairs), sample.line_count if len(sample.lines) >= LINES else 0), unique(pairs))
 
 
 def recognise_records(sample: Sample) -> Records | None:
@@ -405,7 +405,7 @@ def _names_only(sample: Sample) -> Records | None:
         return None
     return Records(
         "list of ",
-        max(len(lines), sample.line_count if len(sample.lines) >= 400 else 0),
+        max(len(lines), sample.line_count if len(sample.lines) >= LINES else 0),
         "name",
         "",
         unique(map(short, lines)),

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 HEAD = 65_536
 TAIL = 16_384
-LINES = 400
+LINES = 300
 LONGEST_LINE = 1_000
 LONGEST_ARGUMENTS = 100_000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)")
@@ -47,8 +47,9 @@ class Sample:
         text: All of it, without escape sequences for terminals and without carriage returns at the ends of lines.
         head: Its first 64 K characters.
         tail: Its last 16 K characters.
-        lines: The first 400 lines of the head, the blank ones too, each cut at 1,000 characters.
-        last: The last 400 lines of the tail that are not blank.
+        lines: The first 300 lines of the head, the blank ones too, each cut at 1,000 characters.
+        last: The last 300 lines of the tail that are not blank.
+        filled: The lines that are not blank.
         hint: What the call says.
     """
 
@@ -57,12 +58,8 @@ class Sample:
     tail: str
     lines: tuple[str, ...]
     last: tuple[str, ...]
+    filled: list[str]
     hint: Hint = field(default_factory=Hint)
-
-    @property
-    def filled(self) -> list[str]:
-        """The lines of the head that are not blank."""
-        return [line for line in self.lines if line.strip()]
 
     @property
     def line_count(self) -> int:
@@ -83,9 +80,10 @@ def sample_of(text: str, hint: Hint | None = None) -> Sample:
     if "\r" in text:
         text = text.replace("\r\n", "\n")
     head, tail = text[:HEAD], text[-TAIL:]
-    lines = head.split("\n", LINES)[:LINES]
+    lines = [line[:LONGEST_LINE] for line in head.split("\n", LINES)[:LINES]]
+    filled = [line for line in lines if line.strip()]
     last = [line[:LONGEST_LINE] for line in tail.rsplit("\n", LINES)[-LINES:] if line.strip()]
-    return Sample(text, head, tail, tuple(line[:LONGEST_LINE] for line in lines), tuple(last), hint or Hint())
+    return Sample(text, head, tail, tuple(lines), tuple(last), filled, hint or Hint())
 
 
 def starts(text: str, beginning: str) -> int:

@@ -55,6 +55,9 @@ _FOREIGN = re.compile(
 _NO_ERRORS = re.compile(r"(?:Traceback|File|During|The above|Note|None|True|False)$")
 
 
+_MENTIONS = (_PYTHON, " at ", "\tat ", "panic", "goroutine", "Fatal error", ' File "', ".rb:")
+
+
 @dataclass(frozen=True, slots=True)
 class Trace(Kind):
     """An exception and its place: ``traceback: KeyError 'user_id' in app/auth.py:88``."""
@@ -86,6 +89,8 @@ def recognise_trace(sample: Sample) -> Trace | None:
 def find_trace(sample: Sample) -> Trace | None:
     """A traceback somewhere in a text, the last one."""
     text = sample.text[-SEARCHED:] if len(sample.text) > SEARCHED else sample.text
+    if not any(mention in text for mention in _MENTIONS):
+        return None
     return next((trace for find in _LANGUAGES if (trace := find(text))), None)
 
 
