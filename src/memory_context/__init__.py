@@ -22,11 +22,12 @@ if TYPE_CHECKING:
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
-    from memory_context.autogen import LLMJudge, MemoryContext, MemoryWorkbench, SQLMemory
+    from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
     from memory_context.exceptions import MemoryContextError
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
     from memory_context.stores import MemoryStore, SQLAlchemyStore
+    from memory_context.summaries import Summaries, Summarizer, SummaryLimits
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
@@ -36,6 +37,7 @@ __all__ = [
     "Judge",
     "JudgeLimits",
     "LLMJudge",
+    "LLMSummarizer",
     "LexicalJudge",
     "Match",
     "MemoryContext",
@@ -48,6 +50,9 @@ __all__ = [
     "SQLAlchemyStore",
     "SQLMemory",
     "Scope",
+    "Summaries",
+    "Summarizer",
+    "SummaryLimits",
     "TokenCounter",
     "__version__",
     "default_counter",
@@ -63,6 +68,7 @@ _HOMES = {
     "Judge": "judges",
     "JudgeLimits": "judges",
     "LLMJudge": "autogen",
+    "LLMSummarizer": "autogen",
     "LexicalJudge": "judges",
     "Match": "_items",
     "MemoryContext": "autogen",
@@ -75,6 +81,9 @@ _HOMES = {
     "SQLAlchemyStore": "stores",
     "SQLMemory": "autogen",
     "Scope": "_scopes",
+    "Summaries": "summaries",
+    "Summarizer": "summaries",
+    "SummaryLimits": "summaries",
     "TokenCounter": "_tokens",
     "default_counter": "_tokens",
     "set_default_counter": "_tokens",

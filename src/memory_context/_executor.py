@@ -26,7 +26,16 @@ if sys.platform != "win32":
     os.register_at_fork(after_in_child=_executor.cache_clear)
 
 
+_WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("waiting", default=None)
+
+
+def waiting_loop() -> asyncio.AbstractEventLoop | None:
+    """The event loop that waits for the work of this thread; None if none does."""
+    return _WAITING.get()
+
+
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """The result of ``work(*args, **kwargs)``, which runs in a thread while the event loop goes on."""
-    call = partial(contextvars.copy_context().run, work, *args, **kwargs)
-    return await asyncio.get_running_loop().run_in_executor(_executor(), call)
+    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    context.run(_WAITING.set, loop)
+    return await loop.run_in_executor(_executor(), partial(context.run, work, *args, **kwargs))

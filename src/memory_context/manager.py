@@ -34,6 +34,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.stores import MemoryStore, as_store
+from memory_context.summaries import Summaries, Summarizer, as_summaries
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -55,9 +56,12 @@ class MemoryManager:
         thread_id: Noted on what is stored here.
         counter: Counts tokens; the process's default without one.
         password_variable: The environment variable with the password of a database URL that has none.
+        summarizer: Describes texts in its own words, within its limits (`Summaries`); without one, or where it fails,
+            they are described by their kind.
 
     Raises:
         InvalidScopeError: No user.
+        InvalidArgumentError: Something that is no summarizer.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
@@ -70,6 +74,7 @@ class MemoryManager:
         thread_id: str | None = None,
         counter: TokenCounter | Callable[[str], int] | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
+        summarizer: Summarizer | Summaries | None = None,
     ) -> None:
         maker = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns an integer into text
         self.scope = Scope(maker.user_id)
@@ -79,6 +84,7 @@ class MemoryManager:
         self._closes_store = self.memory_store is not store
         self._counter = None if counter is None else as_counter(counter)
         self._password_variable = password_variable
+        self.summaries = as_summaries(summarizer)
 
     def __enter__(self) -> Self:
         """The manager itself."""
@@ -151,6 +157,7 @@ class MemoryManager:
         body, media_type = to_content(content)
         tags = (tags,) if isinstance(tags, str) else tuple(tags)
         _check_names(type, tier, tier_id, category, *tags)
+        facts = check_metadata(metadata)
         digest = hash_content(body)
         shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
@@ -161,10 +168,10 @@ class MemoryManager:
             memory_type=type,
             tier=tier,
             tier_id=tier_id,
-            summary=one_line(description or describe(body), MAX_SUMMARY),
+            summary=one_line(description or self._described(body, type, tags, source, facts), MAX_SUMMARY),
             content=body,
             media_type=media_type,
-            content_metadata=check_metadata(metadata),
+            content_metadata=facts,
             category=category,
             tags=tags,
             importance=_between_0_and_1(importance),
@@ -176,6 +183,16 @@ class MemoryManager:
             expires_at=_with_zone(expires_at),
         )
         return self.memory_store.put(self.scope, _with_key(item, source or type), replace=replace)
+
+    def _described(
+        self, content: Content, kind: str, tags: tuple[str, ...], source: str, facts: Mapping[str, Any]
+    ) -> str:
+        """The line on a content that came without one; it tells nothing of a secret."""
+        if kind == SECRET or SECRET in tags:
+            return SECRET
+        arguments = facts.get("arguments")
+        line = describe(content, source=source, arguments=arguments if isinstance(arguments, str) else None)
+        return self.summaries.summary(content, line) if self.summaries and isinstance(content, str) else line
 
     def get(self, key: str) -> MemoryItem:
         """The record under `key`, without counting it as a read.

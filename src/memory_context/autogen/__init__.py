@@ -7,6 +7,7 @@ try:
     from memory_context.autogen.context import MemoryContext, MemoryContextConfig
     from memory_context.autogen.judge import LLMJudge
     from memory_context.autogen.memory import SQLMemory
+    from memory_context.autogen.summarizer import LLMSummarizer
     from memory_context.autogen.tools import RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool
     from memory_context.autogen.workbench import MemoryWorkbench
 except ModuleNotFoundError as error:
@@ -18,6 +19,7 @@ except ModuleNotFoundError as error:
 __all__ = [
     "ContextStats",
     "LLMJudge",
+    "LLMSummarizer",
     "MemoryContext",
     "MemoryContextConfig",
     "MemoryWorkbench",

@@ -39,11 +39,13 @@ from memory_context.autogen._messages import (
 from memory_context.autogen._state import ContextState, parse_state
 from memory_context.autogen._toolbox import AnyTool
 from memory_context.autogen.judge import LLMJudge, one_judge
+from memory_context.autogen.summarizer import LLMSummarizer
 from memory_context.autogen.tools import memory_tools
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
+from memory_context.summaries import Summaries, Summarizer, SummaryLimits
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -76,6 +78,7 @@ class MemoryContextConfig(BaseModel):
     max_tokens: int | None = None
     judge: ComponentModel | None = None
     judge_limits: JudgeLimits = JudgeLimits()
+    summarizer: ComponentModel | None = None
     initial_messages: list[LLMMessage] | None = Field(default=None)
 
 
@@ -112,6 +115,8 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         judge: Decides what is brought back; the words of the message without one (`LexicalJudge`).
         model_client: Short for ``judge=LLMJudge(model_client)``: a lightweight model decides.
         judge_limits: What a judge with a model may cost in this conversation, and how long it may take.
+        summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
+            one they are described by their kind.
         counter: Counts tokens; the process's default without one.
         initial_messages: The messages to start with, treated like added ones.
         password_variable: The environment variable with the password of a database URL that has none.
@@ -148,6 +153,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         judge: Judge | None = None,
         model_client: ChatCompletionClient | None = None,
         judge_limits: JudgeLimits | None = None,
+        summarizer: Summarizer | Summaries | None = None,
         counter: TokenCounter | Callable[[str], int] | None = None,
         initial_messages: Sequence[LLMMessage] | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
@@ -176,6 +182,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             thread_id=thread_id or str(uuid4()),
             counter=counter,
             password_variable=password_variable,
+            summarizer=summarizer,
         )
         bench = Bench(self._judge or LexicalJudge(), judge_limits or JudgeLimits())
         self._conversation = Conversation(
@@ -350,6 +357,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
             max_tokens=self.max_tokens,
             judge=self._dumped_judge(),
             judge_limits=self._conversation.bench.limits,
+            summarizer=self._dumped_summarizer(),
             initial_messages=self._initial_messages,
         )
 
@@ -361,10 +369,20 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         message = f"the judge {self._judge!r} cannot be written down: only LexicalJudge and LLMJudge can"
         raise NotSerializableError(message)
 
+    def _dumped_summarizer(self) -> ComponentModel | None:
+        summaries = self._manager.summaries
+        if summaries is None:
+            return None
+        if isinstance(summaries.summarizer, LLMSummarizer) and summaries.limits == SummaryLimits():
+            return summaries.summarizer.dump_component()
+        message = f"{summaries.summarizer!r} cannot be written down: only LLMSummarizer with its default limits can"
+        raise NotSerializableError(message)
+
     @classmethod
     def _from_config(cls, config: MemoryContextConfig) -> Self:
         values: dict[str, Any] = {name: getattr(config, name) for name in MemoryContextConfig.model_fields}
         values["judge"] = LLMJudge.load_component(config.judge) if config.judge else None
+        values["summarizer"] = LLMSummarizer.load_component(config.summarizer) if config.summarizer else None
         return cls(**values)
 
     async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:

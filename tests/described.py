@@ -1,0 +1,757 @@
+"""Outputs of kinds that no recording holds, written by hand in the forms that the tools print, described line by line.
+
+    python tests/described.py
+
+writes `data/descriptions.txt` anew, for a person to read.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from memory_context._describe import describe
+
+DATA = Path(__file__).parent / "data"
+ORDERS = [{"id": 7, "customer": "ann", "total": 12.5}, {"id": 8, "customer": "bob", "total": 3.0}]
+ROWS = [{"track_id": n, "name": f"Song {n}", "unit_price": 0.99} for n in range(40)]
+
+
+def mcp(text: str) -> str:
+    """A result of a tool of the Model Context Protocol, as JSON."""
+    content = [{"type": "text", "text": text, "annotations": None}]
+    return json.dumps({"_meta": None, "content": content, "isError": False}, indent=2)
+
+
+def mcp_repr(text: str) -> str:
+    """The same as Python writes it."""
+    return f"meta=None content=[TextContent(type='text', text={text!r}, annotations=None)] isError=False"
+
+
+PYTEST = """\
+============================= test session starts ==============================
+platform linux -- Python 3.12.1, pytest-8.3.2, pluggy-1.5.0
+rootdir: /srv/shop
+collected 415 items
+
+tests/test_auth.py F..F                                                  [  0%]
+tests/test_cart.py .......................................F              [100%]
+
+=================================== FAILURES ===================================
+__________________________________ test_login __________________________________
+    def test_login():
+>       assert login("ann") == 200
+E       assert 401 == 200
+tests/test_auth.py:12: AssertionError
+=========================== short test summary info ============================
+FAILED tests/test_auth.py::test_login - assert 401 == 200
+FAILED tests/test_auth.py::test_logout[admin] - KeyError: 'session'
+FAILED tests/test_cart.py::TestTotal::test_vat - AssertionError
+================== 3 failed, 412 passed, 2 warnings in 12.31s ==================
+"""
+TRACEBACK = """\
+Traceback (most recent call last):
+  File "/srv/shop/app/main.py", line 12, in <module>
+    run()
+  File "app/auth.py", line 88, in user
+    return session['user_id']
+           ~~~~~~~^^^^^^^^^^^
+KeyError: 'user_id'
+"""
+JAVA = """\
+Exception in thread "main" java.lang.IllegalStateException: cannot start
+\tat com.shop.App.start(App.java:31)
+\tat com.shop.App.main(App.java:12)
+Caused by: java.net.ConnectException: Connection refused
+\tat java.base/sun.nio.ch.Net.connect0(Native Method)
+\tat com.shop.Db.open(Db.java:77)
+\t... 2 more
+"""
+NODE = """\
+/srv/shop/server.js:14
+    const name = user.name;
+                      ^
+
+TypeError: Cannot read properties of undefined (reading 'name')
+    at handler (/srv/shop/server.js:14:23)
+    at Layer.handle (/srv/shop/node_modules/express/lib/router/layer.js:95:5)
+    at node:internal/process/task_queues:140:7
+
+Node.js v20.11.0
+"""
+GO_PANIC = """\
+panic: runtime error: index out of range [5] with length 3
+
+goroutine 1 [running]:
+main.pick(...)
+\t/srv/shop/cmd/pick.go:14
+main.main()
+\t/srv/shop/cmd/main.go:9 +0x1d
+exit status 2
+"""
+RUST_PANIC = """\
+thread 'main' panicked at src/main.rs:4:27:
+called `Option::unwrap()` on a `None` value
+note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
+"""
+CSHARP = """\
+Unhandled exception. System.NullReferenceException: Object reference not set to an instance of an object.
+   at Shop.Cart.Total() in /srv/shop/Cart.cs:line 41
+   at Shop.Program.Main(String[] args) in /srv/shop/Program.cs:line 8
+"""
+RUBY = """\
+app/models/cart.rb:17:in `total': undefined method `+' for nil:NilClass (NoMethodError)
+\tfrom app/models/cart.rb:9:in `each'
+\tfrom bin/run:3:in `<main>'
+"""
+PHP = """\
+PHP Fatal error:  Uncaught InvalidArgumentException: no such item in /srv/shop/src/Cart.php:21
+Stack trace:
+#0 /srv/shop/index.php(5): Cart->add(NULL)
+#1 {main}
+  thrown in /srv/shop/src/Cart.php on line 21
+"""
+UNITTEST = """\
+.F.E
+======================================================================
+ERROR: test_open (test_db.TestDb.test_open)
+----------------------------------------------------------------------
+Traceback (most recent call last):
+  File "/srv/test_db.py", line 4, in test_open
+OSError: no file
+======================================================================
+FAIL: test_close (test_db.TestDb.test_close)
+----------------------------------------------------------------------
+AssertionError: 1 != 2
+
+----------------------------------------------------------------------
+Ran 4 tests in 0.003s
+
+FAILED (failures=1, errors=1)
+"""
+JEST = """\
+PASS src/sum.test.js
+FAIL src/cart.test.js
+  ● cart › adds an item
+
+    expect(received).toBe(expected)
+
+      at Object.<anonymous> (src/cart.test.js:5:17)
+
+Test Suites: 1 failed, 1 passed, 2 total
+Tests:       1 failed, 6 passed, 7 total
+Snapshots:   0 total
+Time:        1.02 s
+"""
+VITEST = """\
+ ❯ src/cart.test.ts (3 tests | 1 failed) 12ms
+   × cart > adds an item 5ms
+     → expected 1 to be 2
+
+ Test Files  1 failed | 1 passed (2)
+      Tests  1 failed | 8 passed (9)
+   Start at  10:11:12
+   Duration  412ms
+"""
+GO_TEST = """\
+=== RUN   TestAdd
+--- PASS: TestAdd (0.00s)
+=== RUN   TestSub
+    calc_test.go:14: got 3, want 2
+--- FAIL: TestSub (0.00s)
+FAIL
+FAIL\tshop/calc\t0.004s
+ok  \tshop/cart\t0.002s
+FAIL
+"""
+CARGO_TEST = """\
+running 3 tests
+test tests::adds ... ok
+test tests::subtracts ... FAILED
+test tests::divides ... ignored
+
+failures:
+    tests::subtracts
+
+test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
+"""
+MAVEN = """\
+[INFO] Running com.shop.CartTest
+[ERROR] Tests run: 5, Failures: 1, Errors: 0, Skipped: 1, Time elapsed: 0.05 s <<< FAILURE! - in com.shop.CartTest
+[ERROR] com.shop.CartTest.total:31 expected: <3> but was: <4>
+[INFO] Results:
+[ERROR] Tests run: 5, Failures: 1, Errors: 0, Skipped: 1
+[INFO] BUILD FAILURE
+"""
+MOCHA = """\
+  cart
+    ✓ adds
+    ✓ removes
+    1) totals
+
+  2 passing (12ms)
+  1 failing
+
+  1) cart
+       totals:
+     AssertionError: expected 3 to equal 4
+"""
+TAP = "TAP version 13\n1..3\nok 1 - adds\nnot ok 2 - totals\nok 3 - removes\n"
+RSPEC = """\
+..F
+
+Failures:
+
+  1) Cart totals
+     Failure/Error: expect(cart.total).to eq 4
+
+Finished in 0.01 seconds (files took 0.1 seconds to load)
+3 examples, 1 failure
+
+rspec ./spec/cart_spec.rb:9 # Cart totals
+"""
+GCC = """\
+main.c: In function 'main':
+main.c:5:9: warning: unused variable 'x' [-Wunused-variable]
+    5 |     int x = 3;
+      |         ^
+main.c:7:5: error: 'y' undeclared (first use in this function)
+    7 |     y = 4;
+      |     ^
+main.c:7:5: note: each undeclared identifier is reported only once
+util.c:3:1: error: expected ';' before '}' token
+"""
+TSC = """\
+src/cart.ts(12,5): error TS2322: Type 'string' is not assignable to type 'number'.
+src/cart.ts(20,9): error TS2304: Cannot find name 'foo'.
+src/user.ts(3,1): error TS7006: Parameter 'x' implicitly has an 'any' type.
+"""
+ESLINT = """\
+
+/srv/shop/src/cart.js
+   3:7   error    'total' is assigned a value but never used  no-unused-vars
+  12:1   warning  Unexpected console statement                no-console
+
+/srv/shop/src/user.js
+  5:10  error  'fetch' is not defined  no-undef
+
+✖ 3 problems (2 errors, 1 warning)
+"""
+MYPY = """\
+app/models.py:12: error: Incompatible return value type (got "str", expected "int")  [return-value]
+app/models.py:12: note: See the docs
+app/auth.py:3: error: Cannot find implementation or library stub for module named "jwt"  [import-not-found]
+Found 2 errors in 2 files (checked 31 source files)
+"""
+RUFF = """\
+app/models.py:1:8: F401 [*] `os` imported but unused
+app/auth.py:88:101: E501 Line too long (112 > 100)
+Found 2 errors.
+[*] 1 fixable with the `--fix` option.
+"""
+RUSTC = """\
+error[E0382]: borrow of moved value: `items`
+  --> src/main.rs:9:20
+   |
+7  |     let items = vec![1];
+   |         ----- move occurs because `items` has type `Vec<i32>`
+warning: unused variable: `n`
+ --> src/lib.rs:2:9
+  |
+error: aborting due to 1 previous error; 1 warning emitted
+"""
+JAVAC = """\
+Cart.java:5: error: cannot find symbol
+        retrun total;
+        ^
+  symbol:   class retrun
+Cart.java:9: error: ';' expected
+        total = 3
+                 ^
+2 errors
+"""
+GIT_DIFF = """\
+diff --git a/app/auth.py b/app/auth.py
+index 1a2b3c4..5d6e7f8 100644
+--- a/app/auth.py
++++ b/app/auth.py
+@@ -86,3 +86,4 @@ def user(session):
+-    return session['user_id']
++    if 'user_id' not in session:
++        raise LoginRequired
++    return session['user_id']
+diff --git a/app/cart.py b/app/cart.py
+--- a/app/cart.py
++++ b/app/cart.py
+@@ -1 +1 @@
+-x = 1
++x = 2
+"""
+UNIFIED = "--- old.txt\t2024-01-01\n+++ new.txt\t2024-01-02\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n"
+GIT_LOG = """\
+commit 3f9a2c1b4d5e6f708192a3b4c5d6e7f801234567 (HEAD -> main)
+Author: Ann Lee <ann@shop.org>
+Date:   Mon Mar 4 10:00:00 2024 +0100
+
+    Fix the total of an empty cart
+
+commit 99aa2c1b4d5e6f708192a3b4c5d6e7f801234567
+Author: Bob Ray <bob@shop.org>
+Date:   Sun Mar 3 10:00:00 2024 +0100
+
+    Add carts
+"""
+GIT_ONELINE = "3f9a2c1 Fix the total of an empty cart\n99aa2c1 Add carts\n0b1c2d3 First commit\n"
+GIT_STATUS = """\
+On branch main
+Your branch is up to date with 'origin/main'.
+
+Changes not staged for commit:
+  (use "git add <file>..." to update what will be committed)
+\tmodified:   app/auth.py
+\tmodified:   app/cart.py
+
+Untracked files:
+  (use "git add <file>..." to include in what will be committed)
+\tnotes.txt
+
+no changes added to commit (use "git add" and/or "git commit -a")
+"""
+LS = """\
+total 24
+drwxr-xr-x 2 ann ann 4096 Mar  4 10:00 app
+-rw-r--r-- 1 ann ann  120 Mar  4 10:00 setup.py
+-rw-r--r-- 1 ann ann 8001 Mar  4 10:00 README.md
+"""
+LS_R = ".:\napp\nsetup.py\n\n./app:\n__init__.py\nauth.py\n"
+FIND = "./app/auth.py\n./app/cart.py\n./app/templates/base.html\n./setup.py\n"
+TREE = ".\n├── app\n│   ├── auth.py\n│   └── cart.py\n└── setup.py\n\n2 directories, 3 files\n"
+GREP = "app/auth.py:88:    return session['user_id']\napp/auth.py:91:user_id = 3\napp/cart.py:7:def total(user_id):\n"
+RG = "app/auth.py\n88:    return session['user_id']\n91:user_id = 3\n\napp/cart.py\n7:def total(user_id):\n"
+GREP_FILES = "app/auth.py:    return session['user_id']\napp/cart.py:def total(user_id):\napp/cart.py:x = user_id\n"
+PYTHON = '''\
+"""Models."""
+
+from dataclasses import dataclass
+
+
+@dataclass
+class User:
+    """A person."""
+
+    name: str
+
+    def greet(self) -> str:
+        return f"hello {self.name}"
+
+
+class Cart:
+    def __init__(self):
+        self.items = []
+
+    def total(self):
+        return sum(self.items)
+
+
+def main():
+    print(User("ann").greet())
+'''
+JAVASCRIPT = """\
+const express = require('express');
+
+export class Cart {
+  constructor() { this.items = []; }
+}
+
+function total(cart) {
+  return cart.items.reduce((a, b) => a + b, 0);
+}
+
+const add = (cart, item) => {
+  cart.items.push(item);
+};
+
+module.exports = { Cart, total, add };
+"""
+TYPESCRIPT = """\
+import { Item } from './item';
+
+export interface Cart {
+  items: Item[];
+  total: number;
+}
+
+export async function load(id: string): Promise<Cart> {
+  const response = await fetch(`/carts/${id}`);
+  return response.json();
+}
+"""
+GO = """\
+package main
+
+import (
+\t"fmt"
+)
+
+type Cart struct {
+\tItems []int
+}
+
+func (c *Cart) Total() int {
+\tsum := 0
+\tfor _, x := range c.Items {
+\t\tsum += x
+\t}
+\treturn sum
+}
+
+func main() {
+\tfmt.Println((&Cart{}).Total())
+}
+"""
+RUST = """\
+use std::collections::HashMap;
+
+pub struct Cart {
+    items: HashMap<String, u32>,
+}
+
+impl Cart {
+    pub fn total(&self) -> u32 {
+        self.items.values().sum()
+    }
+}
+
+fn main() {
+    let cart = Cart { items: HashMap::new() };
+    println!("{}", cart.total());
+}
+"""
+JAVA_SOURCE = """\
+package com.shop;
+
+import java.util.List;
+
+public class Cart {
+    private final List<Integer> items;
+
+    public int total() {
+        return items.stream().mapToInt(i -> i).sum();
+    }
+}
+"""
+C_SOURCE = """\
+#include <stdio.h>
+#include <stdlib.h>
+
+static int total(const int *items, int n)
+{
+    int sum = 0;
+    for (int i = 0; i < n; i++)
+        sum += items[i];
+    return sum;
+}
+
+int main(void) {
+    printf("%d\\n", total(NULL, 0));
+    return 0;
+}
+"""
+RUBY_SOURCE = """\
+require 'json'
+
+class Cart
+  attr_reader :items
+
+  def initialize
+    @items = []
+  end
+
+  def total
+    items.sum
+  end
+end
+"""
+SHELL = """\
+#!/bin/bash
+set -euo pipefail
+NAME=shop
+build() {
+  echo "building $NAME"
+}
+if [ -d dist ]; then
+  rm -rf dist
+fi
+build
+"""
+SQL = """\
+CREATE TABLE users (
+    id integer PRIMARY KEY,
+    name text NOT NULL
+);
+CREATE TABLE orders (
+    id integer PRIMARY KEY,
+    user_id integer REFERENCES users(id)
+);
+INSERT INTO users VALUES (1, 'ann');
+"""
+CAT_N = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PYTHON.splitlines(), 1))
+VIEWER = "[File: /srv/shop/app/models.py (223 lines total)]\n" + "".join(
+    f"{number}:{line}\n" for number, line in enumerate(PYTHON.splitlines(), 101)
+)
+CAT_RESULT = f"Here's the result of running `cat -n` on /srv/shop/app/models.py:\n{CAT_N}"
+PSQL = """\
+ id | name | total
+----+------+-------
+  1 | ann  |  12.5
+  2 | bob  |   3.0
+(2 rows)
+"""
+MYSQL = """\
++----+------+-------+
+| id | name | total |
++----+------+-------+
+|  1 | ann  |  12.5 |
+|  2 | bob  |   3.0 |
++----+------+-------+
+2 rows in set (0.00 sec)
+"""
+SQLITE_COLUMNS = "id  name  total\n--  ----  -----\n1   ann   12.5\n2   bob   3.0\n"
+SQLITE_BOX = "┌────┬──────┐\n│ id │ name │\n├────┼──────┤\n│ 1  │ ann  │\n│ 2  │ bob  │\n└────┴──────┘\n"
+DOCKER_PS = """\
+CONTAINER ID   IMAGE          COMMAND       CREATED       STATUS       PORTS      NAMES
+1a2b3c4d5e6f   postgres:16    "docker-e…"   2 hours ago   Up 2 hours   5432/tcp   shop-db
+2b3c4d5e6f7a   redis:7        "docker-e…"   2 hours ago   Up 2 hours   6379/tcp   shop-cache
+"""
+KUBECTL = """\
+NAME                    READY   STATUS             RESTARTS   AGE
+shop-5d9c7b9d8-abcde    1/1     Running            0          3d
+cart-6f8d9c7b5-fghij    0/1     CrashLoopBackOff   12         3d
+"""
+PANDAS = "     name  total\n0     ann   12.5\n1     bob    3.0\n..    ...    ...\n213   zoe    9.9\n\n[214 rows x 2 columns]\n"
+MARKDOWN_TABLE = "| id | name |\n|----|------|\n| 1 | ann |\n| 2 | bob |\n| 3 | cat |\n"
+NPM = """\
+npm WARN deprecated inflight@1.0.6: This module is not supported
+npm ERR! code ERESOLVE
+npm ERR! ERESOLVE unable to resolve dependency tree
+npm ERR! Could not resolve dependency
+"""
+PIP = """\
+Collecting requests
+  Downloading requests-2.31.0-py3-none-any.whl (62 kB)
+Collecting idna<4,>=2.5
+  Using cached idna-3.6-py3-none-any.whl (61 kB)
+Installing collected packages: idna, requests
+Successfully installed idna-3.6 requests-2.31.0
+"""
+APP_LOG = """\
+2024-03-04 10:00:01,123 INFO shop.web started on port 8000
+2024-03-04 10:00:02,001 WARNING shop.db slow query: 512 ms
+2024-03-04 10:00:03,456 ERROR shop.pay card declined for order 17
+2024-03-04 10:00:04,000 INFO shop.web stopped
+"""
+SYSLOG = "Mar  4 10:00:01 web1 sshd[211]: Accepted publickey for ann\nMar  4 10:00:07 web1 kernel: eth0 up\n"
+ACCESS = """\
+10.0.0.1 - - [04/Mar/2024:10:00:01 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.0"
+10.0.0.2 - - [04/Mar/2024:10:00:02 +0000] "POST /cart HTTP/1.1" 500 87 "-" "curl/8.0"
+"""
+HTTP = (
+    'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[{"id": 1, "type": "order"}, {"id": 2, "type": "order"}]'
+)
+HTML = (
+    "<!DOCTYPE html>\n<html><head><title>Orders &amp; carts</title></head><body>"
+    + '<a href="/x">x</a>' * 14
+    + "</body></html>"
+)
+XML = "<?xml version='1.0'?>\n<catalog>" + "<book><title>a</title><price>1</price></book>" * 12 + "</catalog>"
+JUNIT_XML = '<?xml version="1.0"?>\n<testsuites><testsuite name="a" tests="2"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>'
+MARKDOWN = "# Install\n\nRun `pip install shop`.\n\n## Usage\n\n- start\n- stop\n\n## Licence\n\nMIT\n"
+PROSE = (
+    "The cart holds what a person wants to buy, and nothing else. It is emptied when the order is placed. "
+    "A cart that nobody has touched for a month is thrown away, because the prices in it are no longer right. "
+    "Nobody has complained about that so far, though one person asked why it was empty."
+)
+YAML = """\
+version: "3"
+services:
+  web:
+    image: shop:1
+    ports:
+      - "8000:8000"
+  db:
+    image: postgres:16
+"""
+YAML_LIST = "users:\n- name: ann\n  age: 3\n- name: bob\n  age: 4\n- name: cat\n  age: 5\n"
+WEB = """\
+Title: How to total a cart
+URL: https://shop.org/total
+Description: Sums the items.
+
+Title: Carts in Python
+URL: https://shop.org/python
+Description: A class.
+"""
+NUMBERED = """\
+1. How to total a cart
+   https://shop.org/total
+2. Carts in Python
+   https://shop.org/python
+3. Empty carts
+   https://shop.org/empty
+"""
+TRANSCRIPT = "$ git pull\nAlready up to date.\n$ psql -c 'select * from carts'\n" + PSQL + "$ exit\n"
+ENV = "HOME=/home/ann\nPATH=/usr/bin:/bin\nLANG=C.UTF-8\n"
+INI = "[server]\nhost = shop.org\nport = 80\n\n[db]\nurl = x\n"
+
+SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
+    ("JSON list", json.dumps(ORDERS), {}),
+    ("JSON of one record", json.dumps(ORDERS[:1]), {}),
+    ("JSON under a key", json.dumps({"orders": ORDERS * 107, "next": None}), {}),
+    ("JSON of a page", json.dumps({"status": "ok", "data": {"total": 1204, "customers": ORDERS * 10}}), {}),
+    (
+        "SQL rows as JSON",
+        json.dumps(ROWS),
+        {"arguments": json.dumps({"query": "SELECT * FROM tracks WHERE unit_price < 1"})},
+    ),
+    ("SQL rows as repr", repr([(n, f"Song {n}") for n in range(40)]), {}),
+    (
+        "SQL rows with types",
+        "[(1, 'ann', Decimal('12.50'), datetime.datetime(2024, 3, 4, 10, 0)), (2, 'bob', None, None)]",
+        {},
+    ),
+    ("typed records", json.dumps([{"object": "invoice", "id": "in_1"}, {"object": "invoice", "id": "in_2"}]), {}),
+    (
+        "JSON object",
+        json.dumps({"order_id": "A17", "customer": "ann", "items": [{"sku": "x"}, {"sku": "y"}], "paid": True}),
+        {},
+    ),
+    ("JSON error", json.dumps({"error": {"code": 404, "message": "no such order"}}), {}),
+    ("JSON lines", "".join(json.dumps(order) + "\n" for order in ORDERS * 60), {}),
+    (
+        "JSON log",
+        '{"level":"info","msg":"up"}\n{"level":"error","msg":"disk full"}\n{"level":"info","msg":"down"}\n',
+        {},
+    ),
+    ("JSON that is cut", json.dumps({"orders": ORDERS * 50}, indent=2)[:2000], {}),
+    ("repr that is cut", str(ORDERS * 50)[:1990], {}),
+    ("lists of records", json.dumps([ORDERS, ORDERS, ORDERS]), {}),
+    ("numbers", "[3, 1, 4, 1, 5, 9]", {}),
+    ("strings", json.dumps(["ann", "bob"]), {}),
+    ("MCP around JSON", mcp(json.dumps({"orders": ORDERS})), {}),
+    ("MCP as a repr around MCP", mcp_repr(mcp(PSQL)), {}),
+    ("MCP as a repr, cut", mcp_repr(mcp(json.dumps({"orders": ORDERS * 60}, indent=1)))[:3000], {}),
+    ("MCP that failed", mcp("Error: no such table: carts").replace("false", "true"), {}),
+    ("run as JSON", json.dumps({"stdout": PYTEST, "stderr": "", "exit_code": 1}), {}),
+    ("run as tags", f"<returncode>1</returncode>\n<output>\n{MYPY}</output>", {}),
+    ("pytest", PYTEST, {}),
+    ("pytest, all well", "....\n4 passed in 0.02s\n", {}),
+    ("pytest, cut", PYTEST[:600], {}),
+    ("unittest", UNITTEST, {}),
+    ("jest", JEST, {}),
+    ("vitest", VITEST, {}),
+    ("go test", GO_TEST, {}),
+    ("cargo test", CARGO_TEST, {}),
+    ("Maven", MAVEN, {}),
+    ("mocha", MOCHA, {}),
+    ("TAP", TAP, {}),
+    ("rspec", RSPEC, {}),
+    ("traceback", TRACEBACK, {}),
+    ("traceback behind output", f"loading\nready\n{TRACEBACK}", {}),
+    ("Java", JAVA, {}),
+    ("Node", NODE, {}),
+    ("Go panic", GO_PANIC, {}),
+    ("Rust panic", RUST_PANIC, {}),
+    ("C#", CSHARP, {}),
+    ("Ruby", RUBY, {}),
+    ("PHP", PHP, {}),
+    ("gcc", GCC, {}),
+    ("tsc", TSC, {}),
+    ("eslint", ESLINT, {}),
+    ("mypy", MYPY, {}),
+    ("mypy, all well", "Success: no issues found in 31 source files\n", {}),
+    ("ruff", RUFF, {}),
+    ("rustc", RUSTC, {}),
+    ("javac", JAVAC, {}),
+    ("git diff", GIT_DIFF, {}),
+    ("unified diff", UNIFIED, {}),
+    ("git log", GIT_LOG, {}),
+    ("git log --oneline", GIT_ONELINE, {}),
+    ("git show", GIT_LOG.split("commit 99", maxsplit=1)[0] + GIT_DIFF, {}),
+    ("git status", GIT_STATUS, {}),
+    ("git status --short", " M app/auth.py\n?? notes.txt\nA  app/new.py\n", {}),
+    ("ls -l", LS, {}),
+    ("ls -R", LS_R, {}),
+    ("find", FIND, {}),
+    ("tree", TREE, {}),
+    ("folders of a tool", "[DIR] app\n[FILE] setup.py\n[FILE] README.md\n", {}),
+    ("grep -n", GREP, {}),
+    ("rg", RG, {}),
+    ("grep -r", GREP_FILES, {}),
+    ("Python", PYTHON, {"arguments": '{"path": "app/models.py"}'}),
+    ("JavaScript", JAVASCRIPT, {}),
+    ("TypeScript", TYPESCRIPT, {}),
+    ("Go", GO, {}),
+    ("Rust", RUST, {}),
+    ("Java source", JAVA_SOURCE, {}),
+    ("C", C_SOURCE, {}),
+    ("Ruby source", RUBY_SOURCE, {}),
+    ("shell", SHELL, {}),
+    ("SQL", SQL, {}),
+    ("cat -n", CAT_N, {}),
+    ("viewer", VIEWER, {}),
+    ("cat -n with a header", CAT_RESULT, {}),
+    ("fenced code", f"```python\n{PYTHON}```\n", {}),
+    ("psql", PSQL, {}),
+    ("mysql", MYSQL, {}),
+    ("sqlite columns", SQLITE_COLUMNS, {}),
+    ("sqlite box", SQLITE_BOX, {}),
+    ("docker ps", DOCKER_PS, {}),
+    ("kubectl", KUBECTL, {}),
+    ("pandas", PANDAS, {}),
+    ("Markdown table", MARKDOWN_TABLE, {}),
+    ("CSV", "id,name,total\n" + "".join(f"{n},ann,{n}.5\n" for n in range(1204)), {}),
+    ("CSV with quotes", 'id,note\n1,"a, b\nc"\n2,"d"\n', {}),
+    ("TSV", "id\tname\n1\tann\n", {}),
+    ("npm", NPM, {"arguments": '{"command": "cd shop && npm install"}'}),
+    ("pip", PIP, {}),
+    ("application log", APP_LOG, {}),
+    ("syslog", SYSLOG, {}),
+    ("access log", ACCESS, {}),
+    ("log with a traceback", APP_LOG + TRACEBACK, {}),
+    ("HTTP", HTTP, {}),
+    ("HTML", HTML, {}),
+    ("XML", XML, {}),
+    ("JUnit report", JUNIT_XML, {}),
+    ("Markdown", MARKDOWN, {}),
+    ("prose", PROSE, {}),
+    ("YAML", YAML, {}),
+    ("YAML list", YAML_LIST, {}),
+    ("web search", WEB, {}),
+    ("numbered results", NUMBERED, {}),
+    ("transcript with a table", TRANSCRIPT, {}),
+    ("environment", ENV, {}),
+    ("ini", INI, {}),
+    ("data URL", "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUg" * 20, {}),
+    (
+        "base64",
+        "JVBERi0xLjQKJcOkw7zDtsOfCjIgMCBvYmoKPDwvTGVuZ3RoIDMgMCBSL0ZpbHRlci9GbGF0ZURlY29kZT4+CnN0cmVhbQp4nD2OywoCMQxF9/mKuwpO"
+        * 3,
+        {},
+    ),
+    ("lead before JSON", "Found 2 orders:\n" + json.dumps(ORDERS), {}),
+    ("exit code behind", "make: *** [all] Error 2\n[Command finished with exit code 2]\n", {}),
+    ("words", "done", {}),
+    ("two lines", "Dear Ann,\nall is well", {}),
+]
+
+
+def described() -> str:
+    """One line for each output: those above, and those of real tools in `data/outputs/`."""
+    written = [(name, describe(text, **hint)) for name, text, hint in SYNTHETIC]
+    files = sorted((DATA / "outputs").glob("*.txt"))
+    real = [(path.stem, describe(path.read_text(encoding="utf-8"))) for path in files]
+    return "".join(f"{name:26} {line}\n" for name, line in (*written, *real))
+
+
+if __name__ == "__main__":
+    (DATA / "descriptions.txt").write_text(described(), encoding="utf-8")
