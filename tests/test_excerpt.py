@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from memory_context._choice import Ranking
 from memory_context._excerpt import PREVIEW, READING, Cost, Excerpt, excerpt
 from memory_context._names import MAX_TERMS, names, occurrences, terms
 from memory_context._pieces import cut
@@ -45,7 +47,7 @@ def _fragments(shown: str) -> list[str]:
 @property_test
 @given(texts | documents, any_text | texts, budgets, costs, rankings)
 def test_an_excerpt_never_costs_more_than_its_budget(
-    text: str, question: str, budget: int, cost: Cost, ranking: Any
+    text: str, question: str, budget: int, cost: Cost, ranking: Ranking
 ) -> None:
     """Whatever is asked of whatever text, in characters and in tokens, marks of what is missing included."""
     assert cost(excerpt(text, question, budget, cost, ranking=ranking).text) <= budget
@@ -59,7 +61,7 @@ def test_a_budget_for_nothing_shows_nothing(budget: int) -> None:
 
 @property_test
 @given(texts | documents, any_text | texts, budgets, rankings)
-def test_the_same_question_gets_the_same_excerpt(text: str, question: str, budget: int, ranking: Any) -> None:
+def test_the_same_question_gets_the_same_excerpt(text: str, question: str, budget: int, ranking: Ranking) -> None:
     """An excerpt is decided by its arguments alone."""
     first, again = (excerpt(text, question, budget, len, ranking=ranking) for _ in range(2))
     assert first == again
@@ -68,7 +70,7 @@ def test_the_same_question_gets_the_same_excerpt(text: str, question: str, budge
 @property_test
 @given(texts.filter(lambda text: "…" not in text), any_text | texts, budgets, rankings)
 @example("a\n\nb", "", 100, PREVIEW)
-def test_what_is_shown_stands_there_in_order(text: str, question: str, budget: int, ranking: Any) -> None:
+def test_what_is_shown_stands_there_in_order(text: str, question: str, budget: int, ranking: Ranking) -> None:
     """Each passage is a slice of the text, and the next one stands behind it."""
     place = 0
     for fragment in _fragments(excerpt(text, question, budget, len, ranking=ranking).text):
@@ -79,7 +81,9 @@ def test_what_is_shown_stands_there_in_order(text: str, question: str, budget: i
 
 @property_test
 @given(texts.filter(lambda text: "…" not in text), any_text | texts, budgets, rankings, st.integers(1, 50))
-def test_ranges_are_lines_that_are_shown_whole(text: str, question: str, budget: int, ranking: Any, first: int) -> None:
+def test_ranges_are_lines_that_are_shown_whole(
+    text: str, question: str, budget: int, ranking: Ranking, first: int
+) -> None:
     """Each line of a range stands in the excerpt; ranges come in order and do not touch each other."""
     shown, lines = excerpt(text, question, budget, len, ranking=ranking, first_line=first), text.split("\n")
     for begin, end in shown.ranges:
@@ -90,7 +94,7 @@ def test_ranges_are_lines_that_are_shown_whole(text: str, question: str, budget:
 
 @property_test
 @given(documents, any_text, st.integers(0, 400), rankings)
-def test_every_record_of_an_excerpt_is_json(text: str, question: str, budget: int, ranking: Any) -> None:
+def test_every_record_of_an_excerpt_is_json(text: str, question: str, budget: int, ranking: Ranking) -> None:
     """Each line is a path and what stands there, of which some members may be left out, and are counted."""
     document, shown = json.loads(text), excerpt(text, question, budget, len, ranking=ranking).text
     if shown == text or not shown.startswith("$"):
@@ -117,13 +121,13 @@ def _split(line: str) -> tuple[list[str | int], str]:
     return keys, rest.removeprefix(":").removeprefix(" ")
 
 
-def _at(document: Any, path: list[str | int]) -> Any:
+def _at(document: Any, path: list[str | int]) -> Any:  # noqa: ANN401 - any JSON
     for key in path:
         document = document[key]
     return document
 
 
-def _check_record(whole: Any, shown: Any) -> None:
+def _check_record(whole: Any, shown: Any) -> None:  # noqa: ANN401 - any JSON
     if isinstance(whole, dict):
         missing = shown.pop("…", 0) if "…" not in whole else 0
         assert shown.items() <= whole.items() if not missing else all(whole[key] == shown[key] for key in shown)
@@ -301,7 +305,7 @@ def test_regions_are_in_order_and_apart(size: int, offset: int, question: str) -
     text = ("a b\n" * 100 + "b" * 3000) * (100 * size) + "a" * offset
     found = regions(text, question)
     assert all(0 <= start <= end <= len(text) for start, end in found)
-    assert all(end < start for (_, end), (start, _) in zip(found, found[1:], strict=False))
+    assert all(end < start for (_, end), (start, _) in pairwise(found))
 
 
 @property_test
@@ -310,7 +314,7 @@ def test_pieces_come_in_order_and_hold_everything(text: str) -> None:
     """Of a text, nothing is lost between the pieces but line breaks; of JSON, nothing but its frame."""
     found = cut(text)
     places = [(piece.start, piece.end) for piece in found.pieces]
-    assert all(end <= start for (_, end), (start, _) in zip(places, places[1:], strict=False))
+    assert all(end <= start for (_, end), (start, _) in pairwise(places))
     held = "".join(text[start:end] for start, end in places)
     if len(found.groups) == 1:
         assert text.replace("\n", "") == held.replace("\n", "")

@@ -34,7 +34,7 @@ from pydantic import BaseModel
 from memory_context import MemoryContext, MemoryRef, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.testing import ScriptedChatClient
-from messages import call, LOG, results
+from messages import LOG, call, results
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 

@@ -7,7 +7,8 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from memory_context._names import BLOB, FAULTS, FIELD, NAME, occurrences, terms, weight
@@ -75,7 +76,7 @@ class Ranking:
 class Choice:
     """One choice among the pieces of a text; it is made once."""
 
-    def __init__(self, text: str, found: Pieces, question: str, ranking: Ranking, known: Set[str]) -> None:
+    def __init__(self, text: str, found: Pieces, question: str, ranking: Ranking, known: AbstractSet[str]) -> None:
         """Weigh every piece by itself.
 
         Args:
@@ -207,7 +208,7 @@ class Choice:
     def _in(self, group: int, index: int) -> bool:
         return self.pieces[index].group == group
 
-    def _weigh_names(self, text: str, known: Set[str]) -> dict[str, float]:
+    def _weigh_names(self, text: str, known: AbstractSet[str]) -> dict[str, float]:
         """What each name is worth by itself; the pieces get to know their names."""
         places, keys = defaultdict[str, list[int]](list), set[str]()
         fields = set[str]()
@@ -224,7 +225,8 @@ class Choice:
             for index in {bisect_right(self._starts, start) - 1 for start in starts}:
                 self._names[index].append(name)
         for name, starts in places.items():
-            weights[name] = self._weight(name, len(starts), name in keys, name in fields)
+            gain = 1 + self.ranking.repeated * min(1.0, math.log2(len(starts)) / 2)
+            weights[name] = gain * self._by_form(name, keys, fields)
         return weights
 
     def _weigh_faults(self, text: str) -> dict[str, float]:
@@ -237,14 +239,12 @@ class Choice:
             self._names[index].append(f"fault {index:09}")
         return {f"fault {index:09}": self.ranking.fault for index in found}
 
-    def _weight(self, name: str, count: int, is_key: bool, is_field: bool) -> float:
-        if is_key:
-            by_form = self.ranking.key
-        elif _NUMBER.fullmatch(name):
-            by_form = self.ranking.number
-        else:
-            by_form = self.ranking.field if is_field else 1.0
-        return by_form * (1 + self.ranking.repeated * min(1.0, math.log2(count) / 2))
+    def _by_form(self, name: str, keys: AbstractSet[str], fields: AbstractSet[str]) -> float:
+        if name in keys:
+            return self.ranking.key
+        if _NUMBER.fullmatch(name):
+            return self.ranking.number
+        return self.ranking.field if name in fields else 1.0
 
     def _find(self, text: str, words: list[str]) -> list[frozenset[str]]:
         """The words of the question that stand in each piece."""

@@ -7,7 +7,8 @@ each of them is worth on recorded agent runs.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import partial
 from itertools import groupby, pairwise
@@ -50,7 +51,7 @@ def excerpt(
     cost: Cost,
     *,
     ranking: Ranking = READING,
-    known: Set[str] = frozenset(),
+    known: AbstractSet[str] = frozenset(),
     first_line: int = 1,
 ) -> Excerpt:
     """The passages of `text` that speak of `question`; where none does, those that hold the most names.

@@ -24,7 +24,9 @@ HEADER_LINES = 20
 HEADER_CHARACTERS = 4000
 LEAST_LINES = 3
 
-_BREAK = re.compile(r"(?P<line>\\+n\s*)|[}\]],?\s*|,\s+|[.;!?。；！？]\s*(?=\s|[^\x00-\x7f])|\s+\|\s+|,(?=\\*\")")
+_BREAK = re.compile(
+    r"(?P<line>\\+n\s*)|[}\]],?\s*|,\s+|[.;!?\u3002\uff1b\uff01\uff1f]\s*(?=\s|[^\x00-\x7f])|\s+\|\s+|,(?=\\*\")"
+)
 _DEFINITION = re.compile(
     r"\s*(?:\d+\s*[|:\t→]?\s*)?(?:(?:export|default|public|private|protected|static|final|abstract|async|pub|unsafe|"
     r"inline|virtual|override)\s+)*(?:def|class|function|func|fn|impl|trait|interface|struct|enum|module|namespace)\s+\w"
@@ -70,7 +72,7 @@ class Group:
 
 @dataclass(slots=True)
 class Pieces:
-    """The pieces of a text, in order, the groups that they are parts of, and the regions of the text that they cover."""
+    """The pieces of a text, in order, the groups that they are parts of, and the regions that they cover."""
 
     pieces: list[Piece] = field(default_factory=list[Piece])
     groups: list[Group] = field(default_factory=lambda: [Group()])

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence, Set
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -148,7 +149,7 @@ class Asked:
     """
 
     question: str = ""
-    known: Set[str] = frozenset()
+    known: AbstractSet[str] = frozenset()
     of_person: bool = False
 
 

@@ -4,7 +4,8 @@ MEMORY_INSTRUCTIONS = """\
 Large texts do not stand in this conversation in full. In their place stands a reference:
 [MemoryRef: key - description - N tokens], often followed by a preview of some of the text's lines.
 The whole text is kept in memory under its key; nothing of it is lost.
-- When the preview holds what you need, use it. In it, … stands for what is left out, and …120 says that line 120 follows.
+- When the preview holds what you need, use it. In it, … stands for what is left out; …120 says \
+that line 120 follows.
 - To read more, call retrieve_memory with the key: lines="120-180" for some lines, lines="-40" for the last 40, \
 no lines for the text from its beginning. Long answers come in pages and end with the call that gets the next one.
 - To find something when you do not know where it stands, call search_memory with a few words.

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -104,7 +105,7 @@ class Origin:
     arguments: str | None = None
     words: str = ""
     task: str = ""
-    known: Set[str] = frozenset()
+    known: AbstractSet[str] = frozenset()
 
     def asked(self, part: Part) -> Asked:
         """What the text was asked for."""
@@ -172,7 +173,7 @@ class Folder:
         return hash_content(text) in self.made
 
 
-def origin_of(part: Part, messages: Sequence[LLMMessage], known: Set[str]) -> Origin:
+def origin_of(part: Part, messages: Sequence[LLMMessage], known: AbstractSet[str]) -> Origin:
     """What `messages`, those before its own, say about a text; `known` are the names in them."""
     called = (call for message in reversed(messages) for call in calls_of(message) if call.id == part.call_id)
     call = next(called, None) if part.call_id else None
