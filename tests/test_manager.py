@@ -137,7 +137,7 @@ def test_lines(manager: MemoryManager, lines: str, expected: str) -> None:
     assert expected == manager.retrieve(manager.store("l1\nl2\nl3\nl4\n"), lines=lines)
 
 
-@pytest.mark.parametrize("lines", ["", "a", "3-2", "0", "5-6", "1,2"])
+@pytest.mark.parametrize("lines", ["", "a", "3-2", "0", "5-6", "1,", "1,,2", "1,9"])
 def test_bad_lines(manager: MemoryManager, lines: str) -> None:
     """Lines that mean nothing, or lie outside, are named."""
     key = manager.store("l1\nl2\nl3\nl4\n")
