@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, Final, cast
 
 from memory_context._describe import parsed
@@ -17,30 +18,41 @@ def documents(text: str) -> list[Any]:
 
     Empty if it holds none.
     """
-    value = parse(text)
+    value = NOTHING if is_json_lines(text) else parse(text)
     if value is NOTHING:
-        lines = records(text)
+        try:
+            lines = list(records(text))
+        except (ValueError, RecursionError):
+            return []
         return [lines] if lines else []
     inside = [parse(part) for part in wrapped(value)]
     return [value, *(part for part in inside if part is not NOTHING)]
 
 
-def records(text: str) -> list[Any]:
-    """The values of the lines of JSON lines, two or more; empty for any other text."""
+def is_json_lines(text: str) -> bool:
+    """Whether the first two lines, blank ones left out, are JSON values of their own, the first a list or object."""
     if _first(text) not in ("[", "{"):
-        return []
+        return False
     try:
-        values = [json.loads(line, parse_constant=str) for line in lines_of(text) if line and not line.isspace()]
+        return len(list(islice(records(text), 2))) > 1
     except (ValueError, RecursionError):
-        return []
-    return values if len(values) > 1 else []
+        return False
+
+
+def records(text: str) -> Iterator[Any]:
+    """The values of the lines of JSON lines, one at a time.
+
+    Raises:
+        ValueError: A line is not JSON.
+        RecursionError: A line is nested too deeply.
+    """
+    return (json.loads(line, parse_constant=str) for line in lines_of(text) if line and not line.isspace())
 
 
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
     """The texts of an MCP tool's result, or of the list of parts that AutoGen makes of it."""
-    parts = value.get("content") if isinstance(value, dict) else value
-    listed = parts if isinstance(parts, list) else []
-    return [part["text"] for part in listed if _is_text(part)]
+    parts = cast("Mapping[str, Any]", value).get("content") if isinstance(value, dict) else value
+    return [part["text"] for part in cast("Sequence[Any]", parts) if _is_text(part)] if isinstance(parts, list) else []
 
 
 def _is_text(part: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
@@ -66,10 +78,10 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
     """`value` as JSON can express it: other types, numbers that are not finite and keys as text."""
     match value:
         case dict():
-            items = cast("dict[Any, Any]", value).items()
+            items = cast("Mapping[Any, Any]", value).items()
             return {key if isinstance(key, str) else str(key): plain(item) for key, item in items}
         case list() | tuple() | set():
-            return [plain(item) for item in cast("list[Any]", value)]
+            return [plain(item) for item in cast("Iterable[Any]", value)]
         case float() if not math.isfinite(value):
             return str(value)
         case None | str() | int() | float():

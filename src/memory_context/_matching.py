@@ -18,6 +18,7 @@ from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 
 UNKNOWN: Final = -1
 FOLDED_AT_ONCE = 4096
+BLOCK = 1_000_000
 SCANNED_FOR_HINTS = 500_000
 WORDS_COMPARED = 3000
 NEAREST = 3
@@ -147,18 +148,49 @@ def folded(text: str) -> str:
 
 def _by_words(text: str, wanted: str) -> Iterator[tuple[int, int, int]]:
     """Start, number and (where folding moves nothing) place of the match, of each line that holds `wanted`."""
-    same = text.isascii()
-    haystack = folded(text)
-    number, place, passed, found = 1, 0, 0, haystack.find(wanted)
-    while found >= 0:
-        for _ in range(haystack.count("\n", passed, found)):
-            place, number = text.index("\n", place) + 1, number + 1
-        passed = found
-        for _ in range(wanted.count("\n", 0, len(wanted) - 1) + 1):
-            yield place, number, max(found, place) if same else UNKNOWN
-            end = _end_of_line(text, place)
-            place, number, passed = end + 1, number + 1, _end_of_line(haystack, passed) + 1
-        found = haystack.find(wanted, passed) if passed <= len(haystack) else -1
+    touched = wanted.count("\n", 0, len(wanted) - 1) + 1
+    number, done = 1, 0
+    for start, end in _blocks(text):
+        stretched = _behind_lines(text, end, touched - 1)
+        haystack = folded(text[start:stretched])
+        same = text.isascii()
+        place, line, passed, found = start, number, 0, haystack.find(wanted)
+        while found >= 0:
+            for _ in range(haystack.count("\n", passed, found)):
+                place, line = text.index("\n", place) + 1, line + 1
+            if place >= end:
+                break
+            hit = start + found if same else UNKNOWN
+            yield from _touched(text, place, line, hit, touched, done)
+            done = line + touched - 1
+            passed = _end_of_line(haystack, found) + 1
+            place, line = _end_of_line(text, place) + 1, line + 1
+            found = haystack.find(wanted, passed) if passed < len(haystack) else -1
+        number += text.count("\n", start, end)
+
+
+def _touched(text: str, place: int, line: int, hit: int, count: int, done: int) -> Iterator[tuple[int, int, int]]:
+    """`count` lines from the one at `place` on, without those up to line `done`."""
+    for i in range(line, line + count):
+        if i > done and place < len(text):
+            yield place, i, hit if hit == UNKNOWN else max(hit, place)
+        place = _end_of_line(text, place) + 1
+
+
+def _blocks(text: str) -> Iterator[tuple[int, int]]:
+    """Where pieces of about 1,000,000 characters begin and end, cut behind lines."""
+    start = 0
+    while start < len(text):
+        end = min(_end_of_line(text, min(start + BLOCK, len(text))) + 1, len(text))
+        yield start, end
+        start = end
+
+
+def _behind_lines(text: str, place: int, lines: int) -> int:
+    """Where the text is that many lines behind `place`, which begins one."""
+    for _ in range(lines):
+        place = min(_end_of_line(text, place) + 1, len(text))
+    return place
 
 
 def _by_pattern(text: str, pattern: str) -> Iterator[tuple[int, int, int]]:

@@ -139,7 +139,7 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
 
 
 def described_binary(item: MemoryItem, selection: Selection) -> str | None:
-    """What binary content is, and a text that as a whole stands for some in base64, unless a part of it is asked for."""
+    """What binary content is, or a text that is nothing but base64, unless a part of it is asked for."""
     if isinstance(item.content, bytes):
         return described(item.content, item.media_type)
     encoded = decoded(item.content) if selection.selector in ("whole", "query") else None

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import regex
 from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathNode, JSONPathQuery, Parser
@@ -13,13 +13,14 @@ from jsonpath_rfc9535.function_extensions import ExpressionType, FilterFunction
 from jsonpath_rfc9535.tokens import TokenStream
 
 from memory_context import _prompts
-from memory_context._documents import documents, records, to_json
+from memory_context._documents import documents, is_json_lines, to_json
 from memory_context._excerpt import Cost
 from memory_context._selection import Deadline, listed, quoted, too_slow
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError, SelectionTimeoutError
 
 SHORTEST_TEXT = 8
 ROOTS_TOLD = 2
+_UNITS: Final = {str: "characters", list: "elements", dict: "members"}
 _DOT = regex.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.")
 
 
@@ -96,27 +97,23 @@ class ValueParts:
         return ""
 
     def _items(self, start: int, end: int) -> Any:  # noqa: ANN401 - whatever JSON holds
-        if isinstance(self.value, dict):
+        if self.unit == "members":
             return [self.value[key] for key in self.keys[start:end]]
         return self.value[start:end]
 
     def _joined(self, start: int, items: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-        if isinstance(self.value, dict):
+        if self.unit == "members":
             return dict(zip(self.keys[start : start + len(items)], items, strict=True))
         return items
 
 
 def parts_of(found: FoundValues) -> ValueParts | None:
     """The parts of the only value that was found; None where there are several, or where it has none."""
-    match found.values:
-        case [str() as text] if text:
-            return ValueParts(text, "characters", [])
-        case [list() as items] if items:
-            return ValueParts(items, "elements", [])
-        case [dict() as members] if members:
-            return ValueParts(members, "members", list(cast("dict[str, Any]", members)))
-        case _:
-            return None
+    value = found.values[0] if found.total == 1 else None
+    if not value or not isinstance(value, str | list | dict):
+        return None
+    keys = list(cast("Mapping[str, Any]", value)) if isinstance(value, dict) else []
+    return ValueParts(cast("object", value), _UNITS[type(value)], keys)
 
 
 def found_values(text: str, path: str) -> FoundValues:
@@ -129,14 +126,14 @@ def found_values(text: str, path: str) -> FoundValues:
         NothingMatchedError: It finds nothing; names the keys that are there.
         SelectionTimeoutError: It took too long.
     """
-    environment = _Environment(Deadline())
-    query = environment.query(path)
+    query = _Environment(Deadline()).query(path)
     roots = documents(text)
+    environment = _Environment(Deadline())
     if not roots:
         message = "path= needs JSON, JSON lines or a Python repr, which this text is not"
         raise InvalidSelectionError(message)
     try:
-        for candidates in ([roots[0]], roots[1:], records(text)):
+        for candidates in (roots[:1], roots[1:], _records(text, roots[0])):
             values = [node.value for root in candidates for node in environment.found(query, root)]
             if values:
                 return FoundValues(values, single=query.singular_query() and len(values) == 1)
@@ -145,6 +142,12 @@ def found_values(text: str, path: str) -> FoundValues:
         message = f"path={quoted(path[:80])} cannot be followed in this text: {str(error) or type(error).__name__}"
         raise InvalidSelectionError(message) from error
     raise NothingMatchedError(nothing)
+
+
+def _records(text: str, root: Any) -> Iterator[Any]:  # noqa: ANN401 - whatever JSON holds
+    """The records, if `root` is their list and not the value of the text."""
+    if isinstance(root, list) and is_json_lines(text):
+        yield from cast("Sequence[Any]", root)
 
 
 def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -156,11 +159,11 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
         case list() | dict() if value and not depth:
             return _gist(cast("Any", value))
         case list():
-            items = cast("list[Any]", value)
+            items = cast("Sequence[Any]", value)
             kept = [abridged(item, limit, depth - 1) for item in items[:parts]]
             return kept if len(items) <= parts else [*kept, _prompts.MORE_PARTS.format(count=len(items) - parts)]
         case dict():
-            members = list(cast("dict[str, Any]", value).items())
+            members = list(cast("Mapping[str, Any]", value).items())
             short = {abridged(key, 60, 1): abridged(item, limit, depth - 1) for key, item in members[:parts]}
             more = {} if len(members) <= parts else {"…": _prompts.MORE_PARTS.format(count=len(members) - parts)}
             return short | more
@@ -174,11 +177,12 @@ def _gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         case str():
             return _prompts.A_TEXT.format(count=len(value))
         case list():
-            first = next((item for item in value if isinstance(item, dict)), None)
+            items = cast("Sequence[Any]", value)
+            first = next((cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)), None)
             keys = _prompts.WITH_KEYS.format(keys=listed(first)) if first else ""
-            return _prompts.A_LIST.format(count=len(value), keys=keys)
+            return _prompts.A_LIST.format(count=len(items), keys=keys)
         case dict():
-            return _prompts.AN_OBJECT.format(keys=listed(cast("dict[str, Any]", value)))
+            return _prompts.AN_OBJECT.format(keys=listed(cast("Mapping[str, Any]", value)))
         case _:
             return str(value)[:100]
 
@@ -189,9 +193,9 @@ def _least_size(value: Any) -> int:  # noqa: ANN401 - whatever JSON holds
         case str():
             return len(value) + 2
         case list():
-            return max(2, 3 * len(cast("list[Any]", value)))
+            return max(2, 3 * len(cast("Sequence[Any]", value)))
         case dict():
-            return max(2, 6 * len(cast("dict[str, Any]", value)))
+            return max(2, 6 * len(cast("Mapping[str, Any]", value)))
         case _:
             return 1
 
@@ -253,12 +257,19 @@ class _Pattern(FilterFunction):
     Patterns are those of RFC 9485; what `regex` takes beyond it, as ``(?i)``, is understood too.
     """
 
-    arg_types = [ExpressionType.VALUE, ExpressionType.VALUE]  # noqa: RUF012 - the library's own way
-    return_type = ExpressionType.LOGICAL
-
     def __init__(self, deadline: Deadline, method: str) -> None:
         self._deadline = deadline
         self._method = method
+
+    @property
+    def arg_types(self) -> list[ExpressionType]:
+        """Two values."""
+        return [ExpressionType.VALUE, ExpressionType.VALUE]
+
+    @property
+    def return_type(self) -> ExpressionType:
+        """Yes or no."""
+        return ExpressionType.LOGICAL
 
     def __call__(self, text: object, pattern: object) -> bool:
         """Whether `pattern` matches; not if one of both is no text, or the pattern is none."""

@@ -31,53 +31,12 @@ LONGEST_PART = 100
 LONGEST_PATTERN = 200
 DEEPEST = 100
 TABLE: Final = "data"
-_FUNCTIONS: Final = frozenset(
-    [
-        "->",
-        "->>",
-        "abs",
-        "avg",
-        "ceil",
-        "ceiling",
-        "coalesce",
-        "count",
-        "date",
-        "datetime",
-        "floor",
-        "glob",
-        "group_concat",
-        "ifnull",
-        "iif",
-        "instr",
-        "json_array_length",
-        "json_extract",
-        "json_type",
-        "json_valid",
-        "julianday",
-        "length",
-        "like",
-        "lower",
-        "ltrim",
-        "max",
-        "min",
-        "nullif",
-        "replace",
-        "round",
-        "rtrim",
-        "sign",
-        "strftime",
-        "substr",
-        "substring",
-        "sum",
-        "time",
-        "total",
-        "trim",
-        "typeof",
-        "unicode",
-        "unixepoch",
-        "upper",
-    ]
-)
+_ALLOWED_FUNCTIONS = """
+-> ->> abs avg ceil ceiling coalesce count date datetime floor glob group_concat ifnull iif instr json_array_length
+json_extract json_type json_valid julianday length like lower ltrim max min nullif replace round rtrim sign strftime
+substr substring sum time total trim typeof unicode unixepoch upper
+"""
+_FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _NUMBER = re.compile(r"\s*[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d{1,17})?(?:[eE][-+]?\d{1,2})?\s*")
 _NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--|/\*|[(),;'"`\[]""")
@@ -173,14 +132,18 @@ def _database(table: Table) -> sqlite3.Connection:
     def stored() -> Iterator[Row]:
         nonlocal longest
         for row in table.rows():
-            cells = [_stored(cell, number) for cell, number in zip(row, numeric, strict=True)]
-            longest = max(longest, sum(len(cell) for cell in cells if isinstance(cell, str)))
+            cells = row if table.only_texts else [*map(_stored, row)]
+            if (length := sum(len(cell) for cell in cells if isinstance(cell, str))) > longest:
+                longest = length
             yield cells
 
     database.execute(f"CREATE TABLE {TABLE} ({names})")
     database.execute("BEGIN")
     marks = ", ".join("?" * len(numeric))
     database.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", stored())  # noqa: S608 - a constant, and marks
+    absent = ", ".join(f"'{text}'" for text in _NO_VALUE)
+    for name in (_name(name) for name, number in zip(table.columns, numeric, strict=True) if number):
+        database.execute(f"UPDATE {TABLE} SET {name} = NULL WHERE lower(trim({name})) IN ({absent})")  # noqa: S608 - a quoted name
     database.execute("COMMIT")
     database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(UTF8 * longest + LEAST_LENGTH, LARGEST_LENGTH))
     return database
@@ -290,12 +253,10 @@ def _is_numeric(cells: list[Any]) -> bool:
     return bool(texts) and all(_NUMBER.fullmatch(text) and any(map(str.isdigit, text)) for text in texts)
 
 
-def _stored(cell: Any, numeric: bool) -> Any:  # noqa: ANN401, FBT001 - whatever JSON holds; of its column
+def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     """`cell` as the database holds it."""
     match cell:
         case str():
-            if numeric and cell.strip().lower() in _NO_VALUE:
-                return None
             return cell if cell.isascii() else cell.encode("utf-8", "replace").decode()
         case int():
             return cell if -LARGEST_INTEGER <= cell < LARGEST_INTEGER else str(cell)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import csv
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from typing import Any, Final, cast
 
-from memory_context._documents import NOTHING, lines_of, parse, records, wrapped
+from memory_context._documents import NOTHING, is_json_lines, lines_of, parse, records, wrapped
+from memory_context._items import is_storable
 from memory_context.exceptions import InvalidSelectionError
 
 MOST_COLUMNS = 1000
@@ -33,11 +34,13 @@ class Table:
         columns: The names, no two alike in any capitalisation.
         rows: As many cells as columns each: text, or what JSON holds; None for a cell that is not there.
         name: What it was found in, as ``the JSON list $.items``.
+        only_texts: Whether all cells are text that a database takes, or None.
     """
 
     columns: tuple[str, ...]
     rows: Callable[[], Iterator[Row]]
     name: str
+    only_texts: bool = False
 
 
 def table_of(text: str) -> Table:
@@ -46,10 +49,11 @@ def table_of(text: str) -> Table:
     Raises:
         InvalidSelectionError: There are none.
     """
+    if is_json_lines(text):
+        return _of_json_lines(text)
     value = parse(text)
     if value is NOTHING:
-        lines = records(text)
-        return _of_values(lines, "the JSON lines") if lines else _of_text(text)
+        return _of_text(text)
     inside = [part for part in wrapped(value) if part.strip()]
     found = next((table for table in map(_inside, inside) if table), None)
     if found := found or _of_json(value):
@@ -73,7 +77,7 @@ def _of_json(value: Any) -> Table | None:  # noqa: ANN401 - whatever JSON holds
     """The rows of a list, or of the longest of the lists that are least deep in an object."""
     level: list[tuple[str, Any]] = [("$", value)]
     while level:
-        lists = [(path, cast("list[Any]", item)) for path, item in level if isinstance(item, list) and item]
+        lists = [(path, cast("Sequence[Any]", item)) for path, item in level if isinstance(item, list) and item]
         if lists:
             path, longest = max(lists, key=lambda pair: len(pair[1]))
             return _of_values(longest, f"the JSON list {path}")
@@ -82,7 +86,21 @@ def _of_json(value: Any) -> Table | None:  # noqa: ANN401 - whatever JSON holds
     return None
 
 
-def _of_values(values: list[Any], name: str) -> Table:
+def _of_json_lines(text: str) -> Table:
+    """Each line a row; objects are read again whenever rows are wanted, rather than kept."""
+    try:
+        keys: dict[str, None] = {}
+        for record in records(text):
+            if not isinstance(record, dict):
+                return _of_values(list(records(text)), "the JSON lines")
+            keys.update(dict.fromkeys(cast("Mapping[str, Any]", record)))
+    except (ValueError, RecursionError) as error:
+        message = f"a line of these JSON lines is not JSON: {error}"
+        raise InvalidSelectionError(message) from error
+    return Table(_names(list(keys)), lambda: ([r.get(key) for key in keys] for r in records(text)), "the JSON lines")
+
+
+def _of_values(values: Sequence[Any], name: str) -> Table:
     """Objects become rows under their keys, lists rows under numbered columns, other values one column ``value``."""
     if all(isinstance(value, dict) for value in values):
         keys = list(dict.fromkeys(key for value in values for key in value))
@@ -108,7 +126,7 @@ def _delimited(text: str) -> Table | None:
         width = len(head[0]) if head else 0
         if width > 1 and len(head) > 1 and sum(len(row) == width for row in head) >= LEAST_EVEN * len(head):
             name = "the TSV" if delimiter == "\t" else "the CSV"
-            return Table(_names(head[0]), partial(_rows_of_csv, text, delimiter, width), name)
+            return Table(_names(head[0]), partial(_rows_of_csv, text, delimiter, width), name, is_storable(text))
     return None
 
 

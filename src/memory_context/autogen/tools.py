@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self, cast
 
 from autogen_core import CancellationToken, Component
@@ -83,7 +83,7 @@ class RetrieveArgs(BaseModel):
     @classmethod
     def _nothing_if_empty(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
         if isinstance(value, list):
-            return ", ".join(map(str, cast("list[Any]", value))) or None
+            return ", ".join(map(str, cast("Iterable[Any]", value))) or None
         return value if value != "" else None
 
     @field_validator("offset", "context", mode="before")
@@ -221,7 +221,7 @@ class StoreMemoryTool(_MemoryTool):
 def lines_as_meant(value: Any) -> str | None:  # noqa: ANN401 - whatever a model writes
     """Lines in the form that `parse_ranges` takes, of the forms that models write: 120, [120, 180], "L120 to L180"."""
     if isinstance(value, list | tuple):
-        parts = [str(part) for part in cast("list[Any]", value)]
+        parts = [str(part) for part in cast("Iterable[Any]", value)]
         value = ("-" if len(parts) == 2 and all(map(str.isdigit, parts)) else ",").join(parts)
     text = str(value).strip().lower() if value is not None else ""
     if text in ("", "all", "none", "null"):
