@@ -7,6 +7,7 @@ import unicodedata
 from array import array
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from itertools import accumulate
 from typing import Final
 
 import regex
@@ -285,8 +286,10 @@ def _folded_position(line: str, wanted: str) -> int:
     """About where in `line` stands what is folded to `wanted`."""
     left = folded(line).find(wanted)
     for place in range(0, len(line), FOLDED_AT_ONCE):
-        size = len(folded(line[place : place + FOLDED_AT_ONCE]))
+        piece = line[place : place + FOLDED_AT_ONCE]
+        size = len(folded(piece))
         if size > left:
-            return place + left * FOLDED_AT_ONCE // max(size, FOLDED_AT_ONCE)
+            ends = accumulate(len(folded(character)) for character in piece)
+            return place + sum(1 for end in ends if end <= left)
         left -= size
     return 0

@@ -68,16 +68,15 @@ def spans_of_lines(text: str, ranges: Iterable[tuple[int, int]]) -> list[Span]:
     for first, last in ranges:
         start = _start_of_line(text, start, first - line)
         end = _start_of_line(text, start, last - first + 1)
-        at_end = end == len(text) and not text.endswith("\n")
-        spans.append(Span(start, end if at_end else end - 1, first, last))
+        spans.append(Span(start, min(end - 1, len(text)), first, last))
         start, line = end, last + 1
     return spans
 
 
 def _start_of_line(text: str, start: int, lines: int) -> int:
-    """Where the line stands that comes `lines` lines after the one at `start`; the end of the text behind the last."""
+    """Where the line stands that comes `lines` lines after the one at `start`; behind the end if none does."""
     for _ in range(lines):
-        start = text.find("\n", start) + 1 or len(text)
+        start = text.find("\n", start) + 1 or len(text) + 1
     return start
 
 

@@ -20,7 +20,9 @@ from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 
 SHORTEST_TEXT = 8
 ROOTS_TOLD = 2
-_UNITS: Final = {str: "characters", list: "elements", dict: "members"}
+DEEPEST = 6
+LIMITS = (1000, 300, 100, 30, 10, 3)
+_UNITS: Final = ((str, "characters"), (list, "elements"), (dict, "members"))
 _DOT = regex.compile(r"\\.|\[(?:\\.|[^\]\\])*\]|\.")
 
 
@@ -50,14 +52,9 @@ class FoundValues:
 
     def shortened(self, index: int, budget: int, cost: Cost) -> str:
         """The value with long texts, lists and objects in it cut; valid JSON, too."""
-        value = self.values[index]
-        for limit in (1000, 300, 100, 30, 10, 3):
-            short = abridged(value, limit, 6)
-            text = to_json(short if self.single else [short])
-            if cost(text) <= budget:
-                return text
-        text = to_json(_gist(value) if self.single else [_gist(value)])
-        return text if cost(text) <= budget else ""
+        shorter = _shorter(self.values[index])
+        texts = (to_json(value if self.single else [value]) for value in shorter)
+        return next((text for text in texts if cost(text) <= budget), "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +86,11 @@ class ValueParts:
         """The part, cut; valid JSON, too."""
         if isinstance(self.value, str):
             return ""
-        [item] = self._items(index, index + 1)
-        for limit in (1000, 300, 100, 30, 10, 3):
-            text = to_json(self._joined(index, [abridged(item, limit, 6)]))
-            if cost(text) <= budget:
-                return text
-        return ""
+        values = _shorter(self._items(index, index + 1)[0])
+        texts = (to_json(self._joined(index, [value])) for value in values)
+        short = next((text for text in texts if cost(text) <= budget), "")
+        nameless = to_json({abridged(key, SHORTEST_TEXT, 1): _prompts.NO_ROOM for key in self.keys[index : index + 1]})
+        return short or (nameless if self.keys and cost(nameless) <= budget else "")
 
     def _items(self, start: int, end: int) -> Any:  # noqa: ANN401 - whatever JSON holds
         if self.unit == "members":
@@ -109,11 +105,11 @@ class ValueParts:
 
 def parts_of(found: FoundValues) -> ValueParts | None:
     """The parts of the only value that was found; None where there are several, or where it has none."""
-    value = found.values[0] if found.total == 1 else None
-    if not value or not isinstance(value, str | list | dict):
+    value: object = found.values[0] if found.total == 1 else None
+    unit = next((unit for kind, unit in _UNITS if isinstance(value, kind)), None)
+    if not value or unit is None:
         return None
-    keys = list(cast("Mapping[str, Any]", value)) if isinstance(value, dict) else []
-    return ValueParts(cast("object", value), _UNITS[type(value)], keys)
+    return ValueParts(value, unit, list(cast("Mapping[str, Any]", value)) if unit == "members" else [])
 
 
 def found_values(text: str, path: str) -> FoundValues:
@@ -148,6 +144,13 @@ def _records(text: str, root: Any) -> Iterator[Any]:  # noqa: ANN401 - whatever 
     """The records, if `root` is their list and not the value of the text."""
     if isinstance(root, list) and is_json_lines(text):
         yield from cast("Sequence[Any]", root)
+
+
+def _shorter(value: Any) -> Iterator[Any]:  # noqa: ANN401 - whatever JSON holds
+    """`value` with less and less in it, at last only that there is no room for it."""
+    yield from (abridged(value, limit, DEEPEST) for limit in LIMITS)
+    yield _gist(value)
+    yield _prompts.NO_ROOM
 
 
 def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import re
 import sqlite3
 import sys
@@ -41,6 +39,7 @@ _NUMBER = re.compile(r"\s*[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d{1,17})?(?:[eE][-+]?\d
 _NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--|/\*|[(),;'"`\[]""")
 _QUOTED = re.compile(r'"([^"]+)"|`([^`]+)`|\[([^\]]+)\]')
+_SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$')
 _BRACKETS: Final = {"(": 1, ")": -1}
 
 
@@ -117,9 +116,12 @@ def cell_text(cell: object) -> str:
 
 
 def _csv(rows: Iterable[Iterable[str]]) -> str:
-    out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerows(rows)
-    return out.getvalue().removesuffix("\n")
+    return "\n".join(",".join(map(_quoted_cell, row)) for row in rows)
+
+
+def _quoted_cell(cell: str) -> str:
+    """`cell`, in quotes where its characters ask for it."""
+    return '"' + cell.replace('"', '""') + '"' if _SPECIAL.search(cell) else cell
 
 
 def _database(table: Table) -> sqlite3.Connection:
