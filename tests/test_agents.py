@@ -419,9 +419,9 @@ async def test_parts_for_a_model(arguments: dict[str, Any], expected: str) -> No
 def test_the_tool_stays_callable() -> None:
     """Only the key is required; every other argument has a default, a description and a plain type."""
     schema = MemoryContext("ann", store="sqlite://").tools()[0].schema
-    parameters = schema["parameters"]  # type: ignore[typeddict-item] # it has some
+    parameters = schema["parameters"]
 
-    assert ["key"] == list(parameters["required"])  # type: ignore[typeddict-item] # it says so
+    assert ["key"] == list(parameters["required"])
     for name, argument in parameters["properties"].items():
         assert argument["description"]
         assert name == "key" or argument.get("default", 0) in (0, None)
