@@ -84,11 +84,24 @@ def numbers(pages: Iterator[Page]) -> list[int]:
         ("-1, 1", "a\n… lines 2-4 of 5 not shown …\ne"),
         ("4-,1-2", "a\nb\n… lines 3-3 of 5 not shown …\nd\ne"),
         ("1-3,2-4", "a\nb\nc\nd"),
+        ("1,6", "a\n… lines 2-5 of 6 not shown …\n"),
     ],
 )
 def test_several_ranges(lines: str, expected: str) -> None:
     """Several ranges come in their order, each line once, with a mark where lines are left out."""
-    assert expected == read("a\nb\nc\nd\ne\n", lines=lines).text
+    assert expected == read("a\nb\nc\nd\ne\n\n" if "6" in lines else "a\nb\nc\nd\ne\n", lines=lines).text
+
+
+@slow
+@given(st.lists(st.tuples(st.integers(1, 90), st.integers(0, 20)), min_size=1, max_size=8), st.integers(60, 200))
+def test_pages_of_ranges_give_each_line_once(ranges: list[tuple[int, int]], budget: int) -> None:
+    """Pages of several ranges hold each line that was asked for once, in order, whatever the ranges overlap."""
+    text = "\n".join(f"line {i}" for i in range(1, 91)) + "\n"
+    asked = ",".join(f"{first}-{first + more}" for first, more in ranges)
+    wanted = {i for first, more in ranges for i in range(first, min(first + more, 90) + 1)}
+    shown = [line for page in pages(text, budget, lines=asked) for line in page.text.split("\n")]
+
+    assert [f"line {i}" for i in sorted(wanted)] == [line for line in shown if line.startswith("line ")]
 
 
 def test_contains() -> None:
@@ -338,6 +351,8 @@ def rows_of(page: Page) -> list[list[str]]:
         ("a,b\n1,\n2,x\n,y\nN/A,z", "a > 0", "*", "a,b\n1,\n2,x"),
         ('[{"a": 1, "A": 2}]', None, None, "a,A_2\n1,2"),
         ('[{"x": 18446744073709551616, "t": true, "s": "\\ud800"}]', "t", "x, s", "x,s\n18446744073709551616,\ud800"),
+        ("rowid,a\n5,x\n6,y", "a = 'y'", None, "rowid,a\n6,y"),
+        ("rowid,oid,_rowid_\n5,x,1\n6,y,2", "oid = 'y'", None, "rowid,oid,_rowid_\n6,y,2"),
         ('[{"odd \\"name": 5}]', '"odd ""name" = 5', 'odd "name', '"odd ""name"\n5'),
     ],
 )

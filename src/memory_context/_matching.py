@@ -117,7 +117,7 @@ class MatchingLines:
 def matching_lines(text: str, count: int, selection: Selection, budget: int | None) -> MatchingLines:
     """The lines of `text`, which has `count`, that `selection` asks for by ``contains`` or ``pattern``.
 
-    Time is linear in the text for ``contains``; a pattern has 5 seconds.
+    Time is linear in the text for ``contains``; a pattern has 5 seconds of the process's CPU (`regex` counts so).
 
     Raises:
         InvalidSelectionError: No regular expression; says where the mistake is.

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
 from memory_context import _prompts
 from memory_context._excerpt import Cost, excerpt
 from memory_context._items import MemoryItem, count_lines
@@ -77,25 +80,35 @@ def _lines(text: str, lines: str | None, offset: int, budget: int | None, cost: 
     spans = [Span(0, len(text), 1, count)] if lines is None else spans_of_lines(text, parse_ranges(lines, count))
     total = spans[-1].end
     check_offset(offset, total)
-    pieces, texts, left = list[Span](), list[str](), budget
-    for span in spans:
-        if 0 < span.end <= offset:
-            continue
-        gap = _gap(pieces[-1].last, span.first, count) if pieces else ""
-        left = left if left is None or not gap else left - cost(gap) - 1
-        if left is not None and left < 1:
-            break
-        pieces.append(_piece(text, span, max(span.start, offset), left, cost))
-        texts += [gap, text[pieces[-1].start : pieces[-1].end]]
-        left = left if left is None else left - cost(texts[-1])
-        if pieces[-1].end < span.end:
-            break
-    shown = "\n".join(filter(None, texts)) if len(pieces) > 1 else "".join(texts)
+    pieces = list(_pieces(text, spans, offset, budget, cost))
+    shown = text[pieces[0].start : pieces[0].end]
+    for before, piece in pairwise(pieces):
+        shown += f"\n{_gap(before, piece, count)}\n{text[piece.start : piece.end]}"
     if budget is not None and (over := cost(shown) - budget) > 0:
         if over >= budget:
             raise BudgetTooSmallError
         return _lines(text, lines, offset, budget - over, cost)
     return Page(shown, _part_of_lines(text, pieces, count), _next(pieces[-1].end, total), total)
+
+
+def _pieces(text: str, spans: list[Span], offset: int, budget: int | None, cost: Cost) -> Iterator[Span]:
+    """What a page from `offset` on shows of `spans`; it ends before a span of which no line fits any more."""
+    left, before = budget, None
+    for span in spans:
+        if 0 < span.end <= offset:
+            continue
+        if left is not None and before is not None:
+            left -= cost(_gap(before, span, span.last)) + 2
+            if left < 1:
+                return
+        piece = _piece(text, span, max(span.start, offset), left, cost)
+        if before is not None and piece.end < span.end and text[piece.end - 1] != "\n":
+            return
+        yield piece
+        if piece.end < span.end:
+            return
+        left = None if left is None else left - cost(text[piece.start : piece.end])
+        before = piece
 
 
 def _piece(text: str, span: Span, start: int, left: int | None, cost: Cost) -> Span:
@@ -105,8 +118,8 @@ def _piece(text: str, span: Span, start: int, left: int | None, cost: Cost) -> S
     return span if start == span.start else next_page(text, start, span.end, len(text), len)
 
 
-def _gap(last: int, first: int, count: int) -> str:
-    return _prompts.GAP.format(first=last + 1, last=first - 1, count=count) if first > last + 1 else ""
+def _gap(before: Span, after: Span, count: int) -> str:
+    return _prompts.GAP.format(first=before.last + 1, last=after.first - 1, count=count)
 
 
 def _next(end: int, total: int) -> int | None:

@@ -38,6 +38,7 @@ _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _NUMBER = re.compile(r"\s*[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d{1,17})?(?:[eE][-+]?\d{1,2})?\s*")
 _NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
 _TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--|/\*|[(),;'"`\[]""")
+_ROW_NUMBERS: Final = ("rowid", "_rowid_", "oid")
 _QUOTED = re.compile(r'"([^"]+)"|`([^`]+)`|\[([^\]]+)\]')
 _SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$')
 _BRACKETS: Final = {"(": 1, ")": -1}
@@ -214,9 +215,10 @@ def _selected(
 ) -> tuple[tuple[str, ...], list[Row], int]:
     """The names, the rows in `window`, and how many rows there are."""
     plain = [column for column in columns if isinstance(column, int)]
+    number = next((name for name in _ROW_NUMBERS if name not in map(str.lower, table.columns)), None)
     condition = f"FROM {TABLE} WHERE (\n{where}\n)"
-    if len(plain) == len(columns):
-        numbers = array("q", (number for (number,) in database.execute(f"SELECT rowid {condition}")))
+    if number is not None and len(plain) == len(columns):
+        numbers = array("q", (number for (number,) in database.execute(f"SELECT {number} {condition}")))
         rows = [[row[i] for i in plain] for row in _numbered(table.rows(), numbers[window])]
         return tuple(table.columns[i] for i in plain), rows, len(numbers)
     wanted = ", ".join(_name(table.columns[column]) if isinstance(column, int) else column for column in columns)
