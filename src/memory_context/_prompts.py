@@ -21,19 +21,17 @@ RECALL_FOOTER = "(end of what was recalled)"
 
 RETRIEVE_TOOL = (
     "Read a text that is kept in memory: from its beginning, or a part of it by one of lines, contains, pattern, path, "
-    "where (with columns) or query. Long answers come in pages; each ends with the call that gets the next page."
+    "where and columns, or query. Long answers come in pages; each ends with the call that gets the next page."
 )
 RETRIEVE_KEY = "The key of a reference: in [MemoryRef: npm_install_3f9a2c1b - …] it is npm_install_3f9a2c1b."
-RETRIEVE_LINES = 'Which lines: "120-180", "500-" (from line 500 on), "-40" (the last 40), "7", or several: "1-5,90-99".'
-RETRIEVE_CONTAINS = "Only the lines that hold this text, however it is capitalised."
-RETRIEVE_PATTERN = "Only the lines that hold a match of this regular expression."
-RETRIEVE_CONTEXT = "With contains or pattern: how many lines around each match."
-RETRIEVE_PATH = "For JSON: a JSONPath, as $.items[*].name or $..error."
-RETRIEVE_WHERE = (
-    "For JSON lists, JSON lines, CSV and tables: only the rows for which this SQL expression holds: total > 100."
-)
-RETRIEVE_COLUMNS = "With or without where: which columns, or SQL expressions, with commas: id, total, count(*)."
-RETRIEVE_QUERY = "What you want to know: the lines that speak of it."
+RETRIEVE_LINES = '"120-180", "500-" (from line 500 on), "-40" (the last 40), "7", "1-5,90-99".'
+RETRIEVE_CONTAINS = "Lines that hold this text, ignoring case."
+RETRIEVE_PATTERN = "Lines that match this regular expression."
+RETRIEVE_CONTEXT = "How many lines around each match."
+RETRIEVE_PATH = "A JSONPath: $.items[*].name"
+RETRIEVE_WHERE = "Rows of JSON, CSV or a table, by a SQL expression: total > 100"
+RETRIEVE_COLUMNS = "Their columns, or SQL expressions: id, count(*)"
+RETRIEVE_QUERY = "A question: the lines that speak of it."
 RETRIEVE_OFFSET = "Where to go on, as the end of the page before said."
 
 SEARCH_TOOL = "Find texts that are kept in memory by words that stand in them or in their descriptions."

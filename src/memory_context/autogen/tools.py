@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self, cast
 from autogen_core import CancellationToken, Component
 from autogen_core.models import FunctionExecutionResult
 from autogen_core.tools import BaseTool
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
@@ -48,25 +48,34 @@ class MemoryToolConfig(BaseModel):
     max_tokens: int
 
 
+def _without_titles(schema: dict[str, Any]) -> None:
+    """Take away what repeats the names of the arguments: a model reads the schema at every call."""
+    for argument in schema["properties"].values():
+        argument.pop("title", None)
+
+
 class RetrieveArgs(BaseModel):
     """The arguments of `retrieve_memory`, as models write them: whole references, numbers and lists are understood."""
 
+    model_config = ConfigDict(json_schema_extra=_without_titles)
+
     key: str = Field(description=_prompts.RETRIEVE_KEY)
-    lines: str | None = Field(default=None, description=_prompts.RETRIEVE_LINES)
-    contains: str | None = Field(default=None, description=_prompts.RETRIEVE_CONTAINS)
-    pattern: str | None = Field(default=None, description=_prompts.RETRIEVE_PATTERN)
+    lines: str = Field(default="", description=_prompts.RETRIEVE_LINES)
+    contains: str = Field(default="", description=_prompts.RETRIEVE_CONTAINS)
+    pattern: str = Field(default="", description=_prompts.RETRIEVE_PATTERN)
     context: int = Field(default=0, description=_prompts.RETRIEVE_CONTEXT)
-    path: str | None = Field(default=None, description=_prompts.RETRIEVE_PATH)
-    where: str | None = Field(default=None, description=_prompts.RETRIEVE_WHERE)
-    columns: str | None = Field(default=None, description=_prompts.RETRIEVE_COLUMNS)
-    query: str | None = Field(default=None, description=_prompts.RETRIEVE_QUERY)
+    path: str = Field(default="", description=_prompts.RETRIEVE_PATH)
+    where: str = Field(default="", description=_prompts.RETRIEVE_WHERE)
+    columns: str = Field(default="", description=_prompts.RETRIEVE_COLUMNS)
+    query: str = Field(default="", description=_prompts.RETRIEVE_QUERY)
     offset: int = Field(default=0, description=_prompts.RETRIEVE_OFFSET)
 
     @property
     def selection(self) -> Selection:
         """Which part is meant."""
+        texts = self.model_dump(exclude={"key", "offset", "context"})
         context = self.context if self.contains or self.pattern else 0
-        return Selection(**self.model_dump(exclude={"key", "offset", "context"}), context=context)
+        return Selection(**{name: text or None for name, text in texts.items()}, context=context)
 
     @field_validator("key", mode="before")
     @classmethod
@@ -76,15 +85,15 @@ class RetrieveArgs(BaseModel):
 
     @field_validator("lines", mode="before")
     @classmethod
-    def _plain_lines(cls, value: Any) -> str | None:  # noqa: ANN401 - whatever a model writes
+    def _plain_lines(cls, value: Any) -> str:  # noqa: ANN401 - whatever a model writes
         return lines_as_meant(value)
 
     @field_validator("contains", "pattern", "path", "where", "columns", "query", mode="before")
     @classmethod
-    def _nothing_if_empty(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    def _plain_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
         if isinstance(value, list):
-            return ", ".join(map(str, cast("Iterable[Any]", value))) or None
-        return value if value != "" else None
+            return ", ".join(map(str, cast("Iterable[Any]", value)))
+        return "" if value is None else value
 
     @field_validator("offset", "context", mode="before")
     @classmethod
@@ -218,14 +227,14 @@ class StoreMemoryTool(_MemoryTool):
         return _prompts.STORED.format(ref=item.ref)
 
 
-def lines_as_meant(value: Any) -> str | None:  # noqa: ANN401 - whatever a model writes
+def lines_as_meant(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
     """Lines in the form that `parse_ranges` takes, of the forms that models write: 120, [120, 180], "L120 to L180"."""
     if isinstance(value, list | tuple):
         parts = [str(part) for part in cast("Iterable[Any]", value)]
         value = ("-" if len(parts) == 2 and all(map(str.isdigit, parts)) else ",").join(parts)
     text = str(value).strip().lower() if value is not None else ""
     if text in ("", "all", "none", "null"):
-        return None
+        return ""
     numbers = re.findall(r"\d+", text)
     if re.fullmatch(r"(?:lines?|l)?\s*\d+\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*\d+", text):
         return f"{max(1, int(numbers[0]))}-{numbers[1]}"
