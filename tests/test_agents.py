@@ -14,10 +14,18 @@ from autogen_agentchat.messages import ToolCallExecutionEvent, ToolCallSummaryMe
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import CancellationToken, FunctionCall
 from autogen_core.memory import ListMemory, MemoryContent
-from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
+from autogen_core.models import (
+    CreateResult,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
 from autogen_core.tools import FunctionTool
 
 from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef
+from memory_context.autogen.tools import answered_lines
 from memory_context.judges import JudgeLimits
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG
@@ -369,3 +377,69 @@ async def test_a_store_that_fails_tells_no_address() -> None:
         await context.tools()[0].run_json({"key": "k"}, CancellationToken())
 
     assert not any(word in str(caught.value) for word in ("127.0.0.1", "eve", "hidden", "other"))
+
+
+TABLE = json.dumps([{"id": i, "name": f"n{i}", "total": i * 2} for i in range(300)])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"contains": "N299"}, "matching lines 1-1 of 1, in 1 lines\n1: "),
+        ({"pattern": "n29\\d", "context": 1}, "matching lines 1-1 of 1"),
+        ({"path": "$[7].name"}, 'matches 1-1 of 1\n"n7"\nThis was the last page.'),
+        ({"where": "total > 596", "columns": "id"}, "\nid\n299\n"),
+        ({"columns": ["id", "name"]}, "\nid,name\n0,n0\n"),
+        ({"query": "n299"}, "chosen for the query"),
+        (
+            {"where": "", "contains": "", "path": None, "lines": "", "query": "", "offset": 0, "context": 3},
+            "lines 1-1 of 1, char",
+        ),
+        ({"lines": [1, 1]}, "lines 1-1 of 1, characters 0-"),
+        ({"lines": ["1", "1-1", "-1"]}, "lines 1-1 of 1, characters 0-"),
+        ({"path": "$[0].nosuch"}, "the keys id, name, total"),
+        ({"path": "$[*].id", "where": "1"}, "give one of lines, contains"),
+        ({"where": "nosuch = 1"}, "no such column: nosuch"),
+    ],
+)
+async def test_parts_for_a_model(arguments: dict[str, Any], expected: str) -> None:
+    """Every selector works as models write it, is answered below the threshold, and mistakes say what to do."""
+    context = MemoryContext("ann", store="sqlite://")
+    key = await context.store(TABLE)
+
+    try:
+        answer = await context.tools()[0].run_json({"key": key, **arguments}, CancellationToken())
+    except Exception as error:  # noqa: BLE001 - the tool's own, in words for the model
+        answer = str(error)
+
+    assert expected in answer
+    assert context.manager.counter.count(answer) <= 500
+
+
+def test_the_tool_stays_callable() -> None:
+    """Only the key is required; every other argument has a default, a description and a plain type."""
+    schema = MemoryContext("ann", store="sqlite://").tools()[0].schema
+    parameters = schema["parameters"]
+
+    assert ["key"] == list(parameters["required"])
+    for name, argument in parameters["properties"].items():
+        assert argument["description"]
+        assert name == "key" or argument["default"] in (0, "")
+        assert argument["type"] in ("string", "integer")
+    assert MemoryContext("ann", store="sqlite://").manager.counter.count(json.dumps(schema)) < 450
+
+
+async def test_lines_of_several_ranges_are_in_sight() -> None:
+    """An answer with several ranges, and one for a question, tells recall which lines it shows."""
+    context = MemoryContext("ann", store="sqlite://")
+    key = await context.store("\n".join(f"line {i}" for i in range(900)))
+    tool = context.tools()[0]
+
+    async def seen(**arguments: str) -> list[tuple[int, int]]:
+        answer = await tool.run_json({"key": key, **arguments}, CancellationToken())
+        result = FunctionExecutionResult(content=answer, name="retrieve_memory", call_id="1")
+        return [lines for _, lines in answered_lines(result)]
+
+    assert [(1, 3), (7, 7), (899, 900)] == await seen(lines="1-3,7,-2")
+    assert [] == await seen(contains="line 77")
+    assert (500, 502) in await seen(query="line 500")

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import sqlite3
+import sys
+import tracemalloc
 from collections.abc import Iterator
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from memory_context import MemoryManager, exceptions
+from memory_context import MemoryManager, Selection, exceptions
+from memory_context._parts import read_part
 from messages import LOG
 
 
@@ -137,7 +142,7 @@ def test_lines(manager: MemoryManager, lines: str, expected: str) -> None:
     assert expected == manager.retrieve(manager.store("l1\nl2\nl3\nl4\n"), lines=lines)
 
 
-@pytest.mark.parametrize("lines", ["", "a", "3-2", "0", "5-6", "1,2"])
+@pytest.mark.parametrize("lines", ["", "a", "3-2", "0", "5-6", "1,", "1,,2", "1,9"])
 def test_bad_lines(manager: MemoryManager, lines: str) -> None:
     """Lines that mean nothing, or lie outside, are named."""
     key = manager.store("l1\nl2\nl3\nl4\n")
@@ -286,3 +291,80 @@ def test_reads_go_on_under_a_write_lock(sqlite_url: str) -> None:
     other.execute("ROLLBACK")
     other.close()
     manager.close()
+
+
+def test_parts(manager: MemoryManager) -> None:
+    """Every selector gives plain text, whole where nothing limits it."""
+    table = manager.store([{"id": i, "total": i * 2} for i in range(50)])
+    log = manager.store(LOG)
+
+    assert "l1\n… lines 2-3 of 4 not shown …\nl4" == manager.retrieve(manager.store("l1\nl2\nl3\nl4\n"), lines="1,4")
+    assert "401: 2026-01-01 13:00:00 ERROR" in str(manager.retrieve(log, contains="error"))
+    assert "400- " in str(manager.retrieve(log, pattern="^.*crashed", context=1))
+    assert "[96, 98]" == manager.retrieve(table, path="$[-2:].total")
+    assert "id\n49" == manager.retrieve(table, where="total > 96", columns="id")
+    assert manager.counter.count(str(manager.retrieve(log, contains="worker", max_tokens=90))) <= 90
+
+
+def test_parts_that_are_not_there(manager: MemoryManager) -> None:
+    """Nothing matched is an error that says what is there; two selectors are one too many."""
+    key = manager.store({"a": 1})
+    with pytest.raises(exceptions.NothingMatchedError, match="the keys a"):
+        manager.retrieve(key, path="$.b")
+    with pytest.raises(exceptions.InvalidSelectionError, match="not lines, path"):
+        manager.retrieve(key, lines="1", path="$.b")
+    with pytest.raises(exceptions.InvalidArgumentError, match="binary content"):
+        manager.retrieve(manager.store(b"\0"), contains="x")
+
+
+def test_pages(manager: MemoryManager) -> None:
+    """Pages say what part they are and where the next one begins; put together they are everything."""
+    key = manager.store(LOG)
+    texts, offset = list[str](), 0
+    while offset is not None:
+        page = manager.page(key, offset=offset, max_tokens=200)
+        assert manager.counter.count(page.text) <= 200
+        texts.append(page.text)
+        offset = page.next_offset  # type: ignore[assignment] # ends the loop
+
+    assert LOG == "".join(texts)
+    assert "lines 1-" in manager.page(key, max_tokens=200).part
+    assert 1 == manager.page(key, Selection(contains="crashed")).total
+
+
+def test_binary_content_comes_out(manager: MemoryManager, tmp_path: Path) -> None:
+    """Bytes come back exactly: as bytes, as a file, as a data URL; an image knows that it is one."""
+    png = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
+    item = manager.get(manager.store(png))
+    file = tmp_path / "a.png"
+    file.write_text("an old one")
+
+    assert png == item.data == item.save_to(file).read_bytes()
+    assert "image/png" == item.media_type
+    assert f"data:image/png;base64,{base64.b64encode(png).decode()}" == item.data_url
+    assert ["a.png"] == [path.name for path in tmp_path.iterdir() if path.suffix == ".png"]
+    assert "é\n" == manager.get(manager.store("é\n")).save_to(file).read_bytes().decode()
+    with pytest.raises(FileNotFoundError):
+        item.save_to(tmp_path / "no" / "folder")
+
+
+def test_a_large_text_is_read_in_bounded_memory(manager: MemoryManager) -> None:
+    """Ten megabytes are paged and searched for less than twice their size beside them."""
+    line = "2026-01-01 12:00:00 INFO worker handled étude\n"
+    text = line * (10_000_000 // len(line)) + "the end ERROR\n"
+    asked: list[dict[str, Any]] = [
+        {},
+        {"lines": "200000-"},
+        {"contains": "error"},
+        {"pattern": "ERR.R"},
+        {"contains": "no"},
+    ]
+    for selectors in asked:
+        tracemalloc.start()
+        try:
+            read_part(text, Selection(**selectors), 0, 400, manager.counter.count)
+        except exceptions.NothingMatchedError:
+            assert {"contains": "no"} == selectors
+        _, peak = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert peak < 2 * sys.getsizeof(text)

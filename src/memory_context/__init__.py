@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memory_context._prompts import MEMORY_INSTRUCTIONS
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
+    from memory_context._selection import Page, Selection
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
     from memory_context.exceptions import MemoryContextError
@@ -47,12 +48,14 @@ __all__ = [
     "MemoryRef",
     "MemoryStore",
     "MemoryWorkbench",
+    "Page",
     "SQLAlchemyStore",
     "SQLMemory",
     "Scope",
     "Summaries",
     "Summarizer",
     "SummaryLimits",
+    "Selection",
     "TokenCounter",
     "__version__",
     "default_counter",
@@ -78,12 +81,14 @@ _HOMES = {
     "MemoryRef": "_refs",
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
+    "Page": "_selection",
     "SQLAlchemyStore": "stores",
     "SQLMemory": "autogen",
     "Scope": "_scopes",
     "Summaries": "summaries",
     "Summarizer": "summaries",
     "SummaryLimits": "summaries",
+    "Selection": "_selection",
     "TokenCounter": "_tokens",
     "default_counter": "_tokens",
     "set_default_counter": "_tokens",

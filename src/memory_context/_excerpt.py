@@ -112,8 +112,8 @@ def _rendered(text: str, found: Pieces, first_line: int, indexes: list[int]) -> 
         for piece in run:
             lines.show(piece.start, piece.end)
         behind = run[-1].end
-    whole = bool(group.path) or not text[behind:].strip()
-    last = "" if whole else f"\n{GAP}" if "\n" in text[behind:].rstrip() else f" {GAP}"
+    group = found.groups[found.pieces[indexes[-1]].group]
+    last = "" if group.path or not text[behind:].strip() else f"\n{GAP}" if "\n" in text[behind:].rstrip() else f" {GAP}"
     return Excerpt("".join(parts).rstrip("\n") + last, tuple(lines.ranges))
 
 

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 from uuid import UUID, uuid4
 
+from memory_context._media import BINARY as BINARY
+from memory_context._media import data_url, described, media_type_of
 from memory_context._refs import SHORTEST_DIGEST, MemoryRef, generated_keys
 from memory_context._scopes import DETAIL
 from memory_context.exceptions import InvalidContentError
 
 TEXT = "text/plain"
 JSON = "application/json"
-BINARY = "application/octet-stream"
 SECRET = "secret"  # noqa: S105 - the name of a memory type
 
 Content: TypeAlias = str | bytes
@@ -118,7 +121,35 @@ class MemoryItem:
         """The content as text; for binary content, one line that says what it is."""
         if isinstance(self.content, str):
             return self.content
-        return f"({self.media_type}, {len(self.content)} bytes)"
+        return f"({described(self.content, self.media_type)})"
+
+    @property
+    def data(self) -> bytes:
+        """The content as bytes, exactly as it was stored; text as UTF-8."""
+        return encoded(self.content)
+
+    @property
+    def data_url(self) -> str:
+        """The content as a URL that holds it (RFC 2397), for a browser or a model that takes images."""
+        charset = "" if isinstance(self.content, bytes) else ";charset=utf-8"
+        return data_url(self.data, self.media_type + charset)
+
+    def save_to(self, path: str | os.PathLike[str]) -> Path:
+        """Write the content to the file `path`, exactly as it was stored, text as UTF-8; the file's path.
+
+        A file that is there is replaced once the new one is complete.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        target = Path(path)
+        draft = target.with_name(f".{uuid4().hex}")
+        try:
+            draft.write_bytes(self.data)
+            draft.replace(target)
+        finally:
+            draft.unlink(missing_ok=True)
+        return target
 
 
 def is_secret(item: MemoryItem) -> bool:
@@ -135,7 +166,8 @@ def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a 
     if isinstance(value, str):
         return value, TEXT
     if isinstance(value, bytes | bytearray | memoryview):
-        return bytes(cast("bytes", value)), BINARY
+        data = bytes(cast("bytes", value))
+        return data, media_type_of(data)
     if isinstance(value, dict | list | tuple):
         return _json(cast("object", value), "content"), JSON
     message = f"content must be text, bytes, a dict or a list, not {type(value).__name__}"

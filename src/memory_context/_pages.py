@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from memory_context._excerpt import Cost
@@ -32,7 +33,7 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
     """
     match = _LINES.fullmatch(lines)
     if match is None:
-        message = f'lines={lines!r} means nothing; write "120-180", "500-", "-40" (the last 40) or "7"'
+        message = f'lines={lines!r} means nothing; write "120-180", "500-", "-40" (the last 40), "7" or "1-5,90-99"'
         raise InvalidLinesError(message)
     if match["tail"]:
         first, last = max(1, count - int(match["tail"]) + 1), count
@@ -45,15 +46,48 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
     return first, min(last, count)
 
 
+def parse_ranges(lines: str, count: int) -> list[tuple[int, int]]:
+    """The lines that `lines` means, as `parse_lines` takes them, with commas between several; ascending, each once.
+
+    Raises:
+        InvalidLinesError: See `parse_lines`.
+    """
+    merged = list[tuple[int, int]]()
+    for first, last in sorted(parse_lines(part, count) for part in lines.split(",")):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def spans_of_lines(text: str, ranges: Iterable[tuple[int, int]]) -> list[Span]:
+    """Where the ascending `ranges` of lines stand."""
+    spans = list[Span]()
+    start, line = 0, 1
+    for first, last in ranges:
+        start = _start_of_line(text, start, first - line)
+        end = _start_of_line(text, start, last - first + 1)
+        spans.append(Span(start, min(end - 1, len(text)), first, last))
+        start, line = end, last + 1
+    return spans
+
+
+def _start_of_line(text: str, start: int, lines: int) -> int:
+    """Where the line stands that comes `lines` lines after the one at `start`; behind the end if none does."""
+    for _ in range(lines):
+        start = text.find("\n", start) + 1 or len(text) + 1
+    return start
+
+
 def span_of_lines(text: str, first: int, last: int) -> Span:
     """Where lines `first` to `last` (from 1) stand; the last one's line break is not part of them."""
-    start = 0
-    for _ in range(first - 1):
-        start = text.index("\n", start) + 1
-    end = start
-    for _ in range(last - first + 1):
-        end = text.find("\n", end) + 1 or len(text) + 1
-    return Span(start, min(end - 1, len(text)), first, last)
+    return spans_of_lines(text, [(first, last)])[0]
+
+
+def cut(text: str, budget: int, cost: Cost) -> str:
+    """`text`, or as much of its beginning as `budget` allows."""
+    return text if not text else text[: next_page(text, 0, len(text), budget, cost).end]
 
 
 def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> Span:

@@ -155,7 +155,8 @@ def _members(text: str, start: int) -> Iterator[tuple[int, int, int, str]]:
     while text[place := _SPACE.match(text, place).end()] not in "}]":  # type: ignore[union-attr] # matches anything
         begin, name = place, str(index)
         if is_object:
-            name, place = scanstring(text, place + 1)
+            key: tuple[str, int] = scanstring(text, place + 1)
+            name, place = key
             place = _SPACE.match(text, text.index(":", place) + 1).end()  # type: ignore[union-attr] # as above
         _, end = _decoder.raw_decode(text, place)
         yield begin, place, end, name

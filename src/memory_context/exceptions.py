@@ -10,12 +10,15 @@
     │   ├── InvalidReferenceError
     │   ├── InvalidContentError
     │   ├── InvalidFilterError
-    │   ├── InvalidLinesError
+    │   ├── InvalidSelectionError
+    │   │   └── InvalidLinesError
     │   ├── BudgetTooSmallError
     │   └── UnsupportedDatabaseError
     ├── MissingDependencyError (ImportError)
     ├── MemoryNotFoundError (LookupError)
     │   └── MemoryDeletedError
+    ├── NothingMatchedError (LookupError)
+    ├── SelectionTimeoutError (TimeoutError)
     ├── KeyExistsError
     ├── StoreError
     │   ├── StoreUnavailableError
@@ -70,8 +73,12 @@ class InvalidFilterError(InvalidArgumentError):
     """A filter names a column of the record and an equality, a membership or one of $eq $ne $gt $gte $lt $lte."""
 
 
-class InvalidLinesError(InvalidArgumentError):
-    """Lines are given as "120-180", "500-", "-40" (the last 40) or "7", counted from 1."""
+class InvalidSelectionError(InvalidArgumentError):
+    """A part of a text is given by one of lines, contains, pattern, path, where (with columns) or query."""
+
+
+class InvalidLinesError(InvalidSelectionError):
+    """Lines are given as "120-180", "500-", "-40" (the last 40) or "7", counted from 1; several with commas."""
 
 
 class BudgetTooSmallError(InvalidArgumentError):
@@ -92,6 +99,14 @@ class MemoryNotFoundError(MemoryContextError, LookupError):
 
 class MemoryDeletedError(MemoryNotFoundError):
     """The memory under this key was deleted."""
+
+
+class NothingMatchedError(MemoryContextError, LookupError):
+    """Nothing in the text is what was asked for."""
+
+
+class SelectionTimeoutError(MemoryContextError, TimeoutError):
+    """A pattern, path or condition took longer than it may."""
 
 
 class KeyExistsError(MemoryContextError):

@@ -22,8 +22,10 @@ from memory_context._items import (
     to_content,
 )
 from memory_context._pages import parse_lines, span_of_lines
+from memory_context._parts import DEFAULT_ANSWER, answer, read_part
 from memory_context._refs import check_key, one_line
 from memory_context._scopes import DETAIL, MAX_NAME, Scope
+from memory_context._selection import Page, Selection
 from memory_context._tokens import TokenCounter, as_counter
 from memory_context.exceptions import (
     BudgetTooSmallError,
@@ -42,7 +44,6 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memory_context")
 
 MAX_SUMMARY = 1000
-DEFAULT_ANSWER = 500
 
 
 class MemoryManager:
@@ -220,31 +221,95 @@ class MemoryManager:
             logger.warning("the read of %s could not be counted: %s", key, error)
         return item
 
-    def retrieve(
-        self, key: str, *, lines: str | None = None, query: str = "", max_tokens: int | None = None
+    def retrieve(  # noqa: PLR0913 - one of them selects
+        self,
+        key: str,
+        *,
+        lines: str | None = None,
+        contains: str | None = None,
+        pattern: str | None = None,
+        context: int = 0,
+        path: str | None = None,
+        where: str | None = None,
+        columns: str | None = None,
+        query: str | None = None,
+        max_tokens: int | None = None,
     ) -> Content:
-        """The content under `key`: whole; some lines of it; or, within `max_tokens`, the lines that speak of `query`.
+        """The content under `key`: whole, or the part that one selector asks for.
+
+        What is selected comes as plain text: lines as they stand, matching lines with their numbers, values as JSON,
+        rows as CSV. With `max_tokens` the whole, lines and a `query` become an excerpt where they are too large, and of
+        the rest the first page comes; `page` says how much there is and gives the other pages.
 
         Args:
             key: The memory's key.
-            lines: ``120-180``, ``500-``, ``-40`` (the last 40) or ``7``.
+            lines: ``120-180``, ``500-``, ``-40`` (the last 40), ``7``; several with commas.
+            contains: The lines that hold this text, however it is capitalised.
+            pattern: The lines that hold a match of this regular expression (the package ``regex``; ``^`` and ``$`` are
+                the ends of lines).
+            context: With `contains` and `pattern`, how many lines around each.
+            path: A JSONPath (RFC 9535) into JSON, JSON lines, a Python repr, or these inside an MCP tool's result. The
+                value itself where the path can find one only, else a list.
+            where: A SQL expression over the columns of a JSON list, JSON lines, CSV, TSV or a Markdown table.
+            columns: Which columns, with commas; expressions and aggregates too.
             query: What the caller wants to know.
             max_tokens: The most that comes back. A `query` without it gets 500.
 
         Raises:
             MemoryNotFoundError: There is no such memory (see `get`).
-            InvalidLinesError: `lines` means nothing in this text.
+            NothingMatchedError: Nothing in the text is what was asked for; says what is there.
+            InvalidSelectionError: More than one selector, or one that means nothing in this text; says what would.
+            SelectionTimeoutError: A pattern, path or expression took more than 5 seconds.
             BudgetTooSmallError: The text is larger, and `max_tokens` would not even hold its reference.
+            InvalidArgumentError: A part of binary content.
             StoreError: The store could not do it.
         """
+        selection = Selection(
+            lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
+            query=query or None,
+        )  # fmt: skip
         item = self.read(key)
-        if lines is None and not query and max_tokens is None:
+        if selection.selector == "whole" and max_tokens is None:
             return item.content
-        if isinstance(item.content, bytes):
-            message = f"{key!r} holds binary content, which has no lines; retrieve it whole"
-            raise InvalidArgumentError(message)
+        text = _readable(item)
         most = DEFAULT_ANSWER if query and max_tokens is None else max_tokens
-        return self._within(item, item.content, lines, query, most)
+        if most is not None and selection.selector in ("whole", "lines", "query") and "," not in (lines or ""):
+            return self._within(item, text, lines, query or "", most)
+        return read_part(text, selection, 0, max_tokens, self.counter.count).text
+
+    def page(
+        self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int | None = None
+    ) -> Page:
+        """A page of what is selected of the memory under `key`, with what part of how much it is.
+
+        Args:
+            key: The memory's key.
+            selection: Which part; the whole without one.
+            offset: Where the page begins: the `next_offset` of the page before.
+            max_tokens: The most that the page's text takes.
+
+        Raises:
+            MemoryContextError: As `retrieve` does.
+        """
+        item = self.read(key)
+        return read_part(_readable(item), selection or Selection(), offset, max_tokens, self.counter.count)
+
+    def answer(self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int) -> str:
+        """A page as a model reads it: reference, what part of how much it is, text, and the call for the next page.
+
+        Nothing is raised because nothing matched: the answer says so, and what is there.
+
+        Args:
+            key: The memory's key.
+            selection: Which part; the whole without one.
+            offset: Where the page begins.
+            max_tokens: The most that the whole answer takes.
+
+        Raises:
+            MemoryContextError: As `retrieve` does.
+        """
+        item = self.read(key)
+        return answer(item, selection or Selection(), offset, max_tokens, self.counter.count)
 
     def search(self, query: str, limit: int = 5, **filters: Any) -> list[MemoryItem]:  # noqa: ANN401 - a column's values
         """The user's memories that speak of `query`, best first, each with a `match`; without words, the newest.
@@ -311,6 +376,13 @@ class MemoryManager:
             message = f"max_tokens={most} is less than the reference itself takes; give {least} or more"
             raise BudgetTooSmallError(message)
         return excerpt(text, query, most, self.counter.count, first_line=first).text
+
+
+def _readable(item: MemoryItem) -> str:
+    if isinstance(item.content, str):
+        return item.content
+    message = f"{item.memory_key!r} holds binary content, which has no lines; retrieve it whole"
+    raise InvalidArgumentError(message)
 
 
 def _with_key(item: MemoryItem, source: str) -> MemoryItem:

@@ -104,7 +104,7 @@ class Conversation:
 
     def forget(self) -> None:
         """Forget the messages; memories stay in the store."""
-        self.waiting, self.messages, self.names = [], [], set()
+        self.waiting, self.messages, self.names = [], [], set[str]()
         self.references, self.named = {}, set()
         self.held, self.shown = None, 0
         if self.reader:

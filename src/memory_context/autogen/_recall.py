@@ -199,5 +199,4 @@ def _lines_of(item: MemoryItem, expansion: Expansion, budget: int, count: Callab
 
 def lines_in_sight(message: FunctionExecutionResultMessage) -> Iterator[tuple[str, tuple[int, int]]]:
     """The keys that reading tools have answered for, with the lines that their answers show."""
-    answers = (answered_lines(result) for result in message.content)
-    return (answer for answer in answers if answer)
+    return (answer for result in message.content for answer in answered_lines(result))

@@ -26,6 +26,7 @@ from memory_context._arguments import DEFAULT_LIMIT
 from memory_context._executor import off_loop
 from memory_context._items import Content, MemoryItem
 from memory_context._policy import LEAST_THRESHOLD, FoldPolicy
+from memory_context._selection import Page, Selection
 from memory_context._tokens import TokenCounter
 from memory_context.autogen._caller import set_caller
 from memory_context.autogen._compaction import limit_of
@@ -259,11 +260,31 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """See `MemoryManager.store`."""
         return await off_loop(self._manager.store, content, description, type, **details)
 
-    async def retrieve(
-        self, key: str, *, lines: str | None = None, query: str = "", max_tokens: int | None = None
+    async def retrieve(  # noqa: PLR0913 - one of them selects
+        self,
+        key: str,
+        *,
+        lines: str | None = None,
+        contains: str | None = None,
+        pattern: str | None = None,
+        context: int = 0,
+        path: str | None = None,
+        where: str | None = None,
+        columns: str | None = None,
+        query: str | None = None,
+        max_tokens: int | None = None,
     ) -> Content:
         """See `MemoryManager.retrieve`."""
-        return await off_loop(self._manager.retrieve, key, lines=lines, query=query, max_tokens=max_tokens)
+        return await off_loop(
+            self._manager.retrieve, key, lines=lines, contains=contains, pattern=pattern, context=context, path=path,
+            where=where, columns=columns, query=query, max_tokens=max_tokens,
+        )  # fmt: skip
+
+    async def page(
+        self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int | None = None
+    ) -> Page:
+        """See `MemoryManager.page`."""
+        return await off_loop(self._manager.page, key, selection, offset=offset, max_tokens=max_tokens)
 
     async def search(self, query: str, limit: int = 5, **filters: Any) -> list[MemoryItem]:  # noqa: ANN401 - a column's values
         """See `MemoryManager.search`."""

@@ -5,24 +5,23 @@ from __future__ import annotations
 import json
 import re
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, ClassVar, Self, cast
 
 from autogen_core import CancellationToken, Component
 from autogen_core.models import FunctionExecutionResult
 from autogen_core.tools import BaseTool
-from pydantic import BaseModel, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._executor import off_loop
 from memory_context._items import MemoryItem, is_secret
-from memory_context._pages import Span, next_page, parse_lines, span_of_lines
+from memory_context._pages import cut
 from memory_context._refs import MemoryRef
-from memory_context._tokens import TokenCounter
+from memory_context._selection import Selection
 from memory_context.exceptions import (
     InvalidKeyError,
-    InvalidLinesError,
     MemoryContextError,
     MemoryDeletedError,
     MemoryNotFoundError,
@@ -35,7 +34,8 @@ READING_TOOLS = frozenset({RETRIEVE, SEARCH})
 LEAST_ANSWER = 200
 MAX_HITS = 20
 PASSAGE_TOKENS = 60
-_SHOWN_LINES = re.compile(r"lines (\d+)-(\d+) of \d+")
+_SHOWN_LINES = re.compile(r"lines (\d+-\d+(?:, \d+-\d+)*) of \d+")
+_RUN = re.compile(r"(\d+)-(\d+)")
 
 
 class MemoryToolConfig(BaseModel):
@@ -48,12 +48,34 @@ class MemoryToolConfig(BaseModel):
     max_tokens: int
 
 
+def _without_titles(schema: dict[str, Any]) -> None:
+    """Take away what repeats the names of the arguments: a model reads the schema at every call."""
+    for argument in schema["properties"].values():
+        argument.pop("title", None)
+
+
 class RetrieveArgs(BaseModel):
     """The arguments of `retrieve_memory`, as models write them: whole references, numbers and lists are understood."""
 
+    model_config = ConfigDict(json_schema_extra=_without_titles)
+
     key: str = Field(description=_prompts.RETRIEVE_KEY)
-    lines: str | None = Field(default=None, description=_prompts.RETRIEVE_LINES)
+    lines: str = Field(default="", description=_prompts.RETRIEVE_LINES)
+    contains: str = Field(default="", description=_prompts.RETRIEVE_CONTAINS)
+    pattern: str = Field(default="", description=_prompts.RETRIEVE_PATTERN)
+    context: int = Field(default=0, description=_prompts.RETRIEVE_CONTEXT)
+    path: str = Field(default="", description=_prompts.RETRIEVE_PATH)
+    where: str = Field(default="", description=_prompts.RETRIEVE_WHERE)
+    columns: str = Field(default="", description=_prompts.RETRIEVE_COLUMNS)
+    query: str = Field(default="", description=_prompts.RETRIEVE_QUERY)
     offset: int = Field(default=0, description=_prompts.RETRIEVE_OFFSET)
+
+    @property
+    def selection(self) -> Selection:
+        """Which part is meant."""
+        texts = self.model_dump(exclude={"key", "offset", "context"})
+        context = self.context if self.contains or self.pattern else 0
+        return Selection(**{name: text or None for name, text in texts.items()}, context=context)
 
     @field_validator("key", mode="before")
     @classmethod
@@ -63,10 +85,17 @@ class RetrieveArgs(BaseModel):
 
     @field_validator("lines", mode="before")
     @classmethod
-    def _plain_lines(cls, value: Any) -> str | None:  # noqa: ANN401 - whatever a model writes
+    def _plain_lines(cls, value: Any) -> str:  # noqa: ANN401 - whatever a model writes
         return lines_as_meant(value)
 
-    @field_validator("offset", mode="before")
+    @field_validator("contains", "pattern", "path", "where", "columns", "query", mode="before")
+    @classmethod
+    def _plain_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        if isinstance(value, list):
+            return ", ".join(map(str, cast("Iterable[Any]", value)))
+        return "" if value is None else value
+
+    @field_validator("offset", "context", mode="before")
     @classmethod
     def _plain_offset(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
         return max(0, value) if isinstance(value, int) else value or 0
@@ -134,7 +163,8 @@ class _MemoryTool(BaseTool[Any, Any], Component[MemoryToolConfig]):
         try:
             return await off_loop(self._answer, args)
         except MemoryContextError as error:
-            raise MemoryToolError(_advice(error, getattr(args, "key", ""))) from None
+            advice = _advice(error, getattr(args, "key", ""))
+            raise MemoryToolError(cut(advice, self._max_tokens, self._manager.counter.count)) from None
 
     @abstractmethod
     def _answer(self, args: Any) -> str:  # noqa: ANN401 - each tool's own arguments
@@ -155,16 +185,13 @@ class _MemoryTool(BaseTool[Any, Any], Component[MemoryToolConfig]):
 
 
 class RetrieveMemoryTool(_MemoryTool):
-    """Reads a memory: from its beginning or some lines of it, page by page."""
+    """Reads a memory: from its beginning or a part of it, page by page."""
 
     component_provider_override = "memory_context.autogen.RetrieveMemoryTool"
     args, tool_name, tool_description = RetrieveArgs, RETRIEVE, _prompts.RETRIEVE_TOOL
 
     def _answer(self, args: RetrieveArgs) -> str:
-        item = self._manager.read(args.key)
-        if isinstance(item.content, bytes):
-            return _prompts.BINARY.format(ref=item.ref, media_type=item.media_type, size=len(item.content))
-        return page_of(item, args.lines, args.offset, self._max_tokens, self._manager.counter)
+        return self._manager.answer(args.key, args.selection, offset=args.offset, max_tokens=self._max_tokens)
 
 
 class SearchMemoryTool(_MemoryTool):
@@ -200,15 +227,16 @@ class StoreMemoryTool(_MemoryTool):
         return _prompts.STORED.format(ref=item.ref)
 
 
-def lines_as_meant(value: Any) -> str | None:  # noqa: ANN401 - whatever a model writes
-    """Lines in the form that `parse_lines` takes, of the forms that models write: 120, [120, 180], "L120 to L180"."""
+def lines_as_meant(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
+    """Lines in the form that `parse_ranges` takes, of the forms that models write: 120, [120, 180], "L120 to L180"."""
     if isinstance(value, list | tuple):
-        value = "-".join(map(str, cast("list[Any]", value)))
+        parts = [str(part) for part in cast("Iterable[Any]", value)]
+        value = ("-" if len(parts) == 2 and all(map(str.isdigit, parts)) else ",").join(parts)
     text = str(value).strip().lower() if value is not None else ""
     if text in ("", "all", "none", "null"):
-        return None
+        return ""
     numbers = re.findall(r"\d+", text)
-    if re.fullmatch(r"(?:lines?|l)?\s*\d+\s*(?:-|\u2013|:|\.\.|to|,)\s*l?\s*\d+", text):
+    if re.fullmatch(r"(?:lines?|l)?\s*\d+\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*\d+", text):
         return f"{max(1, int(numbers[0]))}-{numbers[1]}"
     return re.sub(r"^(?:lines?|l)\s*", "", text)
 
@@ -218,46 +246,14 @@ def memory_tools(manager: MemoryManager, *, max_tokens: int = 500) -> list[BaseT
     return [tool(manager, max_tokens=max_tokens) for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)]
 
 
-def page_of(item: MemoryItem, lines: str | None, offset: int, max_tokens: int, counter: TokenCounter) -> str:
-    """A part of a text, framed by what it is and how to read on; at most `max_tokens`.
-
-    Raises:
-        InvalidLinesError: `lines` or `offset` lie outside the text.
-    """
-    text = item.text
-    whole = Span(0, len(text), 1, item.line_count)
-    span = span_of_lines(text, *parse_lines(lines, item.line_count)) if lines else whole
-    start = max(span.start, offset)
-    if start > span.end:
-        message = f"offset={offset} lies behind the end, which is at {span.end}"
-        raise InvalidLinesError(message)
-    page = next_page(text, start, span.end, max_tokens - _frame(item, lines, counter), counter.count)
-    body = _prompts.PAGE.format(
-        ref=item.ref, first=page.first, last=page.last, lines=item.line_count, start=page.start, end=page.end,
-        chars=len(text), text=text[page.start : page.end].removesuffix("\n"),
-    )  # fmt: skip
-    return "\n".join((body, _footer(item, lines, page.end) if page.end < span.end else _prompts.NO_MORE))
-
-
-def _frame(item: MemoryItem, lines: str | None, counter: TokenCounter) -> int:
-    """The tokens around a page's text, at the most."""
-    big = item.char_count
-    head = _prompts.PAGE.format(ref=item.ref, first=big, last=big, lines=big, start=big, end=big, chars=big, text="")
-    return counter.count(f"{head}\n\n{_footer(item, lines, big)}")
-
-
-def _footer(item: MemoryItem, lines: str | None, offset: int) -> str:
-    part = f', lines="{lines}"' if lines else ""
-    return _prompts.NEXT_PAGE.format(key=item.memory_key, lines=part, offset=offset)
-
-
-def answered_lines(result: FunctionExecutionResult) -> tuple[str, tuple[int, int]] | None:
-    """The key and the whole lines that an answer of `retrieve_memory` shows."""
+def answered_lines(result: FunctionExecutionResult) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The key and the whole lines that an answer of `retrieve_memory` shows, one pair for each run of lines."""
     if result.name != RETRIEVE or result.is_error:
-        return None
+        return
     first, _, rest = result.content.partition("\n")
-    refs, lines = MemoryRef.find_all(first), _SHOWN_LINES.match(rest)
-    return (refs[0].key, (int(lines[1]), int(lines[2]))) if refs and lines else None
+    refs, shown = MemoryRef.find_all(first), _SHOWN_LINES.match(rest)
+    if refs and shown:
+        yield from ((refs[0].key, (int(run[1]), int(run[2]))) for run in _RUN.finditer(shown[1]))
 
 
 def _advice(error: MemoryContextError, key: str) -> str:
