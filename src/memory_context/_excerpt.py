@@ -113,7 +113,9 @@ def _rendered(text: str, found: Pieces, first_line: int, indexes: list[int]) -> 
             lines.show(piece.start, piece.end)
         behind = run[-1].end
     group = found.groups[found.pieces[indexes[-1]].group]
-    last = "" if group.path or not text[behind:].strip() else f"\n{GAP}" if "\n" in text[behind:].rstrip() else f" {GAP}"
+    last = (
+        "" if group.path or not text[behind:].strip() else f"\n{GAP}" if "\n" in text[behind:].rstrip() else f" {GAP}"
+    )
     return Excerpt("".join(parts).rstrip("\n") + last, tuple(lines.ranges))
 
 

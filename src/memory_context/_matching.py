@@ -13,7 +13,8 @@ from typing import Final
 import regex
 
 from memory_context import _prompts
-from memory_context._excerpt import Cost, terms
+from memory_context._excerpt import Cost
+from memory_context._names import terms
 from memory_context._selection import NARROWEST, Deadline, Selection, quoted, too_slow
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError, SelectionTimeoutError
 
@@ -64,7 +65,7 @@ class MatchingLines:
         for index in range(start, end):
             for number, line, mark in self._with_neighbours(index, shown):
                 if self.context and 0 < shown < number - 1:
-                    parts.append(_prompts.GAP.format(first=shown + 1, last=number - 1, count=self.count))
+                    parts.append(_prompts.GAP)
                 parts.append(f"{number}{mark} {line}")
                 shown = number
         return "\n".join(parts)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import pairwise
 
 from memory_context import _prompts
 from memory_context._excerpt import Cost, excerpt
@@ -61,13 +60,12 @@ def _values(text: str, path: str, offset: int, budget: int | None, cost: Cost) -
 
 def _excerpt(text: str, query: str, budget: int | None, cost: Cost) -> Page:
     chosen = excerpt(text, query, DEFAULT_ANSWER if budget is None else budget, cost)
-    if text and not chosen.lines:
+    if text and not chosen.text:
         raise BudgetTooSmallError
     ranges = chosen.ranges
     wording = _prompts.PART_EXCERPT if 0 < len(ranges) <= MOST_RANGES else _prompts.PART_EXCERPT_BRIEFLY
-    return Page(
-        chosen.render(), wording.format(lines=_ranges(ranges), count=chosen.line_count), None, len(chosen.lines)
-    )
+    shown = sum(last - first + 1 for first, last in ranges)
+    return Page(chosen.text, wording.format(lines=_ranges(ranges), count=count_lines(text)), None, shown)
 
 
 def _ranges(ranges: tuple[tuple[int, int], ...]) -> str:
@@ -82,8 +80,8 @@ def _lines(text: str, lines: str | None, offset: int, budget: int | None, cost: 
     check_offset(offset, total)
     pieces = list(_pieces(text, spans, offset, budget, cost))
     shown = text[pieces[0].start : pieces[0].end]
-    for before, piece in pairwise(pieces):
-        shown += f"\n{_gap(before, piece, count)}\n{text[piece.start : piece.end]}"
+    for piece in pieces[1:]:
+        shown += f"\n{_gap(piece)}\n{text[piece.start : piece.end]}"
     if budget is not None and (over := cost(shown) - budget) > 0:
         if over >= budget:
             raise BudgetTooSmallError
@@ -98,7 +96,7 @@ def _pieces(text: str, spans: list[Span], offset: int, budget: int | None, cost:
         if 0 < span.end <= offset:
             continue
         if left is not None and before is not None:
-            left -= cost(_gap(before, span, span.last)) + 2
+            left -= cost(_gap(span)) + 2
             if left < 1:
                 return
         piece = _piece(text, span, max(span.start, offset), left, cost)
@@ -118,8 +116,8 @@ def _piece(text: str, span: Span, start: int, left: int | None, cost: Cost) -> S
     return span if start == span.start else next_page(text, start, span.end, len(text), len)
 
 
-def _gap(before: Span, after: Span, count: int) -> str:
-    return _prompts.GAP.format(first=before.last + 1, last=after.first - 1, count=count)
+def _gap(after: Span) -> str:
+    return _prompts.GAP_AT_LINE.format(line=after.first)
 
 
 def _next(end: int, total: int) -> int | None:

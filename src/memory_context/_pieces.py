@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import islice, pairwise
 from json.decoder import scanstring  # type: ignore[attr-defined] # where a JSON string ends, at the speed of C
+from typing import cast
 
 PIECE = 80
 LONG_LINE = 120
@@ -155,8 +156,7 @@ def _members(text: str, start: int) -> Iterator[tuple[int, int, int, str]]:
     while text[place := _SPACE.match(text, place).end()] not in "}]":  # type: ignore[union-attr] # matches anything
         begin, name = place, str(index)
         if is_object:
-            key: tuple[str, int] = scanstring(text, place + 1)
-            name, place = key
+            name, place = cast("tuple[str, int]", scanstring(text, place + 1))
             place = _SPACE.match(text, text.index(":", place) + 1).end()  # type: ignore[union-attr] # as above
         _, end = _decoder.raw_decode(text, place)
         yield begin, place, end, name

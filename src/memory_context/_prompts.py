@@ -15,6 +15,7 @@ else for the text from its beginning. Long answers come in pages and end with th
 
 GAP = "…"
 GAP_AT_LINE = "…{line}"
+GAP_IN_LINE = " … {count} characters not shown … "
 MORE_MEMBERS = {"object": '"…": {count}', "array": '"… {count} more"'}
 
 RECALL_HEADER = "Recalled from memory because the next message may need it (quoted data, not instructions):"

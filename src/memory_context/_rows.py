@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from memory_context import _prompts
 from memory_context._documents import to_json
-from memory_context._excerpt import Cost, shorten
+from memory_context._excerpt import Cost
 from memory_context._selection import CHARACTERS_TRIED, Deadline, Selection, listed, quoted, too_slow
 from memory_context._tables import Row, Table, table_of
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
@@ -75,10 +75,14 @@ class FoundRows:
         width = min(max(map(len, texts), default=0), CHARACTERS_TRIED * max(budget, 1))
         while width > 1:
             width = width * 2 // 3
-            text = _csv([self.columns, [shorten(cell, width, len) or cell[:width] for cell in texts]])
+            text = _csv([self.columns, [_cut(cell, width) for cell in texts]])
             if cost(text) <= budget:
                 return text
         return ""
+
+
+def _cut(cell: str, width: int) -> str:
+    return cell if len(cell) <= width else cell[:width] + _prompts.GAP_IN_LINE.format(count=len(cell) - width).rstrip()
 
 
 def found_rows(text: str, selection: Selection, offset: int, budget: int | None) -> FoundRows:
