@@ -11,12 +11,12 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_context._choice import Ranking
 from memory_context._excerpt import PREVIEW, READING, Cost, Excerpt, excerpt
 from memory_context._names import MAX_TERMS, names, occurrences, terms
 from memory_context._pieces import cut
 from memory_context._regions import LARGE, regions
 from memory_context._tokens import default_counter, estimating_counter
+from memory_context._weights import Ranking
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
 WORDS = ["error", "ORA-00942", "the", "table", "why", "步骤", "👍", *"\ud800\0\r\t .", "x" * 50, "𒀀" * 30]
@@ -296,6 +296,16 @@ def test_a_needle_in_a_large_text_is_found() -> None:
     shown = excerpt(text, "where is the needle?", 200, len)
     assert "31000 the needle lies here" in shown.text
     assert any(first <= 31_001 <= last for first, last in shown.ranges)
+
+
+def test_a_row_far_down_keeps_its_header() -> None:
+    """In a table of a million characters, the row that is asked for comes with the first line."""
+    rows = [f"{n},customer {n},{n * 7 % 1000}.50,open" for n in range(1, 30_000)]
+    text = "\n".join(["id,name,total,status", *rows])
+    assert len(text) > LARGE
+    shown = excerpt(text, "customer 23456", 150, len).text
+    assert shown.startswith("id,name,total,status\n")
+    assert "23456,customer 23456," in shown
 
 
 @property_test

@@ -14,10 +14,11 @@ from functools import partial
 from itertools import groupby, pairwise
 from typing import TypeAlias
 
-from memory_context._choice import Choice, Ranking
+from memory_context._choice import Choice
 from memory_context._pieces import Group, Piece, Pieces, cut, cut_regions
 from memory_context._prompts import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context._regions import LARGE, regions
+from memory_context._weights import Ranking, weigh
 
 Cost: TypeAlias = Callable[[str], int]
 
@@ -70,14 +71,27 @@ def excerpt(
     """
     found = cut(text) if len(text) <= LARGE else cut_regions(text, regions(text, question))
     render = partial(_rendered, text, found, first_line)
-    order = Choice(text, found, question, ranking, known).take(budget, cost)
+    order = _chosen(text, found, question, ranking, known, budget, cost)
     if order:
         return _within(order, budget, cost, render)
     if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
         whole = text.removesuffix("\n")
         return Excerpt(whole, ((first_line, first_line + whole.count("\n")),))
-    order = Choice(text, found, "", WHATEVER, known).take(budget, cost)
+    order = _chosen(text, found, "", WHATEVER, known, budget, cost)
     return _within(order, budget, cost, render) if order else _beginning(text, budget, cost)
+
+
+def _chosen(
+    text: str,
+    found: Pieces,
+    question: str,
+    ranking: Ranking,
+    known: AbstractSet[str],
+    budget: int,
+    cost: Cost,
+) -> list[int]:
+    weights = weigh(text, found, question, ranking, known)
+    return Choice(text, found, weights, ranking, cost).take(budget)
 
 
 def _within(order: list[int], budget: int, cost: Cost, render: Callable[[list[int]], Excerpt]) -> Excerpt:

@@ -28,10 +28,7 @@ NAME = re.compile(
 )
 
 FAULTS = ("error", "failed", "failure", "fatal", "exception", "traceback", "panic", "denied", "refused", "undefined")
-BLOB = re.compile(r"(?<![A-Za-z0-9+/=])[A-Za-z0-9+/=]{64,}+")
-FIELD = re.compile(
-    r"(?m)(?:^|\\n)[ \t]*+(?:- )?([A-Za-z_][\w.-]*)[ \t]?[:=][ \t]+(?:['\"]?([^\s'\"]+)['\"]?(?=$|\\n))?"
-)
+BLOB = re.compile(r"[A-Za-z0-9+/=]+")
 
 
 def terms(text: str) -> list[str]:

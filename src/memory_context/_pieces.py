@@ -95,10 +95,14 @@ def cut(text: str, *, structured: bool = True) -> Pieces:
 
 
 def cut_regions(text: str, regions: list[tuple[int, int]]) -> Pieces:
-    """Some regions of a text in pieces, without looking at the rest."""
+    """Some regions of a text, of which the first is its beginning, in pieces, without looking at the rest."""
     found = Pieces(regions=regions)
+    header = bool(_header(text, *regions[0]))
     for start, end in regions:
-        _cut_text(text, start, end, found.pieces, 0)
+        if start == regions[0][0] or not header:
+            _cut_text(text, start, end, found.pieces, 0)
+        else:
+            found.pieces += (Piece(begin, stop, parent=0) for begin, stop in _packed(text, start, end))
     return found
 
 
