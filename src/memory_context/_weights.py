@@ -53,7 +53,7 @@ class Ranking:
     key: float = 0.05
     field: float = 2.0
     repeated: float = 2.0
-    alike: float = 0.6
+    alike: float = 0.4
     before: float = 0.15
     plain: float = 0.01
     near: float = 5000
