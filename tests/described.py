@@ -600,7 +600,7 @@ NUMBERED = """\
    https://shop.org/empty
 """
 TRANSCRIPT = "$ git pull\nAlready up to date.\n$ psql -c 'select * from carts'\n" + PSQL + "$ exit\n"
-ENV = "HOME=/home/ann\nPATH=/usr/bin:/bin\nLANG=C.UTF-8\n"
+ENV = "HOME=/srv/ann\nPATH=/usr/bin:/bin\nLANG=C.UTF-8\n"
 INI = "[server]\nhost = shop.org\nport = 80\n\n[db]\nurl = x\n"
 
 SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [

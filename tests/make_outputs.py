@@ -73,7 +73,7 @@ COMMANDS: dict[str, str] = {
     "gcc": "gcc -Wall main.c -o main 2>&1", "javac": "javac Bad.java 2>&1", "java": "javac Main.java && java Main 2>&1",
     "node": "node boom.js 2>&1", "node_test": "node --test cart.test.js", "node_tap": "node --test --test-reporter tap cart.test.js", "node_spec": "node --test --test-reporter spec cart.test.js",
     "mypy": "{python} -m mypy --cache-dir /dev/null shop/typed.py shop/models.py", "ruff": "{python} -m ruff check --isolated --no-cache shop tests", "ruff_concise": "{python} -m ruff check --isolated --no-cache --output-format concise shop tests", "ruff_diff": "{python} -m ruff format --isolated --no-cache --diff shop/boom.py tests",
-    "make": "make 2>&1", "make_n": "make -n", "shell_missing": "nothing_such --version 2>&1", "shell_trace": "sh -x run.sh 2>&1", "env": "env -i HOME=/home/ann LANG=C PATH=/usr/bin sh -c env", "ps": "ps -o pid,stat,time,comm -p 1", "uname": "uname -s", "date": "date -u -d @0",
+    "make": "make 2>&1", "make_n": "make -n", "shell_missing": "nothing_such --version 2>&1", "shell_trace": "sh -x run.sh 2>&1", "env": "env -i HOME=/srv/ann LANG=C PATH=/usr/bin sh -c env", "ps": "ps -o pid,stat,time,comm -p 1", "uname": "uname -s", "date": "date -u -d @0",
     "sqlite_json": f"{_FILL}; sqlite3 -json shop.db 'SELECT * FROM orders'", "sqlite_csv": "sqlite3 -csv -header shop.db 'SELECT * FROM orders'", "sqlite_column": "sqlite3 -column -header shop.db 'SELECT * FROM orders'", "sqlite_box": "sqlite3 -box shop.db 'SELECT * FROM orders'",
     "sqlite_list": "sqlite3 -header shop.db 'SELECT * FROM orders'", "sqlite_markdown": "sqlite3 -markdown shop.db 'SELECT * FROM orders'", "sqlite_table": "sqlite3 -table shop.db 'SELECT * FROM orders'", "sqlite_line": "sqlite3 -line shop.db 'SELECT * FROM orders LIMIT 5'", "sqlite_html": "sqlite3 -html shop.db 'SELECT * FROM orders LIMIT 5'",
     "sqlite_schema": "sqlite3 shop.db .schema", "sqlite_dump": "sqlite3 shop.db .dump", "sqlite_tables": "sqlite3 shop.db .tables", "sqlite_error": "sqlite3 shop.db 'SELECT * FROM nothing' 2>&1",
@@ -137,7 +137,7 @@ def _plain(text: str, project: Path) -> str:
         (str(project), "/srv/shop"),
         (str(project.parent), "/srv"),
         (str(Path(sys.executable).parent.parent), "/usr"),
-        (str(Path.home()), "/home/ann"),
+        (str(Path.home()), "/srv/ann"),
     ):
         text = text.replace(folder, name)
     return re.sub(r"\broot\b", "ann", text)
