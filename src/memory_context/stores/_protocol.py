@@ -49,8 +49,27 @@ class MemoryStore(Protocol):
         """The active memories that match, ordered by a column (``-`` before it: descending)."""
         ...
 
-    def search(self, scope: Scope, query: str, *, limit: int = 5, filters: Filters | None = None) -> list[MemoryItem]:
-        """The active memories that speak of `query`, best first, each with a `match`; without words, the newest."""
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        filters: Filters | None = None,
+        passages: bool = True,
+    ) -> list[MemoryItem]:
+        """The active memories that speak of `query`, best first, each with a `match`; without words, the newest.
+
+        Any text is a query. Secrets are found by what describes them; the content of their hits is masked.
+
+        Args:
+            scope: Where to look.
+            query: What is looked for.
+            limit: How many at most.
+            filters: What the memories must be.
+            passages: Without them, matches have a score only, and contents are as they are: for callers that judge
+                the texts themselves.
+        """
         ...
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
