@@ -86,7 +86,8 @@ def cut(text: str, start: int) -> int:
 def card_of(item: MemoryItem) -> list[str]:
     """The lexemes that a memory is found by beside its content."""
     texts = (item.memory_key, item.summary, item.category or "", *item.tags, *_texts(item.content_metadata))
-    return list(islice(lexemes(" ".join(texts)[:CARD_CHARACTERS]), CARD_LEXEMES))
+    found = lexemes(" ".join(texts)[:CARD_CHARACTERS])
+    return list(islice((lexeme for lexeme in found if len(lexeme) > 1), CARD_LEXEMES))
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds

@@ -16,6 +16,7 @@ from memory_context import _bm25
 from memory_context._bm25 import Statistics
 from memory_context.stores._schema import passages
 
+POOL = 1000
 _JOINING = "".join(char for char in map(chr, range(33, 127)) if not char.isalnum() and char not in "'\"")
 _CREATE = (
     f"""CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING fts5(
@@ -30,16 +31,25 @@ _FREQUENCIES = sa.text(
     "SELECT q.key, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
 )
 # CROSS JOIN keeps SQLite from any other order: from a name to its passages in the index, and to their rows.
-SCORED = sa.text("""
+_QUERY = """
 WITH query AS MATERIALIZED (
     SELECT value ->> 0 AS name, value ->> 1 AS weight, value ->> 2 AS base FROM json_each(:postings)
-)
+)"""
+_SUMMED = """
 SELECT p.id, p.memory_id, p.start, p.stop, p.line, sum(q.weight / (q.base + p.length)) AS score
 FROM query AS q
-CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH q.name
+CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH q.name {where}
 CROSS JOIN agent_memory_passages AS p ON p.id = i.rowid
 GROUP BY i.rowid
-""")
+"""
+_POOL = """, pool AS MATERIALIZED (
+    SELECT i.rowid AS id FROM query AS q CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH q.name
+    GROUP BY i.rowid ORDER BY sum(q.weight / (q.base + :average)) DESC LIMIT :pool
+)"""
+SCORED = sa.text(_QUERY + _SUMMED.format(where=""))
+# To look up the length of each passage takes most of the time. So all are ranked as if they had the average length, and
+# the best of these by their own. The plus sign keeps SQLite from opening the index anew for each of them.
+POOLED = sa.text(_QUERY + _POOL + _SUMMED.format(where="AND +i.rowid IN (SELECT id FROM pool)"))
 
 
 def create(connection: sa.Connection) -> None:
@@ -67,10 +77,13 @@ def remove_all(connection: sa.Connection) -> None:
     connection.exec_driver_sql(_REMOVE_ALL)
 
 
-def values_of(connection: sa.Connection, statistics: Statistics, wanted: Sequence[str]) -> dict[str, Any]:
+def values_of(
+    connection: sa.Connection, statistics: Statistics, wanted: Sequence[str], limit: int
+) -> dict[str, Any]:
     """What `SCORED` takes."""
     postings = _bm25.postings(_frequencies(connection, statistics.owner, wanted), statistics)
-    return {"postings": json.dumps([(f'"{posting.name}"', posting.weight, posting.base) for posting in postings])}
+    values = [(f'"{posting.name}"', posting.weight, posting.base) for posting in postings]
+    return {"postings": json.dumps(values), "average": statistics.average, "pool": max(POOL, limit)}
 
 
 def _frequencies(connection: sa.Connection, owner: int, wanted: Sequence[str]) -> dict[str, list[int]]:

@@ -16,7 +16,8 @@ class MemoryStore(Protocol):
     """A store of memories; safe under threads. Every verb takes a `Scope` first and never looks outside it.
 
     Filters map a column to a value (equality), to a list of values (one of them), or to operators:
-    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``. ``tags`` matches if the record has the tag, or
+    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, and ``$under`` for a path or what is below it
+    (``{"category": {"$under": "project"}}``). ``tags`` matches if the record has the tag, or
     one of the tags.
 
     Raises:

@@ -49,6 +49,7 @@ SELECT id, memory_id, start, stop, line, sum(weight / (base + length)) AS score
 FROM hits JOIN weights USING (term, often)
 GROUP BY id, memory_id, start, stop, line
 """)
+POOLED = SCORED
 
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
@@ -56,7 +57,9 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     connection.execute(_ADD, list(rows))
 
 
-def values_of(connection: sa.Connection, statistics: Statistics, wanted: Sequence[str]) -> dict[str, Any]:
+def values_of(
+    connection: sa.Connection, statistics: Statistics, wanted: Sequence[str], limit: int  # noqa: ARG001 - for FTS5 only
+) -> dict[str, Any]:
     """What `SCORED` takes."""
     rows = [
         {"term": place, "often": often, "name": _quoted(name)}
