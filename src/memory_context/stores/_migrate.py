@@ -7,13 +7,12 @@ from sqlalchemy.schema import CreateIndex, CreateTable, DDLElement
 
 from memory_context._analyzer import VERSION
 from memory_context.exceptions import SchemaVersionError
-from memory_context.stores import _fts5
-from memory_context.stores._keyword import ANALYZER
+from memory_context.stores import _fts5, _keyword
 from memory_context.stores._schema import metadata, settings, version
 
 HEAD = "0002"
 REVISIONS = ("0001", HEAD)
-_ANALYZER = {"name": ANALYZER, "value": str(VERSION)}
+_ANALYZER = {"name": _keyword.ANALYZER, "value": str(VERSION)}
 _LOCK = 7_305_419_172_614_029
 
 
@@ -67,7 +66,7 @@ def create_all(connection: sa.Connection) -> None:
     metadata.create_all(connection)
     if connection.dialect.name == "sqlite":
         _fts5.create(connection)
-    connection.execute(sa.insert(settings).values(_ANALYZER))
+    _keyword.reset(connection)
     version.create(connection)
     connection.execute(sa.insert(version).values(version_num=HEAD))
 
