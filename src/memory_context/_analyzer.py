@@ -11,7 +11,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import lru_cache
 
 import Stemmer
@@ -54,17 +55,37 @@ _ISO_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
 _stem = Stemmer.Stemmer("english", 0).stemWord
 
 
-def lexemes(text: str) -> Counter[str]:
-    """How often each lexeme stands in `text`; words that say nothing (``the``, ``of``) are none."""
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What a text is found by.
+
+    Attributes:
+        counts: How often each lexeme stands in it.
+        length: How many words it has. An identifier is one, however many lexemes it is found by: counting those made
+            passages full of identifiers rank too low (recall@10 on recordings 0.47 against 0.53).
+    """
+
+    counts: Mapping[str, int]
+    length: int
+
+
+def analyze(text: str) -> Analysis:
+    """The lexemes of `text`; words that say nothing (``the``, ``of``) have none."""
     words = Counter(_COMPOUND.findall(text))
-    found: Counter[str] = Counter()
+    found: dict[str, int] = {}
     get = found.get
     for word, count in words.items():
         for lexeme in _lexemes_of(word):
             found[lexeme] = get(lexeme, 0) + count
     for lexeme in () if _MONTH_NAMES.isdisjoint(words) else _dates(text):
         found[lexeme] = get(lexeme, 0) + 1
-    return found
+    return Analysis(found, words.total())
+
+
+def wanted_by(query: str) -> list[str]:
+    """The lexemes that a query asks for: of scripts without spaces the pairs of characters, single ones if alone."""
+    alone = {run for run in _RUN.findall(query) if len(run) == 1}
+    return [lexeme for lexeme in analyze(query).counts if len(lexeme) > 1 or lexeme in alone or not _RUN.match(lexeme)]
 
 
 def words_of(text: str, wanted: Iterable[str]) -> list[str]:

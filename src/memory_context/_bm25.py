@@ -24,7 +24,7 @@ class Statistics:
     Attributes:
         owner: The number that begins each of the user's lexemes.
         passages: How many passages there are.
-        length: The sum of their lengths, in lexemes.
+        length: The sum of their lengths, in words.
     """
 
     owner: int
@@ -99,6 +99,6 @@ def idf(holding: int, passages: int) -> float:
     return math.log1p((max(passages, holding) - holding + 0.5) / (holding + 0.5))
 
 
-def tried(counts: Mapping[str, int]) -> list[str]:
+def tried(lexemes: Sequence[str]) -> list[str]:
     """The lexemes of a long query whose rarity is looked up: the longest ones, which tend to be the rarest."""
-    return sorted(counts, key=len, reverse=True)[:MAX_TRIED] if len(counts) > MAX_TRIED else list(counts)
+    return sorted(lexemes, key=len, reverse=True)[:MAX_TRIED]

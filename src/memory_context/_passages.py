@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, cast
 
-from memory_context._analyzer import lexemes
+from memory_context._analyzer import analyze
 from memory_context._bm25 import encoded
 from memory_context._items import MemoryItem, is_secret
 
@@ -25,7 +25,7 @@ class Passage:
         start: The offset of its first character in the content.
         stop: The offset behind its last character.
         line: The number of the line that `start` lies in, from 1.
-        length: Its length in lexemes.
+        length: Its length in words.
         names: Its lexemes, as the index writes them, with a space between them.
     """
 
@@ -64,9 +64,11 @@ def passages_of(item: MemoryItem, place: Place | None = None) -> Iterator[Passag
 
 def passage_at(text: str, place: Place, stop: int, card: Iterable[str]) -> Passage:
     """The passage of `text` from `place` to the offset `stop`."""
-    counts = lexemes(text[place.start : stop])
-    counts.update(card)
-    return Passage(place.ordinal, place.start, stop, place.line, counts.total(), encoded(counts))
+    found = analyze(text[place.start : stop])
+    counts = dict(found.counts)
+    for lexeme in card:
+        counts[lexeme] = counts.get(lexeme, 0) + 1
+    return Passage(place.ordinal, place.start, stop, place.line, found.length, encoded(counts))
 
 
 def searchable(item: MemoryItem) -> str:
@@ -86,7 +88,7 @@ def cut(text: str, start: int) -> int:
 def card_of(item: MemoryItem) -> list[str]:
     """The lexemes that a memory is found by beside its content."""
     texts = (item.memory_key, item.summary, item.category or "", *item.tags, *_texts(item.content_metadata))
-    found = lexemes(" ".join(texts)[:CARD_CHARACTERS])
+    found = analyze(" ".join(texts)[:CARD_CHARACTERS]).counts
     return list(islice((lexeme for lexeme in found if len(lexeme) > 1), CARD_LEXEMES))
 
 

@@ -13,7 +13,6 @@ from memory_context.stores._protocol import Filters
 from memory_context.stores._schema import memories
 
 
-
 def _under(column: sa.ColumnElement[Any], path: Any) -> sa.ColumnElement[bool]:  # noqa: ANN401 - a filter's value
     """Whether a path is `path` or below it. Not LIKE, which on SQLite takes small letters for capitals."""
     below = f"{path}".rstrip("/") + "/"

@@ -77,9 +77,7 @@ def remove_all(connection: sa.Connection) -> None:
     connection.exec_driver_sql(_REMOVE_ALL)
 
 
-def values_of(
-    connection: sa.Connection, statistics: Statistics, wanted: Sequence[str], limit: int
-) -> dict[str, Any]:
+def values_of(connection: sa.Connection, statistics: Statistics, wanted: Sequence[str], limit: int) -> dict[str, Any]:
     """What `SCORED` takes."""
     postings = _bm25.postings(_frequencies(connection, statistics.owner, wanted), statistics)
     values = [(f'"{posting.name}"', posting.weight, posting.base) for posting in postings]

@@ -121,7 +121,7 @@ def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Passage]
 def ranked(
     connection: sa.Connection,
     user_id: str,
-    wanted: Mapping[str, int],
+    wanted: Sequence[str],
     inside: Inside,
     limit: int,
 ) -> list[Hit]:

@@ -9,7 +9,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context._analyzer import lexemes, words_of
+from memory_context._analyzer import analyze, wanted_by, words_of
 from memory_context._excerpt import excerpt
 from memory_context._items import Match, MemoryItem, is_secret
 from memory_context._passages import card_of, searchable
@@ -24,12 +24,12 @@ POOL = 20
 WIDER = 16
 PASSAGE_CHARACTERS = 400
 Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
-Wanted: TypeAlias = Mapping[str, int]
+Wanted: TypeAlias = Sequence[str]
 
 
-def wanted_by(query: str) -> Wanted:
+def wanted_of(query: str) -> Wanted:
     """The lexemes of a query; of a very long one, those of its beginning."""
-    return lexemes(query[:MAX_QUERY])
+    return wanted_by(query[:MAX_QUERY])
 
 
 def best(
@@ -83,7 +83,7 @@ def _with_items(
 def with_match(item: MemoryItem, hit: Hit, query: str, wanted: Wanted) -> MemoryItem:
     """The memory with what it was found by. The content of a secret is masked."""
     text = searchable(item)[hit.start : hit.stop]
-    held = {*lexemes(text), *card_of(item)} & wanted.keys()
+    held = {*analyze(text).counts, *card_of(item)}.intersection(wanted)
     why = tuple(words_of(query[:MAX_QUERY], held))
     if is_secret(item):
         return replace(item, content=HIDDEN, match=Match(hit.score, "", None, why))

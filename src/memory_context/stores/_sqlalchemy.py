@@ -152,7 +152,7 @@ class SQLAlchemyStore:
 
         What is still to be indexed is indexed first, newest first, at most 32 million characters of it at a time.
         """
-        wanted = _searching.wanted_by(query)
+        wanted = _searching.wanted_of(query)
         if not wanted:
             return self.query(scope, filters, limit=limit)
         self._catch_up(scope.user_id)

@@ -58,7 +58,10 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def values_of(
-    connection: sa.Connection, statistics: Statistics, wanted: Sequence[str], limit: int  # noqa: ARG001 - for FTS5 only
+    connection: sa.Connection,
+    statistics: Statistics,
+    wanted: Sequence[str],
+    limit: int,  # noqa: ARG001 - for FTS5 only
 ) -> dict[str, Any]:
     """What `SCORED` takes."""
     rows = [
