@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from memory_context._describe import describe
 from memory_context._excerpt import excerpt
@@ -33,7 +33,7 @@ from memory_context.exceptions import (
     NotSerializableError,
     StoreError,
 )
-from memory_context.stores import Filters, MemoryStore, as_store
+from memory_context.stores import Filters, MemoryStore, Mode, as_store
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
@@ -42,6 +42,7 @@ logger = logging.getLogger("memory_context")
 
 MAX_SUMMARY = 1000
 DEFAULT_ANSWER = 500
+MODES = get_args(Mode)
 
 
 class MemoryManager:
@@ -234,6 +235,7 @@ class MemoryManager:
         query: str,
         limit: int = 5,
         *,
+        mode: Mode = "hybrid",
         types: str | Iterable[str] | None = None,
         tier: str | None = None,
         category: str | None = None,
@@ -250,6 +252,8 @@ class MemoryManager:
         Args:
             query: Any text.
             limit: How many at most.
+            mode: ``keyword`` is by words, ``semantic`` by meaning, ``hybrid`` by both; without an embedder, that is by
+                words.
             types: One of these types.
             tier: Of this tier.
             category: Of this category, or one below it.
@@ -260,7 +264,7 @@ class MemoryManager:
             filters: Columns and what they must be (see `MemoryStore`), beside all that.
 
         Raises:
-            InvalidArgumentError: No text, a limit below 1, a time without a zone.
+            InvalidArgumentError: No text, a limit below 1, a time without a zone; ``semantic`` without an embedder.
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store could not do it.
         """
@@ -281,7 +285,11 @@ class MemoryManager:
         if both:
             message = f"{', '.join(sorted(both))} is given twice, once in filters"
             raise InvalidArgumentError(message)
-        return self.memory_store.search(self.scope, query, limit=limit, filters=wanted | dict(filters or {}))
+        if mode not in MODES:
+            message = f"a search is {' or '.join(MODES)}, not {mode!r}"
+            raise InvalidArgumentError(message)
+        narrowed = wanted | dict(filters or {})
+        return self.memory_store.search(self.scope, query, limit=limit, filters=narrowed, mode=mode)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Make the search index of the whole database anew (every user's); how many memories it holds.

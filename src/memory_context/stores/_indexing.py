@@ -16,7 +16,7 @@ import sqlalchemy as sa
 
 from memory_context._items import MemoryItem
 from memory_context._passages import SIZE, Passage, Place, card_of, passage_at, passages_of, searchable
-from memory_context.stores import _fts5, _keyword
+from memory_context.stores import _fts5, _keyword, _vectors
 from memory_context.stores._rows import RECORDS, item_of
 from memory_context.stores._schema import memories, passages, pending
 
@@ -110,7 +110,8 @@ def item_by_id(connection: sa.Connection, memory_id: UUID) -> MemoryItem | None:
 
 
 def remove(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
-    """Take memories of one user out of the index."""
+    """Take memories of one user out of the index, and their vectors with them."""
+    _vectors.forget(connection, doomed)
     if connection.dialect.name == "sqlite" and not _are_all(connection, doomed):
         for memory_id in connection.execute(doomed).scalars().all():
             while remove_batch(connection, memory_id):

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context._items import Deletion, MemoryItem
 from memory_context._scopes import Scope
 
 Filters: TypeAlias = Mapping[str, Any]
+Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
 
 
 @runtime_checkable
@@ -57,6 +58,7 @@ class MemoryStore(Protocol):
         *,
         limit: int = 5,
         filters: Filters | None = None,
+        mode: Mode = "hybrid",
         passages: bool = True,
     ) -> list[MemoryItem]:
         """The active memories that speak of `query`, best first, each with a `match`; without words, the newest.
@@ -68,6 +70,7 @@ class MemoryStore(Protocol):
             query: What is looked for.
             limit: How many at most.
             filters: What the memories must be.
+            mode: By words, by meaning, or by both; without an embedder, both is by words.
             passages: Without them, matches have a score only, and contents are as they are: for callers that judge
                 the texts themselves.
         """

@@ -16,6 +16,7 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context._analyzer import VERSION
+from memory_context._embedding import AnyEmbedder, Vector, as_model
 from memory_context._items import Deletion, Match, MemoryItem, longer_key, now
 from memory_context._scopes import Scope
 from memory_context.exceptions import (
@@ -28,7 +29,8 @@ from memory_context.exceptions import (
 )
 from memory_context.stores import _engines, _indexing, _keyword, _migrate, _searching
 from memory_context.stores._filters import column_named, conditions
-from memory_context.stores._protocol import Filters, MemoryStore
+from memory_context.stores._meaning import Meaning
+from memory_context.stores._protocol import Filters, MemoryStore, Mode
 from memory_context.stores._rows import RECORDS, item_of, row_of
 from memory_context.stores._indexing import Batch
 from memory_context.stores._searching import Conditions
@@ -66,10 +68,14 @@ class SQLAlchemyStore:
             ``sqlite:///memory.db`` in the working directory. ``sqlite://`` is a database in memory, gone when the store
             is closed.
         password_variable: The environment variable with the password of a URL that has none.
+        embedder: What makes vectors for searches by meaning: an object with ``embed_documents`` and ``embed_query``, as
+            LangChain's, or a callable from texts to vectors. After each `put` a thread makes what is missing.
+        embedding_model: The name that its vectors are kept by. Without it, what the embedder calls its model.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
         MissingDependencyError: The driver cannot be loaded.
+        InvalidArgumentError: `embedder` is none, or its model has no name.
     """
 
     def __init__(
@@ -77,6 +83,8 @@ class SQLAlchemyStore:
         store: str | sa.URL | sa.Engine | sa.Pool | None = None,
         *,
         password_variable: str = _engines.PASSWORD_VARIABLE,
+        embedder: AnyEmbedder | None = None,
+        embedding_model: str | None = None,
     ) -> None:
         self.password_variable = password_variable
         self._is_pool = isinstance(store, sa.Pool)
@@ -90,6 +98,8 @@ class SQLAlchemyStore:
         self._shared: sa.Engine | None = None
         self._ready = False
         self._lock = threading.RLock()
+        model = None if embedder is None else as_model(embedder, embedding_model)
+        self._meaning = None if model is None else Meaning(model, self._url.get_backend_name(), self._run)
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -117,6 +127,8 @@ class SQLAlchemyStore:
         stored = self._run(lambda connection: _put(connection, item, batch, replace=replace), writes=True)
         if batch is None:
             self._index_rest(stored.id)
+        if self._meaning:
+            self._meaning.wake()
         return stored
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
@@ -146,6 +158,7 @@ class SQLAlchemyStore:
         *,
         limit: int = 5,
         filters: Filters | None = None,
+        mode: Mode = "hybrid",
         passages: bool = True,
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`. Of equally good memories, the one used last comes first.
@@ -153,36 +166,46 @@ class SQLAlchemyStore:
         What is still to be indexed is indexed first, newest first, at most 32 million characters of it at a time.
         """
         wanted = _searching.wanted_of(query)
-        if not wanted:
+        if not (query.strip() if mode == "semantic" else wanted):
             return self.query(scope, filters, limit=limit)
         self._catch_up(scope.user_id)
-        conditions = self._active(scope, filters)
-        narrowed = bool(filters) or len(scope.narrowed()) > 1
-        found = self._run(
-            lambda connection: _searching.best(connection, scope.user_id, wanted, conditions, limit, narrowed=narrowed)
+        search = _searching.Search(
+            user_id=scope.user_id,
+            query=query,
+            wanted=() if mode == "semantic" else wanted,
+            vector=self._vector(query, mode),
+            conditions=self._active(scope, filters),
+            narrowed=bool(filters) or len(scope.narrowed()) > 1,
+            limit=limit,
         )
+        found = self._run(lambda connection: _searching.best(connection, search))
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
-        return [_searching.with_match(item, hit, query, wanted) for item, hit in found]
+        return [_searching.with_match(item, hit, query) for item, hit in found]
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Make the keyword index of the whole database anew; how many memories it holds.
+        """Make the keyword index of the whole database anew, and the vectors that are missing; how many memories it has.
 
-        Needed after `agent_memories` was written to by other means. Memories that are not indexed yet are not found
-        until it ends.
+        Needed after `agent_memories` was written to by other means, and for a new embedder. Memories that are not
+        indexed yet are not found until it ends.
 
         Args:
-            progress: Called after each memory with how many are done, and of how many.
+            progress: Called after each step with how many are done, and of how many; each memory is a step, once for
+                its words and once for its vectors.
 
         Raises:
             StoreError: The store could not do it; the next search goes on where it ended.
         """
         self._run(_keyword.reset, writes=True)
         waiting = self._run(_indexing.pending_ids)
+        steps = len(waiting) * (2 if self._meaning else 1)
+        tell = progress or (lambda done, of: None)  # noqa: ARG005 - a progress that nobody sees
         for done, memory_id in enumerate(waiting, 1):
             self._index_rest(memory_id)
-            if progress:
-                progress(done, len(waiting))
+            tell(done, steps)
+        for done, memory_id in enumerate(waiting if self._meaning else (), len(waiting) + 1):
+            self._meaning.embed(memory_id)
+            tell(done, steps)
         return len(waiting)
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
@@ -229,6 +252,8 @@ class SQLAlchemyStore:
 
     def close(self) -> None:
         """See `MemoryStore.close`. An engine or pool of the caller's stays open."""
+        if self._meaning:
+            self._meaning.close()
         with self._lock:
             if self._shared is not None:
                 _engines.registry.release(self._shared)
@@ -252,6 +277,13 @@ class SQLAlchemyStore:
                 logger.warning("%d memories are not indexed yet, and not searched; see reindex()", len(waiting) - place)
                 return
             left -= self._index_rest(memory_id)
+
+    def _vector(self, query: str, mode: Mode) -> tuple[sa.Table, Vector] | None:
+        """The query's vector, and the table to compare it with; None for a search by words alone."""
+        if self._meaning is None and mode == "semantic":
+            message = "a search by meaning needs an embedder: SQLAlchemyStore(…, embedder=…)"
+            raise InvalidArgumentError(message)
+        return None if self._meaning is None or mode == "keyword" else self._meaning.of_query(query)
 
     def _index_rest(self, memory_id: UUID) -> int:
         """Index what is pending of a memory; how many characters that were."""
