@@ -19,6 +19,7 @@ import Stemmer
 
 VERSION = 1
 LONGEST = 64
+MOST_PARTS = 8
 LEAST_LETTERS_PER_PART = 2.5
 _REMEMBERED = 1 << 15
 _STOP_WORDS = frozenset(
@@ -132,7 +133,7 @@ def _of_compound(word: str) -> Iterator[str]:
 def _of_segment(segment: str) -> Iterator[str]:
     words = _WORD.findall(segment)
     if len(words) > 1:
-        yield _folded(segment)
+        yield from (_folded(name) for piece in (segment, *segment.split(".")) if (name := piece.strip("_-")))
     for word in words:
         yield from _of_word(word)
 
@@ -144,7 +145,7 @@ def _of_word(word: str) -> Iterator[str]:
         yield from _plain(_folded(word))
         return
     yield _folded(word)
-    if len(word) >= LEAST_LETTERS_PER_PART * len(parts):
+    if len(parts) <= MOST_PARTS and len(word) >= LEAST_LETTERS_PER_PART * len(parts):
         yield from (lexeme for part in parts if len(part) > 1 for lexeme in _plain(_folded(part)))
 
 

@@ -44,6 +44,7 @@ class Meaning:
         self._run = run
         self._table: sa.Table | None = None
         self._lock = threading.Lock()
+        self._embedding = threading.RLock()
         self._thread: threading.Thread | None = None
         self._awake = False
         self._closing = False
@@ -54,7 +55,11 @@ class Meaning:
         return _vectors.table_of(self._model, len(vector), self._dialect), vector
 
     def embed(self, memory_id: UUID) -> None:
-        """Make the vectors that a memory lacks, in batches."""
+        """Make the vectors that a memory lacks, in batches; one thread at a time, because embedders cost money."""
+        with self._embedding:
+            self._embed(memory_id)
+
+    def _embed(self, memory_id: UUID) -> None:
         table = self._own_table()
         item = self._run(lambda connection: _indexing.item_by_id(connection, memory_id))
         lacking = self._run(lambda connection: _vectors.missing(connection, table, memory_id))
@@ -69,7 +74,8 @@ class Meaning:
 
     def embed_missing(self) -> None:
         """Make all vectors that are missing, until there are none or the store closes."""
-        table = self._own_table()
+        with self._embedding:
+            table = self._own_table()
         for memory_id in self._run(lambda connection: _vectors.incomplete(connection, table)):
             if self._closing:
                 return

@@ -24,7 +24,7 @@ _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (
     SELECT count(*) FROM (
         SELECT 1 FROM agent_memory_passages WHERE lexemes @@ CAST(q.names AS tsquery) LIMIT :enough
-    ) AS some
+    ) AS found
 ) FROM json_to_recordset(CAST(:wanted AS json)) AS q(lexeme text, names text)
 """)
 SCORED = sa.text("""
