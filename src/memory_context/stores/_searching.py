@@ -17,13 +17,13 @@ from memory_context._fusion import fused
 from memory_context._items import Match, MemoryItem, is_secret
 from memory_context._passages import card_of, searchable
 from memory_context._prompts import HIDDEN
-from memory_context.stores import _keyword, _vectors
+from memory_context.stores import _indexing, _keyword, _vectors
 from memory_context.stores._keyword import Hit, Inside
 from memory_context.stores._rows import RECORDS, item_of
 from memory_context.stores._schema import memories
 
 MAX_QUERY = 100_000
-POOL = 20
+POOL = 6
 WIDER = 16
 PASSAGE_CHARACTERS = 400
 Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
@@ -55,6 +55,11 @@ class Search:
     conditions: Conditions
     narrowed: bool
     limit: int
+
+
+def best_if_indexed(connection: sa.Connection, search: Search) -> list[tuple[MemoryItem, Hit]] | None:
+    """See `best`; None if the index lacks something of the user's."""
+    return None if _indexing.is_pending(connection, search.user_id) else best(connection, search)
 
 
 def best(connection: sa.Connection, search: Search) -> list[tuple[MemoryItem, Hit]]:
@@ -123,10 +128,10 @@ def _with_items(
     return ((item, hits[item.id]) for item in items[: search.limit])
 
 
-def with_match(item: MemoryItem, hit: Hit, query: str) -> MemoryItem:
+def with_match(item: MemoryItem, hit: Hit, query: str, wanted: Sequence[str]) -> MemoryItem:
     """The memory with what it was found by. The content of a secret is masked."""
     text = searchable(item)[hit.start : hit.stop]
-    held = {*analyze(text).counts, *card_of(item)}.intersection(wanted_of(query))
+    held = {*analyze(text).counts, *card_of(item)}.intersection(wanted)
     why = tuple(words_of(query[:MAX_QUERY], held))
     if is_secret(item):
         return replace(item, content=HIDDEN, match=Match(hit.score, "", None, why))

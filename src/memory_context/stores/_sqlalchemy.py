@@ -168,7 +168,6 @@ class SQLAlchemyStore:
         wanted = _searching.wanted_of(query)
         if not (query.strip() if mode == "semantic" else wanted):
             return self.query(scope, filters, limit=limit)
-        self._catch_up(scope.user_id)
         search = _searching.Search(
             user_id=scope.user_id,
             query=query,
@@ -178,10 +177,13 @@ class SQLAlchemyStore:
             narrowed=bool(filters) or len(scope.narrowed()) > 1,
             limit=limit,
         )
-        found = self._run(lambda connection: _searching.best(connection, search))
+        found = self._run(lambda connection: _searching.best_if_indexed(connection, search))
+        if found is None:
+            self._catch_up(scope.user_id)
+            found = self._run(lambda connection: _searching.best(connection, search))
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
-        return [_searching.with_match(item, hit, query) for item, hit in found]
+        return [_searching.with_match(item, hit, query, wanted) for item, hit in found]
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Make the keyword index of the whole database anew, and the vectors that are missing; how many memories it has.
@@ -268,8 +270,6 @@ class SQLAlchemyStore:
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user."""
-        if not self._run(lambda connection: _indexing.is_pending(connection, user_id)):
-            return
         waiting = self._run(lambda connection: _indexing.pending_ids(connection, user_id))
         left = CATCH_UP
         for place, memory_id in enumerate(waiting):
