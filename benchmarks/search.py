@@ -7,9 +7,9 @@ without stop words joined by OR, ``ORDER BY rank LIMIT 10``) over the same passa
 them. Texts are made, or taken from the files of a folder. PostgreSQL is a server of this run's own, or the one that
 ``MEMORY_CONTEXT_TEST_POSTGRES`` names.
 
-With recordings (one run a line: ``{"id", "messages": [...]}`` in OpenAI's chat form) it measures recall: the question is
-what the assistant said before a call, the right answers are the passages of earlier outputs of that run that hold a
-value which it then used; the passages of all runs are searched.
+With recordings (one run a line: ``{"id", "messages": [...]}`` in OpenAI's chat form) it measures recall. The question
+is what the assistant said before a call; right are the passages of earlier outputs of that run that hold a value which it
+then used; the passages of all runs are searched.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ import tempfile
 import threading
 import time
 import tracemalloc
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -33,7 +32,7 @@ from uuid import uuid4
 
 import psycopg
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage
-from context import postgres
+from context import postgres  # type: ignore[import-not-found] # beside this file
 from rich.console import Console
 from rich.table import Table
 
@@ -158,7 +157,10 @@ class BareTSVector:
     def search(self, question: str, limit: int = 10) -> list[int]:
         """The row numbers of the best passages, from 0."""
         words = " | ".join(f"'{word}'" for word in plain_words(question))
-        sql = "SELECT id FROM bare, to_tsquery('english', %s) AS q WHERE vector @@ q ORDER BY ts_rank(vector, q) DESC LIMIT %s"
+        sql = (
+            "SELECT id FROM bare, to_tsquery('english', %s) AS q WHERE vector @@ q "
+            "ORDER BY ts_rank(vector, q) DESC LIMIT %s"
+        )
         return [row[0] for row in self._connection.execute(sql, (words, limit))] if words else []
 
 
@@ -171,7 +173,7 @@ def timed(work: Callable[[], object]) -> float:
 
 def spread(times: Sequence[float]) -> str:
     """Median and 95th percentile."""
-    return f"{statistics.median(times):.2f} / {sorted(times)[int(len(times) * 0.95)]:.2f} ms"
+    return f"{statistics.median(times):.2f} / {_95th(times):.2f} ms"
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +202,7 @@ def raw_postgres(url: str) -> Raw:
     connection.execute("DROP TABLE IF EXISTS floor")
     connection.execute("CREATE TABLE floor (id TEXT PRIMARY KEY, content TEXT)")
     connection.commit()
-    return _raw(lambda sql, values: connection.execute(sql, values), connection.commit)
+    return _raw(connection.execute, connection.commit)
 
 
 def _raw(execute: Callable[[str, tuple[str, ...]], object], commit: Callable[[], object]) -> Raw:
@@ -236,10 +238,12 @@ def notes(url: str, raw: Raw, table: Table, kind: str) -> None:
 
 def ratio(ours: Sequence[float], floor: Sequence[float]) -> str:
     """Ours by the floor, at the median and the 95th percentile."""
-    place = int(len(ours) * 0.95)
-    return (
-        f"{statistics.median(ours) / statistics.median(floor):.2f} / {sorted(ours)[place] / sorted(floor)[place]:.2f}"
-    )
+    median = statistics.median(ours) / statistics.median(floor)
+    return f"{median:.2f} / {_95th(ours) / _95th(floor):.2f}"
+
+
+def _95th(times: Sequence[float]) -> float:
+    return sorted(times)[int(len(times) * 0.95)]
 
 
 def memories(url: str, raw: Raw, texts: Sequence[str], table: Table, kind: str) -> None:
@@ -268,8 +272,15 @@ def writers(url: str, table: Table, kind: str, count: int = 8) -> None:
             for n in range(count)
         ]
         threads = [threading.Thread(target=one) for one in work]
-        spent = timed(lambda: ([thread.start() for thread in threads], [thread.join() for thread in threads]))
+        spent = timed(lambda: _run_all(threads))
     table.add_row(f"  throughput of {count} writers, {kind}", "", f"{len(texts) * SIZE / spent / 1000:.1f} MB/s", "")
+
+
+def _run_all(threads: Sequence[threading.Thread]) -> None:
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
 
 
 def searches(url: str, bare: Callable[[str], object], asked: Sequence[str], table: Table, kind: str) -> None:

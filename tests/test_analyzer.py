@@ -93,7 +93,7 @@ def test_words_of_a_query() -> None:
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_text(before: str, behind: str) -> None:
-    """Any text has lexemes without white space, is found by itself, and its lexemes do not depend on what stands around."""
+    """Any text has lexemes without white space, is found by itself, and has twice as many if it stands there twice."""
     text = f"{before}\n{behind}"
 
     counts = analyze(text).counts

@@ -120,8 +120,15 @@ def test_every_statement_names_the_user(store_url: str) -> None:
 
     ours = [(sql, parameters) for sql, parameters in seen if "agent_memor" in sql]
     assert len(ours) > 15
-    # What was found for the user is gone on with by its id; the index is read by names that begin with the user's number.
-    by_id = ("WHERE agent_memories.id =", "memory_id", "agent_memory_passages.id IN", "sqlite_sequence", "'delete-all'")
+    # What was found for the user is gone on with by its id; the index is read by names that begin with its number.
+    by_id = (
+        "WHERE agent_memories.id =",
+        "memory_id",
+        "agent_memory_passages.id IN",
+        "sqlite_sequence",
+        "'delete-all'",
+        "agent_memory_settings",
+    )
     named = ("ann-the-user", "'1:", '\\"1:', '["1:')
     assert [] == [
         (sql, parameters)

@@ -96,7 +96,7 @@ def test_better_in_both_is_better(keyword: dict[int, float], semantic: dict[int,
 
 @given(st.text(st.sampled_from("ab \n\u4e2d"), max_size=3 * SIZE), st.integers(0, 5))
 def test_passages_are_the_text(text: str, resumed: int) -> None:
-    """Passages follow one another without a gap, know their lines, are of bounded size; from any of them on, the same."""
+    """Passages follow one another without a gap, know their lines, are bounded; from any of them on, the same."""
     found = list(passages_of(item(text)))
 
     assert text == "".join(text[passage.start : passage.stop] for passage in found)

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import logging
-import sqlite3
 import subprocess
 import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from typing import Any
 
-import psycopg
 import pytest
 import sqlalchemy as sa
 from pytest_mock import MockerFixture
@@ -18,8 +17,8 @@ from pytest_mock import MockerFixture
 from memory_context import MemoryManager, exceptions
 from memory_context._items import now
 from memory_context._scopes import Scope
-from memory_context.stores import SQLAlchemyStore, _indexing, _keyword, _migrate, _searching
-from memory_context.stores._schema import metadata, owners, passages, pending
+from memory_context.stores import SQLAlchemyStore, _indexing, _keyword, _migrate
+from memory_context.stores._schema import owners, passages, pending
 from memory_context.testing._stores import memory
 
 ANN = Scope("ann")
@@ -64,17 +63,34 @@ def keys(store: SQLAlchemyStore, query: str, scope: Scope = ANN, **narrow: objec
     return [hit.memory_key for hit in store.search(scope, query, **narrow)]  # type: ignore[arg-type] # search's own
 
 
+def run(store: SQLAlchemyStore, statement: sa.Executable | str) -> list[Any]:
+    """The first column of what a statement gives."""
+
+    def work(connection: sa.Connection) -> list[Any]:
+        result = connection.execute(sa.text(statement) if isinstance(statement, str) else statement)
+        return list(result.scalars()) if result.returns_rows else []
+
+    return store._run(work, writes=True)  # noqa: SLF001 - behind the store's back
+
+
 def rows(store: SQLAlchemyStore, table: sa.Table) -> int:
     """How many rows a table has."""
-    return store._run(lambda c: c.execute(sa.select(sa.func.count()).select_from(table)).scalar_one())
+    return int(run(store, sa.select(sa.func.count()).select_from(table))[0])
 
 
 def terms(store: SQLAlchemyStore) -> list[str]:
     """Every name in the index."""
-    tables = {"sqlite": "SELECT term FROM agent_memory_terms"}
-    others = "SELECT DISTINCT unnest(tsvector_to_array(lexemes)) FROM agent_memory_passages"
-    sql = tables.get(store._url.get_backend_name(), others)
-    return list(store._run(lambda c: c.exec_driver_sql(sql).scalars().all()))
+    of_sqlite = "SELECT term FROM agent_memory_terms"
+    of_others = "SELECT DISTINCT unnest(tsvector_to_array(lexemes)) FROM agent_memory_passages"
+    return run(store, of_others if "postgresql" in repr(store) else of_sqlite)
+
+
+def background_ends(store: SQLAlchemyStore) -> None:
+    """Wait for the thread that makes vectors, if it has not ended yet."""
+    assert store._meaning  # noqa: SLF001 - the thread is nobody's but the store's
+    thread = store._meaning._thread  # noqa: SLF001 - as above
+    if thread:
+        thread.join()
 
 
 def third_time_fails(work: Callable[..., None]) -> Callable[..., None]:
@@ -108,7 +124,7 @@ class TestMatch:
 
     def test_found_by_description(self, store: SQLAlchemyStore) -> None:
         """Key, description, category, tags and metadata find a memory, binary content too."""
-        about = {"summary": "nightly backup", "category": "ops/restic", "tags": ("purple",)}
+        about: dict[str, Any] = {"summary": "nightly backup", "category": "ops/restic", "tags": ("purple",)}
         store.put(ANN, memory(b"\0\1", memory_key="blob_77aa", content_metadata={"command": "rsync"}, **about))
 
         for query in ("blob_77aa", "backups", "restic", "purple", "rsync"):
@@ -117,7 +133,7 @@ class TestMatch:
             assert (None, "", (query,)) == (hit.match.lines, hit.match.passage, hit.match.why)
 
     @pytest.mark.parametrize("hidden", [{"memory_type": "secret"}, {"tags": ("secret",)}])
-    def test_secret_is_masked(self, store: SQLAlchemyStore, hidden: dict[str, object]) -> None:
+    def test_secret_is_masked(self, store: SQLAlchemyStore, hidden: dict[str, Any]) -> None:
         """A secret is found by its description, not by its content, and its content is not shown."""
         store.put(ANN, memory("hunter2", memory_key="password", summary="production password", **hidden))
 
@@ -158,8 +174,7 @@ class TestIndex:
         store.clear(Scope("ann", thread_id="t"))
 
         assert before == (sorted(terms(store)), rows(store, passages))
-        counted = store._run(lambda c: c.execute(sa.select(owners.c.passages)).scalar_one())
-        assert rows(store, passages) == counted
+        assert [rows(store, passages)] == run(store, sa.select(owners.c.passages))
 
     def test_users_do_not_meet(self, store: SQLAlchemyStore) -> None:
         """What others store changes neither what a user finds nor its score."""
@@ -204,7 +219,7 @@ class TestIndex:
         store.put(ANN, memory(LINES, memory_key="a"))
         store.put(BOB, memory("worker-13", user_id="bob", memory_key="b"))
         found = keys(store, "worker-13"), sorted(terms(store)), rows(store, passages)
-        store._run(lambda c: c.exec_driver_sql("DELETE FROM agent_memory_passages"), writes=True)
+        run(store, "DELETE FROM agent_memory_passages")
         seen: list[tuple[int, int]] = []
 
         assert [] == keys(store, "worker-13")
@@ -213,11 +228,11 @@ class TestIndex:
         assert [(1, 2), (2, 2)] == seen
         assert found == (keys(store, "worker-13"), sorted(terms(store)), rows(store, passages))
 
-    def test_newer_analyzer(self, url: str, mocker: MockerFixture) -> None:
+    def test_newer_analyzer(self, url: str) -> None:
         """An index of an older analyzer is made anew by the next search."""
         with SQLAlchemyStore(url) as store:
             store.put(ANN, memory("the disk", memory_key="a"))
-            store._run(lambda c: c.exec_driver_sql("UPDATE agent_memory_settings SET value = '0'"), writes=True)
+            run(store, "UPDATE agent_memory_settings SET value = '0'")
         with SQLAlchemyStore(url) as store:
             store.count(ANN)
             assert (1, 0) == (rows(store, pending), rows(store, passages))
@@ -264,9 +279,7 @@ class TestAnySize:
 
         assert ["a"] == keys(store, "part-31668081")
         assert 0 == rows(store, pending)
-        ordinals = store._run(
-            lambda c: c.execute(sa.select(passages.c.ordinal).order_by(passages.c.ordinal)).scalars().all()
-        )
+        ordinals = run(store, sa.select(passages.c.ordinal).order_by(passages.c.ordinal))
         assert list(range(len(ordinals))) == ordinals
         assert len(ordinals) > 100
 
@@ -312,7 +325,7 @@ class TestAnySize:
         """One search indexes so much of what is pending, and says what is left."""
         for number in range(4):
             store.put(ANN, memory("disk " * 100, memory_key=f"k{number}", created_at=now() + timedelta(days=number)))
-        store._run(_keyword.reset, writes=True)
+        store._run(_keyword.reset, writes=True)  # noqa: SLF001 - behind the store's back
         mocker.patch("memory_context.stores._sqlalchemy.CATCH_UP", 600)
 
         with caplog.at_level(logging.WARNING, "memory_context"):
@@ -392,10 +405,7 @@ class TestMeaning:
         """What is stored is found by its meaning a little later, without `reindex`."""
         with SQLAlchemyStore(url, embedder=Toy()) as store:
             store.put(ANN, memory("my puppy sleeps", memory_key="dog"))
-            assert store._meaning
-            thread = store._meaning._thread
-            if thread:
-                thread.join()
+            background_ends(store)
 
             assert ["dog"] == keys(store, "a dog", mode="semantic")
 
@@ -433,10 +443,7 @@ class TestMeaning:
 
         with SQLAlchemyStore(url, embedder=broken) as store:
             store.put(ANN, memory("my puppy sleeps", memory_key="dog"))
-            assert store._meaning
-            thread = store._meaning._thread
-            if thread:
-                thread.join()
+            background_ends(store)
             assert ["dog"] == keys(store, "puppy", mode="keyword")
 
         assert "vectors could not be made" in caplog.text

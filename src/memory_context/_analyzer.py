@@ -11,9 +11,10 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise
 
 import Stemmer
 
@@ -22,17 +23,19 @@ LONGEST = 64
 MOST_PARTS = 8
 LEAST_LETTERS_PER_PART = 2.5
 _REMEMBERED = 1 << 15
-_STOP_WORDS = frozenset(
-    """
+_ENGLISH_STOP_WORDS = """
 a about after again all also am an and any are as at be because been before being below between both but by can could
 did do does doing down during each few for from further get give had has have having he her here hers him his how i if
 in into is it its just let me more most my no nor not now of off on once only or other our out over own please same she
 should so some such tell than that the their them then there these they this those through to too under until up very
 was we were what when where which while who whom why will with would you your
-""".split()
-)
+"""
+_STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
 # `\w` knows no combining marks, of which the vowels of Indian and Thai writing are made.
-_MARKS = "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+_MARKS = (
+    "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff"
+    "\u1000-\u109f\u1780-\u17ff"
+)
 _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
@@ -44,8 +47,8 @@ _PART = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|\d+")
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _RUN = re.compile(rf"([{_UNSPACED}]+)")
 _ACCENT = re.compile("[\u0300-\u036f]+")
-_MONTHS = "january february march april may june july august september october november december".split()
-_MONTH_FORMS = {form: number for number, name in enumerate(_MONTHS, 1) for form in (name, name[:3], name[:4])}
+_MONTHS = "january february march april may june july august september october november december"
+_MONTH_FORMS = {form: number for number, name in enumerate(_MONTHS.split(), 1) for form in (name, name[:3], name[:4])}
 _MONTH_NAMES = frozenset(form for month in _MONTH_FORMS for form in (month, month.title(), month.upper()))
 _MONTH = rf"({'|'.join(sorted(_MONTH_FORMS, key=len, reverse=True))})\.?"
 _DATE = re.compile(
@@ -53,7 +56,7 @@ _DATE = re.compile(
     re.IGNORECASE,
 )
 _ISO_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
-_stem = Stemmer.Stemmer("english", 0).stemWord
+_stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] # ships no types
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,7 +117,7 @@ def _of_any_script(word: str) -> Iterator[str]:
     for index, run in enumerate(_RUN.split(unicodedata.normalize("NFKC", letters))):
         if index % 2:
             yield from run
-            yield from (first + second for first, second in zip(run, run[1:], strict=False))
+            yield from (first + second for first, second in pairwise(run))
         elif run:
             yield from _of_compound(run)
 

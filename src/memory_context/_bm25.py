@@ -52,7 +52,7 @@ def encoded(counts: Mapping[str, int]) -> str:
 
 
 def _step(count: int) -> str:
-    return STEPS[1][0] if count == 2 else STEPS[2][0] if count < 5 else STEPS[3][0]  # noqa: PLR2004 - the steps above
+    return STEPS[1][0] if count == 2 else STEPS[2][0] if count < 5 else STEPS[3][0]
 
 
 def owned(names: str, owner: int) -> str:

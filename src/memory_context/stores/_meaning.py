@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Protocol, TypeVar
 from uuid import UUID
 
@@ -70,7 +71,7 @@ class Meaning:
             batch = lacking[start : start + BATCH]
             vectors = self._model.documents([text[first:last] or item.summary for _, first, last in batch])
             ordinals = [ordinal for ordinal, *_ in batch]
-            self._run(lambda c, o=ordinals, v=vectors: _vectors.add(c, table, item, o, v), writes=True)  # type: ignore[misc] # mypy knows no defaults of lambdas
+            self._run(partial(_vectors.add, table=table, item=item, ordinals=ordinals, vectors=vectors), writes=True)
 
     def embed_missing(self) -> None:
         """Make all vectors that are missing, until there are none or the store closes."""
@@ -114,7 +115,7 @@ class Meaning:
 
     def _own_table(self) -> sa.Table:
         if self._table is None:
-            table, _ = self.of_query(PROBE)
-            self._run(lambda connection: _vectors.ensure(connection, table), writes=True)
+            table, vector = self.of_query(PROBE)
+            self._run(lambda connection: _vectors.ensure(connection, table, len(vector)), writes=True)
             self._table = table
         return self._table

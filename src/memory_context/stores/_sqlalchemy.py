@@ -7,6 +7,8 @@ import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from typing import Any, Self, TypeVar, cast
 from uuid import UUID
 
@@ -29,12 +31,12 @@ from memory_context.exceptions import (
 )
 from memory_context.stores import _engines, _indexing, _keyword, _migrate, _searching
 from memory_context.stores._filters import column_named, conditions
+from memory_context.stores._indexing import Batch
 from memory_context.stores._meaning import Meaning
 from memory_context.stores._protocol import Filters, MemoryStore, Mode
 from memory_context.stores._rows import RECORDS, item_of, row_of
-from memory_context.stores._indexing import Batch
-from memory_context.stores._searching import Conditions
 from memory_context.stores._schema import UTCDateTime, access, deletions, memories
+from memory_context.stores._searching import Conditions
 
 T = TypeVar("T")
 logger = logging.getLogger("memory_context")
@@ -186,7 +188,7 @@ class SQLAlchemyStore:
         return [_searching.with_match(item, hit, query, wanted) for item, hit in found]
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Make the keyword index of the whole database anew, and the vectors that are missing; how many memories it has.
+        """Make the keyword index of the whole database anew, and missing vectors; how many memories there are.
 
         Needed after `agent_memories` was written to by other means, and for a new embedder. Memories that are not
         indexed yet are not found until it ends.
@@ -200,14 +202,12 @@ class SQLAlchemyStore:
         """
         self._run(_keyword.reset, writes=True)
         waiting = self._run(_indexing.pending_ids)
-        steps = len(waiting) * (2 if self._meaning else 1)
-        tell = progress or (lambda done, of: None)  # noqa: ARG005 - a progress that nobody sees
-        for done, memory_id in enumerate(waiting, 1):
-            self._index_rest(memory_id)
-            tell(done, steps)
-        for done, memory_id in enumerate(waiting if self._meaning else (), len(waiting) + 1):
-            self._meaning.embed(memory_id)
-            tell(done, steps)
+        works: list[Callable[[UUID], object]] = [self._index_rest]
+        works += [self._meaning.embed] if self._meaning else []
+        for done, (step, memory_id) in enumerate(product(works, waiting), 1):
+            step(memory_id)
+            if progress:
+                progress(done, len(works) * len(waiting))
         return len(waiting)
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
@@ -264,7 +264,7 @@ class SQLAlchemyStore:
     def _delete(self, scope: Scope, where: Conditions, reason: str) -> int:
         doomed = sa.select(memories.c.id).where(*where)
         for memory_id in self._run(lambda connection: _indexing.many_passages(connection, doomed)):
-            while self._run(lambda connection, id_=memory_id: _indexing.remove_batch(connection, id_), writes=True):
+            while self._run(partial(_indexing.remove_batch, memory_id=memory_id), writes=True):
                 pass
         return self._run(lambda connection: _delete(connection, scope.user_id, where, reason), writes=True)
 
@@ -292,7 +292,7 @@ class SQLAlchemyStore:
             return 0
         item, place = begun
         for batch in _indexing.batches(item, place):
-            if not self._run(lambda connection, batch=batch: _indexing.extend(connection, batch), writes=True):
+            if not self._run(partial(_indexing.extend, batch=batch), writes=True):
                 break
         return len(item.text) - place.start
 

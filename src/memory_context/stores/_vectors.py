@@ -32,24 +32,25 @@ Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
 _PLACE = (passages.c.memory_id, passages.c.start, passages.c.stop, passages.c.line)
 
 
-def numpy() -> Any:  # noqa: ANN401 - a module
+def load_numpy() -> Any:  # noqa: ANN401 - a module
     """numpy, which only vectors need."""
     try:
-        import numpy as np  # noqa: PLC0415 - an extra
+        import numpy  # noqa: PLC0415 - an extra
     except ImportError as error:
         message = "searching by meaning needs numpy: pip install 'memory-context[vector]'"
         raise MissingDependencyError(message) from error
-    return np
+    return numpy
 
 
 def as_array(vectors: Sequence[Vector]) -> NDArray[np.float32]:
     """Rows of length 1, so that their products are cosines."""
-    np = numpy()
-    rows = np.asarray(vectors, dtype=np.float32)
-    if rows.ndim != 2 or not rows.size or not np.isfinite(rows).all():  # noqa: PLR2004 - rows and columns
+    numpy = load_numpy()
+    rows: NDArray[np.float32] = numpy.asarray(vectors, dtype=numpy.float32)
+    if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
         message = f"an embedder gives one vector of numbers for each text, not an array of shape {rows.shape}"
         raise StoreError(message)
-    return rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    unit: NDArray[np.float32] = rows / numpy.maximum(numpy.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    return unit
 
 
 def table_of(model: Model, dimensions: int, dialect: str) -> sa.Table:
@@ -76,7 +77,7 @@ def _vector_type(dimensions: int, dialect: str) -> Any:  # noqa: ANN401 - pgvect
     return PgVector(dimensions)
 
 
-def ensure(connection: sa.Connection, table: sa.Table) -> None:
+def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
     """Create a model's table where there is none, with an HNSW index on PostgreSQL (up to 2,000 dimensions)."""
     if connection.dialect.name == "postgresql":
         connection.execute(sa.select(sa.func.pg_advisory_xact_lock(LOCK)))
@@ -85,7 +86,7 @@ def ensure(connection: sa.Connection, table: sa.Table) -> None:
     if connection.dialect.name == "postgresql":
         connection.exec_driver_sql("CREATE EXTENSION IF NOT EXISTS vector")
     table.create(connection)
-    if connection.dialect.name == "postgresql" and table.c.vector.type.dim <= MAX_INDEXED:
+    if connection.dialect.name == "postgresql" and dimensions <= MAX_INDEXED:
         operators = {"vector": "vector_cosine_ops"}
         index = sa.Index(None, table.c.vector, postgresql_using="hnsw", postgresql_ops=operators)
         index.create(connection)
@@ -141,7 +142,7 @@ def add(
         }
         for ordinal, row in zip(ordinals, rows, strict=True)
     ]
-    insert = {"sqlite": sqlite.insert, "postgresql": postgresql.insert}[connection.dialect.name](table)
+    insert = sqlite.insert(table) if binary else postgresql.insert(table)
     connection.execute(insert.on_conflict_do_nothing(), values)
 
 
@@ -166,13 +167,13 @@ Near: TypeAlias = dict[tuple[UUID, int], float]
 def _by_numpy(
     connection: sa.Connection, table: sa.Table, query: NDArray[np.float32], conditions: Conditions, limit: int
 ) -> Near:
-    np = numpy()
+    numpy = load_numpy()
     rows = connection.execute(sa.select(table.c.memory_id, table.c.ordinal, table.c.vector).where(*conditions)).all()
     if not rows:
         return {}
-    matrix = np.frombuffer(b"".join(row.vector for row in rows), dtype=np.float32).reshape(len(rows), -1)
+    matrix = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.float32).reshape(len(rows), -1)
     cosines = matrix @ query
-    best = np.argsort(-cosines, kind="stable")[:limit]
+    best = numpy.argsort(-cosines, kind="stable")[:limit]
     return {(rows[place].memory_id, rows[place].ordinal): float(cosines[place]) for place in best}
 
 
@@ -191,6 +192,9 @@ def _placed(connection: sa.Connection, found: Near) -> list[Hit]:
     statement = sa.select(passages.c.ordinal, *_PLACE).where(
         sa.tuple_(passages.c.memory_id, passages.c.ordinal).in_(list(found))
     )
-    rows = {(row.memory_id, row.ordinal): row for row in connection.execute(statement)} if found else {}
-    near = ((rows[key], cosine) for key, cosine in found.items() if key in rows)
-    return [Hit(row.memory_id, row.start, row.stop, row.line, cosine) for row, cosine in near]
+    if not found:
+        return []
+    places: dict[tuple[UUID, int], tuple[int, int, int]] = {
+        (row.memory_id, row.ordinal): (row.start, row.stop, row.line) for row in connection.execute(statement)
+    }
+    return [Hit(key[0], *places[key], cosine) for key, cosine in found.items() if key in places]
