@@ -8,8 +8,8 @@ them. Texts are made, or taken from the files of a folder. PostgreSQL is a serve
 ``MEMORY_CONTEXT_TEST_POSTGRES`` names.
 
 With recordings (one run a line: ``{"id", "messages": [...]}`` in OpenAI's chat form) it measures recall. The question
-is what the assistant said before a call; right are the passages of earlier outputs of that run that hold a value which it
-then used; the passages of all runs are searched.
+is what the assistant said before a call; right are the passages of earlier outputs of that run that hold a value which
+it then used; the passages of all runs are searched.
 """
 
 from __future__ import annotations

@@ -324,11 +324,14 @@ class MemoryManager:
         """What leads another process to the same memories: store URL (without its password), user, agent.
 
         Raises:
-            NotSerializableError: The store lives in this process only, or the counter is the caller's own.
+            NotSerializableError: The store lives in this process only; or counter or embedder are the caller's own.
         """
         url = getattr(self.memory_store, "url", None)
         if not isinstance(url, str):
             message = f"{self.memory_store!r} cannot be written down: it has no URL; use a database file or a server"
+            raise NotSerializableError(message)
+        if getattr(self.memory_store, "has_embedder", False):
+            message = "an embedder cannot be written down; give each process a store of its own with one"
             raise NotSerializableError(message)
         if self._counter is not None:
             message = "a counter of your own cannot be written down; use set_default_counter() in each process"

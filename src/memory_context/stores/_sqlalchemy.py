@@ -122,6 +122,11 @@ class SQLAlchemyStore:
             return None
         return _engines.without_password(self._url)
 
+    @property
+    def has_embedder(self) -> bool:
+        """Whether it searches by meaning too."""
+        return self._meaning is not None
+
     def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)

@@ -35,7 +35,7 @@ _PLACE = (passages.c.memory_id, passages.c.start, passages.c.stop, passages.c.li
 def load_numpy() -> Any:  # noqa: ANN401 - a module
     """numpy, which only vectors need."""
     try:
-        import numpy  # noqa: PLC0415 - an extra
+        import numpy  # noqa: ICN001, PLC0415 - an extra; np stands for its types only
     except ImportError as error:
         message = "searching by meaning needs numpy: pip install 'memory-context[vector]'"
         raise MissingDependencyError(message) from error
@@ -173,7 +173,7 @@ def _by_numpy(
         return {}
     matrix = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.float32).reshape(len(rows), -1)
     cosines = matrix @ query
-    best = numpy.argsort(-cosines, kind="stable")[:limit]
+    best: list[int] = numpy.argsort(-cosines, kind="stable")[:limit].tolist()
     return {(rows[place].memory_id, rows[place].ordinal): float(cosines[place]) for place in best}
 
 
