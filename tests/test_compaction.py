@@ -104,7 +104,7 @@ async def test_keys_that_were_swallowed() -> None:
         prompt = await fill(context, *turns(number))
 
     assert first in shown(prompt[1])
-    [newest] = await context.search("", limit=1, memory_type="conversation")
+    [newest] = await context.search("", limit=1, types="conversation")
     assert first in newest.content_metadata["keys"]
     assert LOG == await context.retrieve(first)
     prompt = await fill(context, user("What did worker-123 handle?"))
@@ -116,7 +116,7 @@ async def test_compacted_again() -> None:
     context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
     await converse(context, 40)
 
-    compacted = await context.search("", limit=99, memory_type="conversation")
+    compacted = await context.search("", limit=99, types="conversation")
     assert len(compacted) == context.stats().compactions
     for older, newer in zip(compacted[1:], compacted, strict=False):
         assert older.memory_key in newer.text

@@ -188,9 +188,9 @@ def test_search(manager: MemoryManager) -> None:
     assert [log, note] == [hit.memory_key for hit in hits]
     assert hits[0].match
     assert "worker-777 crashed" in hits[0].match.passage
-    assert [note] == [hit.memory_key for hit in manager.search("worker-777", memory_type="note")]
+    assert [note] == [hit.memory_key for hit in manager.search("worker-777", types="note")]
     with pytest.raises(exceptions.InvalidFilterError):
-        manager.search("x", colour="red")
+        manager.search("x", filters={"colour": "red"})
     with pytest.raises(exceptions.InvalidArgumentError):
         manager.search("x", limit=0)
 

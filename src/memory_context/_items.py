@@ -32,10 +32,20 @@ def now() -> datetime:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """Why a search found a memory: its score (higher is better) and the passage that speaks for it."""
+    """Why a search found a memory.
+
+    Attributes:
+        score: Higher is better; comparable within one search only.
+        passage: The lines that speak for it; nothing of a secret.
+        lines: The first and the last line of the passage they are taken from, from 1; None where the memory was found
+            by its key, description, category, tags or metadata alone, and for binary content.
+        why: The words of the query that it was found by, as they are written in the query.
+    """
 
     score: float
     passage: str
+    lines: tuple[int, int] | None = None
+    why: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, get_args
 
 from memory_context._describe import describe
 from memory_context._excerpt import excerpt
@@ -35,7 +35,7 @@ from memory_context.exceptions import (
     NotSerializableError,
     StoreError,
 )
-from memory_context.stores import MemoryStore, as_store
+from memory_context.stores import Filters, MemoryStore, Mode, as_store
 from memory_context.summaries import Summaries, Summarizer, as_summaries
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger("memory_context")
 
 MAX_SUMMARY = 1000
+MODES = get_args(Mode)
 
 
 class MemoryManager:
@@ -311,23 +312,81 @@ class MemoryManager:
         item = self.read(key)
         return answer(item, selection or Selection(), offset, max_tokens, self.counter.count)
 
-    def search(self, query: str, limit: int = 5, **filters: Any) -> list[MemoryItem]:  # noqa: ANN401 - a column's values
+    def search(  # noqa: PLR0913 - each narrows the search, with a default
+        self,
+        query: str,
+        limit: int = 5,
+        *,
+        mode: Mode = "hybrid",
+        types: str | Iterable[str] | None = None,
+        tier: str | None = None,
+        category: str | None = None,
+        tags: str | Iterable[str] | None = None,
+        thread: str | None = None,
+        since: datetime | None = None,
+        until: datetime | None = None,
+        filters: Filters | None = None,
+    ) -> list[MemoryItem]:
         """The user's memories that speak of `query`, best first, each with a `match`; without words, the newest.
+
+        Secrets are found by what describes them; the content of their hits is masked.
 
         Args:
             query: Any text.
             limit: How many at most.
-            **filters: Columns and what they must be (see `MemoryStore`): ``memory_type="note"``.
+            mode: ``keyword`` is by words, ``semantic`` by meaning, ``hybrid`` by both; without an embedder, that is by
+                words.
+            types: One of these types.
+            tier: Of this tier.
+            category: Of this category, or one below it.
+            tags: With one of these tags.
+            thread: Made in this conversation.
+            since: Stored at this moment or later; with a time zone.
+            until: Stored before this moment; with a time zone.
+            filters: Columns and what they must be (see `MemoryStore`), beside all that.
 
         Raises:
-            InvalidFilterError: There is no such column.
+            InvalidArgumentError: No text, a limit below 1, a time without a zone; ``semantic`` without an embedder.
+            InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store could not do it.
         """
         given: tuple[object, object] = (query, limit)
         if not isinstance(given[0], str) or not isinstance(given[1], int) or limit < 1:
             message = f"search takes a text and a limit of 1 or more, not {query!r:.80} and {limit!r}"
             raise InvalidArgumentError(message)
-        return self.memory_store.search(self.scope, query, limit=limit, filters=filters)
+        narrow = {
+            "memory_type": _one_of(types),
+            "tier": tier,
+            "category": None if category is None else {"$under": category},
+            "tags": _one_of(tags),
+            "thread_id": thread,
+            "created_at": _between(since, until),
+        }
+        wanted = {name: value for name, value in narrow.items() if value is not None}
+        both = wanted.keys() & (filters or {}).keys()
+        if both:
+            message = f"{', '.join(sorted(both))} is given twice, once in filters"
+            raise InvalidArgumentError(message)
+        if mode not in MODES:
+            message = f"a search is {' or '.join(MODES)}, not {mode!r}"
+            raise InvalidArgumentError(message)
+        narrowed = wanted | dict(filters or {})
+        return self.memory_store.search(self.scope, query, limit=limit, filters=narrowed, mode=mode)
+
+    def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Make the search index of the whole database anew (every user's); how many memories it holds.
+
+        Args:
+            progress: Called after each memory with how many are done, and of how many.
+
+        Raises:
+            StoreError: The store could not do it, or keeps no index.
+        """
+        remake = getattr(self.memory_store, "reindex", None)
+        if remake is None:
+            message = f"{self.memory_store!r} keeps no index that could be made anew"
+            raise StoreError(message)
+        return int(remake(progress))
 
     def forget(self, key: str, *, reason: str = "forgotten") -> bool:
         """Delete the memory under `key` for good; whether there was one. References to it say when and why afterwards.
@@ -347,11 +406,14 @@ class MemoryManager:
         """What leads another process to the same memories: store URL (without its password), user, agent.
 
         Raises:
-            NotSerializableError: The store lives in this process only, or the counter is the caller's own.
+            NotSerializableError: The store lives in this process only; or counter or embedder are the caller's own.
         """
         url = getattr(self.memory_store, "url", None)
         if not isinstance(url, str):
             message = f"{self.memory_store!r} cannot be written down: it has no URL; use a database file or a server"
+            raise NotSerializableError(message)
+        if getattr(self.memory_store, "has_embedder", False):
+            message = "an embedder cannot be written down; give each process a store of its own with one"
             raise NotSerializableError(message)
         if self._counter is not None:
             message = "a counter of your own cannot be written down; use set_default_counter() in each process"
@@ -396,9 +458,18 @@ def _check_names(*names: object) -> None:
             raise InvalidArgumentError(message)
 
 
-def _with_zone(moment: datetime | None) -> datetime | None:
+def _one_of(names: str | Iterable[str] | None) -> list[str] | None:
+    return [names] if isinstance(names, str) else None if names is None else list(names)
+
+
+def _between(since: datetime | None, until: datetime | None) -> dict[str, datetime] | None:
+    ends = {"$gte": _with_zone(since, "since"), "$lt": _with_zone(until, "until")}
+    return {name: moment for name, moment in ends.items() if moment is not None} or None
+
+
+def _with_zone(moment: datetime | None, name: str = "expires_at") -> datetime | None:
     if moment is not None and moment.tzinfo is None:
-        message = f"expires_at needs a time zone: {moment!r}; datetime.now(UTC) has one"
+        message = f"{name} needs a time zone: {moment!r}; datetime.now(UTC) has one"
         raise InvalidArgumentError(message)
     return moment
 

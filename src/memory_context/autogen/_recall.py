@@ -104,7 +104,8 @@ class Recaller:
         store, scope = self.manager.memory_store, self.manager.scope
         opened = store.get_many(scope, sorted(need.named))
         others = [key for key in need.references if key not in {item.memory_key for item in opened}]
-        hits = store.search(scope, need.message, limit=OFFERED, filters={"memory_key": others}) if others else []
+        inside = {"memory_key": others}
+        hits = store.search(scope, need.message, limit=OFFERED, filters=inside, passages=False) if others else []
         if self.bench.asks_more_than_words:
             matched = {hit.memory_key for hit in hits}
             newest = [key for key in reversed(others) if key not in matched]
@@ -117,7 +118,7 @@ class Recaller:
     def _found(self, need: Need, query: str, gathered: _Gathered) -> list[MemoryItem]:
         """The user's other memories that speak of `query`; equally good ones by their last use."""
         known = {*need.references, *need.mentioned, *(item.memory_key for item in gathered.opened)}
-        hits = self.manager.memory_store.search(self.manager.scope, query, limit=OFFERED)
+        hits = self.manager.memory_store.search(self.manager.scope, query, limit=OFFERED, passages=False)
         others = [hit for hit in hits if hit.memory_key not in known]
         if not terms(query):
             return sorted(others, key=lambda item: item.accessed_at or item.created_at, reverse=True)[:FOUND]

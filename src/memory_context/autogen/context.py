@@ -286,9 +286,9 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """See `MemoryManager.page`."""
         return await off_loop(self._manager.page, key, selection, offset=offset, max_tokens=max_tokens)
 
-    async def search(self, query: str, limit: int = 5, **filters: Any) -> list[MemoryItem]:  # noqa: ANN401 - a column's values
+    async def search(self, query: str, limit: int = 5, **narrow: Any) -> list[MemoryItem]:  # noqa: ANN401 - those of the manager
         """See `MemoryManager.search`."""
-        return await off_loop(self._manager.search, query, limit, **filters)
+        return await off_loop(self._manager.search, query, limit, **narrow)
 
     async def restore(self, key: str) -> int:
         """Put the messages of a compaction back in the place of its reference; how many they are.

@@ -185,7 +185,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
     def _find(self, query: str, limit: int | None) -> list[MemoryItem]:
         store = self._manager.memory_store
         if query:
-            return store.search(self._scope, query, limit=limit or MAX_HITS)
+            return store.search(self._scope, query, limit=limit or MAX_HITS, passages=False)
         return store.query(self._scope, limit=limit)[::-1]
 
     async def _reminders(self) -> list[MemoryItem]:

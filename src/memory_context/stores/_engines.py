@@ -22,6 +22,7 @@ PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of 
 DEFAULT_URL = "sqlite:///memory.db"
 BUSY_MILLISECONDS = 5000
 CONNECT_SECONDS = 5
+CACHE_KIB = 16_000
 WRITES = "memory_context_writes"
 _DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
 _SQLITE_PRAGMAS = (
@@ -29,6 +30,7 @@ _SQLITE_PRAGMAS = (
     "PRAGMA synchronous=NORMAL",
     f"PRAGMA busy_timeout={BUSY_MILLISECONDS}",
     "PRAGMA foreign_keys=ON",
+    f"PRAGMA cache_size=-{CACHE_KIB}",
 )
 
 

@@ -12,6 +12,13 @@ from memory_context.exceptions import InvalidFilterError
 from memory_context.stores._protocol import Filters
 from memory_context.stores._schema import memories
 
+
+def _under(column: sa.ColumnElement[Any], path: Any) -> sa.ColumnElement[bool]:  # noqa: ANN401 - a filter's value
+    """Whether a path is `path` or below it. Not LIKE, which on SQLite takes small letters for capitals."""
+    below = f"{path}".rstrip("/") + "/"
+    return (column == below[:-1]) | (sa.func.substr(column, 1, len(below)) == below)
+
+
 _OPERATORS: dict[str, Callable[[Any, Any], sa.ColumnElement[bool]]] = {
     "$eq": operator.eq,
     "$ne": operator.ne,
@@ -19,6 +26,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], sa.ColumnElement[bool]]] = {
     "$gte": operator.ge,
     "$lt": operator.lt,
     "$lte": operator.le,
+    "$under": _under,
 }
 _LISTS = (list, tuple, set, frozenset)
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}

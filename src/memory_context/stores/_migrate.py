@@ -5,11 +5,14 @@ from __future__ import annotations
 import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex, CreateTable, DDLElement
 
+from memory_context._analyzer import VERSION
 from memory_context.exceptions import SchemaVersionError
-from memory_context.stores._schema import metadata, version
+from memory_context.stores import _fts5, _keyword
+from memory_context.stores._schema import metadata, settings, version
 
-HEAD = "0001"
-REVISIONS = (HEAD,)
+HEAD = "0002"
+REVISIONS = ("0001", HEAD)
+_ANALYZER = {"name": _keyword.ANALYZER, "value": str(VERSION)}
 _LOCK = 7_305_419_172_614_029
 
 
@@ -61,6 +64,9 @@ def migrate(connection: sa.Connection) -> str | None:
 def create_all(connection: sa.Connection) -> None:
     """Create the newest schema in one go. That it equals what the migrations make is held by a test."""
     metadata.create_all(connection)
+    if connection.dialect.name == "sqlite":
+        _fts5.create(connection)
+    _keyword.reset(connection)
     version.create(connection)
     connection.execute(sa.insert(version).values(version_num=HEAD))
 
@@ -72,10 +78,9 @@ def postgres_ddl() -> str:
     indexes = [index for table in tables for index in sorted(table.indexes, key=lambda index: str(index.name))]
     elements: list[DDLElement] = [*map(CreateTable, tables), *map(CreateIndex, indexes)]
     statements = [str(element.compile(dialect=dialect)).strip().replace("\t", "    ") for element in elements]
-    inserted = (
-        sa.insert(version).values(version_num=HEAD).compile(dialect=dialect, compile_kwargs={"literal_binds": True})
-    )
-    return "".join(f"{statement};\n\n" for statement in (*statements, inserted)).replace(" \n", "\n").rstrip() + "\n"
+    rows = (sa.insert(settings).values(_ANALYZER), sa.insert(version).values(version_num=HEAD))
+    inserts = [str(row.compile(dialect=dialect, compile_kwargs={"literal_binds": True})) for row in rows]
+    return "".join(f"{statement};\n\n" for statement in (*statements, *inserts)).replace(" \n", "\n").rstrip() + "\n"
 
 
 def upgrade(connection: sa.Connection, revision: str) -> None:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context._items import Deletion, MemoryItem
 from memory_context._scopes import Scope
 
 Filters: TypeAlias = Mapping[str, Any]
+Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
 
 
 @runtime_checkable
@@ -16,7 +17,8 @@ class MemoryStore(Protocol):
     """A store of memories; safe under threads. Every verb takes a `Scope` first and never looks outside it.
 
     Filters map a column to a value (equality), to a list of values (one of them), or to operators:
-    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``. ``tags`` matches if the record has the tag, or
+    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, and ``$under`` for a path or what is below it
+    (``{"category": {"$under": "project"}}``). ``tags`` matches if the record has the tag, or
     one of the tags.
 
     Raises:
@@ -49,8 +51,29 @@ class MemoryStore(Protocol):
         """The active memories that match, ordered by a column (``-`` before it: descending)."""
         ...
 
-    def search(self, scope: Scope, query: str, *, limit: int = 5, filters: Filters | None = None) -> list[MemoryItem]:
-        """The active memories that speak of `query`, best first, each with a `match`; without words, the newest."""
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        filters: Filters | None = None,
+        mode: Mode = "hybrid",
+        passages: bool = True,
+    ) -> list[MemoryItem]:
+        """The active memories that speak of `query`, best first, each with a `match`; without words, the newest.
+
+        Any text is a query. Secrets are found by what describes them; the content of their hits is masked.
+
+        Args:
+            scope: Where to look.
+            query: What is looked for.
+            limit: How many at most.
+            filters: What the memories must be.
+            mode: By words, by meaning, or by both; without an embedder, both is by words.
+            passages: Without them, matches have a score only, and contents are as they are: for callers that judge
+                the texts themselves.
+        """
         ...
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:

@@ -9,9 +9,12 @@ import sqlalchemy as sa
 
 from memory_context._items import BINARY, Content, MemoryItem, encoded, is_storable
 from memory_context.exceptions import InvalidContentError
-from memory_context.stores._schema import memories
+from memory_context.stores._schema import access, memories
 
 _FIELDS = {field.name for field in fields(MemoryItem)} - {"content", "match", "accessed_at", "access_count"}
+RECORDS = sa.select(
+    *memories.c, access.c.accessed_at, sa.func.coalesce(access.c.access_count, 0).label("access_count")
+).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
 _COLUMNS = [column for column in memories.c if column.name in _FIELDS]
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from uuid import uuid4
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB
+from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
 
 class UTCDateTime(sa.types.TypeDecorator[datetime]):
@@ -31,6 +31,7 @@ class UTCDateTime(sa.types.TypeDecorator[datetime]):
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
+integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows by itself for this type only
 json_type = sa.JSON().with_variant(JSONB(), "postgresql")
 metadata = sa.MetaData()
 
@@ -86,6 +87,60 @@ deletions = sa.Table(
     sa.Column("memory_key", sa.Text, primary_key=True),
     sa.Column("deleted_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()),
     sa.Column("reason", sa.Text, nullable=False, server_default=""),
+)
+
+# Whose lexemes begin with which number, and what BM25 must know of them.
+owners = sa.Table(
+    "agent_memory_owners",
+    metadata,
+    sa.Column("number", integer, sa.Identity(), primary_key=True),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("passages", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+    sa.Column("length", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+    sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
+    sqlite_autoincrement=True,
+)
+
+# Offsets into a memory's content. On SQLite the lexemes are in a table of FTS5 under the same id, and null here.
+passages = sa.Table(
+    "agent_memory_passages",
+    metadata,
+    sa.Column("id", integer, sa.Identity(), primary_key=True),
+    sa.Column("memory_id", sa.Uuid(), nullable=False),
+    sa.Column("ordinal", sa.BigInteger, nullable=False),
+    sa.Column("start", sa.BigInteger, nullable=False),
+    sa.Column("stop", sa.BigInteger, nullable=False),
+    sa.Column("line", sa.BigInteger, nullable=False),
+    sa.Column("length", sa.Integer, nullable=False),
+    sa.Column("lexemes", sa.Text().with_variant(TSVECTOR(), "postgresql")),
+    sa.ForeignKeyConstraint(["memory_id"], ["agent_memories.id"], name="fk_agent_memory_passages", ondelete="CASCADE"),
+    sa.UniqueConstraint("memory_id", "ordinal", name="uq_agent_memory_passages"),
+    sa.Index(
+        "ix_agent_memory_passages_lexemes",
+        "lexemes",
+        postgresql_using="gin",
+        sqlite_where=sa.text("lexemes IS NOT NULL"),  # an index without entries
+    ),
+    sqlite_autoincrement=True,
+)
+
+# Memories of which the index does not hold everything: passages up to the offset `done` only.
+pending = sa.Table(
+    "agent_memory_pending",
+    metadata,
+    sa.Column("memory_id", sa.Uuid(), primary_key=True),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("done", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+    sa.ForeignKeyConstraint(["memory_id"], ["agent_memories.id"], name="fk_agent_memory_pending", ondelete="CASCADE"),
+    sa.Index("ix_agent_memory_pending_user", "user_id"),
+)
+
+# What the index was made by: the version of the analyzer.
+settings = sa.Table(
+    "agent_memory_settings",
+    metadata,
+    sa.Column("name", sa.Text, primary_key=True),
+    sa.Column("value", sa.Text, nullable=False),
 )
 
 # Alembic's table, under a name of our own; outside `metadata`, because Alembic keeps it.

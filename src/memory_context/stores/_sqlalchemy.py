@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
+import logging
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import partial
+from itertools import product
 from typing import Any, Self, TypeVar, cast
+from uuid import UUID
 
 import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from memory_context._excerpt import excerpt
-from memory_context._items import Deletion, Match, MemoryItem, is_storable, longer_key, now
-from memory_context._names import terms, weight
+from memory_context._analyzer import VERSION
+from memory_context._embedding import AnyEmbedder, Vector, as_model
+from memory_context._items import Deletion, Match, MemoryItem, longer_key, now
 from memory_context._scopes import Scope
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -25,29 +29,28 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores import _engines, _migrate
+from memory_context.stores import _engines, _indexing, _keyword, _migrate, _searching
 from memory_context.stores._filters import column_named, conditions
-from memory_context.stores._protocol import Filters, MemoryStore
-from memory_context.stores._rows import item_of, row_of
+from memory_context.stores._indexing import Batch
+from memory_context.stores._meaning import Meaning
+from memory_context.stores._protocol import Filters, MemoryStore, Mode
+from memory_context.stores._rows import RECORDS, item_of, row_of
 from memory_context.stores._schema import UTCDateTime, access, deletions, memories
+from memory_context.stores._searching import Conditions
 
 T = TypeVar("T")
+logger = logging.getLogger("memory_context")
 
 PAGE = 200
 KEYS = 5000
-PASSAGE_CHARACTERS = 400
-SUMMARY_WEIGHT = 2
+CATCH_UP = 32_000_000
 
-_SELECT = sa.select(
-    *memories.c, access.c.accessed_at, sa.func.coalesce(access.c.access_count, 0).label("access_count")
-).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
 # The two dialects' inserts have the same methods, but no common type; `sqlite.Insert` stands for both.
 _INSERT = {"sqlite": sqlite.insert, "postgresql": cast("Callable[[sa.Table], sqlite.Insert]", postgresql.insert)}
 _OF_USER = memories.c.user_id == sa.bindparam("user")
-_BY_IDENTITY = _SELECT.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
-_BY_KEY = _SELECT.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
+_BY_IDENTITY = RECORDS.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
+_BY_KEY = RECORDS.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
-_LAST_USE = sa.func.coalesce(access.c.accessed_at, memories.c.created_at)
 _INSERT_NEW = {
     dialect: insert(memories).on_conflict_do_nothing().returning(memories.c.id) for dialect, insert in _INSERT.items()
 }
@@ -67,10 +70,14 @@ class SQLAlchemyStore:
             ``sqlite:///memory.db`` in the working directory. ``sqlite://`` is a database in memory, gone when the store
             is closed.
         password_variable: The environment variable with the password of a URL that has none.
+        embedder: What makes vectors for searches by meaning: an object with ``embed_documents`` and ``embed_query``, as
+            LangChain's, or a callable from texts to vectors. After each `put` a thread makes what is missing.
+        embedding_model: The name that its vectors are kept by. Without it, what the embedder calls its model.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
         MissingDependencyError: The driver cannot be loaded.
+        InvalidArgumentError: `embedder` is none, or its model has no name.
     """
 
     def __init__(
@@ -78,6 +85,8 @@ class SQLAlchemyStore:
         store: str | sa.URL | sa.Engine | sa.Pool | None = None,
         *,
         password_variable: str = _engines.PASSWORD_VARIABLE,
+        embedder: AnyEmbedder | None = None,
+        embedding_model: str | None = None,
     ) -> None:
         self.password_variable = password_variable
         self._is_pool = isinstance(store, sa.Pool)
@@ -91,6 +100,8 @@ class SQLAlchemyStore:
         self._shared: sa.Engine | None = None
         self._ready = False
         self._lock = threading.RLock()
+        model = None if embedder is None else as_model(embedder, embedding_model)
+        self._meaning = None if model is None else Meaning(model, self._url.get_backend_name(), self._run)
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -111,10 +122,21 @@ class SQLAlchemyStore:
             return None
         return _engines.without_password(self._url)
 
+    @property
+    def has_embedder(self) -> bool:
+        """Whether it searches by meaning too."""
+        return self._meaning is not None
+
     def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)
-        return self._run(lambda connection: _put(connection, item, replace=replace), writes=True)
+        batch = _indexing.prepared(item)
+        stored = self._run(lambda connection: _put(connection, item, batch, replace=replace), writes=True)
+        if batch is None:
+            self._index_rest(stored.id)
+        if self._meaning:
+            self._meaning.wake()
+        return stored
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
@@ -124,7 +146,7 @@ class SQLAlchemyStore:
         """See `MemoryStore.get_many`."""
         wanted = list(dict.fromkeys(keys))
         batches = (wanted[start : start + KEYS] for start in range(0, len(wanted), KEYS))
-        statements = (_SELECT.where(*_within(scope), memories.c.memory_key.in_(batch)) for batch in batches)
+        statements = (RECORDS.where(*_within(scope), memories.c.memory_key.in_(batch)) for batch in batches)
         found = {item.memory_key: item for statement in statements for item in self._items(statement)}
         return [found[key] for key in wanted if key in found]
 
@@ -134,30 +156,68 @@ class SQLAlchemyStore:
         """See `MemoryStore.query`."""
         column = column_named(order_by.removeprefix("-"))
         order = (column.desc(), memories.c.id.desc()) if order_by.startswith("-") else (column, memories.c.id)
-        return self._items(_SELECT.where(*self._active(scope, filters)).order_by(*order).limit(limit))
+        return self._items(RECORDS.where(*self._active(scope, filters)).order_by(*order).limit(limit))
 
-    def search(self, scope: Scope, query: str, *, limit: int = 5, filters: Filters | None = None) -> list[MemoryItem]:
-        """See `MemoryStore.search`.
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        filters: Filters | None = None,
+        mode: Mode = "hybrid",
+        passages: bool = True,
+    ) -> list[MemoryItem]:
+        """See `MemoryStore.search`. Of equally good memories, the one used last comes first.
 
-        The score weighs the words that the memory holds, its summary's double. Ties go to the one used last.
+        What is still to be indexed is indexed first, newest first, at most 32 million characters of it at a time.
         """
-        words = terms("".join(char for char in query if is_storable(char)))
-        if not words:
+        wanted = _searching.wanted_of(query)
+        if not (query.strip() if mode == "semantic" else wanted):
             return self.query(scope, filters, limit=limit)
-        score = sum((_weight(word) for word in words), start=sa.literal(0)).label("score")
-        statement = (
-            _SELECT.add_columns(score)
-            .where(*self._active(scope, filters), score > 0)
-            .order_by(score.desc(), _LAST_USE.desc(), memories.c.id)
-            .limit(limit)
+        search = _searching.Search(
+            user_id=scope.user_id,
+            query=query,
+            wanted=() if mode == "semantic" else wanted,
+            vector=self._vector(query, mode),
+            conditions=self._active(scope, filters),
+            narrowed=bool(filters) or len(scope.narrowed()) > 1,
+            limit=limit,
         )
-        rows = self._run(lambda connection: connection.execute(statement).all())
-        return [_with_match(item_of(row), query, row.score) for row in rows]
+        found = self._run(lambda connection: _searching.best_if_indexed(connection, search))
+        if found is None:
+            self._catch_up(scope.user_id)
+            found = self._run(lambda connection: _searching.best(connection, search))
+        if not passages:
+            return [replace(item, match=Match(hit.score, "")) for item, hit in found]
+        return [_searching.with_match(item, hit, query, wanted) for item, hit in found]
+
+    def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Make the keyword index of the whole database anew, and missing vectors; how many memories there are.
+
+        Needed after `agent_memories` was written to by other means, and for a new embedder. Memories that are not
+        indexed yet are not found until it ends.
+
+        Args:
+            progress: Called after each step with how many are done, and of how many; each memory is a step, once for
+                its words and once for its vectors.
+
+        Raises:
+            StoreError: The store could not do it; the next search goes on where it ended.
+        """
+        self._run(_keyword.reset, writes=True)
+        waiting = self._run(_indexing.pending_ids)
+        works: list[Callable[[UUID], object]] = [self._index_rest]
+        works += [self._meaning.embed] if self._meaning else []
+        for done, (step, memory_id) in enumerate(product(works, waiting), 1):
+            step(memory_id)
+            if progress:
+                progress(done, len(works) * len(waiting))
+        return len(waiting)
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
         """See `MemoryStore.delete`."""
-        where = (*_within(scope), memories.c.memory_key == key)
-        return self._run(lambda connection: _delete(connection, where, reason), writes=True) > 0
+        return self._delete(scope, (*_within(scope), memories.c.memory_key == key), reason) > 0
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -173,7 +233,7 @@ class SQLAlchemyStore:
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
         place = sa.tuple_(memories.c.created_at, memories.c.id)
-        statement = _SELECT.where(*_within(scope)).order_by(memories.c.created_at, memories.c.id).limit(PAGE)
+        statement = RECORDS.where(*_within(scope)).order_by(memories.c.created_at, memories.c.id).limit(PAGE)
         page = self._items(statement)
         while page:
             yield from page
@@ -182,8 +242,7 @@ class SQLAlchemyStore:
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        where = tuple(_within(scope))
-        return self._run(lambda connection: _delete(connection, where, reason), writes=True)
+        return self._delete(scope, tuple(_within(scope)), reason)
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
@@ -200,10 +259,47 @@ class SQLAlchemyStore:
 
     def close(self) -> None:
         """See `MemoryStore.close`. An engine or pool of the caller's stays open."""
+        if self._meaning:
+            self._meaning.close()
         with self._lock:
             if self._shared is not None:
                 _engines.registry.release(self._shared)
             self._engine, self._shared, self._ready = None, None, False
+
+    def _delete(self, scope: Scope, where: Conditions, reason: str) -> int:
+        doomed = sa.select(memories.c.id).where(*where)
+        for memory_id in self._run(lambda connection: _indexing.many_passages(connection, doomed)):
+            while self._run(partial(_indexing.remove_batch, memory_id=memory_id), writes=True):
+                pass
+        return self._run(lambda connection: _delete(connection, scope.user_id, where, reason), writes=True)
+
+    def _catch_up(self, user_id: str) -> None:
+        """Index what is pending of a user."""
+        waiting = self._run(lambda connection: _indexing.pending_ids(connection, user_id))
+        left = CATCH_UP
+        for place, memory_id in enumerate(waiting):
+            if left <= 0:
+                logger.warning("%d memories are not indexed yet, and not searched; see reindex()", len(waiting) - place)
+                return
+            left -= self._index_rest(memory_id)
+
+    def _vector(self, query: str, mode: Mode) -> tuple[sa.Table, Vector] | None:
+        """The query's vector, and the table to compare it with; None for a search by words alone."""
+        if self._meaning is None and mode == "semantic":
+            message = "a search by meaning needs an embedder: SQLAlchemyStore(…, embedder=…)"
+            raise InvalidArgumentError(message)
+        return None if self._meaning is None or mode == "keyword" else self._meaning.of_query(query)
+
+    def _index_rest(self, memory_id: UUID) -> int:
+        """Index what is pending of a memory; how many characters that were."""
+        begun = self._run(lambda connection: _indexing.unfinished(connection, memory_id))
+        if begun is None:
+            return 0
+        item, place = begun
+        for batch in _indexing.batches(item, place):
+            if not self._run(partial(_indexing.extend, batch=batch), writes=True):
+                break
+        return len(item.text) - place.start
 
     def _items(self, statement: sa.Select[*tuple[Any, ...]]) -> list[MemoryItem]:
         return [item_of(row) for row in self._run(lambda connection: connection.execute(statement).all())]
@@ -217,6 +313,8 @@ class SQLAlchemyStore:
             if not self._ready:
                 if self._transaction(_migrate.revision_of, writes=False) != _migrate.HEAD:
                     self._transaction(_migrate.ensure_schema, writes=True)
+                if self._transaction(_keyword.version_of, writes=False) < VERSION:
+                    self._transaction(_keyword.reset, writes=True)
                 self._ready = True
         return self._transaction(work, writes=writes)
 
@@ -268,9 +366,9 @@ def _within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
     return (memories.c[name] == value for name, value in scope.narrowed().items())
 
 
-def _put(connection: sa.Connection, item: MemoryItem, *, replace: bool) -> MemoryItem:
+def _put(connection: sa.Connection, item: MemoryItem, batch: Batch | None, *, replace: bool) -> MemoryItem:
     known = _by_identity(connection, item)
-    while known is None and not _inserted(connection, item):
+    while known is None and not _inserted(connection, item, batch):
         known = _by_identity(connection, item)
         holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
         if holder is not None and not replace and _same(holder, item):
@@ -278,7 +376,7 @@ def _put(connection: sa.Connection, item: MemoryItem, *, replace: bool) -> Memor
         elif holder is not None and (key := longer_key(item)):
             item = _replaced(item, memory_key=key)
         elif holder is not None and replace:
-            return _overwrite(connection, holder, item)
+            return _overwrite(connection, holder, item, batch)
         elif holder is not None:
             message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
             raise KeyExistsError(message)
@@ -305,16 +403,19 @@ def _one(
     return item_of(row) if row else None
 
 
-def _inserted(connection: sa.Connection, item: MemoryItem) -> bool:
+def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) -> bool:
     if connection.execute(_INSERT_NEW[connection.dialect.name], row_of(item)).first() is None:
         return False
     connection.execute(_NOT_DELETED, {"user": item.user_id, "wanted": item.memory_key})
+    _indexing.insert(connection, item, batch)
     return True
 
 
-def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem) -> MemoryItem:
+def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None) -> MemoryItem:
     item = _replaced(new, id=old.id, created_at=old.created_at, updated_at=now())
+    _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(memories.c.id == old.id))
     connection.execute(sa.update(memories).where(memories.c.id == old.id).values(row_of(item)))
+    _indexing.insert(connection, item, batch)
     return item
 
 
@@ -326,7 +427,8 @@ def _revived(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
     return _replaced(item, **changed)
 
 
-def _delete(connection: sa.Connection, where: Iterable[sa.ColumnElement[bool]], reason: str) -> int:
+def _delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:
+    _indexing.remove(connection, user_id, sa.select(memories.c.id).where(*where))
     doomed = sa.select(
         memories.c.user_id, memories.c.memory_key, sa.literal(now(), UTCDateTime), sa.literal(reason)
     ).where(*where)
@@ -343,19 +445,6 @@ def _touch(connection: sa.Connection, where: Iterable[sa.ColumnElement[bool]]) -
     fresh = {"accessed_at": insert.excluded.accessed_at, "access_count": access.c.access_count + 1}
     upsert = insert.on_conflict_do_update(index_elements=["memory_id"], set_=fresh).returning(access.c.memory_id)
     return len(connection.execute(upsert).all())
-
-
-def _weight(word: str) -> sa.ColumnElement[int]:
-    described = memories.c.summary.icontains(word, autoescape=True) | memories.c.memory_key.icontains(
-        word, autoescape=True
-    )
-    held = sa.func.coalesce(memories.c.content.icontains(word, autoescape=True), sa.false())
-    return sa.case((described, SUMMARY_WEIGHT * weight(word)), else_=0) + sa.case((held, weight(word)), else_=0)
-
-
-def _with_match(item: MemoryItem, query: str, score: int) -> MemoryItem:
-    passage = excerpt(item.text, query, PASSAGE_CHARACTERS, len).text
-    return replace(item, match=Match(float(score), passage))
 
 
 def as_store(

@@ -1,0 +1,121 @@
+"""Keeping the vectors of passages complete: at `reindex`, and behind the back of whoever stores."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable
+from functools import partial
+from typing import Protocol, TypeVar
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from memory_context._embedding import Model, Vector
+from memory_context._passages import searchable
+from memory_context.stores import _indexing, _vectors
+
+T = TypeVar("T")
+logger = logging.getLogger("memory_context")
+
+BATCH = 64
+PROBE = "How many dimensions?"
+
+
+class Run(Protocol):
+    """Does work in a transaction."""
+
+    def __call__(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
+        """The work's result."""
+        ...
+
+
+class Meaning:
+    """The vectors of one model in one database.
+
+    Args:
+        model: What makes them.
+        dialect: The database's.
+        run: Does work in a transaction of the database.
+    """
+
+    def __init__(self, model: Model, dialect: str, run: Run) -> None:
+        self._model = model
+        self._dialect = dialect
+        self._run = run
+        self._table: sa.Table | None = None
+        self._lock = threading.Lock()
+        self._embedding = threading.RLock()
+        self._thread: threading.Thread | None = None
+        self._awake = False
+        self._closing = False
+
+    def of_query(self, query: str) -> tuple[sa.Table, Vector]:
+        """The vector of a question, and the table of those to compare it with."""
+        vector = self._model.query(query)
+        return _vectors.table_of(self._model, len(vector), self._dialect), vector
+
+    def embed(self, memory_id: UUID) -> None:
+        """Make the vectors that a memory lacks, in batches; one thread at a time, because embedders cost money."""
+        with self._embedding:
+            self._embed(memory_id)
+
+    def _embed(self, memory_id: UUID) -> None:
+        table = self._own_table()
+        item = self._run(lambda connection: _indexing.item_by_id(connection, memory_id))
+        lacking = self._run(lambda connection: _vectors.missing(connection, table, memory_id))
+        if item is None:
+            return
+        text = searchable(item)
+        for start in range(0, len(lacking), BATCH):
+            batch = lacking[start : start + BATCH]
+            vectors = self._model.documents([text[first:last] or item.summary for _, first, last in batch])
+            ordinals = [ordinal for ordinal, *_ in batch]
+            self._run(partial(_vectors.add, table=table, item=item, ordinals=ordinals, vectors=vectors), writes=True)
+
+    def embed_missing(self) -> None:
+        """Make all vectors that are missing, until there are none or the store closes."""
+        with self._embedding:
+            table = self._own_table()
+        for memory_id in self._run(lambda connection: _vectors.incomplete(connection, table)):
+            if self._closing:
+                return
+            self.embed(memory_id)
+
+    def wake(self) -> None:
+        """Have missing vectors made by a thread, which ends when there are none left."""
+        with self._lock:
+            self._awake = True
+            if self._thread is None and not self._closing:
+                self._thread = threading.Thread(target=self._work, name="memory-context-embedder", daemon=True)
+                self._thread.start()
+
+    def close(self) -> None:
+        """End the thread after its batch. Vectors that are missing then are made after the next `put`, or `reindex`."""
+        with self._lock:
+            thread, self._closing = self._thread, True
+        if thread and thread is not threading.current_thread():
+            thread.join()
+        self._closing = False
+
+    def _work(self) -> None:
+        while self._has_work():
+            try:
+                self.embed_missing()
+            except Exception as error:  # noqa: BLE001 - an embedder may raise anything, and nobody waits for this thread
+                logger.warning("vectors could not be made, reindex() makes them: %s", error)
+
+    def _has_work(self) -> bool:
+        with self._lock:
+            if self._awake and not self._closing:
+                self._awake = False
+                return True
+            self._thread = None
+            return False
+
+    def _own_table(self) -> sa.Table:
+        if self._table is None:
+            table, vector = self.of_query(PROBE)
+            self._run(lambda connection: _vectors.ensure(connection, table, len(vector)), writes=True)
+            self._table = table
+        return self._table

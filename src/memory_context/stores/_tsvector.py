@@ -1,0 +1,92 @@
+"""The lexemes on PostgreSQL: a `tsvector` in each passage's row, made from the analyzer's lexemes, and a GIN index.
+
+PostgreSQL's own ranking ignores how rare a word is. So the passages of each lexeme are counted and weighed in one
+statement, by the formula of `_bm25`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from memory_context import _bm25
+from memory_context._bm25 import Statistics
+from memory_context.stores._schema import passages
+
+ENOUGH = 300
+_ADD = sa.insert(passages).values(
+    lexemes=sa.func.array_to_tsvector(sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " "))
+)
+_FREQUENCIES = sa.text("""
+SELECT q.lexeme, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM agent_memory_passages WHERE lexemes @@ CAST(q.names AS tsquery) LIMIT :enough
+    ) AS found
+) FROM json_to_recordset(CAST(:wanted AS json)) AS q(lexeme text, names text)
+""")
+SCORED = sa.text("""
+WITH query AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(CAST(:wanted AS json)) AS q(term int, often float8, name text)
+), hits AS MATERIALIZED (
+    SELECT q.term, q.often, p.* FROM query AS q CROSS JOIN LATERAL (
+        SELECT id, memory_id, start, stop, line, length FROM agent_memory_passages
+        WHERE lexemes @@ CAST(q.name AS tsquery) OFFSET 0
+    ) AS p
+), frequencies AS (
+    SELECT term, often, CAST(sum(count(*)) OVER (PARTITION BY term) AS float8) AS holding
+    FROM hits GROUP BY term, often
+), weights AS (
+    SELECT term, often, (often + CAST(:k1_1b AS float8)) * CAST(:scale AS float8) AS base,
+        ln(1 + (greatest(CAST(:passages AS float8), holding) - holding + CAST(0.5 AS float8))
+            / (holding + CAST(0.5 AS float8)))
+        * often * CAST(:most AS float8) * CAST(:scale AS float8) AS weight
+    FROM frequencies
+)
+SELECT id, memory_id, start, stop, line, sum(weight / (base + length)) AS score
+FROM hits JOIN weights USING (term, often)
+GROUP BY id, memory_id, start, stop, line
+""")
+POOLED = SCORED
+
+
+def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows of passages with their ``names``."""
+    connection.execute(_ADD, list(rows))
+
+
+def values_of(
+    connection: sa.Connection,
+    statistics: Statistics,
+    wanted: Sequence[str],
+    limit: int,  # noqa: ARG001 - for FTS5 only
+) -> dict[str, Any]:
+    """What `SCORED` takes."""
+    rows = [
+        {"term": place, "often": often, "name": _quoted(name)}
+        for place, lexeme in enumerate(_rarest(connection, statistics.owner, wanted))
+        for name, (_, often) in zip(_bm25.names_of(lexeme, statistics.owner), _bm25.STEPS, strict=True)
+    ]
+    return {
+        "wanted": json.dumps(rows),
+        "passages": statistics.passages,
+        "scale": _bm25.scale(statistics),
+        "k1_1b": _bm25.K1 * (1 - _bm25.B),
+        "most": _bm25.K1 + 1,
+    }
+
+
+def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str]) -> list[str]:
+    """All of a short query; of a long one the rarest lexemes, counted up to a number at which they are common."""
+    if len(wanted) <= _bm25.MAX_TERMS:
+        return list(wanted)
+    rows = [{"lexeme": lexeme, "names": " | ".join(map(_quoted, _bm25.names_of(lexeme, owner)))} for lexeme in wanted]
+    found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": ENOUGH})
+    return _bm25.rarest({lexeme: [count] for lexeme, count in found})
+
+
+def _quoted(name: str) -> str:
+    """A lexeme as it is written in a tsquery."""
+    return "'" + name.replace("\\", "\\\\").replace("'", "''") + "'"

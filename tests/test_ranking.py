@@ -1,0 +1,143 @@
+"""The pure parts of ranking: BM25 over steps, the blend of two rankings, passages."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memory_context._bm25 import MAX_TERMS, STEPS, Statistics, encoded, idf, names_of, owned, postings
+from memory_context._embedding import as_model
+from memory_context._fusion import fused, normalized
+from memory_context._items import MemoryItem
+from memory_context._passages import SIZE, Place, card_of, passages_of
+from memory_context.exceptions import InvalidArgumentError
+
+SCORES = st.dictionaries(st.integers(0, 30), st.floats(0, 1000), max_size=12)
+SHARE = st.floats(0, 1)
+
+
+def item(content: str | bytes, **values: object) -> MemoryItem:
+    """A memory."""
+    return MemoryItem(user_id="ann", memory_key="tool_1234", content=content, **values)  # type: ignore[arg-type] # fields
+
+
+@given(st.integers(1, 500), st.integers(1, 400), st.integers(1, 400))
+def test_score_is_bm25(often: int, length: int, holding: int) -> None:
+    """A posting gives what BM25 gives for the step that the count lies in."""
+    statistics = Statistics(owner=7, passages=500, length=100_000)
+    step = next(place for place, text in enumerate(names_of("x", 7)) if text == owned(encoded({"x": often}), 7))
+    counts = [holding if place == step else 0 for place in range(len(STEPS))]
+
+    [posting] = postings({"x": counts}, statistics)
+
+    tf = STEPS[step][1]
+    expected = idf(holding, 500) * tf * 2.2 / (tf + 1.2 * (0.25 + 0.75 * length / 200))
+    assert math.isclose(expected, posting.weight / (posting.base + length))
+
+
+def test_rarest_lexemes_are_searched_for() -> None:
+    """Of a long query the rarest lexemes count, those that nobody holds not at all."""
+    counts = {f"w{number}": [number, 0, 0, 0] for number in range(100)}
+
+    found = {posting.name for posting in postings(counts, Statistics(1, 1000, 1000))}
+
+    assert {f"1:w{number}" for number in range(1, MAX_TERMS + 1)} == found
+
+
+@given(st.integers(0, 1000), st.integers(0, 1000))
+def test_rare_is_worth_more(holding: int, passages: int) -> None:
+    """The rarer a lexeme, the more it is worth; never less than nothing."""
+    assert idf(holding, passages) > idf(holding + 1, passages) - 1e-12
+    assert idf(holding, passages) >= 0
+
+
+@given(SCORES, SCORES, SHARE)
+def test_blend_lies_between(keyword: dict[int, float], semantic: dict[int, float], share: float) -> None:
+    """A blend knows every key of both, from 0 to 1, best first."""
+    blend = fused(keyword, semantic, share)
+
+    assert blend.keys() == keyword.keys() | semantic.keys()
+    assert all(-1e-9 <= score <= 1 + 1e-9 for score in blend.values())
+    assert all(first >= second for first, second in pairwise(blend.values()))
+
+
+@given(SCORES, SCORES, SHARE, st.integers(1, 64))
+def test_units_do_not_matter(keyword: dict[int, float], semantic: dict[int, float], share: float, unit: int) -> None:
+    """Scores in other units give the same blend."""
+    scaled = fused({key: score * unit for key, score in keyword.items()}, semantic, share)
+
+    assert scaled == pytest.approx(fused(keyword, semantic, share), abs=1e-6)
+
+
+@given(SCORES, SCORES)
+def test_one_ranking_alone(keyword: dict[int, float], semantic: dict[int, float]) -> None:
+    """With no share, a ranking adds nothing to the other's scores."""
+    blend = fused(keyword, semantic, 0.0)
+
+    assert normalized(keyword) == {key: blend[key] for key in keyword}
+    assert all(blend[key] == 0 for key in semantic.keys() - keyword.keys())
+
+
+@given(SCORES, SCORES, SHARE)
+def test_better_in_both_is_better(keyword: dict[int, float], semantic: dict[int, float], share: float) -> None:
+    """What is at least as good in both rankings is not behind."""
+    blend = fused(keyword, semantic, share)
+    both = keyword.keys() & semantic.keys()
+
+    for first in both:
+        for second in both:
+            if keyword[first] >= keyword[second] and semantic[first] >= semantic[second]:
+                assert blend[first] >= blend[second] - 1e-9
+
+
+@given(st.text(st.sampled_from("ab \n\u4e2d"), max_size=3 * SIZE), st.integers(0, 5))
+def test_passages_are_the_text(text: str, resumed: int) -> None:
+    """Passages follow one another without a gap, know their lines, are bounded; from any of them on, the same."""
+    found = list(passages_of(item(text)))
+
+    assert text == "".join(text[passage.start : passage.stop] for passage in found)
+    assert all(passage.stop - passage.start <= SIZE for passage in found)
+    assert [1 + text.count("\n", 0, passage.start) for passage in found] == [passage.line for passage in found]
+    if text and resumed < len(found):
+        first = found[resumed]
+        assert found[resumed:] == list(passages_of(item(text), Place(first.ordinal, first.start, first.line)))
+
+
+def test_card() -> None:
+    """Key, description, category, tags and metadata are lexemes of every passage."""
+    about = item(
+        "x\n" * SIZE, summary="Nightly builds", category="ci/linux", tags=("red",), content_metadata={"a": ["make", 77]}
+    )
+
+    card = card_of(about)
+
+    assert {"tool", "1234", "night", "build", "ci", "linux", "red", "make", "77"} <= {*card, "night"}
+    assert all(set(card) <= set(passage.names.split()) for passage in passages_of(about))
+
+
+@pytest.mark.parametrize("hidden", [{"memory_type": "secret"}, {"tags": ("secret",)}])
+def test_secrets_are_not_indexed(hidden: dict[str, object]) -> None:
+    """Of a secret only the card is indexed; so of binary content."""
+    [passage] = passages_of(item("hunter2 " * SIZE, summary="the password", **hidden))
+    [binary] = passages_of(item(b"hunter2"))
+
+    assert "hunter2" not in passage.names + binary.names
+    assert "password" in passage.names
+
+
+def test_embedders() -> None:
+    """An embedder is an object in LangChain's shape or a callable; its model has a name of its own."""
+
+    def tiny(texts: list[str]) -> list[list[float]]:
+        return [[1.0, float(len(text))] for text in texts]
+
+    assert [1.0, 3.0] == as_model(tiny).query("abc")
+    assert as_model(tiny).name != as_model(tiny, "Tiny").name != as_model(tiny, "tiny").name
+    with pytest.raises(InvalidArgumentError, match="embedding_model"):
+        as_model(lambda texts: tiny(texts))  # noqa: PLW0108 - a callable without a name
+    with pytest.raises(InvalidArgumentError, match="embed_documents"):
+        as_model(object(), "x")  # type: ignore[arg-type] # what the test is about
