@@ -279,6 +279,15 @@ def test_a_preview_shows_names_of_several_forms() -> None:
     assert "transform/README.md" in shown
 
 
+def test_an_error_is_shown_wherever_it_stands() -> None:
+    """One line of five thousand that tells of an error is in the preview."""
+    lines = [f"2026-01-01 12:{n // 60 % 60:02}:{n % 60:02} INFO worker-{n} handled job-{n * 7}" for n in range(2500)]
+    lines[1200] = "2026-01-01 12:20:00 ERROR worker-1200 failed: connection refused by db-7"
+    shown = excerpt("\n".join(lines), "run the jobs", 300, default_counter().count, ranking=PREVIEW)
+    assert lines[1200] in shown.text.split("\n")
+    assert lines[0] in shown.text.split("\n")
+
+
 def test_base64_is_no_name() -> None:
     """Random letters of encoded bytes are not taken for something that a model will use."""
     blob = "\n".join("iVBORw0KGgo" + "Ab9/" * 16 for _ in range(40))

@@ -28,7 +28,8 @@ class Ranking:
 
     Attributes:
         names: The worth of a name that was not shown yet.
-        fault: The worth of a line that tells of an error, as a share of a name's; less after others.
+        fault: The worth of a line that tells of an error, as a share of a name's; less after others. Wherever it
+            stands, it is worth as much as at the end of the text.
         number: The share of it for a name that is only a number, a time or a date.
         key: The share of it for a quoted key of a record.
         field: How much more it is for a name that a line begins with as a key, or that is all of its value.
@@ -48,7 +49,7 @@ class Ranking:
     """
 
     names: float = 1.0
-    fault: float = 1.0
+    fault: float = 4.0
     number: float = 0.25
     key: float = 0.05
     field: float = 2.0
@@ -98,14 +99,16 @@ def weigh(text: str, found: Pieces, question: str, ranking: Ranking, known: Abst
     """
     starts = [piece.start for piece in found.pieces]
     names: list[list[str]] = [[] for _ in starts]
+    near = list(_nearness(found, len(text), ranking))
     worth = dict[str, float]()
     if ranking.names:
         worth = _weigh_names(text, found, names, ranking, known)
         for index in _pieces_with(text, found, starts, FAULTS):
             names[index].append(fault := f"fault {index:09}")
             worth[fault] = ranking.fault
+            near[index] = max(near[index], ranking.end)
     hits = _hits(text, found, starts, terms(question))
-    return Weights(names, worth, hits, _relevances(hits, ranking), list(_nearness(found, len(text), ranking)))
+    return Weights(names, worth, hits, _relevances(hits, ranking), near)
 
 
 def _weigh_names(
