@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._sample import LINES, Sample, starts
+from memory_context._describe._sample import LINES, Sample, most, starts
 from memory_context._describe._words import counted, plural, short, singular, unique
 
 COUNTED_AT_MOST = 8_000_000
@@ -179,15 +179,13 @@ def recognise_yaml(sample: Sample) -> Yaml | None:
     lines = [line for line in sample.filled if not line.lstrip().startswith("#")]
     if len(lines) < 3 or lines[0].startswith((" ", "\t")) or any(line[:1] == "\t" for line in lines):
         return None
+    if not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---":
+        return None
+    if any(not line.startswith((" ", "-")) and line not in ("---", "...") and not _YAML_KEY.match(line) for line in lines):
+        return None  # a line that is no key, and does not hang below one
     matched = [match for line in lines if (match := _YAML_KEY.match(line))]
     top = [match for match in matched if not match["indent"] and not match["dash"]]
-    indented = [line for line in lines if line.startswith((" ", "- "))]
-    loose = [
-        line
-        for line in lines
-        if not line.startswith((" ", "-")) and not _YAML_KEY.match(line) and line not in ("---", "...")
-    ]
-    if loose or not indented or (not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---"):
+    if not any(line.startswith((" ", "- ")) for line in lines):
         return None
     if not any(not match["value"].strip() or match["dash"] for match in matched) or len(matched) < 0.05 * len(lines):
         return None
@@ -262,14 +260,16 @@ def recognise_settings(sample: Sample) -> Settings | Records | None:
 def _told(sample: Sample) -> Settings | None:
     """``Name: value`` lines, each name once."""
     lines = sample.filled
-    names = [match["key"].strip() for line in lines if (match := _PAIR.match(line))]
-    if len(names) < 3 or len(names) < 0.8 * len(lines) or len(set(names)) < 0.9 * len(names):
+    names = [match["key"].strip() for match in most(_PAIR, lines, 0.8)]
+    if len(names) < 3 or len(set(names)) < 0.9 * len(names):
         return None
     return Settings(len(names), unique(names), "fields")
 
 
 def _assigned(sample: Sample) -> Settings | Records | None:
     lines = [line for line in sample.filled if not line.lstrip().startswith(("#", ";"))]
+    if sum(1 for line in lines if "=" in line or line[0] == "[") < 0.8 * len(lines):
+        return None
     sections = [line.strip() for line in lines if _INI.match(line)]
     pairs = [match[1] for line in lines if (match := _SETTING.match(line.lstrip()))]
     if (
@@ -293,9 +293,11 @@ def recognise_records(sample: Sample) -> Records | None:
 
 
 def _numbered(sample: Sample) -> Records | None:
+    if not _NUMBERED.search(sample.head[:1000]):
+        return None
     entries = [(int(match[1]), match[2]) for match in _NUMBERED.finditer(sample.text[:COUNTED_AT_MOST])]
     steps = sum(1 for one, other in pairwise(entries) if other[0] == one[0] + 1)
-    if len(entries) < 2 or steps < 0.8 * (len(entries) - 1) or not _NUMBERED.search(sample.head[:1000]):
+    if len(entries) < 2 or steps < 0.8 * (len(entries) - 1):
         return None
     keys = Counter(match["key"] for line in sample.filled if (match := _PAIR.match(line)) and not _NUMBERED.match(line))
     common = tuple(short(key) for key, times in keys.items() if times >= 0.5 * min(len(entries), 10))
@@ -309,7 +311,10 @@ def _numbered(sample: Sample) -> Records | None:
 
 
 def _blocks(sample: Sample) -> Records | None:
-    found = [match["key"].strip() for line in sample.filled if (match := _PAIR.match(line))]
+    paired = [line for line in sample.filled if ":" in line]
+    if len(paired) < 0.3 * len(sample.filled):
+        return None
+    found = [match["key"].strip() for line in paired if (match := _PAIR.match(line))]
     keys = Counter(found)
     repeated = [key for key, times in keys.items() if times > 1]
     if not repeated or len(found) < 0.3 * len(sample.filled):

@@ -145,6 +145,8 @@ def viewed(text: str) -> Viewed | None:
 
 def _without_numbers(text: str) -> tuple[str, int] | None:
     """The lines of a text without the growing numbers before them, and the first number."""
+    if not _NUMBERED.match(text[:2000].lstrip("\n").partition("\n")[0]) and text[:2000].strip():
+        return None
     lines = text[:200_000].split("\n")
     found = [
         (int(match[1] or match[3]), match[2] or "") for line in lines[:LOOKED_AT] if (match := _NUMBERED.match(line))
