@@ -31,9 +31,11 @@ _ERROR = re.compile(
     r"\s*(?:(?:an? )?(?:unexpected )?(?:\w+ )?(?:error|exception|failure)\b|error\b|failed\b|fatal:|cannot |could not |unable to |\w+(?:Error|Exception)\b|[^\n]{0,200}(?:command not found|: not found$|can't open file|No such file or directory|Permission denied))",
     re.IGNORECASE,
 )
-_ERROR_LINE = re.compile(r"\b(?:error|failed|fatal|exception)\b[^\n]*")
+_ERROR_WORDS = ("error", "failed", "fatal", "exception")
+_ERROR_LINE = re.compile(r"[ef](?<!\w[ef])(?:rror|xception|ailed|atal)\b[^\n]*")  # led by two letters, as a search for \b is slow
 _USAGE = re.compile(r"\s*usage:\s*([^\n]+)", re.IGNORECASE)
 LONGEST_WORD = 60
+READ_AT_MOST = 8_000
 _SENTENCE = re.compile(r"\w[.!?。！？](?:\s|$|[\"”'’)])")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -426,14 +428,27 @@ def plain(sample: Sample) -> Kind:
         return Plain(lines, 0, first, is_error=True)
     if names := _names_only(sample):
         return names
-    words = len(_WORD.findall(sample.head))
-    wide = len(_WIDE.findall(sample.head))
-    sentences = len(_SENTENCE.findall(sample.head))
-    if (words >= 40 and sentences >= 2 and words > 6 * len(sample.filled) and words / sentences < 80) or wide > 80:
+    start = sample.head[:READ_AT_MOST]
+    words = len(_WORD.findall(start))
+    wide = 0 if start.isascii() else len(_WIDE.findall(start))
+    if _are_sentences(start, words) or wide > 80:
         total = (len(text.split()) if len(text) < COUNTED_AT_MOST else len(text) // 6) if wide < words * 5 else 0
         return Prose(total, first) if total else Plain(lines, 0, first)
-    errors = sum(1 for _ in _ERROR_LINE.finditer(text[:ERRORS_COUNTED_AT_MOST].lower()))
-    return Plain(lines, errors, first)
+    return Plain(lines, _error_lines(text[:ERRORS_COUNTED_AT_MOST].lower()), first)
+
+
+def _are_sentences(text: str, words: int) -> bool:
+    """Whether the words of a text stand in long lines, and most of them in sentences."""
+    filled = sum(1 for line in text.split("\n") if line and not line.isspace())
+    if words < 40 or words <= 6 * filled:
+        return False
+    sentences = len(_SENTENCE.findall(text))
+    return sentences >= 2 and words / sentences < 80
+
+
+def _error_lines(text: str) -> int:
+    """How many lines of a text in small letters speak of errors."""
+    return sum(1 for _ in _ERROR_LINE.finditer(text)) if any(word in text for word in _ERROR_WORDS) else 0
 
 
 def error_message(sample: Sample) -> Plain:
