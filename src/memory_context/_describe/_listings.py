@@ -10,15 +10,16 @@ from memory_context._describe._sample import LINES, Sample, most
 from memory_context._describe._words import counted, short, tail_of_path, unique
 
 COUNTED_AT_MOST = 20_000_000
-_LONG = re.compile(r"\s*\d*\s*(?:\d+\s+)?[-dlcbps][-rwxsStT]{9}[.+@]?\s+\d+\s")
+_LONG = re.compile(r"\s*(?:\d+\s*(?:\d+\s+)?)?[-dlcbps][-rwxsStT]{9}[.+@]?\s+\d+\s")
 _DATE = r"(?:[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d|\d{4})|\d{4}-\d\d-\d\d \d\d:\d\d(?::\S+ [+-]\d{4})?|\d{1,2} [A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4}))"
 _LONG_NAME = re.compile(rf"[\s\d]*([-dl])[-rwxsStT]{{9}}\S*\s+\d+\s+\S.*? {_DATE} +(.+)$")
 _LONG_FOLDER = re.compile(r"^[ \d]*d[-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.MULTILINE)
 _LONG_ANY = re.compile(r"^[ \d]*[-dlcbps][-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.MULTILINE)
 _FOLDER = re.compile(r"^(\S.*):$", re.MULTILINE)
 _TREE = re.compile(r"[│|\s\xa0]{0,200}?(?:├──|└──|\|--|`--|├─|└─)")
+_BRANCHES = ("├─", "└─", "|--", "`--")
 _TREE_SUM = re.compile(r"^(\d{1,9}) director(?:y|ies)(?:, (\d{1,9}) files?)?", re.MULTILINE)
-_MARKED = re.compile(r"\s*[-*]?\s*(?:\[(FILE|DIR|file|dir|F|D)\]|(?:📁|📄|🗂))\s*(\S.*)$")
+_MARKED = re.compile(r"\s*(?:[-*]\s*)?(?:\[(FILE|DIR|file|dir|F|D)\]|(?:📁|📄|🗂))\s*(\S.*)$")
 _PATH = re.compile(r"[ \t]*(?:\.{0,2}/|~/|[A-Za-z]:\\)?(?:[^\s/:|,;=(){}<>\"'*]+/)*[^\s/:|,;=(){}<>\"'*]*[\w*@-]/?$")
 _NAME = re.compile(r"[\w.@+-]+\.[A-Za-z]\w{0,7}[*@]?$")
 _DU = re.compile(r"\s*[\d.]+[KMGTB]?\s+\.?[\w./~-]+$")
@@ -121,7 +122,7 @@ def _notation(sample: Sample) -> str:
 
 def _tree(sample: Sample) -> Listing | None:
     lines = sample.filled
-    drawn = [match.string for match in most(_TREE, lines, 0.6)]
+    drawn = [match.string for match in most(_TREE, lines, 0.6)] if sample.mentions(_BRANCHES) else []
     if len(drawn) < 2:
         return None
     names = unique(short(_TREE.sub("", line).strip()) for line in drawn[:40])

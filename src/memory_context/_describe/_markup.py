@@ -148,7 +148,7 @@ def recognise_markdown(sample: Sample) -> Markdown | None:
     head = sample.head
     headings = _headings(head)
     links = len(_MARKDOWN_LINK.findall(head)) if "](" in head else 0
-    marks = 3 * len(headings) + links + len(_EMPHASIS.findall(head)) + 2 * _fences(head)
+    marks = 3 * len(headings) + links + _emphasised(head) + 2 * _fences(head)
     if not headings and links <= 2 and marks <= 5:
         return None
     if marks + 0.5 * sum(1 for line in sample.filled if _BULLET.match(line)) < max(3, 0.15 * len(sample.filled)):
@@ -174,6 +174,10 @@ def _heading_count(sample: Sample) -> int:
     """How many headings a text has that is longer than its head."""
     underlined = len(_headings(sample.head)) - len(_HEADING.findall(sample.head))
     return len(_HEADING.findall(sample.text)) + underlined
+
+
+def _emphasised(text: str) -> int:
+    return len(_EMPHASIS.findall(text)) if "**" in text or "`" in text else 0
 
 
 def _fences(text: str) -> int:

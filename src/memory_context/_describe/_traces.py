@@ -55,7 +55,7 @@ _FOREIGN = re.compile(
 _NO_ERRORS = re.compile(r"(?:Traceback|File|During|The above|Note|None|True|False)$")
 
 
-_AT = re.compile(r"\n\s*at \S")
+_AT = re.compile(r"\n\s+at \S")
 _MENTIONS = (_PYTHON, " at ", "\tat ", "panic", "goroutine", "Fatal error", ' File "', ".rb:")
 
 
