@@ -1,4 +1,4 @@
-"""How much CPU time a description takes, for each kind of text and size, beside counting the line breaks of the same text.
+"""How much CPU time a description takes, for each kind of text and size, beside a count of its line breaks.
 
 python benchmarks/describe_speed.py [--sizes 20000 1000000 50000000] [--kinds log prose …] [--repeat 30]
 """
@@ -9,19 +9,22 @@ import argparse
 import json
 import time
 from collections.abc import Callable
+from decimal import Decimal
 from functools import partial
 
 from memory_context._describe import describe
 
-_WORDS = (
+_SENTENCE = (
     "the harbour was quiet when ann walked down to the pier and looked at the boats that had come in at night "
     "because of the storm which nobody had expected so early in the year"
-).split()
+)
+_WORDS = _SENTENCE.split()
 
 
 def _log(n: int) -> str:
     level = "ERROR" if n % 97 == 0 else "INFO"
-    return f"2024-05-{n % 28 + 1:02} 10:{n % 60:02}:{n % 59:02},{n % 1000:03} {level} shop.cart: request {n} took {n % 350} ms\n"
+    when = f"2024-05-{n % 28 + 1:02} 10:{n % 60:02}:{n % 59:02},{n % 1000:03}"
+    return f"{when} {level} shop.cart: request {n} took {n % 350} ms\n"
 
 
 def _csv(n: int) -> str:
@@ -29,7 +32,13 @@ def _csv(n: int) -> str:
 
 
 def _record(n: int) -> dict[str, object]:
-    return {"order_id": n, "customer": f"customer {n % 300}", "total": n % 90 + 0.5, "is_paid": n % 3 == 0, "note": None}
+    return {
+        "order_id": n,
+        "customer": f"customer {n % 300}",
+        "total": n % 90 + 0.5,
+        "is_paid": n % 3 == 0,
+        "note": None,
+    }
 
 
 def _prose(n: int) -> str:
@@ -48,7 +57,8 @@ def _python(n: int) -> str:
 
 def _markdown(n: int) -> str:
     return (
-        f"## Step {n}\n\nRun `make step-{n}` and read [the notes](https://example.org/notes/{n}) before **going on**.\n\n"
+        f"## Step {n}\n\n"
+        f"Run `make step-{n}` and read [the notes](https://example.org/notes/{n}) before **going on**.\n\n"
         f"- {' '.join(_WORDS[n % 9 : n % 9 + 8])}\n- {' '.join(_WORDS[n % 7 : n % 7 + 10])}\n\n"
     )
 
@@ -78,7 +88,10 @@ KINDS: dict[str, Callable[[int], str]] = {
     "JSON": lambda size: json.dumps(_records(size)),
     "JSON lines": _of_lines(lambda n: json.dumps(_record(n)) + "\n"),
     "repr": lambda size: str(_records(size)),
+    "JSON, cut": lambda size: json.dumps(_records(size + 2000))[:size],
+    "SQL repr": lambda size: str([(n, f"it's {n}", Decimal(n)) for n in range(size // 37)]),
     "prose": _of_lines(_prose),
+    "lead": _of_lines(_text, "What was found:\n"),
     "Python": _of_lines(_python),
     "Markdown": _of_lines(_markdown, "# How to sail\n\n"),
     "grep": _of_lines(lambda n: f"src/shop/cart_{n % 40}.py:{n % 900 + 1}:    total = total + order_{n}.price\n"),
@@ -111,14 +124,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--sizes", nargs="+", type=int, default=[20_000, 1_000_000, 50_000_000], help="characters")
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
-    parser.add_argument("--repeat", type=int, default=30, help="calls of which the fastest counts; one in ten above 100 K")
+    parser.add_argument(
+        "--repeat", type=int, default=30, help="calls of which the fastest counts; one in ten above 100 K"
+    )
     options = parser.parse_args()
     print(f"{'kind':11} {'characters':>11} {'describe ms':>12} {'line breaks ms':>15}  line")
     for size in options.sizes:
         repeat = options.repeat if size <= 100_000 else max(1, options.repeat // 10)
         for kind in options.kinds:
             text = KINDS[kind](size)
-            line, took, floor = describe(text), best(partial(describe, text), repeat), best(partial(text.count, "\n"), repeat)
+            line, took, floor = (
+                describe(text),
+                best(partial(describe, text), repeat),
+                best(partial(text.count, "\n"), repeat),
+            )
             print(f"{kind:11} {len(text):11,} {took:12.2f} {floor:15.3f}  {line}", flush=True)
 
 

@@ -133,11 +133,7 @@ def _commits(sample: Sample) -> Kind | None:
 def _oneline(sample: Sample) -> Commits | None:
     lines = sample.filled
     hashed = [match.string for match in most(_ONELINE, lines, 0.9)]
-    if (
-        len(lines) < 2
-        or not hashed
-        or not any(c in "abcdef" for c in "".join(line[:9] for line in hashed[:9]))
-    ):
+    if len(lines) < 2 or not hashed or not any(c in "abcdef" for c in "".join(line[:9] for line in hashed[:9])):
         return None
     subjects = tuple(short(line.lstrip("*|\\/ ").split(" ", 1)[1], 60) for line in hashed[:20])
     return Commits(sample.line_count, subjects)

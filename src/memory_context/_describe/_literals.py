@@ -21,8 +21,9 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_STRING = re.compile(r"""('[^'\\]*(?:\\.[^'\\]*)*'|"[^"\\]*(?:\\.[^"\\]*)*")""", re.DOTALL)
+_STRING = re.compile(r"""('[^'\\]*(?:\\.[^'\\]*)*(?:'|\Z)|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z))""", re.DOTALL)
 _NO_REPR = re.compile(r"[\w)\]}]\(|\0\(|[(\[]\s*,|true|false|null|NaN|Infinity")
+_DATE = re.compile(r"\bdatetime\.date(?:time)?\((\d+), (\d+), (\d+)(?:, \d+)*\)")
 _AS_BRACKETS = {ord("("): "[", ord(")"): "]"}
 _AS_JSON = ((",]", "]"), ("None", "null"), ("True", "true"), ("False", "false"))
 _UNFINISHED = re.compile(r"""[\s]*(?:[bru]?["']|[-+]?[\w.]{0,60}\Z|<|\Z)""")
@@ -92,12 +93,14 @@ def read_whole(text: str) -> Read | None:
 
 
 def _read_repr(text: str, end: int) -> Read | None:
-    """A repr without calls, sets and other keys than texts, by writing it as JSON: much faster than token by token."""
+    """A repr by writing it as JSON, much faster than token by token; None if it has sets, calls or keys like numbers."""
     pieces = _STRING.split(text)  # what stands outside of strings, and each of these between
     outside = "\0".join(pieces[::2])
-    if outside.count("(") != outside.count(")") or _NO_REPR.search(outside):
+    is_odd = "\0" in text or not pieces[-1] or outside.count("(") != outside.count(")")
+    with_types = _DATE.sub(r'"\1-\2-\3"', outside.replace("Decimal(\0)", "\0"))
+    if is_odd or _NO_REPR.search(with_types):
         return None
-    bare = outside.translate(_AS_BRACKETS)
+    bare = with_types.translate(_AS_BRACKETS)
     for python, written in _AS_JSON:
         bare = bare.replace(python, written)
     pieces[::2] = bare.split("\0")

@@ -222,9 +222,7 @@ def recognise_log(sample: Sample) -> Log | None:
     count = _count(text, _ERROR_MARKS)
     warnings = _count(text, _WARNING_MARKS) if not count else 0
     trace = find_trace(sample) if "Traceback" in sample.head or "\tat " in sample.head else None
-    first = (
-        trace.facts if trace else _without_time(_line_with(sample, error[0])) if error else _without_time(lines[0])
-    )
+    first = trace.facts if trace else _without_time(_line_with(sample, error[0])) if error else _without_time(lines[0])
     return Log("log", sample.line_count, count, warnings, short(first, 100))
 
 

@@ -32,7 +32,9 @@ _ERROR = re.compile(
     re.IGNORECASE,
 )
 _ERROR_WORDS = ("error", "failed", "fatal", "exception")
-_ERROR_LINE = re.compile(r"[ef](?<!\w[ef])(?:rror|xception|ailed|atal)\b[^\n]*")  # led by two letters, as a search for \b is slow
+_ERROR_LINE = re.compile(
+    r"[ef](?<!\w[ef])(?:rror|xception|ailed|atal)\b[^\n]*"
+)  # led by two letters, as a search for \b is slow
 _USAGE = re.compile(r"\s*usage:\s*([^\n]+)", re.IGNORECASE)
 LONGEST_WORD = 60
 READ_AT_MOST = 8_000
@@ -181,14 +183,10 @@ def recognise_yaml(sample: Sample) -> Yaml | None:
     lines = [line for line in sample.filled if not line.lstrip().startswith("#")]
     if len(lines) < 3 or lines[0].startswith((" ", "\t")) or any(line[:1] == "\t" for line in lines):
         return None
-    if not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---":
+    if not _is_keyed(lines):
         return None
-    if any(not line.startswith((" ", "-")) and line not in ("---", "...") and not _YAML_KEY.match(line) for line in lines):
-        return None  # a line that is no key, and does not hang below one
     matched = [match for line in lines if (match := _YAML_KEY.match(line))]
     top = [match for match in matched if not match["indent"] and not match["dash"]]
-    if not any(line.startswith((" ", "- ")) for line in lines):
-        return None
     if not any(not match["value"].strip() or match["dash"] for match in matched) or len(matched) < 0.05 * len(lines):
         return None
     if any(match["key"].count(" ") > 2 for match in top):
@@ -197,6 +195,14 @@ def recognise_yaml(sample: Sample) -> Yaml | None:
         starts(sample.text.rstrip(), "---\n") + (0 if lines[0] == "---" else 1) if "\n---\n" in sample.text else 1
     )
     return _yaml(sample, lines, matched, top, documents)
+
+
+def _is_keyed(lines: list[str]) -> bool:
+    """Whether a key comes first, each line is one or hangs below one, and some do."""
+    if not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---":
+        return False
+    free = (line for line in lines if not line.startswith((" ", "-")) and line not in ("---", "..."))
+    return all(_YAML_KEY.match(line) for line in free) and any(line.startswith((" ", "- ")) for line in lines)
 
 
 def _yaml(

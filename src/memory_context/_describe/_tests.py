@@ -289,9 +289,21 @@ def _tap(sample: Sample) -> TestRun | None:
     return _run("TAP", [(bad, "failed"), (len(lines) - bad, "passed")], _TAP_FAILED.findall(text))
 
 
-_PYTEST_MARKS = tuple(
-    f"{word} in " for word in ("passed", "failed", "error", "errors", "skipped", "deselected", "warning", "warnings")
-) + ("rerun in ", ",  in ", "no tests ", " collected", "= test session starts =")
+_PYTEST_MARKS = (
+    "passed in ",
+    "failed in ",
+    "error in ",
+    "errors in ",
+    "skipped in ",
+    "deselected in ",
+    "warning in ",
+    "warnings in ",
+    "rerun in ",
+    ",  in ",
+    "no tests ",
+    " collected",
+    "= test session starts =",
+)
 # What the summary of each runner cannot be without comes first: it is looked for before the pattern is.
 _RUNNERS: tuple[tuple[tuple[str, ...], Callable[[Sample], TestRun | None]], ...] = (
     (_PYTEST_MARKS, _pytest),
