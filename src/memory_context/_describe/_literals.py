@@ -86,7 +86,7 @@ def read_whole(text: str) -> Read | None:
             return Read(json.loads(stripped), len(text), cut=False, is_plain=True)
         except (ValueError, RecursionError):
             pass
-        if (found := _read_repr(stripped, len(text))) is not None:
+        if len(stripped) <= READ_AT_MOST and (found := _read_repr(stripped, len(text))) is not None:
             return found
     found = read_value(stripped[:READ_AT_MOST])
     return found if found and (found.cut or not stripped[found.end : found.end + 2000].strip()) else None
