@@ -28,7 +28,7 @@ from described import (
 )
 from memory_context._describe import describe, parsed, recognise
 from memory_context._describe._json import ObjectList
-from memory_context._describe._literals import read_whole
+from memory_context._describe._literals import read_value, read_whole
 from memory_context._describe._words import counted, plural, singular
 from memory_context._items import Content
 
@@ -116,6 +116,40 @@ def test_a_beginning_of_json_gives_the_beginning_of_its_values(data: st.DataObje
     assert read is not None
     assert read.cut
     assert read.value[:-1] == ROWS[: max(0, len(read.value) - 1)]
+
+
+plain_values = (
+    st.none()
+    | st.dates()
+    | st.datetimes()
+    | st.decimals()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=6)
+    | st.binary(max_size=2)
+)
+written_values = st.recursive(
+    plain_values,
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.lists(inner, max_size=2).map(tuple)
+        | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=3)
+    ),
+    max_leaves=12,
+)
+
+
+@property_test
+@given(st.lists(written_values, max_size=4), st.data())
+def test_a_repr_is_the_same_value_read_fast_or_token_by_token(values: list[object], data: st.DataObject) -> None:
+    """Most reprs are read as JSON, the others token by token; that changes neither the value nor what is none."""
+    text = repr(values)
+    place, mark = data.draw(st.integers(1, len(text))), data.draw(st.sampled_from(["", ")", "(", ",", "'", "\0", "["]))
+    text = f"{text[:place]}{mark}{text[place:]}"
+    fast, slow = read_whole(text), read_value(text)
+    slow = slow if slow and (slow.cut or not text[slow.end :].strip()) else None
+    assert repr(fast and (fast.value, fast.cut)) == repr(slow and (slow.value, slow.cut))
 
 
 def test_the_noun_comes_from_the_data() -> None:

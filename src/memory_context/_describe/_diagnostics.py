@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._sample import Sample
+from memory_context._describe._sample import HEAD, Sample
 from memory_context._describe._words import counted, short
 
 COUNTED_AT_MOST = 8_000_000
@@ -40,6 +40,18 @@ _PLAIN = re.compile(
     r"^(?P<path>(?:\./)?[^\s:]{1,200}\.(?:go|swift|zig|dart|hs|ml|lua|sh)):(?P<line>\d+):(?:\d+:)? (?P<text>[^\n]+)",
     re.MULTILINE,
 )
+# Each form, and what it cannot be without: led by one character, that is found fast.
+_FORMS = (
+    (
+        _COLON,
+        re.compile(
+            r":\d+(?::\d+)?(?:-\d+)?:? *(?:- )?(?i:(?:fatal |internal |syntax )?error|warning|note|info|hint|remark|style|perf)"
+        ),
+    ),
+    (_INDENTED, re.compile(r":\d+:\d+ - [ewi]")),
+    (_BRACKETS, re.compile(r"\(\d+(?:,\d+)?\) ?: [ew]")),
+    (_FLAKE, re.compile(r":\d+:(?:\d+:)? [A-Z]{1,3}\d")),
+)
 _ESLINT = re.compile(r"^[ \t]+(?P<line>\d+):\d+\s+(?P<level>error|warning)\s+(?P<text>\S[^\n]*)", re.MULTILINE)
 _ESLINT_SUM = re.compile(r"^[✖×] (\d{1,9}) problems? \((\d{1,9}) errors?, (\d{1,9}) warnings?", re.MULTILINE)
 _MYPY_SUM = re.compile(r"^(?:Found (\d{1,9}) errors? in (\d{1,9}) files?|Success: no issues found)", re.MULTILINE)
@@ -51,7 +63,8 @@ _CARGO = re.compile(
     r"^error: could not compile|^warning: `[^`]+` \(\w+\) generated|^[ \t]+(?:Checking|Compiling|Finished) ",
     re.MULTILINE,
 )
-_MENTIONED = re.compile(r"[\w>][:(]\d|\d:\d|error|warning|passed!|no issues")
+_AT_LINE = re.compile(r"\.[A-Za-z]\w{0,7}[:(]\d")
+_SCRIPTS = ("js", "jsx", "ts", "tsx", "vue", "svelte")
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +93,6 @@ class Diagnostics(Kind):
 
 def recognise_diagnostics(sample: Sample) -> Diagnostics | None:
     """What a compiler or linter says, if that is what most of a text is."""
-    if not _MENTIONED.search(sample.head) and not _MENTIONED.search(sample.tail):
-        return None
     text = sample.text[:COUNTED_AT_MOST]
     return (
         _eslint(sample, text) or _rust(sample, text) or _ruff(sample, text) or _placed(sample, text) or _clean(sample)
@@ -104,19 +115,18 @@ def _found(tool: str, matches: list[re.Match[str]]) -> Diagnostics:
 
 def _placed(sample: Sample, text: str) -> Diagnostics | None:
     """``path:line: error: text`` and its like."""
-    for pattern in (_COLON, _INDENTED, _BRACKETS, _FLAKE):
+    if not _AT_LINE.search(sample.head) and (len(sample.text) <= HEAD or not _AT_LINE.search(sample.tail)):
+        return None
+    for pattern, mark in _FORMS:
+        if not mark.search(sample.head) and (len(sample.text) <= HEAD or not mark.search(sample.tail)):
+            continue
         head = list(pattern.finditer(sample.head[:20_000])) or list(pattern.finditer(sample.tail))
         if len(head) > 0.05 * min(len(sample.filled), 100) and head:
             matches = list(pattern.finditer(text))
             serious = [match for match in matches if (match.groupdict().get("level") or "error").lower() != "note"]
             return _found(_tool(sample, matches[0], pattern), serious or matches) if matches else None
-    matches = list(_PLAIN.finditer(sample.head))
-    if (
-        sample.filled
-        and sample.filled[0].startswith("# ")
-        and matches
-        and len(matches) >= 0.7 * (len(sample.filled) - 1)
-    ):
+    matches = list(_PLAIN.finditer(sample.head)) if sample.filled and sample.filled[0].startswith("# ") else []
+    if matches and len(matches) >= 0.7 * (len(sample.filled) - 1):
         return _found("go build" if matches[0]["path"].endswith(".go") else "compiler output", matches)
     return None
 
@@ -147,12 +157,13 @@ def _tool(sample: Sample, match: re.Match[str], pattern: re.Pattern[str]) -> str
 
 
 def _eslint(sample: Sample, text: str) -> Diagnostics | None:
+    named = [line for line in sample.filled if line.endswith(_SCRIPTS)]
+    paths = [line for line in named if re.fullmatch(r"\S.*\.(?:[cm]?[jt]sx?|vue|svelte)", line)]
+    if not paths:
+        return None
     summary = _ESLINT_SUM.search(sample.tail)
     found = list(_ESLINT.finditer(text)) if summary or _ESLINT.search(sample.head) else []
     if not found:
-        return None
-    paths = [line for line in sample.filled if re.fullmatch(r"\S.*\.(?:[cm]?[jt]sx?|vue|svelte)", line)]
-    if not paths:
         return None
     files = len(re.findall(r"^\S.*\.(?:[cm]?[jt]sx?|vue|svelte)$", text, re.MULTILINE))
     serious = next((match for match in found if match["level"] == "error"), found[0])
@@ -163,7 +174,7 @@ def _eslint(sample: Sample, text: str) -> Diagnostics | None:
 
 
 def _rust(sample: Sample, text: str) -> Diagnostics | None:
-    if not _RUST.search(sample.head) and not _RUST.search(sample.tail):
+    if not sample.mentions(("-->",)) or not (_RUST.search(sample.head) or _RUST.search(sample.tail)):
         return None
     return _found(
         "rustc" if not _CARGO.search(sample.head + sample.tail) else "cargo build", list(_RUST.finditer(text))
@@ -171,7 +182,7 @@ def _rust(sample: Sample, text: str) -> Diagnostics | None:
 
 
 def _ruff(sample: Sample, text: str) -> Diagnostics | None:
-    matches = list(_RUFF_FULL.finditer(text)) if _RUFF_FULL.search(sample.head) else []
+    matches = list(_RUFF_FULL.finditer(text)) if "-->" in sample.head and _RUFF_FULL.search(sample.head) else []
     return _found("ruff", matches) if matches else None
 
 

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._sample import Sample, starts
+from memory_context._describe._sample import Sample, most, starts
 from memory_context._describe._words import counted, short, unique
 
 _GIT_FILE = re.compile(r"^diff --(?:git a/\S+ b/|cc |combined )(.+)$", re.MULTILINE)
@@ -100,11 +100,13 @@ def recognise_git(sample: Sample) -> Kind | None:
 def _diff(sample: Sample) -> Diff | None:
     start = sample.head[:4000]
     text = sample.text
-    if _GIT_FILE.search(start) or (_PLUS_FILE.search(start) and _HUNK.search(start)):
+    if ("diff --" in start and _GIT_FILE.search(start)) or (
+        "+++ " in start and _PLUS_FILE.search(start) and _HUNK.search(start)
+    ):
         files = unique(_GIT_FILE.findall(text) or [path.strip() for path in _PLUS_FILE.findall(text)], 100_000)
         removed = starts(text, "-") - starts(text, "--- ")
         return Diff(len(files), starts(text, "+") - starts(text, "+++ "), max(removed, 0), _names(files))
-    stat = _STAT.search(sample.tail)
+    stat = _STAT.search(sample.tail) if " changed" in sample.tail else None
     if stat and _STAT_LINE.search(start):
         paths = unique(path.strip() for path in _STAT_LINE.findall(sample.head))
         return Diff(int(stat[1]), int(stat[2] or 0), int(stat[3] or 0), _names(paths), "diff summary")
@@ -130,12 +132,8 @@ def _commits(sample: Sample) -> Kind | None:
 
 def _oneline(sample: Sample) -> Commits | None:
     lines = sample.filled
-    hashed = [line for line in lines if _ONELINE.match(line)]
-    if (
-        len(lines) < 2
-        or len(hashed) < 0.9 * len(lines)
-        or not any(c in "abcdef" for c in "".join(line[:9] for line in hashed[:9]))
-    ):
+    hashed = [match.string for match in most(_ONELINE, lines, 0.9)]
+    if len(lines) < 2 or not hashed or not any(c in "abcdef" for c in "".join(line[:9] for line in hashed[:9])):
         return None
     subjects = tuple(short(line.lstrip("*|\\/ ").split(" ", 1)[1], 60) for line in hashed[:20])
     return Commits(sample.line_count, subjects)

@@ -6,19 +6,20 @@ import re
 from dataclasses import dataclass
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._sample import LINES, Sample, share
+from memory_context._describe._sample import LINES, Sample, most
 from memory_context._describe._words import counted, short, tail_of_path, unique
 
 COUNTED_AT_MOST = 20_000_000
-_LONG = re.compile(r"\s*\d*\s*(?:\d+\s+)?[-dlcbps][-rwxsStT]{9}[.+@]?\s+\d+\s")
+_LONG = re.compile(r"\s*(?:\d+\s*(?:\d+\s+)?)?[-dlcbps][-rwxsStT]{9}[.+@]?\s+\d+\s")
 _DATE = r"(?:[A-Z][a-z]{2} +\d{1,2} +(?:\d\d:\d\d|\d{4})|\d{4}-\d\d-\d\d \d\d:\d\d(?::\S+ [+-]\d{4})?|\d{1,2} [A-Z][a-z]{2} +(?:\d\d:\d\d|\d{4}))"
 _LONG_NAME = re.compile(rf"[\s\d]*([-dl])[-rwxsStT]{{9}}\S*\s+\d+\s+\S.*? {_DATE} +(.+)$")
 _LONG_FOLDER = re.compile(r"^[ \d]*d[-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.MULTILINE)
 _LONG_ANY = re.compile(r"^[ \d]*[-dlcbps][-rwxsStT]{9}[.+@]? (?!.* \.\.?$)", re.MULTILINE)
 _FOLDER = re.compile(r"^(\S.*):$", re.MULTILINE)
 _TREE = re.compile(r"[│|\s\xa0]{0,200}?(?:├──|└──|\|--|`--|├─|└─)")
+_BRANCHES = ("├─", "└─", "|--", "`--")
 _TREE_SUM = re.compile(r"^(\d{1,9}) director(?:y|ies)(?:, (\d{1,9}) files?)?", re.MULTILINE)
-_MARKED = re.compile(r"\s*[-*]?\s*(?:\[(FILE|DIR|file|dir|F|D)\]|(?:📁|📄|🗂))\s*(\S.*)$")
+_MARKED = re.compile(r"\s*(?:[-*]\s*)?(?:\[(FILE|DIR|file|dir|F|D)\]|(?:📁|📄|🗂))\s*(\S.*)$")
 _PATH = re.compile(r"[ \t]*(?:\.{0,2}/|~/|[A-Za-z]:\\)?(?:[^\s/:|,;=(){}<>\"'*]+/)*[^\s/:|,;=(){}<>\"'*]*[\w*@-]/?$")
 _NAME = re.compile(r"[\w.@+-]+\.[A-Za-z]\w{0,7}[*@]?$")
 _DU = re.compile(r"\s*[\d.]+[KMGTB]?\s+\.?[\w./~-]+$")
@@ -105,7 +106,7 @@ def recognise_listing(sample: Sample) -> Kind | None:
 def _long(sample: Sample) -> Listing | None:
     """``ls -l``, ``ls -lR``, ``find -ls``."""
     body = [line for line in sample.filled if not line.startswith("total ")]
-    if not body or share(_LONG, body) < 0.5:
+    if not body or not most(_LONG, body, 0.5):
         return None
     text = sample.text[:COUNTED_AT_MOST]
     folders = len(_LONG_FOLDER.findall(text))
@@ -121,8 +122,8 @@ def _notation(sample: Sample) -> str:
 
 def _tree(sample: Sample) -> Listing | None:
     lines = sample.filled
-    drawn = [line for line in lines if _TREE.match(line)]
-    if len(drawn) < 2 or len(drawn) < 0.6 * len(lines):
+    drawn = [match.string for match in most(_TREE, lines, 0.6)] if sample.mentions(_BRANCHES) else []
+    if len(drawn) < 2:
         return None
     names = unique(short(_TREE.sub("", line).strip()) for line in drawn[:40])
     said = _TREE_SUM.search(sample.tail)
@@ -136,7 +137,7 @@ def _tree(sample: Sample) -> Listing | None:
 def _marked(sample: Sample) -> Listing | None:
     """``[FILE] name`` and ``[DIR] name``."""
     lines = sample.filled
-    if not lines or share(_MARKED, lines) < 0.8:
+    if not most(_MARKED, lines, 0.8):
         return None
     names = unique(short(match[2]) for line in lines[:40] if (match := _MARKED.match(line)))
     folders = len(re.findall(r"\[(?:DIR|dir|D)\]|📁", sample.text))
@@ -146,9 +147,9 @@ def _marked(sample: Sample) -> Listing | None:
 
 def _recursive(sample: Sample) -> Listing | None:
     """``ls -R``: names below the name of each folder."""
-    folders = _FOLDER.findall(sample.head)
     lines = sample.filled
-    if len(folders) < 2 or not lines[0].endswith(":") or not any("/" in one or one == "." for one in folders):
+    folders = _FOLDER.findall(sample.head) if lines and lines[0].endswith(":") else []
+    if len(folders) < 2 or not any("/" in one or one == "." for one in folders):
         return None
     body = [line for line in lines if not line.endswith(":")]
     if (
@@ -167,11 +168,10 @@ def _paths(sample: Sample) -> Paths | None:
     lines = sample.filled
     if len(lines) < 2:
         return None
-    if share(_DU, lines) > 0.9 and sum(1 for line in lines if "/" in line) > 0.6 * len(lines):
+    if len(most(_DU, lines, 0.9)) > 0.9 * len(lines) and sum(1 for line in lines if "/" in line) > 0.6 * len(lines):
         return Paths(sample.line_count, unique(short(" ".join(line.split())) for line in lines), has_sizes=True)
-    pathlike = [
-        line for line in lines if _PATH.match(line) and ("/" in line or "\\" in line or _NAME.match(line.strip()))
-    ]
+    words = [match.string for match in most(_PATH, lines, 0.9)]
+    pathlike = [line for line in words if "/" in line or "\\" in line or _NAME.match(line.strip())]
     if len(pathlike) < 0.9 * len(lines):
         return None
     return Paths(
@@ -188,8 +188,8 @@ def recognise_matches(sample: Sample) -> Matches | None:
 def _counts(sample: Sample) -> Matches | None:
     """``path:3``: how many matches each file has."""
     lines = sample.filled
-    found = [match for line in lines if (match := _COUNT.match(line))]
-    if len(lines) < 2 or len(found) < len(lines):
+    found = most(_COUNT, lines, 1)
+    if len(lines) < 2 or not found:
         return None
     names = [match[1] for match in found if match[2] != "0"]
     return Matches(sum(int(match[2]) for match in found), len(names), unique(map(tail_of_path, names)))
@@ -198,8 +198,8 @@ def _counts(sample: Sample) -> Matches | None:
 def _numbered(sample: Sample) -> Matches | None:
     """Numbered lines of one file, some of them context."""
     lines = [line for line in sample.filled if line != "--"]
-    marks = [match[1] for line in lines if (match := _PLACE.match(line))]
-    if len(marks) < 2 or len(marks) < len(lines) or ":" not in marks:
+    marks = [match[1] for match in most(_PLACE, lines, 1)]
+    if len(marks) < 2 or ":" not in marks:
         return None
     path = sample.hint.path
     return Matches(
@@ -211,7 +211,7 @@ def _numbered(sample: Sample) -> Matches | None:
 
 def _hits(sample: Sample) -> Matches | None:
     """``path:line:text``; without the numbers only of a text of which all is looked at."""
-    lines = [line for line in sample.filled if line != "--" and not _FOUND.match(line)]
+    lines = _without_sums(sample.filled)
     if len(lines) < 2 and "grep" not in f"{sample.hint.tool} {sample.hint.command}":
         return None
     if _are_hits(lines, _HIT):
@@ -225,21 +225,23 @@ def _hits(sample: Sample) -> Matches | None:
 
 
 def _are_hits(lines: list[str], pattern: re.Pattern[str]) -> bool:
-    hits = [match for line in lines if (match := pattern.match(line)) and _FILE.match(match["path"])]
+    hits = [match for match in most(pattern, lines, 0.7) if _FILE.match(match["path"])]
     return len(hits) >= 0.7 * len(lines) and bool(hits)
+
+
+def _without_sums(lines: list[str]) -> list[str]:
+    """The lines without those between groups of matches, and those that say how many there are."""
+    return [line for line in lines if line != "--" and not (line[0] in "Ff" and _FOUND.match(line))]
 
 
 def _headed(sample: Sample) -> Matches | None:
     """A file's name in a line of its own, then numbered lines."""
-    lines = [line for line in sample.filled if line != "--" and not _FOUND.match(line)]
+    lines = _without_sums(sample.filled)
+    if not lines or not _FILE.fullmatch(lines[0].rstrip(":")):
+        return None
     names = [line.rstrip(":") for line in lines if _FILE.fullmatch(line.rstrip(":"))]
     numbered = [line for line in lines if re.match(r"\s*(?:Line )?\d{1,9}[:-]", line)]
-    if (
-        not names
-        or not numbered
-        or len(names) + len(numbered) < 0.9 * len(lines)
-        or not _FILE.fullmatch(lines[0].rstrip(":"))
-    ):
+    if not numbered or len(names) + len(numbered) < 0.9 * len(lines):
         return None
     count = len(re.findall(r"^\s{0,20}(?:Line )?\d{1,9}[:]", sample.text[:COUNTED_AT_MOST], re.MULTILINE))
     return Matches(count, len(set(names)), unique(tail_of_path(name) for name in names))

@@ -59,6 +59,7 @@ _TOOLS: tuple[tuple[str, str], ...] = (
     ("terraform", r"(?:Terraform will perform|\s*# \S+ will be|Plan: \d+ to add|Apply complete!)"),
 )  # fmt: skip
 _TOOL = tuple((name, re.compile(signs)) for name, signs in _TOOLS)
+_ANY_TOOL = re.compile("|".join(signs for _, signs in _TOOLS))
 _OUTCOME = re.compile(
     r"^(?:.*?(Successfully (?:installed|built|uninstalled) .*)|(added \d+ packages?.*)|(up to date.*)|(Successfully tagged .*)|.*?(BUILD (?:SUCCESS\w*|FAILED|FAILURE).*)"
     r"|(npm ERR! code \S+)|(ERROR: .*)|(E: .*)|(error: .*)|(Installed \d+ packages? in .*)|(\d+ upgraded, \d+ newly installed.*)|\s*(Finished .*)|(Plan: .*)|(make.*\*\*\* .*)|(Bundle complete!.*)|(Audited \d+ packages.*)|(Done in .*))$",
@@ -177,9 +178,13 @@ def http_answer(text: str) -> Answer | None:
 def recognise_install(sample: Sample) -> Log | None:
     """The output of a package manager or of a build."""
     lines = [*sample.filled[:200], *(sample.last[-60:] if len(sample.lines) > 199 else ())]
-    scores = [(sum(1 for line in lines if sign.match(line)), name) for name, sign in _TOOL]
+    signs = [line for line in lines if _ANY_TOOL.match(line)]
+    least = max(1, 0.2 * min(len(lines), 60))
+    if len(signs) < least:
+        return None
+    scores = [(sum(1 for line in signs if sign.match(line)), name) for name, sign in _TOOL]
     best, tool = max(scores, key=lambda score: score[0])
-    if best < max(1, 0.2 * min(len(lines), 60)) or (best == 1 and len(lines) > 4 and tool not in ("npm", "uv")):
+    if best < least or (best == 1 and len(lines) > 4 and tool not in ("npm", "uv")):
         return None
     text = sample.text[:COUNTED_AT_MOST]
     errors, warnings = len(_TOOL_ERROR.findall(text)), len(_TOOL_WARNING.findall(text))
@@ -213,13 +218,11 @@ def recognise_log(sample: Sample) -> Log | None:
         failed = len(_ACCESS_FAILED.findall(text))
         request = re.search(r'"([^"\n]*)" (5\d\d)', sample.head) or re.search(r'"([^"\n]*)" (\d{3})', sample.head)
         return Log("access log", sample.line_count, failed, 0, f"{request[1]} {request[2]}" if request else "")
-    errors = _ERROR_LINE.findall(sample.head)
+    error = _ERROR_LINE.search(sample.head)
     count = _count(text, _ERROR_MARKS)
     warnings = _count(text, _WARNING_MARKS) if not count else 0
     trace = find_trace(sample) if "Traceback" in sample.head or "\tat " in sample.head else None
-    first = (
-        trace.facts if trace else _without_time(_line_with(sample, errors[0])) if errors else _without_time(lines[0])
-    )
+    first = trace.facts if trace else _without_time(_line_with(sample, error[0])) if error else _without_time(lines[0])
     return Log("log", sample.line_count, count, warnings, short(first, 100))
 
 
@@ -257,9 +260,9 @@ def recognise_transcript(sample: Sample) -> Transcript | None:
         ("Python session", _PYTHON_PROMPT),
         ("shell transcript", _TRACED),
     ):
-        commands = [match[1] for line in lines if (match := prompt.match(line))]
-        if not commands or not prompt.match(lines[0]):
+        if not lines or not prompt.match(lines[0]):
             continue
+        commands = [match[1] for line in lines if (match := prompt.match(line))]
         if prompt is _PROMPT and lines[0].startswith((">", "#", "%")) and len(commands) > 0.5 * len(lines):
             continue  # a quotation
         if prompt is _TRACED and (len(commands) < 3 or len(commands) < 0.2 * len(lines)):

@@ -145,26 +145,43 @@ def _xml(sample: Sample) -> Xml | None:
 
 def recognise_markdown(sample: Sample) -> Markdown | None:
     """Markdown: headings, or many of its other marks."""
-    lines = sample.filled
-    headings = [match[2].strip() for match in _HEADING.finditer(sample.head)] + _UNDERLINED.findall(sample.head)
-    links = len(_MARKDOWN_LINK.findall(sample.head))
-    bullets = sum(1 for line in lines if _BULLET.match(line))
-    marks = (
-        3 * len(headings)
-        + links
-        + 0.5 * bullets
-        + len(_EMPHASIS.findall(sample.head))
-        + 2 * len(_FENCE.findall(sample.head))
-    )
-    if marks < max(3, 0.15 * len(lines)) or not (headings or links > 2 or marks - 0.5 * bullets > 5):
+    head = sample.head
+    headings = _headings(head)
+    links = len(_MARKDOWN_LINK.findall(head)) if "](" in head else 0
+    marks = 3 * len(headings) + links + _emphasised(head) + 2 * _fences(head)
+    if not headings and links <= 2 and marks <= 5:
+        return None
+    if marks + 0.5 * sum(1 for line in sample.filled if _BULLET.match(line)) < max(3, 0.15 * len(sample.filled)):
         return None
     names = unique(short(_plain(heading), 60) for heading in headings)
-    count = len(_HEADING.findall(sample.text)) + len(_UNDERLINED.findall(sample.head))
-    total = len(_MARKDOWN_LINK.findall(sample.text)) if links else 0
+    is_whole = len(sample.text) <= len(head)
+    count = len(headings) if is_whole else _heading_count(sample)
+    total = links if is_whole or not links else len(_MARKDOWN_LINK.findall(sample.text))
     first = "" if names else short(_plain(sample.first), 60)
     return Markdown(
         names[0] if names else "", sample.line_count, names[1:] or ((first,) if first else ()), count, total
     )
+
+
+def _headings(text: str) -> list[str]:
+    """Those with signs before them, then those with a line below them."""
+    signed = [match[2].strip() for match in _HEADING.finditer(text)] if "# " in text else []
+    underlined = _UNDERLINED.findall(text) if "\n====" in text or "\n----" in text else []
+    return signed + underlined
+
+
+def _heading_count(sample: Sample) -> int:
+    """How many headings a text has that is longer than its head."""
+    underlined = len(_headings(sample.head)) - len(_HEADING.findall(sample.head))
+    return len(_HEADING.findall(sample.text)) + underlined
+
+
+def _emphasised(text: str) -> int:
+    return len(_EMPHASIS.findall(text)) if "**" in text or "`" in text else 0
+
+
+def _fences(text: str) -> int:
+    return len(_FENCE.findall(text)) if "```" in text else 0
 
 
 def _plain(heading: str) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from memory_context._describe._kind import Kind
-from memory_context._describe._sample import LINES, Sample, starts
+from memory_context._describe._sample import LINES, Sample, most, starts
 from memory_context._describe._words import counted, plural, short, singular, unique
 
 COUNTED_AT_MOST = 8_000_000
@@ -31,9 +31,13 @@ _ERROR = re.compile(
     r"\s*(?:(?:an? )?(?:unexpected )?(?:\w+ )?(?:error|exception|failure)\b|error\b|failed\b|fatal:|cannot |could not |unable to |\w+(?:Error|Exception)\b|[^\n]{0,200}(?:command not found|: not found$|can't open file|No such file or directory|Permission denied))",
     re.IGNORECASE,
 )
-_ERROR_LINE = re.compile(r"\b(?:error|failed|fatal|exception)\b[^\n]*")
+_ERROR_WORDS = ("error", "failed", "fatal", "exception")
+_ERROR_LINE = re.compile(
+    r"[ef](?<!\w[ef])(?:rror|xception|ailed|atal)\b[^\n]*"
+)  # led by two letters, as a search for \b is slow
 _USAGE = re.compile(r"\s*usage:\s*([^\n]+)", re.IGNORECASE)
 LONGEST_WORD = 60
+READ_AT_MOST = 8_000
 _SENTENCE = re.compile(r"\w[.!?。！？](?:\s|$|[\"”'’)])")
 _WORD = re.compile(r"[^\W\d_]+(?:['’-][^\W\d_]+)*")
 _WIDE = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
@@ -179,16 +183,10 @@ def recognise_yaml(sample: Sample) -> Yaml | None:
     lines = [line for line in sample.filled if not line.lstrip().startswith("#")]
     if len(lines) < 3 or lines[0].startswith((" ", "\t")) or any(line[:1] == "\t" for line in lines):
         return None
+    if not _is_keyed(lines):
+        return None
     matched = [match for line in lines if (match := _YAML_KEY.match(line))]
     top = [match for match in matched if not match["indent"] and not match["dash"]]
-    indented = [line for line in lines if line.startswith((" ", "- "))]
-    loose = [
-        line
-        for line in lines
-        if not line.startswith((" ", "-")) and not _YAML_KEY.match(line) and line not in ("---", "...")
-    ]
-    if loose or not indented or (not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---"):
-        return None
     if not any(not match["value"].strip() or match["dash"] for match in matched) or len(matched) < 0.05 * len(lines):
         return None
     if any(match["key"].count(" ") > 2 for match in top):
@@ -197,6 +195,14 @@ def recognise_yaml(sample: Sample) -> Yaml | None:
         starts(sample.text.rstrip(), "---\n") + (0 if lines[0] == "---" else 1) if "\n---\n" in sample.text else 1
     )
     return _yaml(sample, lines, matched, top, documents)
+
+
+def _is_keyed(lines: list[str]) -> bool:
+    """Whether a key comes first, each line is one or hangs below one, and some do."""
+    if not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---":
+        return False
+    free = (line for line in lines if not line.startswith((" ", "-")) and line not in ("---", "..."))
+    return all(_YAML_KEY.match(line) for line in free) and any(line.startswith((" ", "- ")) for line in lines)
 
 
 def _yaml(
@@ -262,14 +268,16 @@ def recognise_settings(sample: Sample) -> Settings | Records | None:
 def _told(sample: Sample) -> Settings | None:
     """``Name: value`` lines, each name once."""
     lines = sample.filled
-    names = [match["key"].strip() for line in lines if (match := _PAIR.match(line))]
-    if len(names) < 3 or len(names) < 0.8 * len(lines) or len(set(names)) < 0.9 * len(names):
+    names = [match["key"].strip() for match in most(_PAIR, lines, 0.8)]
+    if len(names) < 3 or len(set(names)) < 0.9 * len(names):
         return None
     return Settings(len(names), unique(names), "fields")
 
 
 def _assigned(sample: Sample) -> Settings | Records | None:
     lines = [line for line in sample.filled if not line.lstrip().startswith(("#", ";"))]
+    if sum(1 for line in lines if "=" in line or line[0] == "[") < 0.8 * len(lines):
+        return None
     sections = [line.strip() for line in lines if _INI.match(line)]
     pairs = [match[1] for line in lines if (match := _SETTING.match(line.lstrip()))]
     if (
@@ -293,9 +301,11 @@ def recognise_records(sample: Sample) -> Records | None:
 
 
 def _numbered(sample: Sample) -> Records | None:
+    if not _NUMBERED.search(sample.head[:1000]):
+        return None
     entries = [(int(match[1]), match[2]) for match in _NUMBERED.finditer(sample.text[:COUNTED_AT_MOST])]
     steps = sum(1 for one, other in pairwise(entries) if other[0] == one[0] + 1)
-    if len(entries) < 2 or steps < 0.8 * (len(entries) - 1) or not _NUMBERED.search(sample.head[:1000]):
+    if len(entries) < 2 or steps < 0.8 * (len(entries) - 1):
         return None
     keys = Counter(match["key"] for line in sample.filled if (match := _PAIR.match(line)) and not _NUMBERED.match(line))
     common = tuple(short(key) for key, times in keys.items() if times >= 0.5 * min(len(entries), 10))
@@ -309,7 +319,10 @@ def _numbered(sample: Sample) -> Records | None:
 
 
 def _blocks(sample: Sample) -> Records | None:
-    found = [match["key"].strip() for line in sample.filled if (match := _PAIR.match(line))]
+    paired = [line for line in sample.filled if ":" in line]
+    if len(paired) < 0.3 * len(sample.filled):
+        return None
+    found = [match["key"].strip() for line in paired if (match := _PAIR.match(line))]
     keys = Counter(found)
     repeated = [key for key, times in keys.items() if times > 1]
     if not repeated or len(found) < 0.3 * len(sample.filled):
@@ -421,14 +434,27 @@ def plain(sample: Sample) -> Kind:
         return Plain(lines, 0, first, is_error=True)
     if names := _names_only(sample):
         return names
-    words = len(_WORD.findall(sample.head))
-    wide = len(_WIDE.findall(sample.head))
-    sentences = len(_SENTENCE.findall(sample.head))
-    if (words >= 40 and sentences >= 2 and words > 6 * len(sample.filled) and words / sentences < 80) or wide > 80:
+    start = sample.head[:READ_AT_MOST]
+    words = len(_WORD.findall(start))
+    wide = 0 if start.isascii() else len(_WIDE.findall(start))
+    if _are_sentences(start, words) or wide > 80:
         total = (len(text.split()) if len(text) < COUNTED_AT_MOST else len(text) // 6) if wide < words * 5 else 0
         return Prose(total, first) if total else Plain(lines, 0, first)
-    errors = sum(1 for _ in _ERROR_LINE.finditer(text[:ERRORS_COUNTED_AT_MOST].lower()))
-    return Plain(lines, errors, first)
+    return Plain(lines, _error_lines(text[:ERRORS_COUNTED_AT_MOST].lower()), first)
+
+
+def _are_sentences(text: str, words: int) -> bool:
+    """Whether the words of a text stand in long lines, and most of them in sentences."""
+    filled = sum(1 for line in text.split("\n") if line and not line.isspace())
+    if words < 40 or words <= 6 * filled:
+        return False
+    sentences = len(_SENTENCE.findall(text))
+    return sentences >= 2 and words / sentences < 80
+
+
+def _error_lines(text: str) -> int:
+    """How many lines of a text in small letters speak of errors."""
+    return sum(1 for _ in _ERROR_LINE.finditer(text)) if any(word in text for word in _ERROR_WORDS) else 0
 
 
 def error_message(sample: Sample) -> Plain:

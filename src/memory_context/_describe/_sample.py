@@ -48,7 +48,6 @@ class Sample:
         head: Its first 64 K characters.
         tail: Its last 16 K characters.
         lines: The first 300 lines of the head, the blank ones too, each cut at 1,000 characters.
-        last: The last 300 lines of the tail that are not blank.
         filled: The lines that are not blank.
         hint: What the call says.
     """
@@ -57,7 +56,6 @@ class Sample:
     head: str
     tail: str
     lines: tuple[str, ...]
-    last: tuple[str, ...]
     filled: list[str]
     hint: Hint = field(default_factory=Hint)
 
@@ -67,9 +65,20 @@ class Sample:
         return self.text.count("\n") + (not self.text.endswith("\n"))
 
     @property
+    def last(self) -> list[str]:
+        """The last 300 lines of the tail, without those that are blank."""
+        return [line[:LONGEST_LINE] for line in self.tail.rsplit("\n", LINES)[-LINES:] if line.strip()]
+
+    @property
     def first(self) -> str:
         """The first line that is not blank."""
         return next((line.strip() for line in self.lines if line.strip()), self.text[:LONGEST_LINE].strip())
+
+    def mentions(self, marks: tuple[str, ...]) -> bool:
+        """Whether one of `marks` stands in the head or the tail: far cheaper than the search for a pattern."""
+        start = f"\n{self.head[:40]}"
+        parts = (start, self.tail, self.head) if len(self.text) > HEAD else (start, self.head)
+        return any(mark in part for part in parts for mark in marks)
 
 
 def sample_of(text: str, hint: Hint | None = None) -> Sample:
@@ -81,9 +90,8 @@ def sample_of(text: str, hint: Hint | None = None) -> Sample:
         text = text.replace("\r\n", "\n")
     head, tail = text[:HEAD], text[-TAIL:]
     lines = [line[:LONGEST_LINE] for line in head.split("\n", LINES)[:LINES]]
-    filled = [line for line in lines if line.strip()]
-    last = [line[:LONGEST_LINE] for line in tail.rsplit("\n", LINES)[-LINES:] if line.strip()]
-    return Sample(text, head, tail, tuple(lines), tuple(last), filled, hint or Hint())
+    filled = [line for line in lines if line and not line.isspace()]
+    return Sample(text, head, tail, tuple(lines), filled, hint or Hint())
 
 
 def starts(text: str, beginning: str) -> int:
@@ -91,9 +99,18 @@ def starts(text: str, beginning: str) -> int:
     return text.count(f"\n{beginning}") + text.startswith(beginning)
 
 
-def share(pattern: re.Pattern[str], lines: list[str] | tuple[str, ...]) -> float:
-    """The share of `lines` that `pattern` matches at their beginning."""
-    return sum(1 for line in lines if pattern.match(line)) / len(lines) if lines else 0.0
+def most(pattern: re.Pattern[str], lines: list[str], least: float) -> list[re.Match[str]]:
+    """The matches of `pattern` at the beginnings of `lines`; none as soon as less than the share `least` can match."""
+    found: list[re.Match[str]] = []
+    missing = len(lines) - least * len(lines)
+    for line in lines:
+        if match := pattern.match(line):
+            found.append(match)
+            continue
+        missing -= 1
+        if missing < 0:
+            return []
+    return found
 
 
 def hint_of(source: str, arguments: str | None) -> Hint:

@@ -12,6 +12,7 @@ from memory_context._describe._words import counted, short, tail_of_path, unique
 
 COUNTED_AT_MOST = 8_000_000
 LOOKED_AT = 120
+FIRST = 40
 _NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(?:\t|→|[ \t]?\| ?|: ?|[ ]{2}(?=\S| ))(.*)$|[ \t]{0,8}(\d{1,7})$")
 _SUFFIXES = {
     "py": "Python", "pyi": "Python", "js": "JavaScript", "mjs": "JavaScript", "cjs": "JavaScript", "jsx": "JavaScript",
@@ -30,16 +31,17 @@ _NAMES = {
     "csharp": "C#",
 }
 # Lines that only this language has: counted to tell them apart. Definitions: what a person would count.
+# Behind ``.*`` stands a plain character, which the search back through a line can skip to; word boundaries come after it.
 _SIGNS: dict[str, str] = {
     "Python": r"(?:async )?def \w+\(.*|class \w+(?:\([^)]*\))?:|(?:from [\w.]+ )?import [\w., *()]+(?: as \w+)?$|@\w[\w.]*(?:\(.*)?$|(?:if|elif|for|while|with|try|except|else|finally)\b.*:$|\"\"\"|return\b[^;]*$|self\.\w+ = |raise \w+",
     "JavaScript": r"(?:export )?(?:default )?(?:async )?function\b|(?:const|let|var) .*(?:=|;)|import .* from ['\"]|(?:module\.)?exports|.*=> ?[{(]|\}\)?;?$|require\(",
-    "TypeScript": r"(?:export )?(?:interface|type|enum|declare|abstract class) \w+.*[{=]|.*\w: (?:string|number|boolean|void|Promise<|any|unknown)\b|import type|(?:private|public|readonly) \w+[:(]|export (?:const|class|function|async)|import .* from ['\"]",
-    "Java": r"(?:public|private|protected)(?: static| final| abstract| synchronized)* [\w<>\[\], ?]+ \w+|import (?:static )?[\w.]+\*?;|package [\w.]+;|@Override|.*\bnew \w+.*;$|System\.out",
+    "TypeScript": r"(?:export )?(?:interface|type|enum|declare|abstract class) \w+.*[{=]|.*: (?<=\w: )(?:string|number|boolean|void|Promise<|any|unknown)\b|import type|(?:private|public|readonly) \w+[:(]|export (?:const|class|function|async)|import .* from ['\"]",
+    "Java": r"(?:public|private|protected)(?: static| final| abstract| synchronized)* [\w<>\[\], ?]+ \w+|import (?:static )?[\w.]+\*?;|package [\w.]+;|@Override|.*n(?<!\wn)ew \w+.*;$|System\.out",
     "C#": r"using [\w.]+;|namespace [\w.]+|(?:public|private|internal|protected)(?: \w+)* (?:class|interface|record|struct|async|override|void) ?.*|.*\{ get;",
     "C": r"#\s*(?:include|define|ifdef|ifndef|endif|if)\b|(?:static |const |unsigned |struct |inline )*(?:int|void|char|float|double|long|size_t|bool|u?int\d+_t)\b[ *]+\w+.*[;{(,]$|typedef |struct \w+|.*->\w+",
     "C++": r"#include <\w+>$|using namespace|.*std::|template ?<|namespace \w+|class \w+.*\{?$|(?:public|private|protected):$",
     "Go": r"package \w+$|func (?:\(.*?\) )?\w+.*\{$|import \(|.* := .*|type \w+ (?:struct|interface)|if err != nil",
-    "Rust": r"(?:pub(?:\(\w+\))? )?(?:async )?fn \w+|use [\w:{}, *]+;|let (?:mut )?\w+|impl\b.*\{|(?:pub )?(?:struct|enum|trait|mod) \w+|#\[|.*\bmatch .*\{$|.*(?:unwrap\(\)|println!)",
+    "Rust": r"(?:pub(?:\(\w+\))? )?(?:async )?fn \w+|use [\w:{}, *]+;|let (?:mut )?\w+|impl\b.*\{|(?:pub )?(?:struct|enum|trait|mod) \w+|#\[|.*m(?<!\wm)atch .*\{$|.*unwrap\(\)|.*println!",
     "Ruby": r"require(?:_relative)? ['\"]|def \w+[?!]?(?:\(.*\))?$|(?:class|module) [A-Z]\w*(?: < .*)?$|end$|attr_\w+ |.* do(?: \|.*\|)?$|puts ",
     "PHP": r"<\?php|\$\w+(?:->|\s*=)|(?:public|private|protected)? ?(?:static )?function \w+|use [\w\\]+;|namespace [\w\\]+;|echo ",
     "shell": r"#!.*\b(?:ba|z|k)?sh$|(?:if|elif|while) (?:\[|!|test|command)|fi$|done$|esac$|(?:export )?[A-Z_]+=\S*$|echo [\"'$]|set -\w|\w+\(\) ?\{|for \w+ in .*(?:do)?$|then$",
@@ -145,6 +147,8 @@ def viewed(text: str) -> Viewed | None:
 
 def _without_numbers(text: str) -> tuple[str, int] | None:
     """The lines of a text without the growing numbers before them, and the first number."""
+    if not _NUMBERED.match(text[:2000].lstrip("\n").partition("\n")[0]) and text[:2000].strip():
+        return None
     lines = text[:200_000].split("\n")
     found = [
         (int(match[1] or match[3]), match[2] or "") for line in lines[:LOOKED_AT] if (match := _NUMBERED.match(line))
@@ -188,7 +192,7 @@ def _language(sample: Sample, named: str) -> str:
     """The language of which the most lines are signs; the named one needs few of them."""
     lines = sample.filled[:LOOKED_AT]
     if named and named in _SIGN:
-        signs = sum(1 for line in lines if _SIGN[named].match(line))
+        signs = _signs(_SIGN[named], lines)
         return named if signs >= max(1, len(lines) // 25) else ""
     if named:
         return (
@@ -196,13 +200,25 @@ def _language(sample: Sample, named: str) -> str:
         )
     if sum(1 for line in lines if line.rstrip().endswith(_ENDS)) < 0.15 * len(lines):
         return ""
-    scores = {language: sum(1 for line in lines if sign.match(line)) for language, sign in _SIGN.items()}
+    scores = _scores(lines)
     if scores["C++"] > 1:
         scores["C++"] += scores["C"]
     if scores["TypeScript"] > 2:
         scores["TypeScript"] += scores["JavaScript"] // 2
     best = max(scores, key=lambda language: scores[language])
     return best if scores[best] >= max(2, 0.15 * len(lines)) and _has_syntax(lines, best) else ""
+
+
+def _scores(lines: list[str]) -> dict[str, int]:
+    """How many lines are signs of each language; beyond the first only of those that they speak for."""
+    scores = {language: _signs(sign, lines[:FIRST]) for language, sign in _SIGN.items()}
+    likely = max(scores.values()) // 4
+    rest = lines[FIRST:]
+    return {name: score + (_signs(_SIGN[name], rest) if score >= likely else 0) for name, score in scores.items()}
+
+
+def _signs(sign: re.Pattern[str], lines: list[str]) -> int:
+    return sum(1 for line in lines if sign.match(line))
 
 
 def _has_syntax(lines: list[str], language: str) -> bool:

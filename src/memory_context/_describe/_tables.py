@@ -187,7 +187,7 @@ def _quoted_rows(text: str, separator: str) -> int:
 def _aligned(sample: Sample) -> Table | None:
     """Columns with two spaces or more between them, below a header of capitals or above pandas' footer."""
     lines = sample.filled
-    if said := _PANDAS.search(sample.tail):
+    if " columns]" in sample.tail and (said := _PANDAS.search(sample.tail)):
         return Table("table", int(said[1]), int(said[2]), _names(lines[0].split()), sample.hint.table)
     if len(lines) < 2:
         return None

@@ -11,9 +11,24 @@ from memory_context._describe._sample import Sample, starts
 from memory_context._describe._words import short, unique
 
 COUNTED_AT_MOST = 8_000_000
-_MENTIONED = re.compile(
-    r"passed|passing|failed|Tests[ :]|tests? |--- (?:PASS|FAIL)|examples?,|TAP|collected|^ok|OK \(|# pass|ℹ pass|FAIL",
-    re.MULTILINE,
+_MENTIONED = (
+    "test ",
+    "tests ",
+    "Tests ",
+    "Tests:",
+    "passed",
+    "failed",
+    "FAIL",
+    "--- PASS",
+    "passing",
+    "collected",
+    "\nok",
+    "OK (",
+    "# pass",
+    "ℹ pass",
+    "TAP",
+    "example,",
+    "examples,",
 )
 _ORDER = ("failed", "error", "errors", "passed", "skipped", "xfailed", "xpassed", "deselected", "todo")
 _COUNT = re.compile(r"(\d{1,9}) (\w+)")
@@ -103,9 +118,10 @@ class TestRun(Kind):
 
 def recognise_tests(sample: Sample) -> TestRun | None:
     """The test run that a text is the output of."""
-    if not _MENTIONED.search(sample.tail) and not _MENTIONED.search(sample.head):
+    if not sample.mentions(_MENTIONED):
         return None
-    return next((run for runner in _RUNNERS if (run := runner(sample))), None)
+    runs = (runner(sample) for marks, runner in _RUNNERS if not marks or sample.mentions(marks))
+    return next((run for run in runs if run), None)
 
 
 def _run(
@@ -266,30 +282,52 @@ def _tap(sample: Sample) -> TestRun | None:
         counts = [(said["pass"], "passed"), (said["fail"], "failed"), (said.get("skipped"), "skipped")]
         failed = [name for name in _TAP_FAILED.findall(text) if "\\" not in name]
         return _run("node test", counts, failed or re.findall(r"^✖ (.+?) \([\d.]+ms\)", sample.tail, re.MULTILINE))
-    lines = _TAP_LINE.findall(text)
-    if not lines or not (_TAP.search(sample.head) or _TAP.search(sample.tail)):
+    lines = _TAP_LINE.findall(text) if _TAP.search(sample.head) or _TAP.search(sample.tail) else []
+    if not lines:
         return None
     bad = starts(text, "not ok ")
     return _run("TAP", [(bad, "failed"), (len(lines) - bad, "passed")], _TAP_FAILED.findall(text))
 
 
-_RUNNERS: tuple[Callable[[Sample], TestRun | None], ...] = (
-    _pytest,
-    _unittest,
-    _listed("jest", _JEST, _JEST_FAILED),
-    _listed("vitest", _VITEST, _VITEST_FAILED),
-    _grouped("cargo test", _CARGO, ("passed", "failed", "ignored"), _CARGO_FAILED, added=True),
-    _grouped("Maven tests", _MAVEN, ("total", "failed", "errors", "skipped"), _MAVEN_FAILED),
-    _grouped("Gradle tests", _GRADLE, ("total", "failed", "skipped"), _GRADLE_FAILED),
-    _grouped("rspec", _RSPEC, ("total", "failed", "pending"), _RSPEC_FAILED),
-    _grouped("minitest", _MINITEST, ("total", "failed", "errors", "skipped"), _UNITTEST_FAILED),
-    _grouped("dotnet test", _DOTNET, ("failed", "passed", "skipped"), _DOTNET_FAILED),
-    _phpunit,
-    _junit,
-    _junit4,
-    _ctest,
-    _gtest,
-    _tap,
-    _go,
-    _mocha,
+_PYTEST_MARKS = (
+    "passed in ",
+    "failed in ",
+    "error in ",
+    "errors in ",
+    "skipped in ",
+    "deselected in ",
+    "warning in ",
+    "warnings in ",
+    "rerun in ",
+    ",  in ",
+    "no tests ",
+    " collected",
+    "= test session starts =",
+)
+# What the summary of each runner cannot be without comes first: it is looked for before the pattern is.
+_RUNNERS: tuple[tuple[tuple[str, ...], Callable[[Sample], TestRun | None]], ...] = (
+    (_PYTEST_MARKS, _pytest),
+    (("Ran ",), _unittest),
+    (("Tests:",), _listed("jest", _JEST, _JEST_FAILED)),
+    (("Tests",), _listed("vitest", _VITEST, _VITEST_FAILED)),
+    (
+        ("test result: ",),
+        _grouped("cargo test", _CARGO, ("passed", "failed", "ignored"), _CARGO_FAILED, added=True),
+    ),
+    (("Tests run: ",), _grouped("Maven tests", _MAVEN, ("total", "failed", "errors", "skipped"), _MAVEN_FAILED)),
+    ((" completed",), _grouped("Gradle tests", _GRADLE, ("total", "failed", "skipped"), _GRADLE_FAILED)),
+    ((" example",), _grouped("rspec", _RSPEC, ("total", "failed", "pending"), _RSPEC_FAILED)),
+    (
+        (" assertions, ",),
+        _grouped("minitest", _MINITEST, ("total", "failed", "errors", "skipped"), _UNITTEST_FAILED),
+    ),
+    (("ed!",), _grouped("dotnet test", _DOTNET, ("failed", "passed", "skipped"), _DOTNET_FAILED)),
+    ((" assertion", "Assertions: "), _phpunit),
+    ((" tests ",), _junit),
+    (("JUnit version",), _junit4),
+    (("tests passed, ",), _ctest),
+    (("[  PASSED  ]",), _gtest),
+    (("# pass", "ℹ pass", "TAP version ", "1.."), _tap),
+    (("--- PASS: ", "--- FAIL: ", "--- SKIP: ", "FAIL", "\nok"), _go),
+    ((" passing", " complete"), _mocha),
 )

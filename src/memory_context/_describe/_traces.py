@@ -55,6 +55,7 @@ _FOREIGN = re.compile(
 _NO_ERRORS = re.compile(r"(?:Traceback|File|During|The above|Note|None|True|False)$")
 
 
+_AT = re.compile(r"\n\s+at \S")
 _MENTIONS = (_PYTHON, " at ", "\tat ", "panic", "goroutine", "Fatal error", ' File "', ".rb:")
 
 
@@ -91,7 +92,9 @@ def find_trace(sample: Sample) -> Trace | None:
     text = sample.text[-SEARCHED:] if len(sample.text) > SEARCHED else sample.text
     if not any(mention in text for mention in _MENTIONS):
         return None
-    return next((trace for find in _LANGUAGES if (trace := find(text))), None)
+    has_frames = _AT.search(f"\n{text}") is not None
+    known = (find for mark, find in _LANGUAGES if (mark in text if mark else has_frames))
+    return next((trace for find in known if (trace := find(text))), None)
 
 
 def _is_all(sample: Sample) -> bool:
@@ -196,14 +199,15 @@ def _php(text: str) -> Trace | None:
     return Trace("PHP", match[1] or "fatal error", match[2], f"{tail_of_path(match[3])}:{match[4] or match[5]}")
 
 
-_LANGUAGES: tuple[Callable[[str], Trace | None], ...] = (
-    _python,
-    _rust,
-    _go,
-    _dotnet,
-    _java,
-    _node,
-    _ruby,
-    _php,
-    _syntax,
+# What the trace of a language cannot be without; where that is nothing, frames in lines that begin with ``at``.
+_LANGUAGES: tuple[tuple[str, Callable[[str], Trace | None]], ...] = (
+    (_PYTHON, _python),
+    ("panicked at", _rust),
+    ("goroutine ", _go),
+    ("", _dotnet),
+    ("", _java),
+    ("", _node),
+    (".rb:", _ruby),
+    ("Fatal error", _php),
+    ("Error: ", _syntax),
 )

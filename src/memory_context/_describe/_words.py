@@ -59,7 +59,12 @@ def tail_of_path(path: str) -> str:
 
 def unique(names: Iterable[str], most: int = 20) -> tuple[str, ...]:
     """The first `most` different names, in order."""
-    return tuple(dict.fromkeys(names))[:most]
+    kept: dict[str, None] = {}
+    for name in names:
+        kept[name] = None
+        if len(kept) >= most:
+            break
+    return tuple(kept)[:most]
 
 
 def written(facts: str, details: Sequence[str], *, in_brackets: bool = False) -> str:

@@ -229,7 +229,7 @@ def _of_fence(text: str) -> Wrapped | None:
 def _of_notice(text: str) -> Wrapped | None:
     """The text before a notice that there is more."""
     tail = text[-700:]
-    if match := _ENDED_TAG.search(tail):
+    if "<" in tail and (match := _ENDED_TAG.search(tail)):
         cut = len(text) - len(tail) + match.start()
         return Wrapped(text[:cut], cut=_TRUNCATED.search(tail) is not None or "start_index" in tail)
     end = text.rstrip()
