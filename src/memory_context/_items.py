@@ -36,8 +36,8 @@ class Match:
 
     Attributes:
         score: Higher is better; comparable within one search only.
-        passage: The lines that speak for it; nothing of a secret.
-        lines: The first and the last line of the passage they are taken from, from 1; None where the memory was found
+        passage: The passage that speaks for it, about 2,000 characters; nothing of a secret.
+        lines: The first and the last line of the passage, from 1; None where the memory was found
             by its key, description, category, tags or metadata alone, and for binary content.
         why: The words of the query that it was found by, as they are written in the query.
     """

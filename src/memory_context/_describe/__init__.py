@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from memory_context._describe._binary import Binary, recognise_bytes
@@ -151,10 +152,8 @@ def _bytes(content: bytes, hint: Hint) -> str:
     if known:
         return known.line()
     if b"\0" not in content[:4096]:
-        try:
+        with suppress(UnicodeDecodeError):
             return recognise(content.decode(), hint).line()
-        except UnicodeDecodeError:
-            pass
     return Binary("binary content", len(content)).line()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any, cast
 
@@ -82,10 +83,8 @@ def read_whole(text: str) -> Read | None:
     if not stripped or stripped[0] not in "[{(":
         return None
     if len(stripped) <= WHOLE_AT_MOST and stripped[-1] in "]}":
-        try:
+        with suppress(ValueError, RecursionError):
             return Read(json.loads(stripped), len(text), cut=False, is_plain=True)
-        except (ValueError, RecursionError):
-            pass
         if len(stripped) <= READ_AT_MOST and (found := _read_repr(stripped, len(text))) is not None:
             return found
     found = read_value(stripped[:READ_AT_MOST])

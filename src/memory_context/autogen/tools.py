@@ -212,7 +212,9 @@ class SearchMemoryTool(_MemoryTool):
     def _found(self, hit: MemoryItem, query: str) -> str:
         if is_secret(hit):
             return _prompts.FOUND.format(ref=hit.ref, passage=_prompts.HIDDEN)
-        passage = excerpt(hit.text, query, PASSAGE_TOKENS, self._manager.counter.count)
+        found = hit.match if hit.match and hit.match.lines else None
+        text, first = (found.passage, found.lines[0]) if found and found.lines else (hit.text, 1)
+        passage = excerpt(text, query, PASSAGE_TOKENS, self._manager.counter.count, first_line=first)
         return _prompts.FOUND.format(ref=hit.ref, passage=passage.text)
 
 

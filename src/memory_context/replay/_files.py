@@ -75,7 +75,7 @@ def _goes_on(line: str) -> bool:
     except json.JSONDecodeError as error:
         return error.pos >= len(line.rstrip())
     except (ValueError, RecursionError):
-        pass
+        return False
     return False
 
 

@@ -12,7 +12,6 @@ import sqlalchemy as sa
 
 from memory_context._analyzer import analyze, wanted_by, words_of
 from memory_context._embedding import Vector
-from memory_context._excerpt import excerpt
 from memory_context._fusion import fused
 from memory_context._items import Match, MemoryItem, is_secret
 from memory_context._passages import card_of, searchable
@@ -25,7 +24,6 @@ from memory_context.stores._schema import memories
 MAX_QUERY = 100_000
 POOL = 6
 WIDER = 16
-PASSAGE_CHARACTERS = 400
 Conditions: TypeAlias = Sequence[sa.ColumnElement[bool]]
 
 
@@ -137,6 +135,5 @@ def with_match(item: MemoryItem, hit: Hit, query: str, wanted: Sequence[str]) ->
         return replace(item, content=HIDDEN, match=Match(hit.score, "", None, why))
     if not text:
         return replace(item, match=Match(hit.score, "", None, why))
-    shown = excerpt(text, query, PASSAGE_CHARACTERS, len, first_line=hit.line)
     lines = (hit.line, hit.line + text.removesuffix("\n").count("\n"))
-    return replace(item, match=Match(hit.score, shown.text, lines, why))
+    return replace(item, match=Match(hit.score, text.removesuffix("\n"), lines, why))
