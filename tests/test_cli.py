@@ -492,3 +492,50 @@ async def test_the_shadow_is_a_valid_prompt_without_memory_tools(sqlite_url: str
 def test_stored_text_cannot_steer_the_terminal() -> None:
     """Escape sequences and other control characters are replaced; lines and indentation stay."""
     assert plain("\x1b[2Jred\x07\n\tnext\r").plain == "�[2Jred�\n    next�"
+
+
+class TestShow:
+    """``memory-context show``: a memory, or a part of it."""
+
+    @pytest.fixture
+    def url(self, tmp_path: Path) -> str:
+        """A database with a log of ann's, whose last line would drive a terminal."""
+        url = f"sqlite:///{tmp_path / 'memory.db'}"
+        with MemoryManager(url, user_id="ann") as memory:
+            memory.store(f"{LOG}\n\x1b[2Jthe end", key="night.log")
+            memory.store(b"\x00\xff", key="bytes")
+        return url
+
+    def test_a_part(self, url: str) -> None:
+        """Lines, words and questions print what they select; the reference and how much it is go to standard error."""
+        done = memory_context("show", "night.log", "--user", "ann", "--store", url, "--lines", "1-2")
+        assert (0, LOG.split("\n")[:2]) == (done.returncode, done.stdout.splitlines())
+        assert done.stderr.startswith("[MemoryRef: night.log - ")
+        assert "lines 1-2 of 402" in done.stderr
+
+        found = memory_context(
+            "show", "[MemoryRef: night.log]", "--contains", "SDX9", MEMORY_CONTEXT_STORE=url, MEMORY_CONTEXT_USER="ann"
+        )
+        assert "401: 2026-01-01 13:00:00 ERROR worker-777" in found.stdout
+
+    def test_whole(self, url: str) -> None:
+        """Without a selection everything comes, byte for byte, control characters too where no terminal listens."""
+        assert f"{LOG}\n\x1b[2Jthe end\n" == memory_context("show", "night.log", "--user", "ann", "--store", url).stdout
+        done = subprocess.run(
+            [*COMMAND, "show", "bytes", "--user", "ann", "--store", url], capture_output=True, check=True
+        )
+        assert b"\x00\xff" == done.stdout
+
+    def test_nothing_found(self, url: str) -> None:
+        """Nothing found is code 1, a mistake code 2, each in one line."""
+        for arguments, code in (
+            (["nothing", "--user", "ann"], 1),
+            (["night.log", "--user", "bob"], 1),
+            (["night.log", "--user", "ann", "--contains", "xyzzy"], 1),
+            (["night.log", "--user", "ann", "--pattern", "("], 2),
+            (["night.log", "--user", "ann", "--lines", "1", "--query", "x"], 2),
+            (["night.log"], 2),
+        ):
+            done = memory_context("show", *arguments, "--store", url)
+            assert (code, "") == (done.returncode, done.stdout), arguments
+            assert 1 == len(done.stderr.splitlines()), arguments

@@ -12,9 +12,10 @@ from typing import Annotated, cast
 import typer
 
 from memory_context import __version__
-from memory_context.exceptions import InvalidArgumentError, MemoryContextError
+from memory_context.exceptions import InvalidArgumentError, MemoryContextError, MemoryNotFoundError, NothingMatchedError
 
 NAME = "memory-context"
+NOTHING_FOUND = 1
 FAILED = 2
 INTERRUPTED = 130
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not export it
@@ -94,6 +95,42 @@ def replay(
 
 
 @app.command()
+def show(  # noqa: PLR0913 - one of them selects
+    key: Annotated[str, typer.Argument(help="The key of a reference, or the reference itself.")],
+    *,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", envvar="MEMORY_CONTEXT_STORE", help=f"The database: {_URL}.")
+    ] = None,
+    user: Annotated[str, typer.Option(envvar="MEMORY_CONTEXT_USER", metavar="ID", help="Whose memory it is.")],
+    lines: Annotated[str | None, typer.Option(help="Some lines: 120-180, 500-, -40 (the last 40), 7; several.")] = None,
+    contains: Annotated[str | None, typer.Option(metavar="TEXT", help="Lines that hold a text, in any case.")] = None,
+    pattern: Annotated[str | None, typer.Option(metavar="REGEX", help="Lines that match.")] = None,
+    context: Annotated[int, typer.Option(min=0, metavar="LINES", help="Lines around each match.")] = 0,
+    path: Annotated[str | None, typer.Option(metavar="JSONPATH", help="Values of JSON: $.orders[*].id.")] = None,
+    where: Annotated[str | None, typer.Option(metavar="SQL", help="Rows for which an expression holds.")] = None,
+    columns: Annotated[str | None, typer.Option(metavar="SQL", help="Columns of the rows.")] = None,
+    query: Annotated[str | None, typer.Option(metavar="QUESTION", help="The passages that speak of it.")] = None,
+    max_tokens: Annotated[int | None, typer.Option(min=1, metavar="N", help="The most that is printed.")] = None,
+) -> None:
+    """Print a memory, or a part of it; what part of how much it is stands on standard error."""
+    from memory_context._selection import Selection  # noqa: PLC0415 - loads a database library
+    from memory_context.show import show_memory  # noqa: PLC0415 - as above
+
+    chosen = Selection(
+        lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
+        query=query,
+    )  # fmt: skip
+    show_memory(_database(store, "show"), user, key, chosen, max_tokens)
+
+
+def _database(store: str | None, command: str) -> str:
+    if store:
+        return store
+    message = f"{command} needs to know the database: --store URL, or the variable MEMORY_CONTEXT_STORE"
+    raise InvalidArgumentError(message)
+
+
+@app.command()
 def migrate(
     *,
     store: Annotated[
@@ -101,13 +138,11 @@ def migrate(
     ] = None,
 ) -> None:
     """Bring a database's schema up to date; PostgreSQL is only ever migrated by this command."""
-    if not store:
-        message = "migrate needs to know the database: --store URL, or the variable MEMORY_CONTEXT_STORE"
-        raise InvalidArgumentError(message)
+    url = _database(store, "migrate")
     from memory_context.stores import SQLAlchemyStore  # noqa: PLC0415 - loads a database library
     from memory_context.stores._migrate import HEAD  # noqa: PLC0415 - as above
 
-    with SQLAlchemyStore(store) as database:
+    with SQLAlchemyStore(url) as database:
         typer.echo(f"{database.url or 'the database in memory'}: {_migrated(database.migrate(), HEAD)}")
 
 
@@ -120,7 +155,7 @@ def _migrated(before: str | None, after: str) -> str:
 
 
 def main() -> None:
-    """Run the command in `sys.argv`. What goes wrong is one line on standard error, and exit code 2."""
+    """Run the command in `sys.argv`. What goes wrong is one line on standard error; code 1: nothing found, else 2."""
     cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:]))
 
@@ -129,8 +164,10 @@ def run(arguments: list[str]) -> int:
     """Run the command with these arguments and return its exit code."""
     try:
         return app(args=arguments, prog_name=NAME, standalone_mode=False) or 0  # typer's code of an interruption
+    except (MemoryNotFoundError, NothingMatchedError) as error:
+        return _failed(error, NOTHING_FOUND)
     except (MemoryContextError, _UsageError) as error:
-        return _failed(error)
+        return _failed(error, FAILED)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
     except BrokenPipeError:  # the reader of a pipe has seen enough; Python would complain when it flushes at the end
@@ -138,9 +175,9 @@ def run(arguments: list[str]) -> int:
     return 0
 
 
-def _failed(error: Exception) -> int:
+def _failed(error: Exception, code: int) -> int:
     text: str = getattr(error, "format_message", error.__str__)()
     place = getattr(getattr(error, "ctx", None), "command_path", None)
     hint = f" (see {place} --help)" if place else ""
     typer.echo(f"{NAME}: {' '.join(text.split())}{hint}", err=True)
-    return FAILED
+    return code

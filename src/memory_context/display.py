@@ -31,10 +31,14 @@ def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> T
 
 def plain(text: str, style: str = "") -> Text:
     """`text` as it may stand in a terminal: control characters are replaced, long lines are folded."""
-    shown = "".join(
+    return Text(harmless(text), style=style, overflow="fold")
+
+
+def harmless(text: str) -> str:
+    """`text` with its control characters replaced: a terminal shows it and obeys nothing."""
+    return "".join(
         char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text.expandtabs(TAB)
     )
-    return Text(shown, style=style, overflow="fold")
 
 
 def reference(ref: MemoryRef) -> Text:
