@@ -17,7 +17,8 @@ BEST_TERMS = 6
 SMALL = 1e-9
 LEAST_BLOB = 60
 INDENTATION = 40
-FIELD_ENDS = (":", "=", " ", "\n", "\\", "")
+KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
+VALUE_BEGINS = frozenset((": ", "= "))
 NOTHING = frozenset[str]()
 _NUMBER = re.compile(r"[\d.,]+|\d{4}-\d\d-\d\d.*")
 
@@ -128,7 +129,7 @@ def _weigh_names(
             names[index].append(name)
             if match[2]:
                 keys.add(name)
-            elif part[behind : behind + 1] in FIELD_ENDS and _is_field(part, place, behind):
+            elif _is_field(part, place, behind):
                 fields.add(name)
     for index, piece in enumerate(found.pieces):
         if len(names[index]) > 1:
@@ -150,10 +151,9 @@ def _by_form(name: str, keys: AbstractSet[str], fields: AbstractSet[str], rankin
 
 def _is_field(text: str, start: int, end: int) -> bool:
     """Whether a name is the key that a line begins with, or all of its value."""
-    if text[end : end + 1] in (":", "=", " "):
-        line = text[max(0, start - INDENTATION) : start].rpartition("\n")[2]
-        return not line.strip(" -\t") and text[end : end + 2] in (": ", ":\n", "= ", " =", ":")
-    return text[start - 2 : start] in (": ", "= ")
+    if text[end : end + 2] in KEY_ENDS:
+        return not text[max(0, start - INDENTATION) : start].rpartition("\n")[2].strip(" -\t")
+    return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in ("", "\n", "\\")
 
 
 def _pieces_with(text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]) -> list[int]:
