@@ -7,11 +7,11 @@ from collections import defaultdict
 
 from memory_context._names import PLACES, occurrences, terms, weight
 
-LARGE = 256_000
-HEAD = 128_000
-TAIL = 16_000
+LARGE = 100_000
+HEAD = 40_000
+TAIL = 8_000
 BLOCK = 2_000
-BLOCKS = 40
+BLOCKS = 24
 
 
 def regions(text: str, question: str) -> list[tuple[int, int]]:
