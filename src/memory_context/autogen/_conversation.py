@@ -15,12 +15,11 @@ from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
 from memory_context._refs import MemoryRef, without_references
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
-from memory_context.autogen._folding import ContextStats, Folder, Guard, origin_of
+from memory_context.autogen._folding import origin_of
 from memory_context.autogen._layer import is_layer, user_layer
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
-    Part,
     is_question,
     newest_question,
     parts_of,
@@ -29,11 +28,13 @@ from memory_context.autogen._messages import (
     with_texts,
 )
 from memory_context.autogen._reading import Reader
-from memory_context.autogen._recall import Need, Recall, Recaller, lines_in_sight
 from memory_context.autogen._state import ContextFacts, Ranges
+from memory_context.autogen.tools import answered_lines
 from memory_context.exceptions import StateError
+from memory_context.folding import ContextStats, Folder, Guard, Part
 from memory_context.judges import Bench
 from memory_context.manager import MemoryManager
+from memory_context.recall import Need, Recall, Recaller
 
 MAX_CANDIDATES = 500
 KEPT_REFERENCES = 2000
@@ -196,7 +197,7 @@ class Conversation:
             for ref in MemoryRef.find_all(part.text):
                 self.references.setdefault(ref.key, ())
         if isinstance(message, FunctionExecutionResultMessage):
-            for key, lines in lines_in_sight(message):
+            for key, lines in (shown for result in message.content for shown in answered_lines(result)):
                 self.references[key] = (*self.references.get(key, ()), lines)
 
     def _named_by(self, message: LLMMessage) -> set[str]:

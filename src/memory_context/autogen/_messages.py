@@ -3,34 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from autogen_core import FunctionCall
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, LLMMessage, UserMessage
 
+from memory_context.folding import Part
+
 MEMORY_SOURCE = "memory_context"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A text in a message that may be folded.
-
-    Attributes:
-        index: Its place in the message's content; 0 where the content is one text.
-        text: The text.
-        source: The source of a user message; None for a tool's result.
-        origin: What made it: the tool's name, or the source.
-        call_id: The call that a result answers.
-        is_error: Whether the tool failed.
-    """
-
-    index: int
-    text: str
-    source: str | None
-    origin: str
-    call_id: str | None = None
-    is_error: bool | None = None
 
 
 def parts_of(message: LLMMessage) -> list[Part]:
