@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,10 +9,11 @@ from functools import partial
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
 
 from memory_context._executor import off_loop
+from memory_context._groups import recall_position
 from memory_context._items import MemoryItem, hash_content
 from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
-from memory_context._refs import MemoryRef, without_references
+from memory_context._refs import MemoryRef, names_key, without_references
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
 from memory_context.autogen._folding import origin_of
 from memory_context.autogen._layer import is_layer, user_layer
@@ -21,9 +21,9 @@ from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
     is_question,
+    link_of,
     newest_question,
     parts_of,
-    recall_position,
     texts_of,
     with_texts,
 )
@@ -205,7 +205,7 @@ class Conversation:
         if not isinstance(message, UserMessage) or message.source != PERSON:
             return set()
         text = "\n".join(texts_of(message))
-        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if _names(text, key)}
+        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if names_key(text, key)}
 
     async def _begin(self) -> None:
         """Put the user's layer first, before a model sees anything."""
@@ -237,7 +237,7 @@ class Conversation:
         asking = self._asking() if self.policy.recall else None
         found = await self.recaller.recall(self._need(asking)) if asking else None
         self.held = self._hold(found) if found else self.held
-        position = recall_position(self.messages, self.shown)
+        position = recall_position([link_of(message) for message in self.messages], self.shown)
         if self.held and position is not None:
             self.messages.insert(position, self.held)
             self.held = None
@@ -307,11 +307,6 @@ class Conversation:
 
 def _names_in(messages: Iterable[LLMMessage]) -> set[str]:
     return {name for message in messages for text in billed(message) for name in names(text)}
-
-
-def _names(text: str, key: str) -> bool:
-    """Whether `key` stands in `text` as a word of its own."""
-    return key in text and re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", text) is not None
 
 
 def _stands_in(messages: Sequence[LLMMessage], text: str) -> bool:
