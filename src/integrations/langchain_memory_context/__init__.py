@@ -11,15 +11,26 @@ from typing import TYPE_CHECKING, Any
 from memory_context.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:
+    from langchain_memory_context.history import MemoryContextChatMessageHistory
     from langchain_memory_context.judge import ChatModelJudge
+    from langchain_memory_context.memory import MemoryContextMemory
     from langchain_memory_context.middleware import MemoryContextMiddleware
     from langchain_memory_context.retriever import MemoryRetriever
     from langchain_memory_context.tools import memory_tools
 
-__all__ = ["ChatModelJudge", "MemoryContextMiddleware", "MemoryRetriever", "memory_tools"]
+__all__ = [
+    "ChatModelJudge",
+    "MemoryContextChatMessageHistory",
+    "MemoryContextMemory",
+    "MemoryContextMiddleware",
+    "MemoryRetriever",
+    "memory_tools",
+]
 
 _HOMES = {
     "ChatModelJudge": "judge",
+    "MemoryContextChatMessageHistory": "history",
+    "MemoryContextMemory": "memory",
     "MemoryContextMiddleware": "middleware",
     "MemoryRetriever": "retriever",
     "memory_tools": "tools",

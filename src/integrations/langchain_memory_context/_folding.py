@@ -32,7 +32,8 @@ Redactor: TypeAlias = Callable[[str], str]
 ToolOutcome: TypeAlias = ToolMessage | Command[Any]
 AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
 LEAST_PART = 4  # characters of a token at most, as Folder.may_fold has it
-Foldable = TypeVar("Foldable", ToolMessage, HumanMessage)
+Foldable = TypeVar("Foldable", ToolMessage, HumanMessage, AIMessage)
+Said = TypeVar("Said", HumanMessage, AIMessage)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,9 +99,9 @@ class MessageFolder:
         ]
         return self._without_artifact(self._folded(message, parts, policy, origin), tool)
 
-    def fold_question(self, message: HumanMessage, origin: Origin) -> HumanMessage:
-        """A copy of a person's or agent's message, large texts replaced by references; itself without any."""
-        policy, source = self.settings.policy, source_of(message)
+    def fold_said(self, message: Said, source: str, origin: Origin) -> Said:
+        """A copy of what `source` said, large texts replaced by references; itself without any."""
+        policy = self.settings.policy
         if was_folded(message):
             return message
         parts = [Part(place, text, source, source) for place, text in runs_of(message).items()]
@@ -117,7 +118,9 @@ class MessageFolder:
             call = next((call for call in called if call["id"] == message.tool_call_id), None)
             name = message.name or (call["name"] if call else "tool")
             return self.fold_result(message, name, origin_of(before, call))
-        return self.fold_question(message, origin_of(before, None)) if is_question(message) else message
+        if is_question(message):
+            return self.fold_said(message, source_of(message), origin_of(before, None))
+        return message
 
     def _folded(self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: Origin) -> Foldable:
         folder = Folder(self.manager, policy, self.guard)

@@ -103,7 +103,7 @@ def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> d
     """For each reference of the conversation, the lines of it that are in sight."""
     found: dict[str, Ranges] = {}
     for message in messages:
-        if isinstance(message, ToolMessage) or is_question(message):
+        if isinstance(message, ToolMessage | HumanMessage) or was_folded(message):
             found.update(lines_of_previews(message))
             for key in (ref.key for text in texts_of(message) for ref in MemoryRef.find_all(text)):
                 found.setdefault(key, ())

@@ -31,7 +31,7 @@ from langchain_memory_context._recalls import (
     references_in,
     with_recalls,
 )
-from langchain_memory_context.judge import ChatModelJudge
+from langchain_memory_context.judge import one_judge
 from langchain_memory_context.tools import MemoryTool, memory_tools
 from memory_context import _prompts
 from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
@@ -171,7 +171,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self._closes_store = self._store is not store
         self._user_id, self._agent_id, self._counter = user_id, agent_id, counter
         self._summaries = as_summaries(summarizer)
-        self._judge = _one_judge(judge, model)
+        self._judge = one_judge(judge, model)
         self._judge_limits = judge_limits or JudgeLimits()
         self._passing = PassingPolicy.of(pass_by_reference, secrets_for, max_argument_bytes)
         self._guard = Guard(ContextStats())
@@ -391,10 +391,3 @@ def _check_artifacts(setting: object) -> None:
     if setting not in {"keep", "store"}:
         message = f'artifacts= is "keep" or "store", not {setting!r}'
         raise InvalidArgumentError(message)
-
-
-def _one_judge(judge: Judge | None, model: BaseChatModel | None) -> Judge | None:
-    if judge is not None and (model is not None or not isinstance(judge, Judge)):
-        message = "judge= takes one object with a name and decide(); model= is short for ChatModelJudge(…): give one"
-        raise InvalidArgumentError(message)
-    return judge if model is None else ChatModelJudge(model)
