@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from langchain_memory_context.memory import MemoryContextMemory
     from langchain_memory_context.middleware import MemoryContextMiddleware
     from langchain_memory_context.retriever import MemoryRetriever
+    from langchain_memory_context.store import MemoryStoreAdapter
     from langchain_memory_context.tools import memory_tools
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "MemoryContextMemory",
     "MemoryContextMiddleware",
     "MemoryRetriever",
+    "MemoryStoreAdapter",
     "memory_tools",
 ]
 
@@ -33,6 +35,7 @@ _HOMES = {
     "MemoryContextMemory": "memory",
     "MemoryContextMiddleware": "middleware",
     "MemoryRetriever": "retriever",
+    "MemoryStoreAdapter": "store",
     "memory_tools": "tools",
 }
 _HOSTS = ("langchain", "langchain_classic", "langchain_core", "langgraph")
