@@ -559,6 +559,24 @@ def test_sub_agents() -> None:
     assert 1 == len(MemoryManager(store, user_id="42").search("worker"))
 
 
+async def test_what_a_person_gets_directly_is_whole() -> None:
+    """A tool with return_direct ends the run with its whole text; before the next model call it is folded."""
+
+    @tool(return_direct=True)
+    def show_log() -> str:
+        """Show the log to the person."""
+        return LOG
+
+    agent, model = agent_of(
+        [[call("show_log")], "Bye."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[show_log]
+    )
+    assert LOG == (await run(agent, "Show me the log.", "ainvoke"))[-1].content
+    messages = await run(agent, "Bye.", "ainvoke")
+
+    assert LOG not in str(model.prompts[-1])
+    assert 1 == len(MemoryRef.find_all(str(result_in(messages, "show_log").content)))
+
+
 def test_callers_objects_stay_as_they_are() -> None:
     """Neither the messages that the caller gives nor those that a tool returns are changed."""
     given = HumanMessage(LOG, id="mine")

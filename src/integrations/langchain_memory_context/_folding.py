@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal, TypeAlias, TypeVar, cast
 
 from langchain.agents.middleware import AgentMiddleware
@@ -30,6 +31,7 @@ from memory_context.manager import MemoryManager
 
 Redactor: TypeAlias = Callable[[str], str]
 ToolOutcome: TypeAlias = ToolMessage | Command[Any]
+GetOrigin: TypeAlias = Callable[[], Origin]
 AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
 LEAST_PART = 4  # characters of a token at most, as Folder.may_fold has it
 Foldable = TypeVar("Foldable", ToolMessage, HumanMessage, AIMessage)
@@ -78,7 +80,7 @@ class MessageFolder:
     settings: FoldSettings
     guard: Guard
 
-    def fold_outcome(self, outcome: ToolOutcome, tool: str, origin: Origin) -> ToolOutcome:
+    def fold_outcome(self, outcome: ToolOutcome, tool: str, origin: GetOrigin) -> ToolOutcome:
         """What a tool's call gave, with its messages folded."""
         match outcome:
             case ToolMessage():
@@ -87,7 +89,7 @@ class MessageFolder:
                 update = _as_mapping(outcome.update)
                 return outcome if update is None else replace(outcome, update=self._fold_update(update, tool, origin))
 
-    def fold_result(self, message: ToolMessage, tool: str, origin: Origin) -> ToolMessage:
+    def fold_result(self, message: ToolMessage, tool: str, origin: GetOrigin) -> ToolMessage:
         """A copy of a tool's message with references in place of its large texts; itself if nothing is to be done."""
         policy = self.settings.policy_for(tool)
         if policy is None or was_folded(message):
@@ -99,7 +101,7 @@ class MessageFolder:
         ]
         return self._without_artifact(self._folded(message, parts, policy, origin), tool)
 
-    def fold_said(self, message: Said, source: str, origin: Origin) -> Said:
+    def fold_said(self, message: Said, source: str, origin: GetOrigin) -> Said:
         """A copy of what `source` said, large texts replaced by references; itself without any."""
         policy = self.settings.policy
         if was_folded(message):
@@ -117,15 +119,16 @@ class MessageFolder:
             called = (call for one in reversed(before) if isinstance(one, AIMessage) for call in one.tool_calls)
             call = next((call for call in called if call["id"] == message.tool_call_id), None)
             name = message.name or (call["name"] if call else "tool")
-            return self.fold_result(message, name, origin_of(before, call))
+            return self.fold_result(message, name, partial(origin_of, before, call))
         if is_question(message):
-            return self.fold_said(message, source_of(message), origin_of(before, None))
+            return self.fold_said(message, source_of(message), partial(origin_of, before, None))
         return message
 
-    def _folded(self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: Origin) -> Foldable:
+    def _folded(self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin) -> Foldable:
         folder = Folder(self.manager, policy, self.guard)
         large = [part for part in parts if folder.may_fold(part)]
-        folded = folder.fold_all(large, dict.fromkeys((part.index for part in large), origin))
+        places = [part.index for part in large]
+        folded = folder.fold_all(large, dict.fromkeys(places, origin())) if large else {}
         for one in folded.values():
             folder.count(one)
         texts = {part.index: part.text for part in parts} | {index: one.text for index, one in folded.items()}
@@ -153,7 +156,7 @@ class MessageFolder:
         most = self.settings.policy.threshold
         return len(content) <= most or (isinstance(content, str) and not self.manager.counter.exceeds(content, most))
 
-    def _fold_update(self, update: Mapping[str, Any], tool: str, origin: Origin) -> dict[str, Any]:
+    def _fold_update(self, update: Mapping[str, Any], tool: str, origin: GetOrigin) -> dict[str, Any]:
         messages = update.get("messages")
         listed: list[Any] = [*messages] if isinstance(messages, list) else [messages]  # pyright: ignore[reportUnknownVariableType] # checked below
         folded = [self.fold_result(one, tool, origin) if isinstance(one, ToolMessage) else one for one in listed]

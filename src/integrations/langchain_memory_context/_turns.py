@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from langchain_core.messages import (
@@ -58,7 +58,7 @@ def append(conversation: ConversationMemory, folder: MessageFolder, messages: Se
 
 
 def _folded(folder: MessageFolder, message: BaseMessage, before: Sequence[AnyMessage]) -> BaseMessage:
-    origin = replace(origin_of(before, None), arguments=None)
+    origin = partial(origin_of, before, None)
     match message:
         case ToolMessage():
             return folder.fold_result(message, message.name or "tool", origin)

@@ -10,10 +10,10 @@ from dataclasses import replace
 from typing import Any, cast
 from uuid import uuid4
 
+from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import Field, PrivateAttr
 
-from langchain_memory_context._base import BaseMemory
 from langchain_memory_context._folding import origin_of
 from langchain_memory_context._messages import MEMORY_NAME
 from langchain_memory_context._recalls import need_of

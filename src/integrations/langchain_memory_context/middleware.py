@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, cast
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
@@ -203,7 +204,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
     ) -> ToolOutcome:
-        """Run the tool with texts in place of references, and fold what it gives."""
+        """Run the tool with texts in place of references, and fold what it gives, unless a person gets it directly."""
         filled = self._filled(request)
         return filled if isinstance(filled, ToolMessage) else self._folded(request, handler(filled))
 
@@ -305,10 +306,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             raise NotPassedError(_prompts.TOO_DEEP_TO_PASS) from None
 
     def _folded(self, request: ToolCallRequest, outcome: ToolOutcome) -> ToolOutcome:
-        if isinstance(request.tool, MemoryTool):
+        if isinstance(request.tool, MemoryTool) or getattr(request.tool, "return_direct", False):
             return outcome
         talk = self._conversation(request.state)
-        origin = origin_of(talk.messages, request.tool_call)
+        origin = partial(origin_of, talk.messages, request.tool_call)
         return talk.folder.fold_outcome(outcome, request.tool_call["name"], origin)
 
     async def _prepared(self, request: AnyRequest) -> tuple[AnyRequest, dict[str, Any]]:
