@@ -156,29 +156,45 @@ def test_checkpoints_are_small() -> None:
     assert with_it * 50 < without, (with_it, without)
 
 
-async def test_same_as_autogen() -> None:
+@pytest.mark.parametrize(
+    ("output", "question"),
+    [
+        (LOG, QUESTION),
+        (json.dumps([{"id": f"order-{n}", "total": n * 7} for n in range(900)]), "What is the total of order-812?"),
+        ("name,city\n" + "\n".join(f"person{n},town{n % 70}" for n in range(900)), "Where does person555 live?"),
+        ("short", "What was it?"),
+    ],
+    ids=["log", "json", "csv", "short"],
+)
+async def test_same_as_autogen(output: str, question: str) -> None:
     """One conversation gives the same references, previews and recalls in both hosts, at the same positions."""
+
+    @tool("read_log")
+    def by_day(day: str) -> str:
+        """Read the log of a day."""
+        return output if day else ""
+
     context = MemoryContext("42", store=store_of(), user_layer_tokens=0)
     middleware = MemoryContextMiddleware(store_of(), user_id="42")
     agent, model = agent_of([[call("read_log", day="today")], "Read.", "At 02:20:34."], middleware, tools=[by_day])
 
     await run(agent, "Read the log.", "ainvoke")
-    await run(agent, QUESTION, "ainvoke")
+    await run(agent, question, "ainvoke")
     arguments = json.dumps({"day": "today"})
     await context.add_message(UserMessage(content="Read the log.", source="user"))
     await context.get_messages()
     await context.add_message(AssistantMessage(content=[FunctionCall("1", arguments, "read_log")], source="a"))
-    result = FunctionExecutionResult(content=LOG, name="read_log", call_id="1", is_error=False)
+    result = FunctionExecutionResult(content=output, name="read_log", call_id="1", is_error=False)
     await context.add_message(FunctionExecutionResultMessage(content=[result]))
     await context.get_messages()
     await context.add_message(AssistantMessage(content="Read.", source="a"))
-    await context.add_message(UserMessage(content=QUESTION, source="user"))
+    await context.add_message(UserMessage(content=question, source="user"))
 
     theirs = [m.content[0].content if isinstance(m, FunctionExecutionResultMessage) else m.content
               for m in await context.get_messages()]  # fmt: skip
     ours = [message.content for message in model.prompts[-1]]
     assert [text for text in theirs if isinstance(text, str)] == [text for text in ours if text]
-    assert (len(theirs), 6) == (len(ours), len(ours))
+    assert (len(theirs), 5 if output == "short" else 6) == (len(ours), len(ours))
 
 
 @tool("read_log")
@@ -654,3 +670,16 @@ async def test_tokens_are_never_counted_by_a_provider() -> None:
     await agent.ainvoke({"messages": [HumanMessage("Read the log.")]})
 
     assert 1 == middleware.stats().folds
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+def test_judges_words_do_not_reach_the_new_stream() -> None:
+    """LangGraph's third streaming protocol shows the agent's messages alone, too."""
+    judge = ScriptedChatModel(["I would open the log secretly."])
+    middleware = MemoryContextMiddleware(store_of(), user_id="42", judge=ChatModelJudge(judge))
+    agent, _ = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
+    agent.invoke({"messages": [HumanMessage("Read the log.")]}, THREAD)
+    run = agent.stream_events({"messages": [HumanMessage(QUESTION)]}, THREAD, version="v3")
+
+    assert ["At 02:20:34."] == [str(message.text) for message in run.messages]
+    assert 1 == len(judge.prompts)
