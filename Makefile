@@ -27,7 +27,7 @@ $(VENV)/demo: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/test: pyproject.toml | $(BIN)/python
-	$(INSTALL) -e '.[demo]' --group test
+	$(INSTALL) -e '.[demo,langchain]' --group test
 	@touch $@
 
 $(VENV)/lint: pyproject.toml $(VENV)/test | $(BIN)/python

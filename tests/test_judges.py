@@ -13,8 +13,8 @@ from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LL
 from pydantic import BaseModel
 
 from memory_context import MemoryContext, MemoryRef, exceptions
+from memory_context.asking import Answer, StrictAnswer, parse_answer
 from memory_context.autogen import LLMJudge
-from memory_context.autogen.judge import Answer, StrictAnswer, parse_answer
 from memory_context.judges import Expansion, JudgeLimits, LexicalJudge, Question, Verdict
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user

@@ -9,6 +9,7 @@ from importlib.resources import files
 
 import pytest
 
+import langchain_memory_context
 import memory_context
 from memory_context import testing
 
@@ -75,6 +76,25 @@ def test_extras() -> None:
     extras = {"all", "autogen", "demo", "encryption", "langchain", "mcp", "notebooks", "vector"}
     assert extras == set(metadata.get_all("Provides-Extra", []))
     assert not [need for need in base if need.startswith(("autogen", "langchain", "mcp"))]
+
+
+def test_langchain_package() -> None:
+    """It is installed and typed, loads no LangChain by itself, never AutoGen, and says which extra is missing."""
+    for name in langchain_memory_context.__all__:
+        assert getattr(langchain_memory_context, name) is not None
+    assert set(langchain_memory_context.__all__) == set(langchain_memory_context._HOMES)  # noqa: SLF001
+    assert files("langchain_memory_context").joinpath("py.typed").is_file()
+    with pytest.raises(AttributeError, match="nothing"):
+        langchain_memory_context.nothing  # noqa: B018
+    loaded = "print(sorted({'langchain_core', 'autogen_core'} & set(sys.modules)))"
+    assert "[]" == run(f"import sys, langchain_memory_context; {loaded}")
+    names = ", ".join(langchain_memory_context.__all__)
+    assert "['langchain_core']" == run(f"import sys; from langchain_memory_context import {names}; {loaded}")
+    missing = (
+        "import sys; sys.modules['langchain'] = None\nfrom langchain_memory_context import MemoryContextMiddleware"
+    )
+    said = subprocess.run([sys.executable, "-c", missing], capture_output=True, text=True, check=False).stderr
+    assert "MemoryContextMiddleware needs LangChain: pip install 'memory-context[langchain]'" in said
 
 
 def test_integrations_is_no_package() -> None:

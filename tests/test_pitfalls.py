@@ -31,8 +31,8 @@ from autogen_ext.models.replay import ReplayChatCompletionClient
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
 from memory_context._items import is_secret
+from memory_context.asking import StrictAnswer
 from memory_context.autogen._ledger import Ledger
-from memory_context.autogen.judge import StrictAnswer
 from memory_context.judges import Expansion, Judge, Question, Verdict
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, results, user

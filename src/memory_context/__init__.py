@@ -1,4 +1,4 @@
-"""Keeps the prompts of AutoGen agents small without losing anything.
+"""Keeps the prompts of AutoGen and LangChain agents small without losing anything.
 
 Two concepts teach it all. A *memory* (`MemoryItem`) is a record in a store; it lives as long as its tier says.
 A *context* (`MemoryContext`) is one conversation; it holds messages and references to memories, and can be thrown

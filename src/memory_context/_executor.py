@@ -6,10 +6,11 @@ import asyncio
 import contextvars
 import os
 import sys
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -22,8 +23,16 @@ def _executor() -> ThreadPoolExecutor:
     return ThreadPoolExecutor(THREADS, thread_name_prefix="memory-context")
 
 
+@lru_cache(maxsize=1)
+def _loop() -> asyncio.AbstractEventLoop:
+    loop = asyncio.new_event_loop()
+    threading.Thread(target=loop.run_forever, name="memory-context-loop", daemon=True).start()
+    return loop
+
+
 if sys.platform != "win32":
     os.register_at_fork(after_in_child=_executor.cache_clear)
+    os.register_at_fork(after_in_child=_loop.cache_clear)
 
 
 _WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("waiting", default=None)
@@ -39,3 +48,12 @@ async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T
     loop, context = asyncio.get_running_loop(), contextvars.copy_context()
     context.run(_WAITING.set, loop)
     return await loop.run_in_executor(_executor(), partial(context.run, work, *args, **kwargs))
+
+
+def wait_for(work: Coroutine[Any, Any, T]) -> T:
+    """The result of `work`, for a synchronous caller, also one inside a running event loop: another loop does it."""
+    running = asyncio.run_coroutine_threadsafe(work, _loop())
+    try:
+        return running.result()
+    finally:
+        running.cancel()

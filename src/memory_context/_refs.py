@@ -123,3 +123,8 @@ def generated_keys(source: str, digest: str) -> Iterator[str]:
 def without_references(text: str) -> str:
     """`text` with nothing in place of its references."""
     return _REFERENCE.sub("", text)
+
+
+def names_key(text: str, key: str) -> bool:
+    """Whether `key` stands in `text` as a word of its own."""
+    return key in text and re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", text) is not None

@@ -3,13 +3,13 @@
 from memory_context.exceptions import MissingDependencyError
 
 try:
-    from memory_context.autogen._folding import ContextStats
     from memory_context.autogen.context import MemoryContext, MemoryContextConfig
     from memory_context.autogen.judge import LLMJudge
     from memory_context.autogen.memory import SQLMemory
     from memory_context.autogen.summarizer import LLMSummarizer
     from memory_context.autogen.tools import RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool
     from memory_context.autogen.workbench import MemoryWorkbench
+    from memory_context.folding import ContextStats
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "autogen_core":
         raise

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -10,30 +9,32 @@ from functools import partial
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
 
 from memory_context._executor import off_loop
+from memory_context._groups import recall_position
 from memory_context._items import MemoryItem, hash_content
 from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
-from memory_context._refs import MemoryRef, without_references
+from memory_context._refs import MemoryRef, names_key, without_references
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
-from memory_context.autogen._folding import ContextStats, Folder, Guard, origin_of
+from memory_context.autogen._folding import origin_of
 from memory_context.autogen._layer import is_layer, user_layer
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
-    Part,
     is_question,
+    link_of,
     newest_question,
     parts_of,
-    recall_position,
     texts_of,
     with_texts,
 )
 from memory_context.autogen._reading import Reader
-from memory_context.autogen._recall import Need, Recall, Recaller, lines_in_sight
 from memory_context.autogen._state import ContextFacts, Ranges
+from memory_context.autogen.tools import answered_lines
 from memory_context.exceptions import StateError
+from memory_context.folding import ContextStats, Folder, Guard, Part
 from memory_context.judges import Bench
 from memory_context.manager import MemoryManager
+from memory_context.recall import Need, Recall, Recaller
 
 MAX_CANDIDATES = 500
 KEPT_REFERENCES = 2000
@@ -196,7 +197,7 @@ class Conversation:
             for ref in MemoryRef.find_all(part.text):
                 self.references.setdefault(ref.key, ())
         if isinstance(message, FunctionExecutionResultMessage):
-            for key, lines in lines_in_sight(message):
+            for key, lines in (shown for result in message.content for shown in answered_lines(result)):
                 self.references[key] = (*self.references.get(key, ()), lines)
 
     def _named_by(self, message: LLMMessage) -> set[str]:
@@ -204,7 +205,7 @@ class Conversation:
         if not isinstance(message, UserMessage) or message.source != PERSON:
             return set()
         text = "\n".join(texts_of(message))
-        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if _names(text, key)}
+        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if names_key(text, key)}
 
     async def _begin(self) -> None:
         """Put the user's layer first, before a model sees anything."""
@@ -236,7 +237,7 @@ class Conversation:
         asking = self._asking() if self.policy.recall else None
         found = await self.recaller.recall(self._need(asking)) if asking else None
         self.held = self._hold(found) if found else self.held
-        position = recall_position(self.messages, self.shown)
+        position = recall_position([link_of(message) for message in self.messages], self.shown)
         if self.held and position is not None:
             self.messages.insert(position, self.held)
             self.held = None
@@ -306,11 +307,6 @@ class Conversation:
 
 def _names_in(messages: Iterable[LLMMessage]) -> set[str]:
     return {name for message in messages for text in billed(message) for name in names(text)}
-
-
-def _names(text: str, key: str) -> bool:
-    """Whether `key` stands in `text` as a word of its own."""
-    return key in text and re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", text) is not None
 
 
 def _stands_in(messages: Sequence[LLMMessage], text: str) -> bool:

@@ -1,36 +1,17 @@
-"""AutoGen's messages: their texts, copies of them with other texts, and where a recalled text may stand among them."""
+"""AutoGen's messages: their texts, copies of them with other texts, and what ties them together."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeGuard
 
 from autogen_core import FunctionCall
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, LLMMessage, UserMessage
 
+from memory_context._groups import Link
+from memory_context.folding import Part
+
 MEMORY_SOURCE = "memory_context"
-
-
-@dataclass(frozen=True, slots=True)
-class Part:
-    """A text in a message that may be folded.
-
-    Attributes:
-        index: Its place in the message's content; 0 where the content is one text.
-        text: The text.
-        source: The source of a user message; None for a tool's result.
-        origin: What made it: the tool's name, or the source.
-        call_id: The call that a result answers.
-        is_error: Whether the tool failed.
-    """
-
-    index: int
-    text: str
-    source: str | None
-    origin: str
-    call_id: str | None = None
-    is_error: bool | None = None
 
 
 def parts_of(message: LLMMessage) -> list[Part]:
@@ -97,30 +78,8 @@ def texts_of(message: LLMMessage) -> list[str]:
     return [part.text for part in parts_of(message)]
 
 
-def recall_position(messages: Sequence[LLMMessage], shown: int) -> int | None:
-    """The beginning of the newest group of messages, where recalled text goes; None if the model has seen it.
-
-    A call and its results are one group; every other message is one of its own, unless it stands between a call and its
-    results.
-    """
-    start = len(messages) - 1
-    while start >= shown:
-        opener = _opener(messages, start, shown)
-        if opener is None:
-            return start
-        start = opener
-    return None
-
-
-def _opener(messages: Sequence[LLMMessage], start: int, shown: int) -> int | None:
-    """The call that the message at `start` belongs to, if it came before it."""
-    if isinstance(messages[start], FunctionExecutionResultMessage):
-        return next((index for index in range(start - 1, -1, -1) if calls_of(messages[index])), None)
-    answered: set[str] = set()
-    for index in range(start - 1, shown - 1, -1):
-        message = messages[index]
-        if isinstance(message, FunctionExecutionResultMessage):
-            answered.update(result.call_id for result in message.content)
-        elif any(call.id not in answered for call in calls_of(message)):
-            return index
-    return None
+def link_of(message: LLMMessage) -> Link:
+    """What ties a message to others."""
+    if isinstance(message, FunctionExecutionResultMessage):
+        return Link(answers=tuple(result.call_id for result in message.content))
+    return Link(tuple(call.id for call in calls_of(message)))

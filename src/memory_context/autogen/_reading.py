@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from autogen_core.models import LLMMessage
 
 from memory_context._policy import Folded, Reading, due
-from memory_context.autogen._folding import Folder, origin_of
+from memory_context.autogen._folding import origin_of
 from memory_context.autogen._ledger import Ledger
-from memory_context.autogen._messages import Part, parts_of, with_texts
+from memory_context.autogen._messages import parts_of, with_texts
+from memory_context.folding import Folder, Part
 
 REFERENCE_TOKENS = 40
 

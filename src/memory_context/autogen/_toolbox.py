@@ -10,8 +10,8 @@ from autogen_core.tools import BaseTool, FunctionTool, ToolOverride, Workbench
 
 from memory_context import _prompts
 from memory_context._arguments import PassingPolicy
-from memory_context.autogen.tools import RETRIEVE
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
+from memory_context.verbs import RETRIEVE
 
 AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
 

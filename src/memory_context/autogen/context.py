@@ -31,10 +31,8 @@ from memory_context._tokens import TokenCounter
 from memory_context.autogen._caller import set_caller
 from memory_context.autogen._compaction import limit_of
 from memory_context.autogen._conversation import Conversation
-from memory_context.autogen._folding import ContextStats
 from memory_context.autogen._lock import LoopLock
 from memory_context.autogen._messages import (
-    Part,
     with_texts,
 )
 from memory_context.autogen._state import ContextState, parse_state
@@ -44,6 +42,7 @@ from memory_context.autogen.summarizer import LLMSummarizer
 from memory_context.autogen.tools import memory_tools
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError
+from memory_context.folding import ContextStats, Part
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 from memory_context.summaries import Summaries, Summarizer, SummaryLimits

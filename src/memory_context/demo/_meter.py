@@ -27,8 +27,8 @@ from memory_context._tokens import default_counter
 from memory_context.autogen import MemoryContext
 from memory_context.autogen._ledger import MESSAGE_TOKENS, billed
 from memory_context.autogen._messages import calls_of
-from memory_context.autogen.tools import RETRIEVE, SEARCH, STORE
 from memory_context.exceptions import MemoryContextError
+from memory_context.verbs import RETRIEVE, SEARCH, STORE
 
 MEMORY_TOOLS = frozenset({RETRIEVE, SEARCH, STORE})
 

@@ -11,10 +11,10 @@ from autogen_core.models import LLMMessage
 
 from memory_context._refs import MemoryRef
 from memory_context.autogen._messages import texts_of
-from memory_context.autogen.tools import RETRIEVE
 from memory_context.demo._recalled import Place, recalled_lines
 from memory_context.demo._tools import LISTING, PACKAGES, SIZES, TESTS
 from memory_context.testing import ScriptedChatClient
+from memory_context.verbs import RETRIEVE
 
 ABOVE, BELOW = 10, 5
 _RESULT = re.compile(r"\d+ failed, \d+ passed")

@@ -12,10 +12,10 @@ from autogen_core.models import FunctionExecutionResult, FunctionExecutionResult
 
 from memory_context._refs import MemoryRef
 from memory_context.autogen._messages import newest_question, texts_of
-from memory_context.autogen.tools import RETRIEVE
 from memory_context.demo._library import DEFINITIONS, FILES, PACKAGE, SOURCE, packages, sources
 from memory_context.demo._recalled import Place, recalled_lines
 from memory_context.testing._autogen import Reply
+from memory_context.verbs import RETRIEVE
 
 NAMES = ("ada", "ben", "cleo")
 CALLS_PER_TURN = 3

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-
-from autogen_core.models import FunctionExecutionResultMessage
 
 from memory_context import _prompts
 from memory_context._excerpt import Excerpt, excerpt
@@ -16,9 +14,8 @@ from memory_context._items import MemoryItem, is_secret
 from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdict, choose
 from memory_context._names import terms
 from memory_context._pages import parse_lines, span_of_lines
-from memory_context.autogen._folding import Guard
-from memory_context.autogen.tools import answered_lines
 from memory_context.exceptions import InvalidLinesError
+from memory_context.folding import Guard
 from memory_context.judges import Bench, Decision, decision
 from memory_context.manager import MemoryManager
 
@@ -196,8 +193,3 @@ def _lines_of(item: MemoryItem, expansion: Expansion, budget: int, count: Callab
     span = span_of_lines(item.content, first, last)
     shown = Excerpt(item.content[span.start : span.end], ((first, last),))
     return shown if count(shown.text) <= budget else None
-
-
-def lines_in_sight(message: FunctionExecutionResultMessage) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The keys that reading tools have answered for, with the lines that their answers show."""
-    return (answer for result in message.content for answer in answered_lines(result))

@@ -1,0 +1,60 @@
+"""LangChain: memory, middleware, tools and a retriever on the memories of `memory_context`.
+
+Names are loaded when they are first used: tools and retriever need langchain-core alone.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from memory_context.exceptions import MissingDependencyError
+
+if TYPE_CHECKING:
+    from langchain_memory_context.history import MemoryContextChatMessageHistory
+    from langchain_memory_context.judge import ChatModelJudge
+    from langchain_memory_context.memory import MemoryContextMemory
+    from langchain_memory_context.middleware import MemoryContextMiddleware
+    from langchain_memory_context.retriever import MemoryRetriever
+    from langchain_memory_context.store import MemoryStoreAdapter
+    from langchain_memory_context.tools import memory_tools
+
+__all__ = [
+    "ChatModelJudge",
+    "MemoryContextChatMessageHistory",
+    "MemoryContextMemory",
+    "MemoryContextMiddleware",
+    "MemoryRetriever",
+    "MemoryStoreAdapter",
+    "memory_tools",
+]
+
+_HOMES = {
+    "ChatModelJudge": "judge",
+    "MemoryContextChatMessageHistory": "history",
+    "MemoryContextMemory": "memory",
+    "MemoryContextMiddleware": "middleware",
+    "MemoryRetriever": "retriever",
+    "MemoryStoreAdapter": "store",
+    "memory_tools": "tools",
+}
+_HOSTS = ("langchain", "langchain_classic", "langchain_core", "langgraph")
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    """Load a public name from its home."""
+    if name not in _HOMES:
+        message = f"module 'langchain_memory_context' has no attribute {name!r}"
+        raise AttributeError(message)
+    try:
+        return getattr(importlib.import_module(f"langchain_memory_context.{_HOMES[name]}"), name)
+    except ModuleNotFoundError as error:
+        if (error.name or "").partition(".")[0] not in _HOSTS:
+            raise
+        message = f"{name} needs LangChain: pip install 'memory-context[langchain]'"
+        raise MissingDependencyError(message) from error
+
+
+def __dir__() -> list[str]:
+    """The public names."""
+    return sorted(__all__)

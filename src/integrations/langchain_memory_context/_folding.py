@@ -1,0 +1,218 @@
+"""Folding the texts of LangChain's messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, Literal, TypeAlias, TypeVar, cast
+
+from langchain.agents.middleware import AgentMiddleware
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
+from langgraph.types import Command
+
+from langchain_memory_context._messages import (
+    FACTS,
+    billed,
+    is_question,
+    runs_of,
+    source_of,
+    texts_of,
+    was_folded,
+    with_runs,
+    written,
+)
+from memory_context._names import names
+from memory_context._policy import Folded, FoldPolicy
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.folding import Folder, Guard, Origin, Part
+from memory_context.manager import MemoryManager
+
+Redactor: TypeAlias = Callable[[str], str]
+ToolOutcome: TypeAlias = ToolMessage | Command[Any]
+GetOrigin: TypeAlias = Callable[[], Origin]
+AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
+LEAST_PART = 4  # characters of a token at most, as Folder.may_fold has it
+Foldable = TypeVar("Foldable", ToolMessage, HumanMessage, AIMessage)
+Said = TypeVar("Said", HumanMessage, AIMessage)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldSettings:
+    """How an agent's messages are folded.
+
+    Attributes:
+        policy: When, and how much stays.
+        tool_thresholds: Other thresholds for the results of some tools; None for never.
+        redactors: Every text goes through them before it is stored.
+        artifacts: Whether a large artifact is stored too, and its key left in its place.
+    """
+
+    policy: FoldPolicy
+    tool_thresholds: Mapping[str, int | None]
+    redactors: Sequence[Redactor]
+    artifacts: Literal["keep", "store"]
+
+    def policy_for(self, tool: str) -> FoldPolicy | None:
+        """The policy for the results of `tool`; None where they are never folded."""
+        threshold = self.tool_thresholds.get(tool, self.policy.threshold)
+        return None if threshold is None else replace(self.policy, threshold=threshold)
+
+    def redacted(self, text: str) -> str:
+        """`text` as it may be stored."""
+        for redact in self.redactors:
+            text = redact(text)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFolder:
+    """Folds messages into one user's memories.
+
+    Attributes:
+        manager: The user's memories.
+        settings: When, and how.
+        guard: Lets the store fail.
+    """
+
+    manager: MemoryManager
+    settings: FoldSettings
+    guard: Guard
+
+    def fold_outcome(self, outcome: ToolOutcome, tool: str, origin: GetOrigin) -> ToolOutcome:
+        """What a tool's call gave, with its messages folded."""
+        match outcome:
+            case ToolMessage():
+                return self.fold_result(outcome, tool, origin)
+            case Command():
+                update = _as_mapping(outcome.update)
+                return outcome if update is None else replace(outcome, update=self._fold_update(update, tool, origin))
+
+    def fold_result(self, message: ToolMessage, tool: str, origin: GetOrigin) -> ToolMessage:
+        """A copy of a tool's message with references in place of its large texts; itself if nothing is to be done."""
+        policy = self.settings.policy_for(tool)
+        if policy is None or was_folded(message):
+            return message
+        is_error = message.status == "error"
+        parts = [
+            Part(place, self.settings.redacted(text), None, tool, message.tool_call_id, is_error=is_error)
+            for place, text in runs_of(message).items()
+        ]
+        return self._without_artifact(self._folded(message, parts, policy, origin), tool)
+
+    def fold_said(self, message: Said, source: str, origin: GetOrigin) -> Said:
+        """A copy of what `source` said, large texts replaced by references; itself without any."""
+        policy = self.settings.policy
+        if was_folded(message):
+            return message
+        parts = [Part(place, text, source, source) for place, text in runs_of(message).items()]
+        folder = Folder(self.manager, policy, self.guard)
+        large = [replace(part, text=self.settings.redacted(part.text)) for part in parts if folder.may_fold(part)]
+        return self._folded(message, large, policy, origin)
+
+    def fold_late(self, message: AnyMessage, before: Sequence[AnyMessage]) -> AnyMessage:
+        """A message that came into the state past this folder, folded; itself if it has no large text."""
+        if not any(len(text) * LEAST_PART > self.settings.policy.threshold for text in texts_of(message)):
+            return message
+        if isinstance(message, ToolMessage):
+            called = (call for one in reversed(before) if isinstance(one, AIMessage) for call in one.tool_calls)
+            call = next((call for call in called if call["id"] == message.tool_call_id), None)
+            name = message.name or (call["name"] if call else "tool")
+            return self.fold_result(message, name, partial(origin_of, before, call))
+        if is_question(message):
+            return self.fold_said(message, source_of(message), partial(origin_of, before, None))
+        return message
+
+    def _folded(self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin) -> Foldable:
+        folder = Folder(self.manager, policy, self.guard)
+        large = [part for part in parts if folder.may_fold(part)]
+        places = [part.index for part in large]
+        folded = folder.fold_all(large, dict.fromkeys(places, origin())) if large else {}
+        for one in folded.values():
+            folder.count(one)
+        texts = {part.index: part.text for part in parts} | {index: one.text for index, one in folded.items()}
+        if all(runs_of(message)[index] == text for index, text in texts.items()):
+            return message
+        facts = {FACTS: {"references": _references(folded.values())}} if folded else {}
+        metadata = {**message.response_metadata, **facts}
+        return message.model_copy(update={"content": with_runs(message, texts), "response_metadata": metadata})
+
+    def _without_artifact(self, message: ToolMessage, tool: str) -> ToolMessage:
+        if self.settings.artifacts == "keep" or message.artifact is None:
+            return message
+        key = self.guard.run(self._store_artifact, message.artifact, tool)
+        return message.model_copy(update={"artifact": {"memory_key": key}}) if key else message
+
+    def _store_artifact(self, artifact: Any, tool: str) -> str | None:  # noqa: ANN401 - whatever a tool returns
+        """The key of a large artifact; None where it is small, or neither text, bytes nor JSON."""
+        content = _content(artifact)
+        if content is None or self._is_small(content):
+            return None
+        safe = self.settings.redacted(content) if isinstance(content, str) else content
+        return self.manager.store(safe, type="tool_output", source=f"{tool}_artifact")
+
+    def _is_small(self, content: str | bytes) -> bool:
+        most = self.settings.policy.threshold
+        return len(content) <= most or (isinstance(content, str) and not self.manager.counter.exceeds(content, most))
+
+    def _fold_update(self, update: Mapping[str, Any], tool: str, origin: GetOrigin) -> dict[str, Any]:
+        messages = update.get("messages")
+        listed: list[Any] = [*messages] if isinstance(messages, list) else [messages]  # pyright: ignore[reportUnknownVariableType] # checked below
+        folded = [self.fold_result(one, tool, origin) if isinstance(one, ToolMessage) else one for one in listed]
+        return {**update, "messages": folded} if messages else dict(update)
+
+
+def _as_mapping(update: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 - a Command takes anything
+    return cast("Mapping[str, Any]", update) if isinstance(update, Mapping) else None
+
+
+def _references(folded: Iterable[Folded]) -> dict[str, list[list[int]]]:
+    return {one.item.memory_key: [list(run) for run in one.preview.ranges] for one in folded}
+
+
+def _content(artifact: Any) -> str | bytes | None:  # noqa: ANN401 - whatever a tool returns
+    """An artifact as it can be stored; None for objects that JSON cannot express."""
+    if isinstance(artifact, str | bytes):
+        return artifact
+    try:
+        return json.dumps(artifact, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def origin_of(messages: Sequence[AnyMessage], call: ToolCall | None) -> Origin:
+    """What `messages`, those before it, say about a text; `call` is the one that it answers."""
+    spoken = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    task = next((message for message in messages if is_question(message)), None)
+    return Origin(
+        arguments=written(call["args"]) if call else None,
+        words="\n".join(texts_of(spoken)) if spoken else "",
+        task="\n".join(texts_of(task)) if task else "",
+        known={name for message in messages for text in billed(message) for name in names(text)},
+    )
+
+
+def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
+    """A callable that takes away from a text what must not be stored; of a middleware, what it does to tools' results.
+
+    Raises:
+        InvalidArgumentError: It is neither, or a `PIIMiddleware` that leaves tools' results as they are.
+    """
+    if isinstance(redactor, AgentMiddleware):
+        middleware: AnyMiddleware = redactor  # pyright: ignore[reportUnknownVariableType] # any type arguments
+        if not getattr(middleware, "apply_to_tool_results", True):
+            message = f"{middleware.name} leaves tools' results as they are: give it apply_to_tool_results=True"
+            raise InvalidArgumentError(message)
+        return lambda text: _through(middleware, text)
+    if callable(redactor):
+        return redactor
+    message = f"redact= takes callables from text to text, or a PIIMiddleware, not {redactor!r:.80}"
+    raise InvalidArgumentError(message)
+
+
+def _through(redactor: AnyMiddleware, text: str) -> str:
+    """What stays of a tool's result when the middleware has looked at it."""
+    messages = [AIMessage(""), ToolMessage(text, tool_call_id="redaction")]
+    update = redactor.before_model({"messages": messages}, cast("Any", None))
+    return str((update or {}).get("messages", messages)[-1].content)

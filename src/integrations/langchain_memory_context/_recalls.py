@@ -1,0 +1,148 @@
+"""What a conversation's private state holds, and what the newest message needs from memory."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self
+from uuid import uuid4
+
+from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
+
+from langchain_memory_context._messages import (
+    MEMORY_NAME,
+    as_ranges,
+    billed,
+    is_question,
+    lines_of_previews,
+    source_of,
+    texts_of,
+    was_folded,
+)
+from memory_context._judge import Ranges
+from memory_context._policy import PERSON
+from memory_context._refs import MemoryRef, names_key, without_references
+from memory_context.recall import Need
+from memory_context.verbs import RETRIEVE, lines_shown
+
+MAX_CANDIDATES = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """A recalled text, and where it stands.
+
+    Attributes:
+        id: The id of its message.
+        before: The id of the message that it stands before.
+        text: The text.
+        references: For each memory, the lines that it shows.
+    """
+
+    id: str
+    before: str
+    text: str
+    references: Mapping[str, Ranges]
+
+    @property
+    def message(self) -> HumanMessage:
+        """The message that a model reads."""
+        return HumanMessage(self.text, name=MEMORY_NAME, id=self.id)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationFacts:
+    """What a middleware knows of a conversation beyond its messages; kept in the graph's private state.
+
+    Attributes:
+        begun: Whether a model has been asked.
+        recalls: The recalled texts, oldest first.
+        judge_calls: How often a judge with a model was asked.
+        judge_tokens: What that has cost.
+    """
+
+    begun: bool = False
+    recalls: tuple[Shown, ...] = ()
+    judge_calls: int = 0
+    judge_tokens: int = 0
+
+    @classmethod
+    def of(cls, saved: Mapping[str, Any] | None) -> Self:
+        """The facts that a state holds; a new conversation's where it holds none."""
+        if saved is None:
+            return cls()
+        recalls = (
+            Shown(one["id"], one["before"], one["text"], as_ranges(one["references"])) for one in saved["recalls"]
+        )
+        return cls(saved["begun"], tuple(recalls), saved["judge_calls"], saved["judge_tokens"])
+
+    def saved(self) -> dict[str, Any]:
+        """The facts in JSON's own types, which every checkpointer takes."""
+        facts = asdict(self)
+        recalls = [
+            {**asdict(one), "references": {key: [list(run) for run in runs] for key, runs in one.references.items()}}
+            for one in self.recalls
+        ]
+        return {**facts, "recalls": recalls}
+
+
+def new_recall(before: AnyMessage, text: str, references: Mapping[str, Ranges]) -> Shown:
+    """A recalled text before a message."""
+    return Shown(f"{MEMORY_NAME}_{uuid4().hex}", str(before.id), text, references)
+
+
+def with_recalls(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> list[AnyMessage]:
+    """The messages as a model sees them: every recalled text before its message, if that is still there."""
+    by_place: dict[str, list[AnyMessage]] = {}
+    for one in recalls:
+        by_place.setdefault(one.before, []).append(one.message)
+    return [shown for message in messages for shown in (*by_place.get(message.id or "", ()), message)]
+
+
+def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> dict[str, Ranges]:
+    """For each reference of the conversation, the lines of it that are in sight."""
+    found: dict[str, Ranges] = {}
+    for message in messages:
+        if isinstance(message, ToolMessage | HumanMessage) or was_folded(message):
+            found.update(lines_of_previews(message))
+            for key in (ref.key for text in texts_of(message) for ref in MemoryRef.find_all(text)):
+                found.setdefault(key, ())
+        if isinstance(message, ToolMessage) and message.name == RETRIEVE and message.status == "success":
+            for key, lines in (shown for text in texts_of(message) for shown in lines_shown(text)):
+                found[key] = (*found.get(key, ()), lines)
+    for key, ranges in (pair for one in recalls for pair in one.references.items()):
+        found[key] = (*found.get(key, ()), *ranges)
+    return found
+
+
+def need_of(question: HumanMessage, messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> Need:
+    """What recall is decided for, when `question` is the newest of `messages`."""
+    references = references_in(messages, recalls)
+    text = "\n".join(_asked_by(question))
+    mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
+    keys = [key for key in list(references)[-MAX_CANDIDATES:] if key not in mentioned]
+    shown = [one for message in with_recalls(messages, recalls) if message is not question for one in billed(message)]
+    task = next((message for message in messages if is_question(message)), question)
+    return Need(
+        message=without_references(text),
+        task="\n".join(texts_of(task)),
+        named=_named_by(question, references),
+        references={key: references[key] for key in keys},
+        mentioned=mentioned,
+        in_sight=lambda wanted: any(wanted in one for one in shown),
+    )
+
+
+def _asked_by(question: HumanMessage) -> list[str]:
+    """The texts of a message; of another agent's folded text the reference alone: its preview asks for nothing."""
+    folded = was_folded(question) and source_of(question) != PERSON
+    return [text.partition("\n")[0] if folded and MemoryRef.find_all(text) else text for text in texts_of(question)]
+
+
+def _named_by(question: HumanMessage, references: Mapping[str, Ranges]) -> frozenset[str]:
+    """The keys that a person names, as references or bare; other agents only pass references on."""
+    if source_of(question) != PERSON:
+        return frozenset()
+    text = "\n".join(texts_of(question))
+    bare = (key for key in references if names_key(text, key))
+    return frozenset((*(ref.key for ref in MemoryRef.find_all(text)), *bare)) - lines_of_previews(question).keys()

@@ -1,0 +1,100 @@
+"""LangChain's chat message history, in a store."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from langchain_core.chat_history import BaseChatMessageHistory
+from langchain_core.messages import BaseMessage
+
+from langchain_memory_context._turns import append, folder_of, message_of
+from memory_context._executor import off_loop
+from memory_context._policy import FoldPolicy
+from memory_context._tokens import TokenCounter
+from memory_context.conversation import ConversationMemory
+from memory_context.folding import ContextStats, Guard
+from memory_context.manager import MemoryManager
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+    from memory_context.stores import MemoryStore
+
+
+class MemoryContextChatMessageHistory(BaseChatMessageHistory):
+    """The messages of one conversation in a store, large texts folded; for `RunnableWithMessageHistory`.
+
+    A message comes back as it was added, with references and previews in place of large texts; how many there are does
+    not depend on who asks. To recall what a question needs, use `MemoryContextMemory` or `MemoryContextMiddleware`.
+
+    Args:
+        thread_id: The conversation.
+        user_id: Whose conversation it is. Nobody else's can be reached.
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
+        threshold: Texts with more tokens are folded; 50 or more.
+        source_thresholds: Other thresholds by who speaks: ``user`` has 8,000 by default, ``assistant`` is the model.
+        counter: Counts tokens; the process's default without one.
+        password_variable: The environment variable with the password of a database URL that has none.
+
+    Raises:
+        InvalidScopeError: No user, or no conversation.
+        InvalidThresholdError: A threshold below 50.
+        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+    """
+
+    def __init__(
+        self,
+        thread_id: str,
+        *,
+        user_id: str | int,
+        store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
+        threshold: int = 500,
+        source_thresholds: Mapping[str, int] | None = None,
+        counter: TokenCounter | Callable[[str], int] | None = None,
+        password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
+    ) -> None:
+        manager = MemoryManager(
+            store, user_id=user_id, thread_id=thread_id, counter=counter, password_variable=password_variable
+        )
+        self._conversation = ConversationMemory(manager, thread_id)
+        policy = FoldPolicy(threshold, dict(source_thresholds or {}))
+        self._folder = folder_of(manager, policy, Guard(ContextStats()))
+
+    @property
+    def messages(self) -> list[BaseMessage]:  # type: ignore[override] # LangChain allows a property
+        """The messages, oldest first.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        return [message_of(turn) for turn in self._conversation.turns()]
+
+    async def aget_messages(self) -> list[BaseMessage]:
+        """As `messages`, off the event loop."""
+        return await off_loop(lambda: self.messages)
+
+    def add_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """Commit copies of `messages`, side by side, large texts folded.
+
+        Raises:
+            StoreError: The store could not do it; nothing was added.
+        """
+        append(self._conversation, self._folder, messages)
+
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """As `add_messages`, off the event loop."""
+        await off_loop(self.add_messages, messages)
+
+    def clear(self) -> None:
+        """Forget the messages. Texts that were folded out of them stay in memory.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        self._conversation.clear()
+
+    async def aclear(self) -> None:
+        """As `clear`, off the event loop."""
+        await off_loop(self.clear)

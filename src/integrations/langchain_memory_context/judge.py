@@ -1,0 +1,97 @@
+"""A judge that asks any chat model of LangChain's: one small call, for one message."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
+from langchain_core.runnables import Runnable, RunnableConfig
+
+from memory_context import _prompts
+from memory_context._judge import Question, Verdict
+from memory_context._tokens import default_counter
+from memory_context.asking import StrictAnswer, parse_answer, verdict_of, words_for
+from memory_context.exceptions import InvalidArgumentError, JudgeError
+from memory_context.judges import Judge
+
+
+class ChatModelJudge:
+    """Asks a chat model what the next step needs; its tokens never reach the user's streams.
+
+    The prompt is bounded, as that of AutoGen's `LLMJudge`. The answer is asked for as structured output where the model
+    can bind a schema, as text else.
+
+    Args:
+        model: A lightweight model.
+
+    Raises:
+        InvalidArgumentError: It is no chat model.
+    """
+
+    def __init__(self, model: BaseChatModel) -> None:
+        if not isinstance(model, BaseChatModel):
+            message = f"a judge asks a BaseChatModel of LangChain's, not {type(model).__name__}"
+            raise InvalidArgumentError(message)
+        self.model = model
+        self.name = f"model:{type(model).__name__}"
+
+    async def decide(self, question: Question) -> Verdict:
+        """The model's verdict.
+
+        Raises:
+            JudgeError: The model's answer is none.
+        """
+        messages: list[BaseMessage] = [SystemMessage(_prompts.JUDGE_SYSTEM), HumanMessage(words_for(question))]
+        config = RunnableConfig(tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge")
+        given = await self._asked().ainvoke(messages, config)
+        answer, parsed = _parts_of(given)
+        tokens = _tokens(messages, answer)
+        try:
+            return verdict_of(parse_answer(parsed or answer.text), question, tokens)
+        except JudgeError as error:
+            raise JudgeError(str(error), tokens=tokens) from error
+
+    def _asked(self) -> Runnable[Any, Any]:
+        try:
+            return cast(
+                "Runnable[Any, Any]",
+                self.model.with_structured_output(StrictAnswer, include_raw=True),  # pyright: ignore[reportUnknownMemberType] # dict[Unknown]
+            )
+        except (NotImplementedError, ImportError, TypeError, ValueError):
+            return cast("Runnable[Any, Any]", self.model)
+
+
+def one_judge(judge: Judge | BaseChatModel | None, model: BaseChatModel | None = None) -> Judge | None:
+    """The judge that is given, or one that asks the model that is given; None for neither.
+
+    Raises:
+        InvalidArgumentError: Both are given, or something that is neither.
+    """
+    if judge is not None and model is not None:
+        message = "judge= takes one object with a name and decide(); model= is short for ChatModelJudge(…): give one"
+        raise InvalidArgumentError(message)
+    given = judge if model is None else model
+    if isinstance(given, BaseChatModel):
+        return ChatModelJudge(given)
+    if given is None or isinstance(given, Judge):
+        return given
+    message = f"a judge is a chat model, or an object with a name and decide(), not {given!r:.80}"
+    raise InvalidArgumentError(message)
+
+
+def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - with a schema a dict, without one a message
+    """The model's message, and its answer as JSON where it was read by LangChain."""
+    if not isinstance(given, dict):
+        return given, None
+    parts = cast("dict[str, Any]", given)
+    parsed = parts.get("parsed")
+    return parts["raw"], parsed.model_dump_json() if isinstance(parsed, StrictAnswer) else None
+
+
+def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
+    """What the call cost; counted here where the model does not say, and never by asking a provider."""
+    usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
+    count = default_counter().count
+    return usage.get("total_tokens") or sum(count(message.text) for message in (*messages, answer))

@@ -1,0 +1,274 @@
+"""LangChain's memory of a chain, in a store: the conversation, and what its newest input needs from it."""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any, cast
+from uuid import uuid4
+
+from langchain_classic.base_memory import BaseMemory
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, get_buffer_string
+from pydantic import Field, PrivateAttr
+
+from langchain_memory_context._folding import origin_of
+from langchain_memory_context._messages import MEMORY_NAME
+from langchain_memory_context._recalls import need_of
+from langchain_memory_context._turns import append, folder_of, message_of
+from langchain_memory_context.judge import one_judge
+from memory_context._executor import off_loop, wait_for
+from memory_context._policy import FoldPolicy
+from memory_context.conversation import ConversationMemory, Turn
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.folding import ContextStats, Folder, Guard, Part
+from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
+from memory_context.manager import MemoryManager
+from memory_context.recall import Need, Recall, Recaller
+
+KEPT = 100
+STOP = "stop"
+OUTPUT = "output"
+
+
+class MemoryContextMemory(BaseMemory):
+    """The memory of a chain: what was said in a conversation, large texts folded, in a store.
+
+    Takes the place of `ConversationBufferMemory`. Before each run what the new input needs from the folded texts is put
+    behind the history; the history keeps it, so that what a model saw does not change. Whoever opens the same
+    `thread_id` of the same user on the same store goes on with the conversation.
+
+    Attributes:
+        user_id: Whose memories these are. Nobody else's can be reached.
+        thread_id: The conversation. Without one a UUID is made.
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
+        agent_id: Noted on what is stored.
+        memory_key: The prompt's variable that gets the history.
+        input_key: Which input is the person's; the only one that is no memory variable, without it.
+        output_key: Which output is the answer; the only one, or ``output``, without it.
+        return_messages: Whether the history comes as messages, and not as text.
+        human_prefix: What stands before a person's words in a text.
+        ai_prefix: What stands before the model's words in a text.
+        threshold: Texts with more tokens are folded; 50 or more.
+        source_thresholds: Other thresholds by who speaks: ``user`` has 8,000 by default, ``assistant`` is the model.
+        preview_tokens: The most that stays of a text beside its reference.
+        expansion_budget: The most tokens that are brought back at once.
+        recall: Whether anything is brought back.
+        judge: Decides what is; a `Judge`, or a chat model. The words of the input without one.
+        judge_limits: What a judge with a model may cost, and how long it may take.
+        counter: Counts tokens; the process's default without one.
+
+    Raises:
+        InvalidScopeError: No user.
+        InvalidThresholdError: A threshold below 50.
+        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+    """
+
+    user_id: str | int
+    thread_id: str = Field(default_factory=lambda: str(uuid4()))
+    store: Any = Field(default=None, exclude=True)
+    agent_id: str | None = None
+    memory_key: str = "history"
+    input_key: str | None = None
+    output_key: str | None = None
+    return_messages: bool = False
+    human_prefix: str = "Human"
+    ai_prefix: str = "AI"
+    threshold: int = 500
+    source_thresholds: dict[str, int] = Field(default_factory=dict)
+    preview_tokens: int = 300
+    expansion_budget: int = 2000
+    recall: bool = True
+    judge: Any = Field(default=None, exclude=True)
+    judge_limits: JudgeLimits = Field(default_factory=JudgeLimits)
+    counter: Any = Field(default=None, exclude=True)
+    _manager: MemoryManager = PrivateAttr()
+    _conversation: ConversationMemory = PrivateAttr()
+    _recaller: Recaller = PrivateAttr()
+    _guard: Guard = PrivateAttr(default_factory=lambda: Guard(ContextStats()))
+    _recalled: OrderedDict[str, str] = PrivateAttr(default_factory=OrderedDict[str, str])
+    _steps: OrderedDict[tuple[str, str], str] = PrivateAttr(default_factory=OrderedDict[tuple[str, str], str])
+
+    def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the attributes
+        super().__init__(**settings)
+        self._manager = MemoryManager(
+            self.store,
+            user_id=self.user_id,
+            agent_id=self.agent_id,
+            thread_id=self.thread_id,
+            counter=self.counter,
+        )
+        self._conversation = ConversationMemory(self._manager, self.thread_id)
+        judge: Judge = one_judge(self.judge) or LexicalJudge()
+        bench = Bench(judge, self.judge_limits)
+        self._recaller = Recaller(self._manager, self._guard, bench, self._policy.expansion_budget)
+
+    @property
+    def memory_variables(self) -> list[str]:
+        """The prompt's variable that gets the history."""
+        return [self.memory_key]
+
+    @property
+    def manager(self) -> MemoryManager:
+        """The same memories, with their verbs."""
+        return self._manager
+
+    def stats(self) -> ContextStats:
+        """What this memory has done so far."""
+        return replace(self._guard.stats)
+
+    def decisions(self) -> list[Decision]:
+        """What was decided to bring back so far, for which input, by whom and why; the newest 1,000."""
+        return list(self._recaller.decisions)
+
+    def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """The history, and behind it what the input needs from memory.
+
+        Raises:
+            StoreError: The conversation cannot be read.
+        """
+        turns = self._conversation.turns()
+        question = self._question(inputs)
+        found = wait_for(self._recaller.recall(self._need(question, turns))) if question else None
+        return {self.memory_key: self._shown(turns, question, found)}
+
+    async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
+        """As `load_memory_variables`, off the event loop."""
+        turns = await off_loop(self._conversation.turns)
+        question = self._question(inputs)
+        found = await self._recaller.recall(self._need(question, turns)) if question else None
+        return {self.memory_key: self._shown(turns, question, found)}
+
+    def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        """Commit what was said, large texts folded, with what was recalled for it.
+
+        Raises:
+            ValueError: It cannot be told which input or output is meant.
+            StoreError: The store could not do it; nothing was saved.
+        """
+        asked = _messages(inputs[self._input_key(inputs)], HumanMessage)
+        answered = _messages(outputs[self._output_key(outputs)], AIMessage)
+        recalled = self._recalled.pop(_text(asked), None)
+        shown = [HumanMessage(recalled, name=MEMORY_NAME)] if recalled else []
+        folder = folder_of(self._manager, self._policy, self._guard)
+        append(self._conversation, folder, [*shown, *asked, *answered])
+
+    async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        """As `save_context`, off the event loop."""
+        await off_loop(self.save_context, inputs, outputs)
+
+    def clear(self) -> None:
+        """Forget the conversation. Texts that were folded out of it stay in memory.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        self._conversation.clear()
+
+    async def aclear(self) -> None:
+        """As `clear`, off the event loop."""
+        await off_loop(self.clear)
+
+    def trim_intermediate_steps(self, steps: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
+        """The steps of an agent's run with references in place of large observations; never raises for the store.
+
+        For ``AgentExecutor(trim_intermediate_steps=memory.trim_intermediate_steps)``: the agent reads the references,
+        the returned steps keep the whole texts. An observation is shown the same way at every call.
+        """
+        return [(action, self._observed(action, observation)) for action, observation in steps]
+
+    @property
+    def _policy(self) -> FoldPolicy:
+        return FoldPolicy(
+            self.threshold, self.source_thresholds, self.preview_tokens, self.expansion_budget, self.recall
+        )
+
+    def _observed(self, action: Any, observation: Any) -> Any:  # noqa: ANN401 - whatever a tool returns
+        tool, text = str(getattr(action, "tool", "tool")), str(observation)
+        known = self._steps.get((tool, text))
+        if known is None:
+            part = Part(0, text, None, tool)
+            folder = Folder(self._manager, self._policy, self._guard)
+            arguments = str(getattr(action, "tool_input", ""))
+            origin = replace(origin_of([], None), arguments=arguments)
+            folded = self._guard.run(folder.fold, part, origin) if folder.may_fold(part) else None
+            if folded is None:
+                return observation
+            folder.count(folded)
+            known = _remember(self._steps, (tool, text), folded.text)
+        return known
+
+    def _question(self, inputs: Mapping[str, Any]) -> str:
+        """The text of the new input; "" where nothing is to be recalled."""
+        if not self.recall:
+            return ""
+        keys = [self.input_key] if self.input_key else self._candidates(inputs)
+        return _text(_messages(inputs[keys[0]], HumanMessage)) if len(keys) == 1 and keys[0] in inputs else ""
+
+    def _need(self, question: str, turns: Sequence[Turn]) -> Need:
+        messages = cast("list[AnyMessage]", [message_of(turn) for turn in turns])
+        asked = HumanMessage(question)
+        need = need_of(asked, [*messages, asked], ())
+        return replace(need, mentioned=need.mentioned | {turn.key for turn in turns})
+
+    def _shown(self, turns: Sequence[Turn], question: str, found: Recall | None) -> str | list[BaseMessage]:
+        messages = [message_of(turn) for turn in turns]
+        if found:
+            self._guard.stats.recalls += len(found.ranges)
+            self._guard.stats.tokens_recalled += found.tokens
+            messages.append(HumanMessage(_remember(self._recalled, question, found.text), name=MEMORY_NAME))
+        if self.return_messages:
+            return messages
+        return "\n".join(self._line(message) for message in messages)
+
+    def _line(self, message: BaseMessage) -> str:
+        if message.name == MEMORY_NAME:
+            return message.text
+        return get_buffer_string([message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+
+    def _candidates(self, inputs: Mapping[str, Any]) -> list[str]:
+        return sorted(set(inputs) - {self.memory_key, STOP})
+
+    def _input_key(self, inputs: Mapping[str, Any]) -> str:
+        keys = [self.input_key] if self.input_key else self._candidates(inputs)
+        if len(keys) == 1 and keys[0] in inputs:
+            return keys[0]
+        message = f"One input key expected got {keys}: set input_key to the one that a person fills"
+        raise InvalidArgumentError(message)
+
+    def _output_key(self, outputs: Mapping[str, Any]) -> str:
+        if self.output_key is not None and self.output_key in outputs:
+            return self.output_key
+        if self.output_key is None and len(outputs) == 1:
+            return next(iter(outputs))
+        if self.output_key is None and OUTPUT in outputs:
+            warnings.warn(f"outputs {sorted(outputs)}: {OUTPUT!r} is remembered; set output_key", stacklevel=3)
+            return OUTPUT
+        message = f"Got the output keys {sorted(outputs)}: set output_key to the one that is remembered"
+        raise InvalidArgumentError(message)
+
+
+def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMessage]:  # noqa: ANN401 - whatever a chain has
+    """What was said, as messages: text, messages, lists of messages, or JSON of anything else."""
+    if isinstance(value, BaseMessage):
+        return [value]
+    parts: list[Any] = [*value] if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] # any
+    if parts and all(isinstance(one, BaseMessage) for one in parts):
+        return parts
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return [kind(text)]
+
+
+def _text(messages: Sequence[BaseMessage]) -> str:
+    return "\n".join(message.text for message in messages)
+
+
+def _remember(kept: OrderedDict[Any, str], key: Any, text: str) -> str:  # noqa: ANN401 - any key
+    """`text`, which is kept under `key` until 100 others have come."""
+    kept[key] = text
+    while len(kept) > KEPT:
+        kept.popitem(last=False)
+    return text

@@ -1,0 +1,394 @@
+"""The middleware that keeps an agent's prompts and checkpoints small without losing anything."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, cast
+
+from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain.agents.middleware.internal_call_transformer import InternalCallTransformer
+from langchain.agents.middleware.types import PrivateStateAttr
+from langchain.tools.tool_node import ToolCallRequest
+from langchain_core.language_models import BaseChatModel
+from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.utils.function_calling import convert_to_openai_tool
+from langgraph.config import get_config
+from langgraph.runtime import get_runtime
+from langgraph.types import Command
+
+from langchain_memory_context._folding import FoldSettings, MessageFolder, Redactor, ToolOutcome, as_redactor, origin_of
+from langchain_memory_context._messages import (
+    index_of_last_answer,
+    is_question,
+    link_of,
+)
+from langchain_memory_context._recalls import (
+    ConversationFacts,
+    need_of,
+    new_recall,
+    references_in,
+    with_recalls,
+)
+from langchain_memory_context.judge import one_judge
+from langchain_memory_context.tools import MemoryTool, memory_tools
+from memory_context import _prompts
+from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
+from memory_context._executor import off_loop, wait_for
+from memory_context._groups import recall_position
+from memory_context._policy import FoldPolicy
+from memory_context._tokens import TokenCounter
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
+from memory_context.folding import ContextStats, Guard
+from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
+from memory_context.manager import MemoryManager
+from memory_context.recall import KEPT_DECISIONS, Recall, Recaller
+from memory_context.stores import MemoryStore, as_store
+from memory_context.summaries import Summaries, Summarizer, as_summaries
+from memory_context.verbs import RETRIEVE
+
+if TYPE_CHECKING:
+    import sqlalchemy as sa
+
+KEPT_CONVERSATIONS = 1000
+
+AnyRequest: TypeAlias = ModelRequest[Any]
+AnyResponse: TypeAlias = ModelResponse[Any]
+
+
+def _merged(old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
+    """What several middlewares know of a conversation, each under its own name."""
+    return {**(old or {}), **(new or {})}
+
+
+class MemoryContextState(AgentState[Any]):
+    """An agent's state with what the middleware knows of the conversation; private, and kept by checkpointers."""
+
+    memory_context: Annotated[NotRequired[dict[str, Any]], PrivateStateAttr, _merged]
+
+
+@dataclass(frozen=True, slots=True)
+class _Conversation:
+    """A conversation at one moment, and who may look into its memories."""
+
+    messages: list[AnyMessage]
+    facts: ConversationFacts
+    folder: MessageFolder
+    bench: Bench
+
+    @property
+    def manager(self) -> MemoryManager:
+        return self.folder.manager
+
+
+class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
+    """Keeps large texts of an agent's conversation in a store, and brings back what the next step needs.
+
+    A tool's large result is committed to the store before it enters the agent's state; a reference and a preview take
+    its place, in state, checkpoints and streams. Large texts of people are folded before the first model call that
+    would see them. Before each model call the newest message is compared with what is out of sight, and what it needs
+    is put before it; text and position are kept in private state, so that what a model saw does not change. If the
+    store fails, the text stays, and the run goes on.
+
+    Nothing else may come between a tool and this middleware that must see whole texts: put it last in the list, or
+    behind everything but such middleware. What redacts works on text that is stored only when it is given as `redact`.
+
+    Args:
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. Nothing is opened before
+            the first use.
+        user_id: Whose memories these are. None: each run says it, by ``user_id`` in its context (``context_schema``) or
+            in ``config["configurable"]``; a run that does not is an error.
+        agent_id: Noted on what is stored.
+        model: Short for ``judge=ChatModelJudge(model)``: a lightweight model decides what is brought back.
+        judge: Decides it; the words of the message without one.
+        judge_limits: What a judge with a model may cost in one conversation, and how long it may take.
+        threshold: Texts with more tokens are folded; 50 or more.
+        source_thresholds: Other thresholds for messages by their ``name``; people (``user``) have 8,000 by default.
+        tool_thresholds: Other thresholds for the results of some tools; None: never folded.
+        preview_tokens: The most that stays of a text beside its reference.
+        expansion_budget: The most tokens that are brought back at once.
+        recall: Whether anything is brought back without being asked for.
+        artifacts: What becomes of artifacts: ``keep`` leaves them in the state; ``store`` stores large ones, and leaves
+            ``{"memory_key": …}``.
+        redact: What every text goes through before it is stored: callables from text to text, or `PIIMiddleware`.
+        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`.
+        pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text, or for
+            which tools.
+        secrets_for: The tools that get a text of the type ``secret`` too.
+        max_argument_bytes: The most bytes (UTF-8) that the texts of one call have together, for every tool or by tool.
+        summarizer: Describes folded texts in its own words; without one they are described by their kind.
+        counter: Counts tokens; the process's default without one. A provider is never asked.
+        name: Tells two instances in one agent apart.
+        password_variable: The environment variable with the password of a database URL that has none.
+
+    Raises:
+        InvalidScopeError: A user that is none.
+        InvalidThresholdError: A threshold below 50.
+        InvalidArgumentError: Both a judge and a model, or a setting of the wrong kind.
+        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+    """
+
+    state_schema = MemoryContextState
+    transformers = (InternalCallTransformer,)
+
+    def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
+        self,
+        store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
+        *,
+        user_id: str | int | None = None,
+        agent_id: str | None = None,
+        model: BaseChatModel | None = None,
+        judge: Judge | None = None,
+        judge_limits: JudgeLimits | None = None,
+        threshold: int = 500,
+        source_thresholds: Mapping[str, int] | None = None,
+        tool_thresholds: Mapping[str, int | None] | None = None,
+        preview_tokens: int = 300,
+        expansion_budget: int = 2000,
+        recall: bool = True,
+        artifacts: Literal["keep", "store"] = "keep",
+        redact: Sequence[AgentMiddleware[Any, Any, Any] | Redactor] = (),
+        tools: bool = True,
+        pass_by_reference: bool | Sequence[str] = True,
+        secrets_for: Sequence[str] = (),
+        max_argument_bytes: int | Mapping[str, int] = DEFAULT_LIMIT,
+        summarizer: Summarizer | Summaries | None = None,
+        counter: TokenCounter | Callable[[str], int] | None = None,
+        name: str = "MemoryContextMiddleware",
+        password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
+    ) -> None:
+        super().__init__()
+        _check_artifacts(artifacts)
+        policy = FoldPolicy(threshold, dict(source_thresholds or {}), preview_tokens, expansion_budget, recall)
+        self._settings = FoldSettings(
+            policy, dict(tool_thresholds or {}), [as_redactor(one) for one in redact], artifacts
+        )
+        for tool in self._settings.tool_thresholds:
+            self._settings.policy_for(tool)
+        self._store = as_store(store, password_variable)
+        self._closes_store = self._store is not store
+        self._user_id, self._agent_id, self._counter = user_id, agent_id, counter
+        self._summaries = as_summaries(summarizer)
+        self._judge = one_judge(judge, model)
+        self._judge_limits = judge_limits or JudgeLimits()
+        self._passing = PassingPolicy.of(pass_by_reference, secrets_for, max_argument_bytes)
+        self._guard = Guard(ContextStats())
+        self._decisions = deque[Decision](maxlen=KEPT_DECISIONS)
+        self._benches = OrderedDict[tuple[str, str | None], Bench]()
+        self._name = name
+        self.tools = self._own_tools() if tools else []
+        if user_id is not None:
+            self._manager(user_id, None)
+
+    @property
+    def name(self) -> str:
+        """What tells this instance from another one in the same agent."""
+        return self._name
+
+    def stats(self) -> ContextStats:
+        """What this middleware has done so far, for all users."""
+        return replace(self._guard.stats)
+
+    def decisions(self) -> list[Decision]:
+        """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
+        return list(self._decisions)
+
+    def close(self) -> None:
+        """Give back the store's connections, unless the store is the caller's. The middleware may be used again."""
+        if self._closes_store:
+            self._store.close()
+
+    def wrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
+    ) -> ToolOutcome:
+        """Run the tool with texts in place of references, and fold what it gives, unless a person gets it directly."""
+        filled = self._filled(request)
+        return filled if isinstance(filled, ToolMessage) else self._folded(request, handler(filled))
+
+    async def awrap_tool_call(
+        self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
+    ) -> ToolOutcome:
+        """As `wrap_tool_call`, the store off the event loop."""
+        filled = await off_loop(self._filled, request)
+        if isinstance(filled, ToolMessage):
+            return filled
+        return await off_loop(self._folded, request, await handler(filled))
+
+    def wrap_model_call(
+        self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
+    ) -> AnyResponse | ExtendedModelResponse[Any]:
+        """Ask the model with what the newest message needs before it."""
+        prompt, update = wait_for(self._prepared(request))
+        return _with_update(handler(prompt), update)
+
+    async def awrap_model_call(
+        self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
+    ) -> AnyResponse | ExtendedModelResponse[Any]:
+        """As `wrap_model_call`, the store off the event loop."""
+        prompt, update = await self._prepared(request)
+        return _with_update(await handler(prompt), update)
+
+    def _own_tools(self) -> list[MemoryTool]:
+        owned = cast("list[MemoryTool]", memory_tools(self._owner, max_tokens=self._settings.policy.threshold))
+        if self._passing.tools is None or self._passing.tools:
+            tools = ", ".join(sorted(self._passing.tools or ())) or _prompts.ANY_TOOL
+            reading = next(tool for tool in owned if tool.name == RETRIEVE)
+            reading.description = f"{reading.description} {_prompts.PASS_REFERENCES.format(tools=tools)}"
+        return owned
+
+    def _owner(self) -> MemoryManager:
+        """The memories of the user whose run this is."""
+        configurable: Mapping[str, Any] = get_config().get("configurable", {})
+        user_id = self._user_id
+        if user_id is None:
+            user_id = _named(getattr(get_runtime(), "context", None), "user_id")
+        if user_id is None:
+            user_id = configurable.get("user_id")
+        if user_id is None:
+            message = 'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
+            raise InvalidScopeError(message)
+        thread = configurable.get("thread_id")
+        return self._manager(user_id, None if thread is None else str(thread))
+
+    def _manager(self, user_id: str | int, thread_id: str | None) -> MemoryManager:
+        return MemoryManager(
+            self._store,
+            user_id=user_id,
+            agent_id=self._agent_id,
+            thread_id=thread_id,
+            counter=self._counter,
+            summarizer=self._summaries,
+        )
+
+    def _conversation(self, state: Any) -> _Conversation:  # noqa: ANN401 - whatever schema the agent has
+        manager = self._owner()
+        facts = ConversationFacts.of(_named(_named(state, "memory_context") or {}, self._name))
+        folder = MessageFolder(manager, self._settings, self._guard)
+        return _Conversation(list(_named(state, "messages") or []), facts, folder, self._bench(manager, facts))
+
+    def _bench(self, manager: MemoryManager, facts: ConversationFacts) -> Bench:
+        """The judge's bench of this conversation, with what earlier processes have asked it."""
+        place = (manager.scope.user_id, manager.thread_id)
+        bench = self._benches.pop(place, None) or Bench(self._judge or LexicalJudge(), self._judge_limits)
+        self._benches[place] = bench
+        while len(self._benches) > KEPT_CONVERSATIONS:
+            self._benches.popitem(last=False)
+        bench.calls, bench.tokens = facts.judge_calls, facts.judge_tokens
+        return bench
+
+    def _filled(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
+        """The call with texts in place of references; the answer to the model if it cannot be made."""
+        call = request.tool_call
+        if isinstance(request.tool, MemoryTool) or not self._passing.passes_to(call["name"]):
+            return request
+        try:
+            arguments = self._with_texts(request)
+        except NotPassedError as refused:
+            text = _prompts.NOT_CALLED.format(tool=call["name"], reason=refused)
+            return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
+        return request if arguments is None else request.override(tool_call={**call, "args": arguments})
+
+    def _with_texts(self, request: ToolCallRequest) -> dict[str, Any] | None:
+        """The arguments with texts in place of references; None where there are none."""
+        call = request.tool_call
+        keys = passed_keys(call["args"])
+        if not keys:
+            return None
+        talk = self._conversation(request.state)
+        shown = references_in(talk.messages, talk.facts.recalls)
+        texts = texts_of(keys, call["name"], self._passing, talk.manager.read, shown.keys())
+        try:
+            return cast("dict[str, Any]", with_texts(call["args"], texts, _schema_of(request)))
+        except RecursionError:
+            raise NotPassedError(_prompts.TOO_DEEP_TO_PASS) from None
+
+    def _folded(self, request: ToolCallRequest, outcome: ToolOutcome) -> ToolOutcome:
+        if isinstance(request.tool, MemoryTool) or getattr(request.tool, "return_direct", False):
+            return outcome
+        talk = self._conversation(request.state)
+        origin = partial(origin_of, talk.messages, request.tool_call)
+        return talk.folder.fold_outcome(outcome, request.tool_call["name"], origin)
+
+    async def _prepared(self, request: AnyRequest) -> tuple[AnyRequest, dict[str, Any]]:
+        """The request as the model gets it, and what changes in the state when the model has answered."""
+        self._check_tools(request)
+        talk = self._conversation(request.state)
+        shown = index_of_last_answer(talk.messages) if talk.facts.begun else 0
+        old, folded = talk.messages, await off_loop(_fold_unseen, talk, shown)
+        talk = replace(talk, messages=[folded.get(message.id or "", message) for message in old])
+        facts = await self._recalled(talk, shown) if self._settings.policy.recall else talk.facts
+        facts = replace(facts, begun=True)
+        seen = [_in_place(message, old, folded) for message in request.messages]
+        prompt = request.override(messages=with_recalls(seen, facts.recalls))
+        update: dict[str, Any] = {"messages": list(folded.values())} if folded else {}
+        return prompt, update | ({"memory_context": {self._name: facts.saved()}} if facts != talk.facts else {})
+
+    def _check_tools(self, request: AnyRequest) -> None:
+        """Refuse a tool of somebody else's under the name of a memory tool: LangChain lets one replace the other."""
+        own = {tool.name for tool in self.tools}
+        for tool in request.tools:
+            name = getattr(tool, "name", None)
+            if name in own and not isinstance(tool, MemoryTool):
+                message = f"more than one tool has the name {name}; the middleware adds its memory tools itself"
+                raise InvalidArgumentError(message)
+
+    async def _recalled(self, talk: _Conversation, shown: int) -> ConversationFacts:
+        """What is known when the newest unseen message has what it needs."""
+        unseen = talk.messages[shown:]
+        question = next((message for message in reversed(unseen) if is_question(message)), None)
+        position = recall_position([link_of(message) for message in talk.messages], shown)
+        if question is None or position is None:
+            return talk.facts
+        need = need_of(question, talk.messages, talk.facts.recalls)
+        recaller = Recaller(
+            talk.manager, self._guard, talk.bench, self._settings.policy.expansion_budget, self._decisions
+        )
+        found = await recaller.recall(need)
+        facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
+        return self._with_recall(facts, found, talk.messages[position]) if found else facts
+
+    def _with_recall(self, facts: ConversationFacts, found: Recall, before: AnyMessage) -> ConversationFacts:
+        self._guard.stats.recalls += len(found.ranges)
+        self._guard.stats.tokens_recalled += found.tokens
+        return replace(facts, recalls=(*facts.recalls, new_recall(before, found.text, found.ranges)))
+
+
+def _fold_unseen(talk: _Conversation, shown: int) -> dict[str, AnyMessage]:
+    """By id, the messages that no model has seen and that have large texts, folded."""
+    folded: dict[str, AnyMessage] = {}
+    for index, message in enumerate(talk.messages[shown:], shown):
+        one = talk.folder.fold_late(message, talk.messages[:index])
+        if one is not message and message.id:
+            folded[message.id] = one
+    return folded
+
+
+def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:
+    """The folded form of a message of the request, unless another middleware shows it otherwise than it stands."""
+    one = folded.get(message.id or "")
+    stands = one is not None and any(other.id == message.id and other.content == message.content for other in old)
+    return one if one is not None and stands else message
+
+
+def _with_update(response: AnyResponse, update: dict[str, Any]) -> AnyResponse | ExtendedModelResponse[Any]:
+    return ExtendedModelResponse(response, Command(update=update)) if update else response
+
+
+def _named(place: Any, name: str) -> Any:  # noqa: ANN401 - contexts and states are dicts, dataclasses, pydantic models
+    return cast("Mapping[str, Any]", place).get(name) if isinstance(place, Mapping) else getattr(place, name, None)
+
+
+def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
+    """What the tool says of its arguments; nothing of one that is not known here."""
+    if request.tool is None:
+        return {}
+    return cast("dict[str, Any]", convert_to_openai_tool(request.tool)["function"].get("parameters", {}))
+
+
+def _check_artifacts(setting: object) -> None:
+    if setting not in {"keep", "store"}:
+        message = f'artifacts= is "keep" or "store", not {setting!r}'
+        raise InvalidArgumentError(message)

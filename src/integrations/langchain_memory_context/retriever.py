@@ -1,0 +1,69 @@
+"""A user's memories as LangChain's documents."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.documents import Document
+from langchain_core.retrievers import BaseRetriever
+from pydantic import Field
+
+from memory_context import _prompts
+from memory_context._excerpt import excerpt
+from memory_context._executor import off_loop
+from memory_context._items import MemoryItem, is_secret
+from memory_context.manager import MemoryManager
+
+
+class MemoryRetriever(BaseRetriever):
+    """Finds a user's memories that speak of a query, best first.
+
+    A document's id is the memory's key, its metadata the record's facts and the score. Its content is what the memory
+    says about the query; of a secret nothing but that it is one.
+
+    Attributes:
+        manager: The memories.
+        k: How many documents at most; ``invoke(query, k=…)`` says otherwise once.
+        max_tokens: The most that a document's content takes; None for whole texts.
+    """
+
+    manager: MemoryManager = Field(exclude=True)
+    k: int = Field(default=5, ge=1)
+    max_tokens: int | None = Field(default=500, ge=1)
+
+    def _get_relevant_documents(
+        self, query: str, *, run_manager: CallbackManagerForRetrieverRun | None = None, k: int | None = None
+    ) -> list[Document]:
+        del run_manager
+        return [self._document(hit, query) for hit in self.manager.search(query, k or self.k)]
+
+    async def _aget_relevant_documents(
+        self, query: str, *, run_manager: AsyncCallbackManagerForRetrieverRun, k: int | None = None
+    ) -> list[Document]:
+        del run_manager
+        return await off_loop(self._get_relevant_documents, query, k=k)
+
+    def _document(self, hit: MemoryItem, query: str) -> Document:
+        return Document(self._content(hit, query), id=hit.memory_key, metadata=_facts(hit))
+
+    def _content(self, hit: MemoryItem, query: str) -> str:
+        if is_secret(hit):
+            return _prompts.HIDDEN
+        count = self.manager.counter.count
+        return hit.text if self.max_tokens is None else excerpt(hit.text, query, self.max_tokens, count).text
+
+
+def _facts(hit: MemoryItem) -> dict[str, Any]:
+    return {
+        "memory_key": hit.memory_key,
+        "memory_type": hit.memory_type,
+        "description": hit.summary,
+        "token_count": hit.token_count,
+        "created_at": hit.created_at.isoformat(),
+        "thread_id": hit.thread_id,
+        "category": hit.category,
+        "tags": list(hit.tags),
+        "score": hit.match.score if hit.match else None,
+        **{name: hit.content_metadata[name] for name in ("source", "call_id") if name in hit.content_metadata},
+    }

@@ -1,0 +1,196 @@
+"""LangGraph's store on the memories of one user."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import timedelta
+from operator import eq, ge, gt, le, lt, ne
+from typing import Any, cast
+
+from langgraph.store.base import (
+    GetOp,
+    Item,
+    ListNamespacesOp,
+    MatchCondition,
+    Op,
+    PutOp,
+    Result,
+    SearchItem,
+    SearchOp,
+)
+
+from langchain_memory_context._open_store import AnyLabelStore
+from memory_context._executor import off_loop
+from memory_context._items import MemoryItem, hash_content, now
+from memory_context._refs import one_line
+from memory_context._scopes import Scope
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.manager import MemoryManager
+
+TIER = "store"
+TYPE = "store_item"
+SEARCHED = 1000
+_OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
+    "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
+}  # fmt: skip
+
+
+class MemoryStoreAdapter(AnyLabelStore):
+    """LangGraph's `BaseStore` on one user's memories, for ``create_agent(store=…)``, LangMem and others.
+
+    An item is a memory of the type ``store_item`` in the tier ``store``, so that `MemoryManager.search` and
+    `search_memory` find it too. Labels of a namespace may hold any text, e-mail addresses too. A search with a query
+    finds the items that speak of it, best first; without one, the oldest first. An item expires when its time has come;
+    reading does not make it live longer. The index False keeps an item from searches with a query; names of fields as
+    an index make no difference. In a batch all reads see what was there before its writes.
+
+    Args:
+        manager: The memories.
+    """
+
+    supports_ttl = True
+
+    def __init__(self, manager: MemoryManager) -> None:
+        self.manager = manager
+        self._scope = Scope(manager.scope.user_id, tier=TIER)
+
+    def batch(self, ops: Iterable[Op]) -> list[Result]:
+        """The results of `ops`, in their order.
+
+        Raises:
+            InvalidArgumentError: A namespace that is none, or an unknown operation or operator.
+            InvalidContentError: JSON cannot express a value.
+            StoreError: The store could not do it.
+        """
+        listed = list(ops)
+        results = [self._read(op) for op in listed]
+        for op in {(op.namespace, op.key): op for op in listed if isinstance(op, PutOp)}.values():
+            self._write(op)
+        return results
+
+    async def abatch(self, ops: Iterable[Op]) -> list[Result]:
+        """As `batch`, off the event loop."""
+        return await off_loop(self.batch, list(ops))
+
+    def _read(self, op: Op) -> Result:
+        match op:
+            case GetOp():
+                found = self.manager.memory_store.get(self._scope, _key(op.namespace, op.key))
+                return Item(**_facts(found)) if found is not None and _lives(found) else None
+            case SearchOp():
+                return self._searched(op)
+            case ListNamespacesOp():
+                return self._namespaces(op)
+            case PutOp():
+                return None
+
+    def _write(self, op: PutOp) -> None:
+        _check(op.namespace)
+        key = _key(op.namespace, op.key)
+        if op.value is None:
+            self.manager.memory_store.delete(self._scope, key)
+            return
+        self.manager.remember(
+            dict(op.value),
+            one_line(f"{'/'.join(op.namespace)}: {op.key}") or None,
+            TYPE,
+            key=key,
+            tier=TIER,
+            tags=[_tag(op.namespace[:depth]) for depth in range(1, len(op.namespace) + 1)],
+            metadata={"namespace": list(op.namespace), "key": op.key, "index": op.index is not False},
+            expires_at=None if op.ttl is None else now() + timedelta(minutes=op.ttl),
+            replace=True,
+        )
+
+    def _searched(self, op: SearchOp) -> list[SearchItem]:
+        """The living items below a namespace that match."""
+        store, filters = self.manager.memory_store, {"tags": _tag(op.namespace_prefix)} if op.namespace_prefix else {}
+        if op.query:
+            found = store.search(self._scope, op.query, limit=SEARCHED, filters=filters)
+            items = [item for item in found if item.content_metadata.get("index", True)]
+        else:
+            items = store.query(self._scope, filters, order_by="created_at")
+        matching = [
+            SearchItem(**_facts(item), score=item.match.score if item.match and op.query else None)
+            for item in items
+            if _lives(item) and _matches(_value(item), op.filter or {})
+        ]
+        return matching[op.offset : op.offset + op.limit]
+
+    def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
+        living = (item for item in self.manager.memory_store.query(self._scope) if _lives(item))
+        spaces = {_namespace(item) for item in living}
+        fitting = (space for space in spaces if all(_fits(one, space) for one in op.match_conditions or ()))
+        cut = {space[: op.max_depth] for space in fitting}
+        return sorted(cut)[op.offset : op.offset + op.limit]
+
+
+def _check(namespace: object) -> None:
+    labels = cast("tuple[object, ...]", namespace) if isinstance(namespace, tuple) else ()
+    if not labels or not all(isinstance(label, str) and label for label in labels):
+        message = f"a namespace is a tuple of one or more texts that are not empty, not {namespace!r:.80}"
+        raise InvalidArgumentError(message)
+
+
+def _key(namespace: Sequence[str], key: str) -> str:
+    return f"store_{hash_content(json.dumps([*namespace, key]))[:48]}"
+
+
+def _tag(prefix: Sequence[str]) -> str:
+    """What all items below a namespace have in common."""
+    return f"in_{hash_content(json.dumps(list(prefix)))[:32]}"
+
+
+def _namespace(item: MemoryItem) -> tuple[str, ...]:
+    return tuple(item.content_metadata["namespace"])
+
+
+def _value(item: MemoryItem) -> dict[str, Any]:
+    return cast("dict[str, Any]", json.loads(item.data))
+
+
+def _facts(item: MemoryItem) -> dict[str, Any]:
+    return {
+        "namespace": _namespace(item),
+        "key": item.content_metadata["key"],
+        "value": _value(item),
+        "created_at": item.created_at,
+        "updated_at": item.updated_at,
+    }
+
+
+def _lives(item: MemoryItem) -> bool:
+    return item.expires_at is None or item.expires_at > now()
+
+
+def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+    """Whether a value is the wanted one: fields, lists of the same length, and operators, as LangGraph has them."""
+    if isinstance(wanted, Mapping):
+        fields = cast("Mapping[str, Any]", wanted)
+        if any(name.startswith("$") for name in fields):
+            return all(_holds(value, name, operand) for name, operand in fields.items())
+        return isinstance(value, Mapping) and all(
+            _matches(cast("Mapping[str, Any]", value).get(name), one) for name, one in fields.items()
+        )
+    if isinstance(wanted, list | tuple):
+        values: list[Any] = [*value] if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] # JSON
+        others = cast("Sequence[Any]", wanted)
+        return isinstance(value, list) and len(values) == len(others) and all(map(_matches, values, others))
+    return bool(value == wanted)
+
+
+def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
+    if operator not in _OPERATORS:
+        message = f"unknown operator {operator!r}: there are {' '.join(_OPERATORS)}"
+        raise InvalidArgumentError(message)
+    try:
+        return _OPERATORS[operator](value, operand)
+    except TypeError:  # a text is neither more nor less than a number
+        return False
+
+
+def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
+    path = condition.path
+    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :]
+    return len(part) == len(path) and all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))

@@ -1,0 +1,102 @@
+"""A chat model that answers from a script, to test LangChain agents with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, TypeAlias, cast
+
+from langchain_core.callbacks import CallbackManagerForLLMRun
+from langchain_core.language_models import BaseChatModel, LanguageModelInput
+from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall
+from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
+from langchain_core.runnables import Runnable
+from langchain_core.tools import BaseTool
+from pydantic import Field, PrivateAttr
+
+Step: TypeAlias = str | AIMessage | Sequence[ToolCall] | Exception | Callable[[list[BaseMessage]], "Step"]
+
+
+def call(name: str, call_id: str = "1", **arguments: Any) -> ToolCall:  # noqa: ANN401 - any argument
+    """A call of the tool `name`."""
+    return ToolCall(name=name, args=arguments, id=call_id, type="tool_call")
+
+
+class ScriptedChatModel(BaseChatModel):
+    """Answers with the steps of a script, one per call, and remembers every prompt.
+
+    A step is a text, a message, a list of tool calls, an error to raise, or a callable that gives one of these for the
+    prompt.
+
+    Attributes:
+        script: What it answers.
+        prompts: What it was asked, as lists of messages.
+    """
+
+    script: list[Any] = Field(default_factory=list[Any])
+    prompts: list[list[BaseMessage]] = Field(default_factory=list[list[BaseMessage]])
+    _asked: int = PrivateAttr(default=0)
+
+    def __init__(self, script: Sequence[Step] = (), **fields: Any) -> None:  # noqa: ANN401 - those of BaseChatModel
+        super().__init__(**fields)
+        self.script = list(script)
+
+    @property
+    def _llm_type(self) -> str:
+        return "scripted"
+
+    def bind_tools(
+        self,
+        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
+        *,
+        tool_choice: str | None = None,
+        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
+    ) -> Runnable[LanguageModelInput, AIMessage]:
+        """The model itself: its script knows the tools."""
+        del tools, tool_choice, kwargs
+        return self
+
+    def _generate(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
+    ) -> ChatResult:
+        del stop, run_manager, kwargs
+        return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
+
+    def _stream(
+        self,
+        messages: list[BaseMessage],
+        stop: list[str] | None = None,
+        run_manager: CallbackManagerForLLMRun | None = None,
+        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
+    ) -> Iterator[ChatGenerationChunk]:
+        del stop, kwargs
+        message = self._next(messages)
+        words = message.text.split(" ") if message.text else []
+        for word in words:
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=word + " " * (word is not words[-1])))
+            if run_manager:
+                run_manager.on_llm_new_token(chunk.text, chunk=chunk)
+            yield chunk
+        yield ChatGenerationChunk(message=AIMessageChunk(content="", tool_calls=message.tool_calls))
+
+    def _next(self, messages: list[BaseMessage]) -> AIMessage:
+        self.prompts.append(list(messages))
+        if self._asked >= len(self.script):
+            message = f"the script has {len(self.script)} steps, the model was asked once more"
+            raise IndexError(message)
+        step = self.script[self._asked]
+        self._asked += 1
+        while callable(step):
+            step = step(messages)
+        if isinstance(step, Exception):
+            raise step
+        if isinstance(step, AIMessage):
+            return step.model_copy()
+        return (
+            AIMessage(step)
+            if isinstance(step, str)
+            else AIMessage("", tool_calls=list(cast("Sequence[ToolCall]", step)))
+        )

@@ -1,0 +1,69 @@
+"""LangChain's tools by which an agent reads, searches and keeps memories."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Literal, TypeAlias
+
+from langchain_core.tools import BaseTool, ToolException
+from pydantic import PrivateAttr, ValidationError
+
+from memory_context._executor import off_loop
+from memory_context.manager import MemoryManager
+from memory_context.verbs import VERBS, MemoryToolError, Verb, problem_with
+
+Owner: TypeAlias = Callable[[], MemoryManager]
+
+
+class MemoryTool(BaseTool):
+    """A tool on one user's memories, with answers of at most `max_tokens`.
+
+    The artifact of an answer is ``{"keys": […]}``, the memories that it speaks of. What goes wrong comes as the tool's
+    answer, with the status ``error``, and says what to do next.
+
+    Args:
+        verb: What it does.
+        owner: Gives the memories of whoever calls.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+
+    response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
+    max_tokens: int = 500
+    _verb: Verb = PrivateAttr()
+    _owner: Owner = PrivateAttr()
+
+    def __init__(self, verb: Verb, owner: Owner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
+        super().__init__(
+            name=verb.name,
+            description=verb.description,
+            args_schema=verb.args,
+            handle_tool_error=True,
+            handle_validation_error=_problem_with,
+            **fields,
+        )
+        self._verb, self._owner = verb, owner
+
+    def _run(self, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
+        try:
+            answer = self._verb.answer(self._owner(), self._verb.args(**arguments), self.max_tokens)
+        except MemoryToolError as error:
+            raise ToolException(str(error)) from None
+        return answer.text, {"keys": list(answer.keys)}
+
+    async def _arun(self, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
+        return await off_loop(self._run, **arguments)
+
+
+def _problem_with(error: Any) -> str:  # noqa: ANN401 - LangChain also knows the errors of pydantic 1
+    return problem_with(error) if isinstance(error, ValidationError) else str(error)
+
+
+def memory_tools(manager: MemoryManager | Owner, *, max_tokens: int = 500) -> list[BaseTool]:
+    """`retrieve_memory`, `search_memory` and `store_memory` for an agent.
+
+    Args:
+        manager: The memories; or a callable that gives, at each call, those of whoever calls.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+    owner = (lambda: manager) if isinstance(manager, MemoryManager) else manager
+    return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in VERBS]

@@ -1,0 +1,207 @@
+"""Folding the texts of one conversation, in a way that never stops the agent's run."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from memory_context._items import MemoryItem, hash_content
+from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold
+from memory_context.manager import MemoryManager
+from memory_context.verbs import READING_TOOLS
+
+logger = logging.getLogger("memory_context")
+
+T = TypeVar("T")
+
+SLOW_FAILURE = 2.0
+PAUSE = 15.0
+TASK = 4000
+
+
+@dataclass(slots=True)
+class ContextStats:
+    """What a context has done so far; tokens as its counter counts them.
+
+    Attributes:
+        messages: Messages added, initial and loaded ones included.
+        folds: Texts that were replaced by a reference.
+        tokens_folded: Their tokens.
+        tokens_shown: The tokens of the references and previews in their place.
+        recalls: Texts that were brought back.
+        tokens_recalled: Their tokens in the prompt.
+        store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
+        late_folds: How often texts that had been read in full were folded, and what was seen before changed.
+        compactions: How often the oldest messages became one reference, and what was seen before changed.
+        tokens_compacted: The tokens that left the prompt by that.
+    """
+
+    messages: int = 0
+    folds: int = 0
+    tokens_folded: int = 0
+    tokens_shown: int = 0
+    recalls: int = 0
+    tokens_recalled: int = 0
+    store_failures: int = 0
+    late_folds: int = 0
+    compactions: int = 0
+    tokens_compacted: int = 0
+
+    @property
+    def tokens_saved(self) -> int:
+        """The tokens that every later prompt is smaller by."""
+        return self.tokens_folded - self.tokens_shown - self.tokens_recalled
+
+
+@dataclass(slots=True)
+class Guard:
+    """Lets work fail without stopping the run: one warning for each outage, every failure counted.
+
+    After a failure that took more than 2 seconds, a locked database or a silent server, nothing is tried for 15.
+    """
+
+    stats: ContextStats
+    warned: bool = False
+    closed_until: float = 0.0
+
+    def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
+        """The result of ``work(*args)``; None if it fails, or if it failed slowly a moment ago."""
+        started = time.monotonic()
+        if started < self.closed_until:
+            self.stats.store_failures += 1
+            return None
+        try:
+            result = work(*args)
+        except Exception as error:
+            self.stats.store_failures += 1
+            if time.monotonic() - started > SLOW_FAILURE:
+                self.closed_until = time.monotonic() + PAUSE
+            if not self.warned:
+                logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
+            self.warned = True
+            return None
+        self.warned = self.warned and result is None
+        return result
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A text in a message that may be folded.
+
+    Attributes:
+        index: Its place in the message's content; 0 where the content is one text.
+        text: The text.
+        source: The source of a user message; None for a tool's result.
+        origin: What made it: the tool's name, or the source.
+        call_id: The call that a result answers.
+        is_error: Whether the tool failed.
+    """
+
+    index: int
+    text: str
+    source: str | None
+    origin: str
+    call_id: str | None = None
+    is_error: bool | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """What is known of a text before it is folded.
+
+    Attributes:
+        arguments: What the tool was called with that gave it.
+        words: What the assistant said before.
+        task: The first message of the conversation.
+        known: The names that stand in the prompt.
+    """
+
+    arguments: str | None = None
+    words: str = ""
+    task: str = ""
+    known: AbstractSet[str] = frozenset()
+
+    def asked(self, part: Part) -> Asked:
+        """What the text was asked for."""
+        question = "\n".join((part.origin, self.arguments or "", self.words, self.task[:TASK]))
+        return Asked(question, self.known, of_person=part.source == PERSON)
+
+
+@dataclass(frozen=True, slots=True)
+class Folder:
+    """Folds texts by one policy into one user's memories.
+
+    Attributes:
+        manager: The user's memories.
+        policy: When texts are folded.
+        guard: Lets the store fail.
+        made: The hashes of the placeholders that it has made.
+    """
+
+    manager: MemoryManager
+    policy: FoldPolicy
+    guard: Guard
+    made: set[str] = field(default_factory=set[str])
+
+    def may_fold(self, part: Part) -> bool:
+        """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
+        return part.origin not in READING_TOOLS and len(part.text) * 4 > self.policy.threshold_for(part.source)
+
+    def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
+        """What takes the place of each text that is over its threshold, by its place; without those that failed.
+
+        `origins` has, by the same places, what is known of the texts.
+        """
+        folded = {part.index: self.guard.run(self.fold, part, origins[part.index]) for part in parts}
+        return {index: one for index, one in folded.items() if one}
+
+    def fold(self, part: Part, origin: Origin) -> Folded | None:
+        """What takes the place of `part`; None if it stays as it is.
+
+        Raises:
+            StoreError: The store failed.
+        """
+
+        def commit(text: str) -> MemoryItem:
+            kind = "tool_output" if part.source is None else "message"
+            return self.manager.remember(text, type=kind, source=part.origin, metadata=_facts(part, origin.arguments))
+
+        return fold(
+            part.text,
+            commit,
+            self.manager.counter,
+            threshold=self.policy.threshold_for(part.source),
+            preview_tokens=self.policy.preview_budget(part.source),
+            asked=origin.asked(part),
+        )
+
+    def count(self, one: Folded) -> None:
+        """Note a fold that has taken its place."""
+        self.made.add(hash_content(one.text))
+        self.guard.stats.folds += 1
+        self.guard.stats.tokens_folded += one.item.token_count
+        self.guard.stats.tokens_shown += one.tokens
+
+    def has_made(self, text: str) -> bool:
+        """Whether `text` is a placeholder of this conversation, and not one that only looks like it."""
+        return hash_content(text) in self.made
+
+
+def _facts(part: Part, arguments: str | None) -> dict[str, Any]:
+    """What the record tells of where its text came from."""
+    facts = {
+        "source": _storable(part.origin),
+        "call_id": _storable(part.call_id),
+        "arguments": _storable(arguments),
+        "is_error": part.is_error,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _storable(text: str | None) -> str | None:
+    """`text` without what a JSON column refuses: a model may have made it up."""
+    return text and text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

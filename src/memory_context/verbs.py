@@ -1,0 +1,239 @@
+"""The verbs by which an agent reads, searches and keeps memories: their arguments and their answers, for a model."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, cast
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from memory_context import _prompts
+from memory_context._excerpt import excerpt
+from memory_context._items import MemoryItem, is_secret
+from memory_context._pages import cut
+from memory_context._refs import MemoryRef
+from memory_context._selection import Selection
+from memory_context.exceptions import (
+    InvalidKeyError,
+    MemoryContextError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+    StoreError,
+)
+from memory_context.manager import MemoryManager
+
+RETRIEVE, SEARCH, STORE = "retrieve_memory", "search_memory", "store_memory"
+READING_TOOLS = frozenset({RETRIEVE, SEARCH})
+LEAST_ANSWER = 200
+MAX_HITS = 20
+PASSAGE_TOKENS = 60
+_SHOWN_LINES = re.compile(r"lines (\d+-\d+(?:, \d+-\d+)*) of \d+")
+_RUN = re.compile(r"(\d+)-(\d+)")
+
+
+def _without_titles(schema: dict[str, Any]) -> None:
+    """Take away what repeats the names of the arguments: a model reads the schema at every call."""
+    for argument in schema["properties"].values():
+        argument.pop("title", None)
+
+
+class RetrieveArgs(BaseModel):
+    """The arguments of `retrieve_memory`, as models write them: whole references, numbers and lists are understood."""
+
+    model_config = ConfigDict(json_schema_extra=_without_titles)
+
+    key: str = Field(description=_prompts.RETRIEVE_KEY)
+    lines: str = Field(default="", description=_prompts.RETRIEVE_LINES)
+    contains: str = Field(default="", description=_prompts.RETRIEVE_CONTAINS)
+    pattern: str = Field(default="", description=_prompts.RETRIEVE_PATTERN)
+    context: int = Field(default=0, description=_prompts.RETRIEVE_CONTEXT)
+    path: str = Field(default="", description=_prompts.RETRIEVE_PATH)
+    where: str = Field(default="", description=_prompts.RETRIEVE_WHERE)
+    columns: str = Field(default="", description=_prompts.RETRIEVE_COLUMNS)
+    query: str = Field(default="", description=_prompts.RETRIEVE_QUERY)
+    offset: int = Field(default=0, description=_prompts.RETRIEVE_OFFSET)
+
+    @property
+    def selection(self) -> Selection:
+        """Which part is meant."""
+        texts = self.model_dump(exclude={"key", "offset", "context"})
+        context = self.context if self.contains or self.pattern else 0
+        return Selection(**{name: text or None for name, text in texts.items()}, context=context)
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _plain_key(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        refs = MemoryRef.find_all(value) if isinstance(value, str) else []
+        return refs[0].key if refs else value.strip(" `\"'[]") if isinstance(value, str) else value
+
+    @field_validator("lines", mode="before")
+    @classmethod
+    def _plain_lines(cls, value: Any) -> str:  # noqa: ANN401 - whatever a model writes
+        return lines_as_meant(value)
+
+    @field_validator("contains", "pattern", "path", "where", "columns", "query", mode="before")
+    @classmethod
+    def _plain_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        if isinstance(value, list):
+            return ", ".join(map(str, cast("Iterable[Any]", value)))
+        return "" if value is None else value
+
+    @field_validator("offset", "context", mode="before")
+    @classmethod
+    def _plain_offset(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        return max(0, value) if isinstance(value, int) else value or 0
+
+
+class SearchArgs(BaseModel):
+    """The arguments of `search_memory`."""
+
+    query: str = Field(description=_prompts.SEARCH_QUERY)
+    limit: int = Field(default=5, description=_prompts.SEARCH_LIMIT)
+
+    @field_validator("limit")
+    @classmethod
+    def _within_limits(cls, value: int) -> int:
+        return min(max(value, 1), MAX_HITS)
+
+
+class StoreArgs(BaseModel):
+    """The arguments of `store_memory`."""
+
+    content: str = Field(description=_prompts.STORE_CONTENT)
+    description: str = Field(default="", description=_prompts.STORE_DESCRIPTION)
+    type: str = Field(default="note", description=_prompts.STORE_TYPE)
+
+    @field_validator("content", mode="before")
+    @classmethod
+    def _as_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+class MemoryToolError(Exception):
+    """What went wrong, in words for the model: what to do next."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a verb answers.
+
+    Attributes:
+        text: For the model.
+        keys: The memories that it speaks of.
+    """
+
+    text: str
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """One of the tools on a user's memories, whichever framework calls it.
+
+    Attributes:
+        name: What models call it.
+        description: What models are told of it.
+        args: Its arguments.
+        work: Gives the answer, within a number of tokens.
+    """
+
+    name: str
+    description: str
+    args: type[BaseModel]
+    work: Callable[[MemoryManager, Any, int], Answer]
+
+    def answer(self, manager: MemoryManager, args: Any, max_tokens: int) -> Answer:  # noqa: ANN401 - each verb's own
+        """The answer; it never takes more than `max_tokens`, or 200 if that is less.
+
+        Raises:
+            MemoryToolError: What went wrong, and what to do next.
+        """
+        most = max(max_tokens, LEAST_ANSWER)
+        try:
+            return self.work(manager, args, most)
+        except MemoryContextError as error:
+            advice = _advice(error, getattr(args, "key", ""))
+            raise MemoryToolError(cut(advice, most, manager.counter.count)) from None
+
+
+def _retrieved(manager: MemoryManager, args: RetrieveArgs, most: int) -> Answer:
+    return Answer(manager.answer(args.key, args.selection, offset=args.offset, max_tokens=most), (args.key,))
+
+
+def _searched(manager: MemoryManager, args: SearchArgs, most: int) -> Answer:
+    hits = manager.search(args.query, args.limit)
+    found = [_found(manager, hit, args.query) for hit in hits]
+    shown = found[:1]
+    for part in found[1:]:
+        if manager.counter.exceeds("\n".join((*shown, part)), most):
+            break
+        shown.append(part)
+    text = "\n".join(shown) or _prompts.FOUND_NOTHING.format(query=args.query[:80])
+    return Answer(text, tuple(hit.memory_key for hit in hits[: len(shown)]))
+
+
+def _found(manager: MemoryManager, hit: MemoryItem, query: str) -> str:
+    if is_secret(hit):
+        return _prompts.FOUND.format(ref=hit.ref, passage=_prompts.HIDDEN)
+    found = hit.match if hit.match and hit.match.lines else None
+    text, first = (found.passage, found.lines[0]) if found and found.lines else (hit.text, 1)
+    passage = excerpt(text, query, PASSAGE_TOKENS, manager.counter.count, first_line=first)
+    return _prompts.FOUND.format(ref=hit.ref, passage=passage.text)
+
+
+def _stored(manager: MemoryManager, args: StoreArgs, _: int) -> Answer:
+    item = manager.remember(args.content, args.description or None, args.type)
+    return Answer(_prompts.STORED.format(ref=item.ref), (item.memory_key,))
+
+
+RETRIEVING = Verb(RETRIEVE, _prompts.RETRIEVE_TOOL, RetrieveArgs, _retrieved)
+SEARCHING = Verb(SEARCH, _prompts.SEARCH_TOOL, SearchArgs, _searched)
+STORING = Verb(STORE, _prompts.STORE_TOOL, StoreArgs, _stored)
+VERBS = (RETRIEVING, SEARCHING, STORING)
+
+
+def lines_as_meant(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
+    """Lines in the form that `parse_ranges` takes, of the forms that models write: 120, [120, 180], "L120 to L180"."""
+    if isinstance(value, list | tuple):
+        parts = [str(part) for part in cast("Iterable[Any]", value)]
+        value = ("-" if len(parts) == 2 and all(map(str.isdigit, parts)) else ",").join(parts)
+    text = str(value).strip().lower() if value is not None else ""
+    if text in ("", "all", "none", "null"):
+        return ""
+    numbers = re.findall(r"\d+", text)
+    if re.fullmatch(r"(?:lines?|l)?\s*\d+\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*\d+", text):
+        return f"{max(1, int(numbers[0]))}-{numbers[1]}"
+    return re.sub(r"^(?:lines?|l)\s*", "", text)
+
+
+def lines_shown(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The key and the whole lines that an answer of `retrieve_memory` shows, one pair for each run of lines."""
+    first, _, rest = text.partition("\n")
+    refs, shown = MemoryRef.find_all(first), _SHOWN_LINES.match(rest)
+    if refs and shown:
+        yield from ((refs[0].key, (int(run[1]), int(run[2]))) for run in _RUN.finditer(shown[1]))
+
+
+def problem_with(error: ValidationError) -> str:
+    """Arguments that are of no use, in words for a model: which, and why."""
+    first = error.errors()[0]
+    name = ".".join(map(str, first["loc"])) or "arguments"
+    return _prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])
+
+
+def _advice(error: MemoryContextError, key: str) -> str:
+    """What a model should do next."""
+    match error:
+        case MemoryDeletedError():
+            return _prompts.DELETED.format(message=error)
+        case MemoryNotFoundError():
+            return _prompts.NOT_FOUND.format(key=key)
+        case InvalidKeyError():
+            return _prompts.BAD_KEY.format(message=error)
+        case StoreError():
+            return _prompts.STORE_FAILED
+        case _:
+            return _prompts.BAD_ARGUMENT.format(message=error)

@@ -1,0 +1,291 @@
+"""LangChain's memory and history on a store, in real chains of langchain-classic."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import pytest
+from langchain_classic.agents import AgentExecutor, BaseSingleActionAgent
+from langchain_classic.chains import ConversationChain, LLMChain
+from langchain_classic.memory import CombinedMemory, ConversationBufferMemory, ReadOnlySharedMemory, SimpleMemory
+from langchain_core.agents import AgentAction, AgentFinish
+from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
+from langchain_core.messages.ai import UsageMetadata
+from langchain_core.prompts import ChatPromptTemplate, MessagesPlaceholder, PromptTemplate
+from langchain_core.runnables.history import RunnableWithMessageHistory
+from langchain_core.tools import tool
+
+from langchain_memory_context import MemoryContextChatMessageHistory, MemoryContextMemory
+from langchain_memory_context.testing import ScriptedChatModel, call
+from memory_context import MemoryRef, SQLAlchemyStore
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, InvalidThresholdError, StoreError
+
+pytestmark = pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning:langchain_core", "ignore:The class", "ignore:RunnableWithMessageHistory"
+)
+LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
+QUESTION = "When was worker-1234 done?"
+IMAGE = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+USAGE = UsageMetadata(input_tokens=1, output_tokens=2, total_tokens=3)
+ANSWER = "02:20:34 worker-1234 done"
+
+
+@pytest.fixture
+def store(sqlite_url: str) -> SQLAlchemyStore:
+    """An empty store in a file."""
+    return SQLAlchemyStore(sqlite_url)
+
+
+def memory_of(store: SQLAlchemyStore, **settings: Any) -> MemoryContextMemory:  # noqa: ANN401 - the memory's
+    """The memory of a conversation."""
+    return MemoryContextMemory(**{"user_id": "42", "thread_id": "t", "store": store, **settings})
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_conversation_chain(store: SQLAlchemyStore, how: str) -> None:
+    """A ConversationChain's large answer is folded; what the next input needs stands behind the history, and stays."""
+    model = ScriptedChatModel([LOG, "At 02:20:34.", "Bye."])
+    memory = memory_of(store)
+    chain = ConversationChain(llm=model, memory=memory)
+    for question in ("Read the log.", QUESTION, "Bye."):
+        given = {"input": question}
+        assert "response" in (chain.invoke(given) if how == "invoke" else await chain.ainvoke(given))
+
+    first, second, third = (str(prompt[0].content) for prompt in model.prompts)
+    assert LOG not in second
+    [key] = {ref.key for ref in MemoryRef.find_all(second)}
+    assert LOG == memory.manager.retrieve(key)
+    assert ANSWER in second
+    assert ANSWER not in first
+    history = second.partition("Human: " + QUESTION)[0]
+    assert third.startswith(history)
+    assert (1, 1) == (memory.stats().folds, memory.stats().recalls)
+    assert [(key,)] == [one.opened for one in memory.decisions() if one.opened]
+
+
+def test_conversation_goes_on_elsewhere(store: SQLAlchemyStore) -> None:
+    """Another memory on the same thread goes on with it; another thread, and another user, know nothing of it."""
+    memory_of(store).save_context({"input": "I am Ann."}, {"output": "Hello Ann."})
+
+    assert {"history": "Human: I am Ann.\nAI: Hello Ann."} == memory_of(store).load_memory_variables({})
+    assert {"history": ""} == memory_of(store, thread_id="u").load_memory_variables({})
+    assert {"history": ""} == memory_of(store, user_id="43").load_memory_variables({})
+    memory_of(store).clear()
+    assert {"history": ""} == memory_of(store).load_memory_variables({})
+
+
+def test_like_the_buffer_memory(store: SQLAlchemyStore) -> None:
+    """For small texts it loads what ConversationBufferMemory loads, with its keys, prefixes and forms."""
+    settings: dict[str, Any] = {
+        "memory_key": "chat", "human_prefix": "Q", "ai_prefix": "A", "input_key": "question", "output_key": "answer",
+    }  # fmt: skip
+    for as_messages in (False, True):
+        ours = memory_of(store, thread_id=str(as_messages), return_messages=as_messages, **settings)
+        theirs = ConversationBufferMemory(return_messages=as_messages, **settings)
+        for number in range(3):
+            for memory in (ours, theirs):
+                memory.save_context({"question": f"{number}?", "other": 1}, {"answer": f"{number}!", "more": "x"})
+        mine, buffer = (one.load_memory_variables({"question": "x"})["chat"] for one in (ours, theirs))
+        assert (
+            (mine == buffer)
+            if not as_messages
+            else [(m.type, m.content) for m in mine] == [(m.type, m.content) for m in buffer]
+        )
+        assert ["chat"] == ours.memory_variables
+
+
+def test_which_input_and_output(store: SQLAlchemyStore) -> None:
+    """Loaded variables and `stop` are no input; where it cannot be told which is meant, the error says what to set."""
+    memory = memory_of(store)
+    memory.save_context({"input": "hi", "history": "old", "stop": ["x"]}, {"output": "hello"})
+    with pytest.warns(UserWarning, match="set output_key"):
+        memory.save_context({"input": "hi"}, {"output": "hello", "intermediate_steps": []})
+    with pytest.raises(ValueError, match="One input key expected"):
+        memory.save_context({"a": "1", "b": "2"}, {"output": "hello"})
+    with pytest.raises(InvalidArgumentError, match="set output_key"):
+        memory.save_context({"input": "hi"}, {"a": "1", "b": "2"})
+
+    assert "Human: hi\nAI: hello\nHuman: hi\nAI: hello" == memory.load_memory_variables({})["history"]
+
+
+def test_any_value_is_remembered(store: SQLAlchemyStore) -> None:
+    """Messages, lists of messages, and what JSON can express come back."""
+    memory = memory_of(store, return_messages=True)
+    memory.save_context({"input": [HumanMessage("one"), HumanMessage("two")]}, {"output": AIMessage("three", id="x")})
+    memory.save_context({"input": {"question": 4}}, {"output": ["5", 6]})
+
+    loaded = memory.load_memory_variables({})["history"]
+    assert ["one", "two", "three", '{"question": 4}', '["5", 6]'] == [message.content for message in loaded]
+    assert ("x", "ai") == (loaded[2].id, loaded[2].type)
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_combined_and_shared(store: SQLAlchemyStore, how: str) -> None:
+    """It works inside CombinedMemory and ReadOnlySharedMemory, from their threads."""
+    memory = memory_of(store, input_key="input")
+    both = CombinedMemory(memories=[memory, SimpleMemory(memories={"mood": "calm"})])
+    prompt = PromptTemplate.from_template("{history} ({mood}) {input}")
+    model = ScriptedChatModel(["one", "two", "three"])
+    chain = LLMChain(llm=model, prompt=prompt, memory=both)
+    for question in ("first", "second"):
+        _ = chain.invoke({"input": question}) if how == "invoke" else await chain.ainvoke({"input": question})
+    shared = LLMChain(
+        llm=model, prompt=PromptTemplate.from_template("{history} {input}"), memory=ReadOnlySharedMemory(memory=memory)
+    )
+    _ = shared.invoke({"input": "third"}) if how == "invoke" else await shared.ainvoke({"input": "third"})
+
+    assert "Human: first\nAI: one (calm) second" == model.prompts[1][0].content
+    assert "Human: first\nAI: one\nHuman: second\nAI: two third" == model.prompts[2][0].content
+    assert 4 == len(memory_of(store, return_messages=True).load_memory_variables({})["history"])
+
+
+class Reader(BaseSingleActionAgent):
+    """An agent that reads the log twice and then answers with what it saw."""
+
+    seen: list[Any]
+
+    @property
+    def input_keys(self) -> list[str]:
+        """What it takes."""
+        return ["input"]
+
+    def plan(self, intermediate_steps: list[tuple[AgentAction, str]], *_: Any, **__: Any) -> AgentAction | AgentFinish:  # noqa: ANN401 - LangChain's
+        """Call the tool twice."""
+        self.seen.append(list(intermediate_steps))
+        if len(intermediate_steps) < 2:
+            return AgentAction("read_log", str(len(intermediate_steps)), "")
+        return AgentFinish({"output": "Read."}, "")
+
+    async def aplan(self, intermediate_steps: list[tuple[AgentAction, str]], *_: Any, **__: Any) -> Any:  # noqa: ANN401 - LangChain's
+        """Call the tool twice."""
+        return self.plan(intermediate_steps)
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_agent_executor(store: SQLAlchemyStore, how: str) -> None:
+    """An agent's large observations are references for it, the same ones at each step; returned steps are whole."""
+
+    @tool
+    def read_log(day: str) -> str:
+        """Read the log of a day."""
+        return LOG + day
+
+    memory = memory_of(store, memory_key="chat_history", output_key="output")
+    agent = Reader(seen=[])
+    executor = AgentExecutor(
+        agent=agent, tools=[read_log], memory=memory, return_intermediate_steps=True,
+        trim_intermediate_steps=memory.trim_intermediate_steps,
+    )  # fmt: skip
+    given = {"input": "Read."}
+    result = executor.invoke(given) if how == "invoke" else await executor.ainvoke(given)
+
+    assert [LOG + "0", LOG + "1"] == [observation for _, observation in result["intermediate_steps"]]
+    _, [(_, early)], [(_, late), _] = agent.seen
+    assert early == late
+    assert LOG + "0" == memory.manager.retrieve(MemoryRef.find_all(early)[0].key)
+    assert "Human: Read.\nAI: Read." == memory.load_memory_variables({})["chat_history"]
+
+
+class Failing(SQLAlchemyStore):
+    """A store whose database takes nothing."""
+
+    def put(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - fails anyway
+        """Fail."""
+        raise StoreError
+
+
+def test_failing_store() -> None:
+    """Observations stay whole when the store fails; a conversation that cannot be saved is an error, not a loss."""
+    memory = memory_of(Failing("sqlite://"))
+
+    [(_, observation)] = memory.trim_intermediate_steps([(AgentAction("t", "", ""), LOG)])
+    assert LOG == observation
+    with pytest.raises(StoreError):
+        memory.save_context({"input": "hi"}, {"output": "hello"})
+
+
+def test_settings_and_their_errors(store: SQLAlchemyStore) -> None:
+    """Wrong settings are refused at once; what is dumped holds neither store nor judge."""
+    with pytest.raises(InvalidThresholdError):
+        memory_of(store, threshold=1)
+    with pytest.raises(InvalidScopeError):
+        memory_of(store, user_id="")
+    with pytest.raises(InvalidArgumentError):
+        memory_of(store, judge="gpt")
+    dumped = memory_of(store).model_dump()
+    assert {"store", "judge", "counter"}.isdisjoint(dumped)
+    assert "t" == dumped["thread_id"]
+
+
+def test_memory_asks_a_model(store: SQLAlchemyStore) -> None:
+    """A chat model as the judge decides what comes back, in a chain without an event loop."""
+
+    def verdict(prompt: Sequence[BaseMessage]) -> str:
+        key = str(prompt[-1].content).split("References")[1].split("\n")[1].split(" - ")[0]
+        return f'{{"expand": [{{"key": "{key}", "lines": "500-501"}}]}}'
+
+    memory = memory_of(store, judge=ScriptedChatModel([verdict]))
+    memory.save_context({"input": "Read."}, {"output": LOG})
+
+    assert "worker-500 done" in memory.load_memory_variables({"input": "What about it?"})["history"]
+
+
+def history(store: SQLAlchemyStore, thread_id: str = "t") -> MemoryContextChatMessageHistory:
+    """The history of a conversation."""
+    return MemoryContextChatMessageHistory(thread_id, user_id="42", store=store)
+
+
+def test_history_keeps_messages(store: SQLAlchemyStore) -> None:
+    """Messages of every type come back as they were added, but for their large texts."""
+    messages = [
+        SystemMessage("Be brief."),
+        HumanMessage([{"type": "text", "text": "Look:"}, IMAGE]),
+        AIMessage("", tool_calls=[call("read_log", day="monday")], id="a", usage_metadata=USAGE),
+        ToolMessage("short", tool_call_id="1", name="read_log", status="error", artifact={"rows": 2}),
+        ToolMessage(LOG, tool_call_id="2", name="read_log", id="b"),
+        AIMessage("done"),
+    ]  # fmt: skip
+    history(store).add_messages(messages[:4])
+    history(store).add_messages(messages[4:])
+
+    *others, large, last = history(store).messages
+    assert messages[:4] == others
+    assert ("2", "read_log", "b", "done") == (large.tool_call_id, large.name, large.id, last.content)  # type: ignore[attr-defined] # a tool's message
+    [ref] = MemoryRef.find_all(str(large.content))
+    assert LOG == MemoryContextMemory(user_id="42", store=store).manager.retrieve(ref.key)
+    history(store).clear()
+    assert [] == history(store).messages
+
+
+@pytest.mark.parametrize("key", ["history", None])
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_runnable_with_message_history(store: SQLAlchemyStore, key: str | None, how: str) -> None:
+    """With and without a key for the history, each run adds its input and its answer once."""
+    model = ScriptedChatModel(["one", LOG, "three"])
+    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{input}")])
+    settings: dict[str, Any] = {"history_messages_key": key, "input_messages_key": "input"} if key else {}
+    chain: Any = RunnableWithMessageHistory(
+        prompt | model if key else model, lambda session_id: history(store, session_id), **settings
+    )
+    config = {"configurable": {"session_id": "s"}}
+    for question in ("first", "second", "third"):
+        given = {"input": question} if key else [HumanMessage(question)]
+        _ = chain.invoke(given, config) if how == "invoke" else await chain.ainvoke(given, config)
+
+    kept = [str(message.content) for message in await history(store, "s").aget_messages()]
+    assert ["first", "one", "second", "third", "three"] == kept[:3] + kept[4:]
+    assert 1 == len(MemoryRef.find_all(kept[3]))
+    assert kept[:4] == [str(message.content) for message in model.prompts[2][:4]]
+
+
+def test_history_under_threads(store: SQLAlchemyStore) -> None:
+    """Several threads add to one history; each pair stays together and none is lost."""
+    with ThreadPoolExecutor(6) as threads:
+        pairs = [[HumanMessage(f"{number}?"), AIMessage(f"{number}!")] for number in range(30)]
+        list(threads.map(lambda pair: history(store).add_messages(pair), pairs))
+
+    kept = [str(message.content) for message in history(store).messages]
+    assert sorted(f"{number}?" for number in range(30)) == sorted(kept[::2])
+    assert [text[:-1] for text in kept[::2]] == [text[:-1] for text in kept[1::2]]

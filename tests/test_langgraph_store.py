@@ -1,0 +1,195 @@
+"""`MemoryStoreAdapter`, held against LangGraph's own store operation by operation."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from langchain.agents import create_agent
+from langchain.tools import ToolRuntime
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import tool
+from langgraph.store.base import BaseStore, GetOp, PutOp
+from langgraph.store.memory import InMemoryStore
+
+from langchain_memory_context import MemoryStoreAdapter
+from langchain_memory_context.testing import ScriptedChatModel, call
+from memory_context import MemoryManager, SQLAlchemyStore
+from memory_context.exceptions import InvalidArgumentError, InvalidContentError
+
+LABELS = st.sampled_from(["users", "ann@example.org", "notes", "a.b", "ü"])
+SPACES = st.lists(st.sampled_from(["users", "notes", "v1"]), min_size=1, max_size=3).map(tuple)
+VALUES = st.dictionaries(
+    st.sampled_from(["color", "size", "in"]), st.sampled_from(["red", 1, 2.5, None, [1, 2], {"x": 1}, True]), max_size=3
+)
+FILTERS = st.one_of(st.none(), VALUES, st.just({"size": {"$ne": 1}}), st.just({"in": {"x": 1}}))
+OPERATIONS = st.one_of(
+    st.tuples(st.just("put"), SPACES, st.sampled_from("abc"), VALUES),
+    st.tuples(st.just("delete"), SPACES, st.sampled_from("abc")),
+    st.tuples(st.just("get"), SPACES, st.sampled_from("abc")),
+    st.tuples(st.just("search"), st.one_of(st.just(()), SPACES), FILTERS),
+)
+
+
+def adapter(user_id: str = "42", store: SQLAlchemyStore | None = None) -> MemoryStoreAdapter:
+    """A store of one user."""
+    return MemoryStoreAdapter(MemoryManager(store or SQLAlchemyStore("sqlite://"), user_id=user_id))
+
+
+def outcome(store: BaseStore, operation: tuple[Any, ...]) -> Any:  # noqa: ANN401 - of any operation
+    """What an operation gives, without times and order."""
+    match operation:
+        case ("put", space, key, value):
+            store.put(space, key, value)
+            return None
+        case ("delete", space, key):
+            store.delete(space, key)
+            return None
+        case ("get", space, key):
+            item = store.get(space, key)
+            return item and (item.namespace, item.key, item.value)
+        case (_, prefix, filters):
+            found = store.search(prefix, filter=filters, limit=100)
+            return sorted((item.namespace, item.key, repr(item.value)) for item in found)
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.lists(OPERATIONS, max_size=14))
+def test_same_as_langgraphs_own_store(operations: list[tuple[Any, ...]]) -> None:
+    """Whatever is put, deleted, read and searched, both stores answer alike."""
+    ours, theirs = adapter(), InMemoryStore()
+
+    for operation in operations:
+        assert outcome(theirs, operation) == outcome(ours, operation), operation
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.lists(SPACES, max_size=6),
+    st.one_of(st.none(), st.lists(st.sampled_from(["users", "*", "v1"]), min_size=1, max_size=2).map(tuple)),
+    st.one_of(st.none(), st.lists(st.sampled_from(["notes", "*"]), min_size=1, max_size=2).map(tuple)),
+    st.one_of(st.none(), st.integers(1, 3)),
+)
+def test_namespaces_as_in_langgraphs_own_store(
+    spaces: list[tuple[str, ...]],
+    prefix: tuple[str, ...] | None,
+    suffix: tuple[str, ...] | None,
+    depth: int | None,
+) -> None:
+    """Namespaces are listed alike, by prefix and suffix with wildcards, cut to a depth, a page at a time."""
+    ours, theirs = adapter(), InMemoryStore()
+    for store in (ours, theirs):
+        for space in spaces:
+            store.put(space, "key", {"x": 1})
+
+    for limit, offset in ((100, 0), (2, 1)):
+        asked: dict[str, Any] = {
+            "prefix": prefix,
+            "suffix": suffix,
+            "max_depth": depth,
+            "limit": limit,
+            "offset": offset,
+        }
+        assert theirs.list_namespaces(**asked) == ours.list_namespaces(**asked)
+
+
+def test_operators_and_pages() -> None:
+    """Items are compared by operators, where types allow it, and come a page at a time, oldest first."""
+    store = adapter()
+    for number in range(6):
+        store.put(("n",), str(number), {"size": number})
+    store.put(("n",), "text", {"size": "large"})
+
+    assert ["2", "3"] == [item.key for item in store.search(("n",), filter={"size": {"$gt": 1, "$lte": 3}})]
+    assert ["3", "4"] == [
+        item.key for item in store.search(("n",), filter={"size": {"$gte": 1, "$ne": 2}}, limit=2, offset=1)
+    ]
+    with pytest.raises(InvalidArgumentError, match="unknown operator"):
+        store.search(("n",), filter={"size": {"$in": [1]}})
+
+
+@given(st.lists(LABELS, min_size=1, max_size=3).map(tuple))
+@settings(max_examples=30, deadline=None)
+def test_any_label(space: tuple[str, ...]) -> None:
+    """A namespace's labels may be any text, e-mail addresses too; what is put there is found there and below."""
+    store = adapter()
+    store.put(space, "key", {"x": 1})
+
+    assert space == store.search(space[:1])[0].namespace
+    assert [space] == store.list_namespaces()
+
+
+@pytest.mark.parametrize("space", [(), ("",), ("a", 1), "users"])
+def test_no_namespace(space: Any) -> None:  # noqa: ANN401 - none
+    """What is no namespace is refused; so is a value that JSON cannot express."""
+    with pytest.raises(InvalidArgumentError):
+        adapter().put(space, "key", {"x": 1})
+    with pytest.raises(InvalidContentError):
+        adapter().put(("a",), "key", {"x": object()})
+
+
+async def test_search_by_words(store_url: str) -> None:
+    """A query finds what speaks of it, best first, with a score; not what was put without an index."""
+    store = adapter(store=SQLAlchemyStore(store_url))
+    await store.aput(("ann@example.org", "notes"), "port", {"text": "the database listens on port 5432"})
+    await store.aput(("ann@example.org", "notes"), "food", {"text": "lunch is at noon"})
+    await store.aput(("bob",), "port", {"text": "my database has another port"})
+    await store.aput(("ann@example.org",), "hidden", {"text": "database port secret"}, index=False)
+
+    found = await store.asearch(("ann@example.org",), query="database port")
+    assert ["port"] == [item.key for item in found]
+    assert found[0].score is not None
+    store.manager.memory_store.close()
+
+
+def test_users_are_apart() -> None:
+    """Two users of one store never meet, in the same namespace either."""
+    shared = SQLAlchemyStore("sqlite://")
+    ann, bob = adapter("ann", shared), adapter("bob", shared)
+    ann.put(("notes",), "key", {"of": "ann"})
+
+    assert (None, [], []) == (bob.get(("notes",), "key"), bob.search(()), bob.list_namespaces())
+    bob.delete(("notes",), "key")
+    assert {"of": "ann"} == ann.get(("notes",), "key").value  # type: ignore[union-attr] # it is there
+
+
+def test_expiry() -> None:
+    """An item is there for its minutes, and nowhere afterwards."""
+    store = adapter()
+    store.put(("n",), "gone", {"x": 1}, ttl=-1)
+    store.put(("n",), "here", {"x": 2}, ttl=5)
+
+    assert store.get(("n",), "gone") is None
+    assert ["here"] == [item.key for item in store.search(("n",))]
+    [item] = store.manager.memory_store.query(store.manager.scope, {"expires_at": {"$gt": datetime.now(UTC)}})
+    assert timedelta(minutes=4) < (item.expires_at or datetime.now(UTC)) - datetime.now(UTC) <= timedelta(minutes=5)
+
+
+def test_a_batch_reads_before_it_writes() -> None:
+    """As in LangGraph's own store, reads of a batch see what was there before, and the last write of a key counts."""
+    for store in (adapter(), InMemoryStore()):
+        store.put(("n",), "key", {"x": 1})
+        first, *_ = store.batch([GetOp(("n",), "key"), PutOp(("n",), "key", {"x": 2}), PutOp(("n",), "key", {"x": 3})])
+        assert {"x": 1} == first.value  # type: ignore[union-attr] # an item
+        assert {"x": 3} == store.get(("n",), "key").value  # type: ignore[union-attr] # it is there
+
+
+def test_agent_with_the_store() -> None:
+    """A tool of an agent keeps something in the agent's store, and the user's memories have it."""
+
+    @tool
+    def keep(fact: str, runtime: ToolRuntime) -> str:
+        """Keep a fact."""
+        assert runtime.store is not None
+        runtime.store.put(("facts", "ann@example.org"), "one", {"fact": fact})
+        return "kept"
+
+    store = adapter()
+    agent = create_agent(ScriptedChatModel([[call("keep", fact="Ann likes tea.")], "Done."]), [keep], store=store)
+    agent.invoke({"messages": [HumanMessage("Remember.")]})
+
+    assert {"fact": "Ann likes tea."} == store.search(("facts",))[0].value
+    assert 1 == len(store.manager.search("tea"))

@@ -1,0 +1,685 @@
+"""`MemoryContextMiddleware` in real agents of LangChain's: what they store, what their models see, what is kept."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, cast
+
+import pytest
+from autogen_core import FunctionCall
+from autogen_core.models import AssistantMessage, FunctionExecutionResult, FunctionExecutionResultMessage, UserMessage
+from langchain.agents import create_agent
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    ContextEditingMiddleware,
+    HumanInTheLoopMiddleware,
+    ModelRetryMiddleware,
+    PIIMiddleware,
+    SummarizationMiddleware,
+    ToolErrorMiddleware,
+    ToolRetryMiddleware,
+)
+from langchain.tools import ToolRuntime
+from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
+from langchain_core.tools import BaseTool, tool
+from langgraph.checkpoint.memory import InMemorySaver
+from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.types import Command
+
+from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware
+from langchain_memory_context.testing import ScriptedChatModel, call
+from memory_context import MemoryContext, MemoryManager, MemoryRef, SQLAlchemyStore
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, InvalidThresholdError, StoreError
+
+LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
+THREAD = {"configurable": {"thread_id": "t"}}
+QUESTION = "When was worker-1234 done?"
+ANSWER = "02:20:34 worker-1234 done"
+
+
+@tool
+def read_log() -> str:
+    """Read the log of the nightly job."""
+    return LOG
+
+
+@tool
+def measure(text: str) -> str:
+    """How long a text is."""
+    return f"{len(text)} characters"
+
+
+def store_of(path: Path | None = None) -> SQLAlchemyStore:
+    """An empty store."""
+    return SQLAlchemyStore(f"sqlite:///{path / 'memory.db'}" if path else "sqlite://")
+
+
+def agent_of(
+    script: Sequence[Any],
+    *middleware: AgentMiddleware[Any, Any, Any],
+    tools: Sequence[BaseTool] = (read_log, measure),
+    **settings: Any,  # noqa: ANN401 - those of create_agent
+) -> tuple[Any, ScriptedChatModel]:
+    """An agent that keeps its state, and its model."""
+    model = ScriptedChatModel(script)
+    saver = settings.pop("checkpointer", None) or InMemorySaver()
+    return create_agent(model, list(tools), middleware=middleware, checkpointer=saver, **settings), model
+
+
+async def run(agent: Any, text: str | Any, how: str = "invoke", config: Any = THREAD) -> list[AnyMessage]:  # noqa: ANN401 - a graph
+    """The messages of the state after a run."""
+    given = {"messages": [HumanMessage(text)]} if isinstance(text, str) else text
+    match how:
+        case "invoke":
+            agent.invoke(given, config)
+        case "ainvoke":
+            await agent.ainvoke(given, config)
+        case "stream":
+            list(agent.stream(given, config, stream_mode=["updates", "messages"]))
+        case _:
+            [_ async for _ in agent.astream(given, config, stream_mode=["updates", "messages"])]
+    state = await agent.aget_state(config) if how.startswith("a") else agent.get_state(config)
+    return list(state.values["messages"])
+
+
+def result_in(messages: Sequence[BaseMessage], name: str = "read_log") -> ToolMessage:
+    """The newest result of a tool."""
+    return [one for one in messages if isinstance(one, ToolMessage) and one.name == name][-1]
+
+
+def plain(messages: Sequence[BaseMessage]) -> list[tuple[str, Any]]:
+    """What a model sees of messages."""
+    return [(message.type, message.content) for message in messages]
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+async def test_folds_and_recalls(how: str) -> None:
+    """A large result is a reference in the state; what the next question needs comes back, in the prompt only."""
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+    agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
+
+    await run(agent, "Read the log.", how)
+    messages = await run(agent, QUESTION, how)
+
+    result = result_in(messages)
+    assert ("1", "read_log", "success") == (result.tool_call_id, result.name, result.status)
+    [ref] = MemoryRef.find_all(str(result.content))
+    assert LOG == MemoryManager(middleware._store, user_id="42").retrieve(ref.key)  # noqa: SLF001
+    *_, recalled, question = model.prompts[-1]
+    assert (QUESTION, "memory_context") == (question.content, recalled.name)
+    assert ANSWER in str(recalled.content)
+    assert ANSWER not in str(messages)
+    assert (1, 1) == (middleware.stats().folds, middleware.stats().recalls)
+    [decision] = [one for one in middleware.decisions() if one.opened]
+    assert (ref.key,) == decision.opened
+
+
+@pytest.mark.parametrize("saver", ["memory", "sqlite"])
+def test_what_a_model_saw_does_not_change(saver: str, tmp_path: Path) -> None:
+    """Each prompt begins with the one before, byte for byte, also in another process with the same checkpointer."""
+    script = [[call("read_log")], "Read.", "At 02:20:34.", "At 00:00:07.", "Bye."]
+    questions = ("Read the log.", QUESTION, "And worker-2222, when was it done?", "Thank you.")
+    store, memory, prompts = store_of(tmp_path), InMemorySaver(), list[list[BaseMessage]]()
+    for number, question in enumerate(questions):
+        step = script[:2] if number == 0 else [script[number + 1]]
+        with SqliteSaver.from_conn_string(str(tmp_path / "graph.db")) as sqlite:
+            kept = memory if saver == "memory" else sqlite
+            agent, model = agent_of(step, MemoryContextMiddleware(store, user_id="42"), checkpointer=kept)
+            agent.invoke({"messages": [HumanMessage(question)]}, THREAD)
+        prompts += model.prompts
+
+    for before, after in pairwise(prompts):
+        assert plain(before) == plain(after)[: len(before)]
+    assert "worker-2222" in str(prompts[-1][-4].content)
+
+
+def test_checkpoints_are_small() -> None:
+    """200,000 characters from a tool cost less than a fiftieth of the bytes in the checkpointer."""
+
+    @tool
+    def dump() -> str:
+        """Give much."""
+        return "".join(f"{number:09d}\n" for number in range(20_000))
+
+    def size(*middleware: MemoryContextMiddleware) -> int:
+        saver = InMemorySaver()
+        agent, _ = agent_of([[call("dump")], "Done."], *middleware, tools=[dump], checkpointer=saver)
+        agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
+        blobs = sum(len(blob) for _, blob in saver.blobs.values())
+        return blobs + sum(len(write[2][1]) for writes in saver.writes.values() for write in writes.values())
+
+    without, with_it = size(), size(MemoryContextMiddleware(store_of(), user_id="42"))
+    assert with_it * 50 < without, (with_it, without)
+
+
+@pytest.mark.parametrize(
+    ("output", "question"),
+    [
+        (LOG, QUESTION),
+        (json.dumps([{"id": f"order-{n}", "total": n * 7} for n in range(900)]), "What is the total of order-812?"),
+        ("name,city\n" + "\n".join(f"person{n},town{n % 70}" for n in range(900)), "Where does person555 live?"),
+        ("short", "What was it?"),
+    ],
+    ids=["log", "json", "csv", "short"],
+)
+async def test_same_as_autogen(output: str, question: str) -> None:
+    """One conversation gives the same references, previews and recalls in both hosts, at the same positions."""
+
+    @tool("read_log")
+    def by_day(day: str) -> str:
+        """Read the log of a day."""
+        return output if day else ""
+
+    context = MemoryContext("42", store=store_of(), user_layer_tokens=0)
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+    agent, model = agent_of([[call("read_log", day="today")], "Read.", "At 02:20:34."], middleware, tools=[by_day])
+
+    await run(agent, "Read the log.", "ainvoke")
+    await run(agent, question, "ainvoke")
+    arguments = json.dumps({"day": "today"})
+    await context.add_message(UserMessage(content="Read the log.", source="user"))
+    await context.get_messages()
+    await context.add_message(AssistantMessage(content=[FunctionCall("1", arguments, "read_log")], source="a"))
+    result = FunctionExecutionResult(content=output, name="read_log", call_id="1", is_error=False)
+    await context.add_message(FunctionExecutionResultMessage(content=[result]))
+    await context.get_messages()
+    await context.add_message(AssistantMessage(content="Read.", source="a"))
+    await context.add_message(UserMessage(content=question, source="user"))
+
+    theirs = [m.content[0].content if isinstance(m, FunctionExecutionResultMessage) else m.content
+              for m in await context.get_messages()]  # fmt: skip
+    ours = [message.content for message in model.prompts[-1]]
+    assert [text for text in theirs if isinstance(text, str)] == [text for text in ours if text]
+    assert (len(theirs), 5 if output == "short" else 6) == (len(ours), len(ours))
+
+
+@tool("read_log")
+def by_day(day: str) -> str:
+    """Read the log of a day."""
+    return LOG if day else ""
+
+
+class Failing(SQLAlchemyStore):
+    """A store whose database is gone."""
+
+    def put(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - fails anyway
+        """Fail."""
+        raise StoreError
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_failing_store_leaves_the_text(how: str, caplog: pytest.LogCaptureFixture) -> None:
+    """If the store fails, the whole text stays, the run goes on, and it is logged and counted."""
+    middleware = MemoryContextMiddleware(Failing("sqlite://"), user_id="42")
+    agent, _ = agent_of([[call("read_log")], "Read."], middleware)
+
+    assert LOG == result_in(await run(agent, "Read the log.", how)).content
+    assert middleware.stats().store_failures > 0
+    assert "the agent goes on" in caplog.text
+
+
+async def test_failing_tool() -> None:
+    """A tool's error passes through; as a message, made by a middleware further inside, its large text is folded."""
+
+    @tool
+    def broken() -> str:
+        """Fail at length."""
+        raise RuntimeError(LOG)
+
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+    agent, _ = agent_of([[call("broken")], "Oh."], middleware, tools=[broken])
+    with pytest.raises(RuntimeError):
+        await run(agent, "Go.")
+
+    inner = ToolErrorMiddleware(lambda error, _: str(error))
+    agent, _ = agent_of([[call("broken")], "Oh."], middleware, inner, tools=[broken])
+    result = result_in(await run(agent, "Go."), "broken")
+    assert ("error", 1) == (result.status, len(MemoryRef.find_all(str(result.content))))
+
+
+async def test_content_blocks_and_commands() -> None:
+    """Text blocks side by side are folded as one, other blocks stay; so do a Command's other updates and its goto."""
+    image = {"type": "image", "base64": "aGk=", "mime_type": "image/png"}
+
+    @tool
+    def blocks() -> list[Any]:
+        """Give blocks."""
+        return [{"type": "text", "text": LOG}, {"type": "text", "text": "tail"}, image, {"type": "text", "text": "end"}]
+
+    @tool
+    def command(runtime: ToolRuntime) -> Command[Any]:
+        """Give a command."""
+        return Command(update={"messages": [ToolMessage(LOG, tool_call_id=runtime.tool_call_id, name="command")]})
+
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+    script = [[call("blocks"), call("command", "2")], "Done."]
+    agent, _ = agent_of(script, middleware, tools=[blocks, command])
+    messages = await run(agent, "Go.", "ainvoke")
+
+    first, second, last = cast("list[Any]", result_in(messages, "blocks").content)
+    assert (image, {"type": "text", "text": "end"}) == (second, last)
+    [ref] = MemoryRef.find_all(first["text"])
+    manager = MemoryManager(middleware._store, user_id="42")  # noqa: SLF001
+    assert f"{LOG}\ntail" == manager.retrieve(ref.key)
+    [ref] = MemoryRef.find_all(str(result_in(messages, "command").content))
+    assert LOG == manager.retrieve(ref.key)
+
+
+@pytest.mark.parametrize("setting", ["keep", "store"])
+async def test_artifacts(setting: Any) -> None:  # noqa: ANN401 - a literal
+    """Artifacts stay as they are, or, if large, leave a key behind that gives them back; small ones always stay."""
+    table = [{"row": number, "value": number * number} for number in range(2000)]
+
+    @tool(response_format="content_and_artifact")
+    def query(large: bool) -> tuple[str, Any]:
+        """Give a table."""
+        return "2,000 rows", table if large else {"rows": 0}
+
+    middleware = MemoryContextMiddleware(store_of(), user_id="42", artifacts=setting)
+    script = [[call("query", large=True)], [call("query", "2", large=False)], "Done."]
+    agent, _ = agent_of(script, middleware, tools=[query])
+    first, second = [one for one in await run(agent, "Go.") if isinstance(one, ToolMessage)]
+
+    assert {"rows": 0} == second.artifact
+    if setting == "keep":
+        assert table == first.artifact
+    else:
+        stored = MemoryManager(middleware._store, user_id="42").retrieve(first.artifact["memory_key"])  # noqa: SLF001
+        assert table == json.loads(stored)
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_pass_by_reference(how: str) -> None:
+    """A reference as an argument is the whole text for the tool; the state keeps the reference."""
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+
+    def pass_it(prompt: list[BaseMessage]) -> list[Any]:
+        ref = MemoryRef.find_all(str(result_in(prompt).content))[0]
+        return [call("measure", "2", text=str(ref)), call("measure", "3", text="[MemoryRef: nothing]")]
+
+    agent, _ = agent_of([[call("read_log")], pass_it, "Done."], middleware)
+    messages = await run(agent, "Measure the log.", how)
+
+    good, bad = [one for one in messages if isinstance(one, ToolMessage)][1:]
+    assert f"{len(LOG)} characters" == good.content
+    assert "error" == bad.status
+    assert "was not called" in str(bad.content)
+    assert not any(LOG in str(message) for message in messages)
+
+
+async def test_secrets_are_not_passed() -> None:
+    """A secret's text reaches only the tools that are listed."""
+    store = store_of()
+    MemoryManager(store, user_id="42").store("hunter2", "password", "secret", key="password")
+    for listed, said in (([], "is a secret"), (["measure"], "7 characters")):
+        middleware = MemoryContextMiddleware(store, user_id="42", secrets_for=listed)
+        script = [[call("search_memory", query="password")], [call("measure", "2", text="[MemoryRef: password]")], "."]
+        agent, _ = agent_of(script, middleware)
+        assert said in str(result_in(await run(agent, "Go."), "measure").content)
+
+
+async def test_memory_tools_belong_to_the_run() -> None:
+    """The agent's memory tools reach the memories of the run's user, by its context or its configuration."""
+
+    @dataclass
+    class Who:
+        user_id: str
+
+    store = store_of()
+    for name in ("ann", "bob"):
+        MemoryManager(store, user_id=name).store(f"a note of {name}'s", key="note")
+    script = [[call("retrieve_memory", key="note")], "Done."] * 2
+    agent, _ = agent_of(script, MemoryContextMiddleware(store), context_schema=Who)
+
+    agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD, context=Who("ann"))
+    config = {"configurable": {"thread_id": "u", "user_id": "bob"}}
+    bobs = await run(agent, "Go.", "ainvoke", config)
+    anns = agent.get_state(THREAD).values["messages"]
+
+    assert "a note of ann's" in str(result_in(anns, "retrieve_memory").content)
+    assert "a note of bob's" in str(result_in(bobs, "retrieve_memory").content)
+    with pytest.raises(InvalidScopeError, match="whose memories"):
+        agent.invoke({"messages": [HumanMessage("Go.")]}, {"configurable": {"thread_id": "v"}})
+
+
+async def test_records_tell_where_they_come_from() -> None:
+    """A stored result has its thread, its agent, its tool and its arguments."""
+    store = store_of()
+    agent, _ = agent_of(
+        [[call("read_log", day="monday")], "."],
+        MemoryContextMiddleware(store, user_id=42, agent_id="ops"),
+        tools=[by_day],
+    )
+    await run(agent, "Go.", "ainvoke")
+
+    [item] = MemoryManager(store, user_id="42").search("worker")
+    assert ("t", "ops", "tool_output") == (item.thread_id, item.agent_id, item.memory_type)
+    assert {
+        "source": "read_log",
+        "call_id": "1",
+        "arguments": '{"day": "monday"}',
+        "is_error": False,
+    } == item.content_metadata
+
+
+async def test_parallel_calls_each_have_their_reference() -> None:
+    """Results of calls that ran side by side are folded one by one and keep their order."""
+
+    @tool
+    def read(number: int) -> str:
+        """Read a log."""
+        return LOG.replace("worker", f"job{number}")
+
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+    calls = [call("read", str(number), number=number) for number in range(6)]
+    agent, _ = agent_of([calls, "Done."], middleware, tools=[read])
+    results = [one for one in await run(agent, "Go.", "ainvoke") if isinstance(one, ToolMessage)]
+
+    assert [str(number) for number in range(6)] == [one.tool_call_id for one in results]
+    assert 6 == len({MemoryRef.find_all(str(one.content))[0].key for one in results})
+
+
+async def test_persons_long_words_are_folded_before_a_model_sees_them() -> None:
+    """A very long message of a person becomes a reference, in the prompt and in the state, under the same id."""
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+    agent, model = agent_of(["Thank you."], middleware)
+    words = f"Look at this:\n{LOG}\nWhat failed?"
+    [question, _] = await run(agent, {"messages": [HumanMessage(words, id="mine")]}, "ainvoke")
+
+    assert "mine" == question.id
+    assert 1 == len(MemoryRef.find_all(str(question.content)))
+    assert question.content == model.prompts[0][-1].content
+    assert str(question.content).endswith("What failed?")
+
+
+async def test_history_from_elsewhere_is_folded_once() -> None:
+    """Messages that were there before the middleware are folded at its first model call, then stay."""
+    history = [HumanMessage("Read it."), AIMessage("", tool_calls=[call("read_log")]),
+               ToolMessage(LOG, tool_call_id="1", name="read_log"), AIMessage("Read.")]  # fmt: skip
+    agent, model = agent_of(["At 02:20:34.", "Bye."], MemoryContextMiddleware(store_of(), user_id="42"))
+    await run(agent, {"messages": [*history, HumanMessage(QUESTION)]})
+    await run(agent, "Bye.")
+
+    assert 1 == len(MemoryRef.find_all(str(result_in(model.prompts[0]).content)))
+    assert ANSWER in str(model.prompts[0][-2].content)
+    assert plain(model.prompts[0]) == plain(model.prompts[1])[: len(model.prompts[0])]
+
+
+def test_redaction_sees_text_before_it_is_stored() -> None:
+    """What a PIIMiddleware, given as `redact`, takes away is in no store, prompt or state."""
+    pii = PIIMiddleware("email", apply_to_tool_results=True)
+
+    @tool
+    def people() -> str:
+        """List people."""
+        return "\n".join(f"{number}: person{number}@example.org, room {number}" for number in range(2000))
+
+    store = store_of()
+    middleware = MemoryContextMiddleware(store, user_id="42", redact=[pii])
+    agent, model = agent_of([[call("people")], "Read.", "Room 77."], pii, middleware, tools=[people])
+    agent.invoke({"messages": [HumanMessage("Who is there?")]}, THREAD)
+    agent.invoke({"messages": [HumanMessage("Who is in room 77?")]}, THREAD)
+
+    items = MemoryManager(store, user_id="42").search("room")
+    assert 1 == len(items)
+    assert "@example.org" not in items[0].text + str(model.prompts) + str(agent.get_state(THREAD).values)
+    assert "77: [REDACTED_EMAIL], room 77" in items[0].text
+    assert "room 77" in str(model.prompts[-1][-2].content)
+    with pytest.raises(InvalidArgumentError, match="apply_to_tool_results=True"):
+        MemoryContextMiddleware(store, user_id="42", redact=[PIIMiddleware("email")])
+
+
+def test_interrupt_and_resume() -> None:
+    """A call that waits for a person runs once, with the text in place of its reference, and its result is folded."""
+    asks = HumanInTheLoopMiddleware(interrupt_on={"echo": True})
+
+    @tool
+    def echo(text: str) -> str:
+        """Say it again."""
+        return text[::-1]
+
+    def pass_it(prompt: list[BaseMessage]) -> list[Any]:
+        return [call("echo", "2", text=str(MemoryRef.find_all(str(result_in(prompt).content))[0]))]
+
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+    agent, _ = agent_of([[call("read_log")], pass_it, "Done."], asks, middleware, tools=[read_log, echo])
+    assert "__interrupt__" in agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
+    agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
+
+    [ref] = MemoryRef.find_all(str(result_in(agent.get_state(THREAD).values["messages"], "echo").content))
+    assert LOG[::-1] == MemoryManager(middleware._store, user_id="42").retrieve(ref.key)  # noqa: SLF001
+
+
+async def test_beside_retries_and_summaries() -> None:
+    """Retries fold once; after a summary the remaining references still redeem, and messages stay valid."""
+    tries = list[int]()
+
+    @tool
+    def shaky() -> str:
+        """Fail once."""
+        tries.append(1)
+        if len(tries) == 1:
+            raise OSError
+        return LOG
+
+    store = store_of()
+    retry = ToolRetryMiddleware(initial_delay=0, jitter=False)
+    again = ModelRetryMiddleware(initial_delay=0, jitter=False)
+    summary = SummarizationMiddleware(
+        ScriptedChatModel(["They read a log."]), trigger=("messages", 4), keep=("messages", 2)
+    )
+    middleware = MemoryContextMiddleware(store, user_id="42")
+    script = [[call("shaky")], OSError("busy"), "Read.", "At 02:20:34."]
+    agent, model = agent_of(script, again, retry, summary, middleware, tools=[shaky])
+    await run(agent, "Read the log.", "ainvoke")
+    messages = await run(agent, QUESTION, "ainvoke")
+
+    assert 1 == middleware.stats().folds
+    assert "summary of the conversation" in str(messages[0].content)
+    [key] = {ref.key for prompt in model.prompts for one in prompt for ref in MemoryRef.find_all(str(one.content))}
+    assert LOG == MemoryManager(store, user_id="42").retrieve(key)
+
+
+def test_context_editing_inside_keeps_recalls() -> None:
+    """Clearing old results, put behind this middleware in the list, leaves the state's references as they are."""
+    edits = ContextEditingMiddleware()
+    middleware = MemoryContextMiddleware(store_of(), user_id="42")
+    agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware, edits)
+    agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
+    agent.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
+
+    assert ANSWER in str(model.prompts[-1][-2].content)
+
+
+@pytest.mark.parametrize("how", ["stream", "astream"])
+@pytest.mark.parametrize("answer", ["text", "nonsense"])
+async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> None:
+    """A judge's tokens are not streamed to the user; where it talks nonsense, words decide."""
+
+    def verdict(prompt: list[BaseMessage]) -> str:
+        key = str(prompt[-1].content).split("References")[1].split("\n")[1].split(" - ")[0]
+        return json.dumps({"intent": "concrete", "expand": [{"key": key, "lines": "500-502"}], "search": None})
+
+    script: list[Callable[..., Any] | str] = [verdict if answer == "text" else "I would open the log secretly."]
+    judge = ScriptedChatModel(script)
+    middleware = MemoryContextMiddleware(store_of(), user_id="42", judge=ChatModelJudge(judge))
+    agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
+    await run(agent, "Read the log.", how)
+    given = {"messages": [HumanMessage(QUESTION)]}
+    if how == "stream":
+        streamed = [chunk for chunk, _ in agent.stream(given, THREAD, stream_mode="messages")]
+    else:
+        streamed = [chunk async for chunk, _ in agent.astream(given, THREAD, stream_mode="messages")]
+
+    assert 1 == len(judge.prompts)
+    assert "At 02:20:34." == "".join(str(chunk.content) for chunk in streamed)
+    recalled = str(model.prompts[-1][-2].content)
+    assert "worker-500 done" in recalled if answer == "text" else ANSWER in recalled
+    facts = agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]
+    assert 1 == facts["judge_calls"]
+    assert 0 < facts["judge_tokens"]
+
+
+def test_two_instances() -> None:
+    """Two instances with names of their own fold into their own stores; without names LangChain refuses them."""
+    small, large = store_of(), store_of()
+    first = MemoryContextMiddleware(
+        large, user_id="42", tool_thresholds={"measure": None, "read_log": None}, name="rest"
+    )
+    second = MemoryContextMiddleware(small, user_id="42", tools=False, tool_thresholds={"measure": 50}, name="logs")
+    agent, _ = agent_of([[call("read_log")], "Read.", "At."], first, second)
+    agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
+    agent.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
+
+    assert (0, 1) == (
+        len(MemoryManager(large, user_id="42").search("")),
+        len(MemoryManager(small, user_id="42").search("")),
+    )
+    assert {"rest", "logs"} == agent.get_state(THREAD).values["memory_context"].keys()
+    with pytest.raises(AssertionError, match="duplicate middleware"):
+        agent_of([], *(MemoryContextMiddleware(store, user_id="42") for store in (small, large)))
+
+
+def test_other_tools_under_the_same_name_are_refused() -> None:
+    """LangChain would let one replace the other without a word."""
+
+    @tool
+    def retrieve_memory(key: str) -> str:
+        """Something else."""
+        return key
+
+    agent, _ = agent_of(["."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[retrieve_memory])
+    with pytest.raises(InvalidArgumentError, match="more than one tool"):
+        agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
+
+
+def test_sub_agents() -> None:
+    """A sub-agent with the same middleware folds for the same user; its result is folded for its caller too."""
+    middleware = MemoryContextMiddleware(store := store_of())
+    worker = create_agent(ScriptedChatModel([[call("read_log")], LOG]), [read_log], middleware=[middleware])
+
+    @tool
+    def delegate(task: str) -> str:
+        """Let a worker do it."""
+        return str(worker.invoke({"messages": [HumanMessage(task)]})["messages"][-1].content)
+
+    agent, _ = agent_of([[call("delegate", task="Read.")], "Done."], middleware, tools=[delegate])
+    config = {"configurable": {"thread_id": "t", "user_id": "42"}}
+    agent.invoke({"messages": [HumanMessage("Go.")]}, config)
+
+    assert 1 == len(MemoryRef.find_all(str(result_in(agent.get_state(config).values["messages"], "delegate").content)))
+    assert 1 == len(MemoryManager(store, user_id="42").search("worker"))
+
+
+async def test_what_a_person_gets_directly_is_whole() -> None:
+    """A tool with return_direct ends the run with its whole text; before the next model call it is folded."""
+
+    @tool(return_direct=True)
+    def show_log() -> str:
+        """Show the log to the person."""
+        return LOG
+
+    agent, model = agent_of(
+        [[call("show_log")], "Bye."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[show_log]
+    )
+    assert LOG == (await run(agent, "Show me the log.", "ainvoke"))[-1].content
+    messages = await run(agent, "Bye.", "ainvoke")
+
+    assert LOG not in str(model.prompts[-1])
+    assert 1 == len(MemoryRef.find_all(str(result_in(messages, "show_log").content)))
+
+
+def test_callers_objects_stay_as_they_are() -> None:
+    """Neither the messages that the caller gives nor those that a tool returns are changed."""
+    given = HumanMessage(LOG, id="mine")
+    result = ToolMessage(LOG, tool_call_id="1", name="command")
+
+    @tool
+    def command() -> Command[Any]:
+        """Give a command."""
+        return Command(update={"messages": [result]})
+
+    agent, _ = agent_of([[call("command")], "."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[command])
+    agent.invoke({"messages": [given]}, THREAD)
+
+    assert (LOG, LOG, {}, {}) == (given.content, result.content, given.response_metadata, result.response_metadata)
+
+
+def test_private_state_is_private() -> None:
+    """Neither the result of a run nor the schema of its input shows what the middleware knows."""
+    agent, _ = agent_of([[call("read_log")], "."], MemoryContextMiddleware(store_of(), user_id="42"))
+
+    assert {"messages"} == agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD).keys()
+    assert "memory_context" not in agent.get_input_jsonschema().get("properties", {})
+
+
+@pytest.mark.parametrize(
+    ("settings", "error"),
+    [
+        ({"threshold": 10}, InvalidThresholdError),
+        ({"tool_thresholds": {"x": 1}}, InvalidThresholdError),
+        ({"artifacts": "drop"}, InvalidArgumentError),
+        ({"judge": "gpt"}, InvalidArgumentError),
+        ({"redact": ["x"]}, InvalidArgumentError),
+        ({"user_id": ""}, InvalidScopeError),
+    ],
+)
+def test_wrong_settings(settings: dict[str, Any], error: type[Exception]) -> None:
+    """Settings of the wrong kind are refused at once."""
+    with pytest.raises(error):
+        MemoryContextMiddleware("sqlite://", **{"user_id": "42", **settings})
+
+
+def test_judge_by_structured_output() -> None:
+    """A model that binds a schema answers by it, and what it says of its cost is counted."""
+    answer = {"intent": "concrete", "expand": [{"key": "KEY", "query": None, "lines": "900-901"}], "search": None}
+
+    def verdict(prompt: list[BaseMessage]) -> AIMessage:
+        key = str(prompt[-1].content).split("References")[1].split("\n")[1].split(" - ")[0]
+        arguments = json.loads(json.dumps(answer).replace("KEY", key))
+        usage = {"input_tokens": 70, "output_tokens": 7, "total_tokens": 77}
+        return AIMessage("", tool_calls=[call("StrictAnswer", **arguments)], usage_metadata=usage)
+
+    middleware = MemoryContextMiddleware(store_of(), user_id="42", model=ScriptedChatModel([verdict]))
+    agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
+    agent.invoke({"messages": [HumanMessage("Read the log.")]}, THREAD)
+    agent.invoke({"messages": [HumanMessage("What about it?")]}, THREAD)
+
+    assert "worker-900 done" in str(model.prompts[-1][-2].content)
+    assert 77 == agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["judge_tokens"]
+
+
+async def test_tokens_are_never_counted_by_a_provider() -> None:
+    """Neither agent's nor judge's model is asked how many tokens something has."""
+
+    class Strict(ScriptedChatModel):
+        def get_num_tokens(self, text: str) -> int:
+            raise AssertionError(text[:80])
+
+        def get_token_ids(self, text: str) -> list[int]:
+            raise AssertionError(text[:80])
+
+    judge, model = Strict(), Strict()
+    judge.script, model.script = ["{}", "{}"], [[call("read_log")], "Read."]
+    middleware = MemoryContextMiddleware(store_of(), user_id="42", model=judge)
+    agent = create_agent(model, [read_log], middleware=[middleware])
+    await agent.ainvoke({"messages": [HumanMessage("Read the log.")]})
+
+    assert 1 == middleware.stats().folds
+
+
+@pytest.mark.filterwarnings("ignore:The v3 streaming protocol")
+def test_judges_words_do_not_reach_the_new_stream() -> None:
+    """LangGraph's third streaming protocol shows the agent's messages alone, too."""
+    judge = ScriptedChatModel(["I would open the log secretly."])
+    middleware = MemoryContextMiddleware(store_of(), user_id="42", judge=ChatModelJudge(judge))
+    agent, _ = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
+    agent.invoke({"messages": [HumanMessage("Read the log.")]}, THREAD)
+    run = agent.stream_events({"messages": [HumanMessage(QUESTION)]}, THREAD, version="v3")
+
+    assert ["At 02:20:34."] == [str(message.text) for message in run.messages]
+    assert 1 == len(judge.prompts)
