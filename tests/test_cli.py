@@ -210,22 +210,22 @@ def test_the_demo_shows_references(kept: Kept) -> None:
 def test_the_demo_recalls_by_itself(kept: Kept) -> None:
     """The second question brings back lines that were out of sight, and the reason is shown."""
     recalled = kept.output.partition("\nrecalled")[2].partition("\nmodel")[0]
-    assert "it holds test_seconds, 11-weeks" in " ".join(recalled.split())
-    assert "AssertionError: 11-weeks: not 4752000" in recalled
+    assert "it holds test_seconds, 14-weeks" in " ".join(recalled.split())
+    assert "AssertionError: 14-weeks: not 6048000" in recalled
 
 
 def test_the_demo_reads_by_lines(kept: Kept) -> None:
     """The model then reads the lines around the assertion, which it found in the prompt."""
     wanted = re.search(r'retrieve_memory\({"key": "(\w+)", "lines": "([\d-]+)"}\)', kept.words)
     assert wanted
-    assert "test_seconds[11-weeks]" in str(kept.manager.retrieve(wanted[1], lines=wanted[2]))
-    assert "AssertionError: 11-weeks" in str(kept.manager.retrieve(wanted[1], lines=wanted[2]))
+    assert "test_seconds[14-weeks]" in str(kept.manager.retrieve(wanted[1], lines=wanted[2]))
+    assert "AssertionError: 14-weeks" in str(kept.manager.retrieve(wanted[1], lines=wanted[2]))
 
 
 def test_the_demo_answers_from_the_prompt(kept: Kept) -> None:
     """The last answer quotes the assertion, the line of code, and the log."""
     answer = kept.output.rpartition("\nmodel")[2].partition("\n─")[0]
-    assert "AssertionError: 11-weeks: not 4752000" in answer
+    assert "AssertionError: 14-weeks: not 6048000" in answer
     assert "assert found == expected" in answer
     assert "432000 seconds" in answer
 
@@ -250,7 +250,7 @@ def test_the_next_commands_work(kept: Kept) -> None:
         if shutil.which(shlex.split(command)[0]):
             done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", check=False)
             assert done.returncode == 0, done.stderr
-            assert "run_tests" in done.stdout or "11-weeks" in done.stdout
+            assert "run_tests" in done.stdout or "14-weeks" in done.stdout
     words = shlex.split(commands[2])
     assert words[:2] == ["memory-context", "demo"]
     assert memory_context(*words[1:]).returncode == 0

@@ -94,7 +94,7 @@ DEMO_FIRST = (
     "Look around on this machine: which Python packages are installed, what lies in the environment, do the tests of "
     "the little project pass, and how large are the packages' files? Call each of your tools once, then sum up."
 )
-DEMO_SECOND = "Why does test_seconds[11-weeks] fail? Quote the assertion."
+DEMO_SECOND = "Why does test_seconds[14-weeks] fail? Quote the assertion."
 DEMO_PACKAGES = "The metadata of the installed Python packages, as JSON."
 DEMO_LISTING = "A recursive listing of the Python environment: the size in bytes and the path of each file."
 DEMO_TESTS = "Run the tests of the little project durations with pytest, and give everything that pytest prints."

@@ -1,23 +1,25 @@
-"""Where a very long text is worth a closer look: its ends, and where the words of a question stand."""
+"""Where a very long text is worth a closer look: its ends, where the words of a question stand, and errors."""
 
 from __future__ import annotations
 
 import math
 from collections import defaultdict
 
-from memory_context._names import PLACES, occurrences, terms, weight
+from memory_context._names import FAULTS, PLACES, occurrences, terms, weight
 
 LARGE = 100_000
 HEAD = 40_000
 TAIL = 8_000
 BLOCK = 2_000
 BLOCKS = 24
+FAULTY = 4
 
 
 def regions(text: str, question: str) -> list[tuple[int, int]]:
     """Beginnings and ends of whole lines (or blocks, where lines are long), in order and apart from each other."""
     ends = [(0, HEAD), (len(text) - TAIL, len(text))]
-    blocks = [(number * BLOCK, (number + 1) * BLOCK) for number in _best_blocks(text, terms(question))]
+    numbers = [*_best_blocks(text, terms(question)), *_faulty_blocks(text)]
+    blocks = [(number * BLOCK, (number + 1) * BLOCK) for number in numbers]
     joined: list[tuple[int, int]] = []
     for start, end in sorted(_whole_lines(text, start, end) for start, end in [*ends, *blocks]):
         if joined and start <= joined[-1][1] + 1:
@@ -35,6 +37,12 @@ def _best_blocks(text: str, words: list[str]) -> list[int]:
         for number in blocks:
             held[number] += weight(word) * math.log(1 + PLACES / len(blocks))
     return sorted(held, key=lambda number: (-held[number], number))[:BLOCKS]
+
+
+def _faulty_blocks(text: str) -> list[int]:
+    """The first and the last blocks that tell of errors."""
+    found = sorted({place // BLOCK for _, places in occurrences(text, FAULTS) for place in places})
+    return [*found[:FAULTY], *found[-FAULTY:]]
 
 
 def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:

@@ -29,8 +29,8 @@ class Ranking:
 
     Attributes:
         names: The worth of a name that was not shown yet.
-        fault: The worth of a line that tells of an error, as a share of a name's; less after others. Wherever it
-            stands, it is worth as much as at the end of the text.
+        fault: The worth of the first and the last line that tell of an error, as a share of a name's; of those between
+            a half, a third, and so on. Wherever they stand, they are worth as much as at the end of the text.
         number: The share of it for a name that is only a number, a time or a date.
         key: The share of it for a quoted key of a record.
         field: How much more it is for a name that a line begins with as a key, or that is all of its value.
@@ -104,9 +104,9 @@ def weigh(text: str, found: Pieces, question: str, ranking: Ranking, known: Abst
     worth = dict[str, float]()
     if ranking.names:
         worth = _weigh_names(text, found, names, ranking, known)
-        for index in _pieces_with(text, found, starts, FAULTS):
+        for rank, index in enumerate(_from_both_ends(_pieces_with(text, found, starts, FAULTS))):
             names[index].append(fault := f"fault {index:09}")
-            worth[fault] = ranking.fault
+            worth[fault] = ranking.fault / (1 + rank // 2)
             near[index] = max(near[index], ranking.end)
     hits = _hits(text, found, starts, terms(question))
     return Weights(names, worth, hits, _relevances(hits, ranking), near)
@@ -159,6 +159,12 @@ def _is_field(text: str, start: int, end: int) -> bool:
 def _pieces_with(text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]) -> list[int]:
     """The pieces that hold one of `words`."""
     return sorted({index for _, indexes in _places(text, found, starts, words) for index in indexes})
+
+
+def _from_both_ends(indexes: list[int]) -> Iterator[int]:
+    """The first, the last, the second, the last but one, and so on."""
+    for place in range((len(indexes) + 1) // 2):
+        yield from dict.fromkeys((indexes[place], indexes[-1 - place]))
 
 
 def _places(text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]) -> Iterator[tuple[str, set[int]]]:

@@ -150,7 +150,7 @@ def _commands(url: str, options: DemoOptions) -> Iterator[str]:
     file = url.removeprefix("sqlite:///")
     if file != url:
         yield shlex.join(["sqlite3", file, "select memory_key, token_count, summary from agent_memories"])
-    word = "argparse" if options.long else "11-weeks"
+    word = "argparse" if options.long else "14-weeks"
     search = f"MemoryManager({url!r}, user_id={USER!r}).search({word!r})"
     yield _python(f"from memory_context import MemoryManager; print(*[hit.match.passage for hit in {search}])")
     yield shlex.join([*_again(options), "--store", url])

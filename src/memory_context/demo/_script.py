@@ -18,7 +18,7 @@ from memory_context.verbs import RETRIEVE
 
 ABOVE, BELOW = 10, 5
 _RESULT = re.compile(r"\d+ failed, \d+ passed")
-_ASSERTION = re.compile(r"E +AssertionError: 11-weeks: .*")
+_ASSERTION = re.compile(r"E +AssertionError: 14-weeks: .*")
 
 
 def scripted_client() -> ScriptedChatClient:
@@ -53,7 +53,7 @@ def explain(messages: Sequence[LLMMessage]) -> str:
     """Quote the assertion, the line that raises it, and what was logged, each as it stands in the prompt."""
     place, read = _assertion(messages), texts_of(messages[-1])[0]
     raises = re.search(r"^> +(.*)$", read, re.MULTILINE)
-    logged = re.search(r"^INFO .* 11-weeks: (.*)$", read, re.MULTILINE)
+    logged = re.search(r"^INFO .* 14-weeks: (.*)$", read, re.MULTILINE)
     answer = [
         f"It fails with\n    {place.line}" if place else "",
         f"raised by\n    {raises.group(1)}" if raises else "",
