@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import json
+import threading
+import time
 from collections.abc import AsyncIterator
 
 import pytest
@@ -24,6 +27,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
+from memory_context._tokens import CallableCounter
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, results, user
 
@@ -592,6 +596,27 @@ class TestLifeCycle:
 
         assert 20 == len(await context.get_messages())
         assert 20 == context.stats().folds
+
+    async def test_closing_waits_for_what_was_cancelled(self, caplog: pytest.LogCaptureFixture) -> None:
+        """A cancelled add_message has stored its text before aclose gives the database back, without complaint."""
+        counting = threading.Event()
+
+        def slow(text: str) -> int:
+            if not counting.is_set():
+                counting.set()
+                time.sleep(0.2)
+            return len(text)
+
+        context = MemoryContext("ann", store="sqlite://", counter=CallableCounter(slow))
+        adding = asyncio.create_task(context.add_message(results(LOG)))
+        await asyncio.to_thread(counting.wait)
+        adding.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await adding
+        before = context.stats().folds
+        await context.aclose()
+        assert (before, context.stats().folds) == (0, 1)
+        assert not caplog.records
 
     async def test_cancelled_add_completes(self, context: MemoryContext) -> None:
         """A cancelled add_message is complete when the context is asked next."""

@@ -356,9 +356,15 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         return workbench
 
     async def aclose(self) -> None:
-        """Give back the store's connections, unless the store is the caller's. The context may be used again."""
+        """Give back the store's connections, unless the store is the caller's. The context may be used again.
+
+        What was cancelled and is still under way comes to its end first.
+        """
         for workbench in self._workbenches:
             workbench.note_end()
+        loop = asyncio.get_running_loop()
+        if under_way := {work for work in self._running if work.get_loop() is loop}:
+            await asyncio.wait(under_way)
         await off_loop(self._manager.close)
 
     def _to_config(self) -> MemoryContextConfig:

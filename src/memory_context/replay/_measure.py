@@ -162,7 +162,7 @@ async def replay(
     try:
         return await _run(recording, iter(needs), replayed, meter, price)
     finally:
-        replayed.close()
+        await replayed.close()
 
 
 async def _run(

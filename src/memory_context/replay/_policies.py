@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -28,7 +28,7 @@ def _nothing(_key: str) -> None:
     return None
 
 
-def _no_work() -> None:
+async def _no_work() -> None:
     pass
 
 
@@ -45,7 +45,7 @@ class Replayed:
 
     context: ChatCompletionContext
     stored: Callable[[str], str | None] = _nothing
-    close: Callable[[], None] = _no_work
+    close: Callable[[], Awaitable[None]] = _no_work
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +95,13 @@ def parse_policy(text: str) -> Policy:
 
 
 def check_policy(policy: Policy, counter: TokenCounter) -> None:
-    """Open `policy` once, as for a run.
+    """Make a context of `policy`, as for a run; without a message nothing is opened.
 
     Raises:
         InvalidArgumentError: It does not take one of its values.
     """
     try:
-        policy.open(counter).close()
+        policy.open(counter)
     except (TypeError, ValueError) as error:
         message = f"the policy {policy.name!r} cannot be made: {error}"
         raise InvalidArgumentError(message) from error
@@ -156,7 +156,7 @@ def _memory(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401
         item = manager.memory_store.get(manager.scope, key)
         return item.text if item else None
 
-    return Replayed(context, stored, manager.close)
+    return Replayed(context, stored, context.aclose)
 
 
 def _reference(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401 - those of MemoryContext
