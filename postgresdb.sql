@@ -101,6 +101,6 @@ CREATE INDEX ix_agent_memory_passages_lexemes ON agent_memory_passages USING gin
 
 CREATE INDEX ix_agent_memory_pending_user ON agent_memory_pending (user_id);
 
-INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '1');
+INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '2');
 
 INSERT INTO memory_context_version (version_num) VALUES ('0002');

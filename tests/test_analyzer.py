@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_context._analyzer import analyze, wanted_by, words_of
+from memory_context._analyzer import analyze, held_by, wanted_by, words_of
 
 CHINESE = "\u7cfb\u7edf\u7ba1\u7406\u5458"  # five characters: "system administrator"
 DAY = {"2023-05-08", "2023-05"}
@@ -84,6 +84,13 @@ def test_encoded_bytes_have_no_words() -> None:
     text = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJ"
 
     assert [text.lower()] == list(analyze(text).counts)
+
+
+@given(st.text() | st.sampled_from(["on 8 May 2023 getUserName failed", "E-4711: a/b.py, a/b.py"]), st.text())
+def test_held_is_what_was_analyzed(text: str, query: str) -> None:
+    """The wanted lexemes that a text holds are those that its analysis has."""
+    wanted = [*wanted_by(query), *wanted_by(text)[::2]]
+    assert held_by(text, wanted) == set(wanted) & set(analyze(text).counts)
 
 
 def test_words_of_a_query() -> None:

@@ -9,7 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_context._bm25 import MAX_TERMS, STEPS, Statistics, encoded, idf, names_of, owned, postings
+from memory_context._bm25 import (
+    LENGTH_BITS,
+    MAX_TERMS,
+    STEPS,
+    Statistics,
+    encoded,
+    idf,
+    length_at,
+    names_of,
+    owned,
+    postings,
+    step_of,
+)
 from memory_context._embedding import as_model
 from memory_context._fusion import fused, normalized
 from memory_context._items import MemoryItem
@@ -23,6 +35,16 @@ SHARE = st.floats(0, 1)
 def item(content: str | bytes, **values: object) -> MemoryItem:
     """A memory."""
     return MemoryItem(user_id="ann", memory_key="tool_1234", content=content, **values)  # type: ignore[arg-type] # fields
+
+
+@given(st.integers(0, 1984))
+def test_lengths_are_kept_in_steps(length: int) -> None:
+    """A length comes back exact up to 32, at most 1 in 17 too low above, in the bits that a number spares."""
+    step = step_of(length)
+    kept = length_at(step)
+    assert 0 <= step < 1 << LENGTH_BITS
+    assert kept == length if length <= 32 else length * 16 / 17 <= kept <= length
+    assert step_of(kept) == step
 
 
 @given(st.integers(1, 500), st.integers(1, 400), st.integers(1, 400))

@@ -18,7 +18,7 @@ from itertools import pairwise
 
 import Stemmer
 
-VERSION = 1
+VERSION = 2
 LONGEST = 64
 MOST_PARTS = 8
 LEAST_LETTERS_PER_PART = 2.5
@@ -90,6 +90,18 @@ def wanted_by(query: str) -> list[str]:
     """The lexemes that a query asks for: of scripts without spaces the pairs of characters, single ones if alone."""
     alone = {run for run in _RUN.findall(query) if len(run) == 1}
     return [lexeme for lexeme in analyze(query).counts if len(lexeme) > 1 or lexeme in alone or not _RUN.match(lexeme)]
+
+
+def held_by(text: str, wanted: Iterable[str]) -> set[str]:
+    """Those of the lexemes `wanted` that `text` is found by."""
+    missing, found = set(wanted), set[str]()
+    words = dict.fromkeys(_COMPOUND.findall(text))
+    for lexemes in (*map(_lexemes_of, words), *(() if _MONTH_NAMES.isdisjoint(words) else (_dates(text),))):
+        found.update(missing.intersection(lexemes))
+        missing -= found
+        if not missing:
+            break
+    return found
 
 
 def words_of(text: str, wanted: Iterable[str]) -> list[str]:

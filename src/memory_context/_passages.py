@@ -8,7 +8,7 @@ from itertools import islice
 from typing import Any, cast
 
 from memory_context._analyzer import analyze
-from memory_context._bm25 import encoded
+from memory_context._bm25 import encoded, length_at, step_of
 from memory_context._items import MemoryItem, is_secret
 
 SIZE = 2000
@@ -25,7 +25,7 @@ class Passage:
         start: The offset of its first character in the content.
         stop: The offset behind its last character.
         line: The number of the line that `start` lies in, from 1.
-        length: Its length in words.
+        length: Its length in words, as exact as the index keeps it.
         names: Its lexemes, as the index writes them, with a space between them.
     """
 
@@ -68,7 +68,7 @@ def passage_at(text: str, place: Place, stop: int, card: Iterable[str]) -> Passa
     counts = dict(found.counts)
     for lexeme in card:
         counts[lexeme] = counts.get(lexeme, 0) + 1
-    return Passage(place.ordinal, place.start, stop, place.line, found.length, encoded(counts))
+    return Passage(place.ordinal, place.start, stop, place.line, length_at(step_of(found.length)), encoded(counts))
 
 
 def searchable(item: MemoryItem) -> str:

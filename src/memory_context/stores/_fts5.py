@@ -13,16 +13,18 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context import _bm25
-from memory_context._bm25 import Statistics
+from memory_context._bm25 import LENGTH_BITS, Statistics, step_of
 from memory_context.stores._schema import passages
 
-POOL = 1000
 _JOINING = "".join(char for char in map(chr, range(33, 127)) if not char.isalnum() and char not in "'\"")
 _CREATE = (
     f"""CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING fts5(
     lexemes, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '{_JOINING}'")""",
     "CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_terms USING fts5vocab(agent_memory_index, row)",
 )
+# To look up the length of each passage would take most of a query's time. So a passage's number carries it.
+_STEP = f"(i.rowid & {(1 << LENGTH_BITS) - 1})"
+_LENGTH = f"CASE WHEN {_STEP} < 32 THEN {_STEP} ELSE (16 + ({_STEP} & 15)) << (({_STEP} >> 4) - 1) END"
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'agent_memory_passages'"
 _ADD = sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)")
 _REMOVE = sa.text("INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes) VALUES ('delete', :id, :names)")
@@ -35,21 +37,14 @@ _QUERY = """
 WITH query AS MATERIALIZED (
     SELECT value ->> 0 AS name, value ->> 1 AS weight, value ->> 2 AS base FROM json_each(:postings)
 )"""
-_SUMMED = """
-SELECT p.id, p.memory_id, p.start, p.stop, p.line, sum(q.weight / (q.base + p.length)) AS score
-FROM query AS q
-CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH q.name {where}
-CROSS JOIN agent_memory_passages AS p ON p.id = i.rowid
-GROUP BY i.rowid
-"""
-_POOL = """, pool AS MATERIALIZED (
-    SELECT i.rowid AS id FROM query AS q CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH q.name
-    GROUP BY i.rowid ORDER BY sum(q.weight / (q.base + :average)) DESC LIMIT :pool
-)"""
-SCORED = sa.text(_QUERY + _SUMMED.format(where=""))
-# To look up the length of each passage takes most of the time. So all are ranked as if they had the average length, and
-# the best of these by their own. The plus sign keeps SQLite from opening the index anew for each of them.
-POOLED = sa.text(_QUERY + _POOL + _SUMMED.format(where="AND +i.rowid IN (SELECT id FROM pool)"))
+_SUM = """SELECT i.rowid AS id, sum(q.weight / (q.base + {length})) AS score
+    FROM query AS q CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH q.name GROUP BY i.rowid"""
+_PLACED = """
+SELECT p.id, p.memory_id, p.start, p.stop, p.line, s.score
+FROM scored AS s CROSS JOIN agent_memory_passages AS p ON p.id = s.id"""
+_SCORED = _QUERY + ", scored AS ({sum}{most})" + _PLACED
+SCORED = sa.text(_SCORED.format(sum=_SUM.format(length=_LENGTH), most=""))
+BEST = sa.text(_SCORED.format(sum=_SUM.format(length=_LENGTH), most=" ORDER BY score DESC, id LIMIT :most"))
 
 
 def create(connection: sa.Connection) -> None:
@@ -60,8 +55,8 @@ def create(connection: sa.Connection) -> None:
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows of passages with their ``names``."""
-    first = (connection.exec_driver_sql(_LAST_ID).scalar() or 0) + 1
-    named = [row | {"id": first + place} for place, row in enumerate(rows)]
+    first = ((connection.exec_driver_sql(_LAST_ID).scalar() or 0) >> LENGTH_BITS) + 1
+    named = [row | {"id": (first + place << LENGTH_BITS) + step_of(row["length"])} for place, row in enumerate(rows)]
     columns = [name for name in named[0] if name != "names"]
     connection.execute(sa.insert(passages), [{name: row[name] for name in columns} for row in named])
     connection.execute(_ADD, [{"id": row["id"], "names": row["names"]} for row in named])
@@ -81,7 +76,7 @@ def values_of(connection: sa.Connection, statistics: Statistics, wanted: Sequenc
     """What `SCORED` takes."""
     postings = _bm25.postings(_frequencies(connection, statistics.owner, wanted), statistics)
     values = [(f'"{posting.name}"', posting.weight, posting.base) for posting in postings]
-    return {"postings": json.dumps(values), "average": statistics.average, "pool": max(POOL, limit)}
+    return {"postings": json.dumps(values), "most": limit}
 
 
 def _frequencies(connection: sa.Connection, owner: int, wanted: Sequence[str]) -> dict[str, list[int]]:

@@ -45,7 +45,7 @@ _HIT = [
     sa.column("score", sa.Float),
 ]
 _SCORED = {dialect: index.SCORED.columns(*_HIT).subquery("scored") for dialect, index in _INDEXES.items()}
-_POOLED = {dialect: index.POOLED.columns(*_HIT).subquery("scored") for dialect, index in _INDEXES.items()}
+_BEST = {dialect: index.BEST.columns(*_HIT).subquery("scored") for dialect, index in _INDEXES.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,7 +139,7 @@ def ranked(
         return []
     dialect = connection.dialect.name
     values = _INDEXES[dialect].values_of(connection, statistics, _bm25.tried(wanted), limit)
-    scored = (_POOLED if inside is None else _SCORED)[dialect]
+    scored = (_BEST if inside is None else _SCORED)[dialect]
     chosen = sa.select(scored) if inside is None else sa.select(scored).where(scored.c.memory_id.in_(inside))
     rows = connection.execute(chosen.order_by(scored.c.score.desc(), scored.c.id).limit(limit), values)
     return [Hit(row.memory_id, row.start, row.stop, row.line, row.score) for row in rows]

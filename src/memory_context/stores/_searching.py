@@ -10,7 +10,7 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context._analyzer import analyze, wanted_by, words_of
+from memory_context._analyzer import held_by, wanted_by, words_of
 from memory_context._embedding import Vector
 from memory_context._fusion import fused
 from memory_context._items import Match, MemoryItem, is_secret
@@ -129,7 +129,9 @@ def _with_items(
 def with_match(item: MemoryItem, hit: Hit, query: str, wanted: Sequence[str]) -> MemoryItem:
     """The memory with what it was found by. The content of a secret is masked."""
     text = searchable(item)[hit.start : hit.stop]
-    held = {*analyze(text).counts, *card_of(item)}.intersection(wanted)
+    held = held_by(text, wanted)
+    if len(held) < len(wanted):
+        held |= set(card_of(item)).intersection(wanted)
     why = tuple(words_of(query[:MAX_QUERY], held))
     if is_secret(item):
         return replace(item, content=HIDDEN, match=Match(hit.score, "", None, why))

@@ -49,7 +49,7 @@ SELECT id, memory_id, start, stop, line, sum(weight / (base + length)) AS score
 FROM hits JOIN weights USING (term, often)
 GROUP BY id, memory_id, start, stop, line
 """)
-POOLED = SCORED
+BEST = SCORED
 
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
