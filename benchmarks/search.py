@@ -37,8 +37,9 @@ from rich.console import Console
 from rich.table import Table
 
 from memory_context import MemoryManager
-from memory_context._analyzer import _STOP_WORDS, analyze
+from memory_context._analyzer import analyze
 from memory_context._items import MemoryItem, hash_content
+from memory_context._names import STOP_WORDS
 from memory_context._passages import cut
 from memory_context._scopes import Scope
 from memory_context.replay import read_recordings
@@ -118,7 +119,7 @@ def passages(text: str) -> Iterator[str]:
 
 def plain_words(question: str) -> list[str]:
     """The words of a question without stop words."""
-    return [word for word in dict.fromkeys(re.findall(r"\w+", question.lower())) if word not in _STOP_WORDS]
+    return [word for word in dict.fromkeys(re.findall(r"\w+", question.lower())) if word not in STOP_WORDS]
 
 
 class BareFTS5:
@@ -386,7 +387,7 @@ def recall(paths: Sequence[Path], folder: Path, server: str) -> None:
 
     texts, asked = retrieval_set(paths)
     table = Table("ranking", "recall@5", "recall@10", title=f"{len(asked)} questions, {len(texts)} passages")
-    words = [[word for word in re.findall(r"\w+", text.lower()) if word not in _STOP_WORDS] for text in texts]
+    words = [[word for word in re.findall(r"\w+", text.lower()) if word not in STOP_WORDS] for text in texts]
     okapi = BM25Okapi(words)
     bare = BareFTS5(":memory:", texts)
     ways: dict[str, Callable[[str], list[int]]] = {

@@ -205,7 +205,7 @@ class TestModel:
         limits = JudgeLimits(failures=2, pause=60)
         context = MemoryContext("ann", store="sqlite://", model_client=model, judge_limits=limits)
         time = [0.0]
-        context._conversation.bench.clock = lambda: time[0]  # noqa: SLF001 - nobody wants to wait a minute
+        context._conversation.bench.breaker.clock = lambda: time[0]  # noqa: SLF001 - nobody wants to wait a minute
         await folded(context)
 
         for _ in range(5):

@@ -18,19 +18,13 @@ from itertools import pairwise
 
 import Stemmer
 
+from memory_context._names import STOP_WORDS
+
 VERSION = 2
 LONGEST = 64
 MOST_PARTS = 8
 LEAST_LETTERS_PER_PART = 2.5
 _REMEMBERED = 1 << 15
-_ENGLISH_STOP_WORDS = """
-a about after again all also am an and any are as at be because been before being below between both but by can could
-did do does doing down during each few for from further get give had has have having he her here hers him his how i if
-in into is it its just let me more most my no nor not now of off on once only or other our out over own please same she
-should so some such tell than that the their them then there these they this those through to too under until up very
-was we were what when where which while who whom why will with would you your
-"""
-_STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
 # `\w` knows no combining marks, of which the vowels of Indian and Thai writing are made.
 _MARKS = (
     "\u0300-\u036f\u0591-\u05c7\u0610-\u061a\u064b-\u065f\u0900-\u0963\u0966-\u0dff\u0e00-\u0eff"
@@ -121,7 +115,7 @@ def _lexemes_of(word: str) -> tuple[str, ...]:
 
 
 def _plain(word: str) -> tuple[str, ...]:
-    return () if word in _STOP_WORDS else (_stem(word[:LONGEST]),)
+    return () if word in STOP_WORDS else (_stem(word[:LONGEST]),)
 
 
 def _of_any_script(word: str) -> Iterator[str]:

@@ -119,7 +119,7 @@ class Choice:
     def _show(self, index: int) -> Iterator[int]:
         """Choose a piece and those that it needs; those beside it, whose worth or price changes by that."""
         title = self.ranking.before * self._worth(index)
-        for shown in (*self._parents(index), index):
+        for shown in (*self._parent(index), index):
             self._chosen[shown] = None
             self._opened.add(self.pieces[shown].group)
             for name in self.weights.names[shown]:
@@ -135,10 +135,10 @@ class Choice:
                 self._beside[beside] = max(self._beside.get(beside, 0.0), gain)
                 yield beside
 
-    def _parents(self, index: int) -> list[int]:
-        """The pieces that are needed to understand one, outermost first, as far as they are not shown."""
+    def _parent(self, index: int) -> tuple[int, ...]:
+        """The piece that is needed to understand one, if there is such a piece that is not shown."""
         parent = self.pieces[index].parent
-        return [] if parent is None or parent in self._chosen else [parent]
+        return () if parent is None or parent in self._chosen else (parent,)
 
     def _around(self, index: int) -> Iterator[int]:
         """The pieces before and behind one; of a record, all its members."""

@@ -126,11 +126,16 @@ def _rendered(text: str, found: Pieces, first_line: int, indexes: list[int]) -> 
         for piece in run:
             lines.show(piece.start, piece.end)
         behind = run[-1].end
-    group = found.groups[found.pieces[indexes[-1]].group]
-    last = (
-        "" if group.path or not text[behind:].strip() else f"\n{GAP}" if "\n" in text[behind:].rstrip() else f" {GAP}"
-    )
+    is_record = bool(found.groups[found.pieces[indexes[-1]].group].path)
+    last = "" if is_record else _last_gap(text[behind:].rstrip())
     return Excerpt("".join(parts).rstrip("\n") + last, tuple(lines.ranges))
+
+
+def _last_gap(rest: str) -> str:
+    """What stands for the rest of a text."""
+    if not rest:
+        return ""
+    return f"\n{GAP}" if "\n" in rest else f" {GAP}"
 
 
 def _runs(found: Pieces, indexes: list[int]) -> Iterator[list[Piece]]:

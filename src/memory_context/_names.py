@@ -15,7 +15,7 @@ PLACES = 2_000
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _TELLING = re.compile(r"[\d_./:@#-]")
 _ENGLISH_STOP_WORDS = """
-a about above after again all also an and any are as at be because been before being below between both but by can
+a about above after again all also am an and any are as at be because been before being below between both but by can
 could did do does doing down during each few for from further get give had has have having he her here hers him his
 how i if in into is it its just let me more most my no nor not now of off on once only or other our out over own
 please same she should show so some such tell than that the their them then there these they this those through to

@@ -129,11 +129,7 @@ def _cut_value(text: str, start: int, path: str, found: Pieces, depth: int) -> N
     found.groups.append(Group())
     size = 0
     for size, (begin, place, end, name) in enumerate(_members(text, start), 1):  # noqa: B007 - the last is the count
-        inner = (
-            f"{path}.{name}"
-            if is_object and name.isidentifier()
-            else f"{path}[{json.dumps(name) if is_object else name}]"
-        )
+        inner = path + (_step_into(name) if is_object else f"[{name}]")
         opens, length = text[place], end - place
         if opens == '"' and length > LONG_STRING:
             found.groups.append(Group("text", inner))
@@ -143,6 +139,10 @@ def _cut_value(text: str, start: int, path: str, found: Pieces, depth: int) -> N
         else:
             _add_member(found.pieces, begin, end, number)
     found.groups[number] = Group("object" if is_object else "array", path, size)
+
+
+def _step_into(name: str) -> str:
+    return f".{name}" if name.isidentifier() else f"[{json.dumps(name)}]"
 
 
 def _add_member(pieces: list[Piece], begin: int, end: int, group: int) -> None:

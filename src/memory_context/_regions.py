@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterable, Mapping
 
 from memory_context._names import FAULTS, PLACES, occurrences, terms, weight
 
@@ -18,7 +19,9 @@ FAULTY = 4
 def regions(text: str, question: str) -> list[tuple[int, int]]:
     """Beginnings and ends of whole lines (or blocks, where lines are long), in order and apart from each other."""
     ends = [(0, HEAD), (len(text) - TAIL, len(text))]
-    numbers = [*_best_blocks(text, terms(question)), *_faulty_blocks(text)]
+    words = terms(question)
+    found = {word: {place // BLOCK for place in places} for word, places in occurrences(text, {*words, *FAULTS})}
+    numbers = [*_best_blocks(found, words), *_faulty_blocks(found)]
     blocks = [(number * BLOCK, (number + 1) * BLOCK) for number in numbers]
     joined: list[tuple[int, int]] = []
     for start, end in sorted(_whole_lines(text, start, end) for start, end in [*ends, *blocks]):
@@ -29,20 +32,19 @@ def regions(text: str, question: str) -> list[tuple[int, int]]:
     return joined
 
 
-def _best_blocks(text: str, words: list[str]) -> list[int]:
+def _best_blocks(found: Mapping[str, set[int]], words: Iterable[str]) -> list[int]:
     """The blocks that hold most of `words`, each by its weight and by how few places it has, best first."""
     held: defaultdict[int, float] = defaultdict(float)
-    for word, places in occurrences(text, words):
-        blocks = {place // BLOCK for place in places}
-        for number in blocks:
-            held[number] += weight(word) * math.log(1 + PLACES / len(blocks))
+    for word in words:
+        for number in found.get(word, ()):
+            held[number] += weight(word) * math.log(1 + PLACES / len(found[word]))
     return sorted(held, key=lambda number: (-held[number], number))[:BLOCKS]
 
 
-def _faulty_blocks(text: str) -> list[int]:
+def _faulty_blocks(found: Mapping[str, set[int]]) -> list[int]:
     """The first and the last blocks that tell of errors."""
-    found = sorted({place // BLOCK for _, places in occurrences(text, FAULTS) for place in places})
-    return [*found[:FAULTY], *found[-FAULTY:]]
+    faulty = sorted({number for fault in FAULTS for number in found.get(fault, ())})
+    return [*faulty[:FAULTY], *faulty[-FAULTY:]]
 
 
 def _whole_lines(text: str, start: int, end: int) -> tuple[int, int]:

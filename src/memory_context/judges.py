@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
@@ -13,6 +11,7 @@ from typing import Protocol, runtime_checkable
 from memory_context._executor import off_loop
 from memory_context._items import now
 from memory_context._judge import Candidate, Expansion, Intent, Question, Verdict, judge_by_words
+from memory_context._limits import Breaker, check_not_negative
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 
 logger = logging.getLogger("memory_context")
@@ -68,10 +67,7 @@ class JudgeLimits:
 
     def __post_init__(self) -> None:
         """Check every number."""
-        for name in self.__slots__:
-            if getattr(self, name) < 0:
-                message = f"{name} must be 0 or more, not {getattr(self, name)}"
-                raise InvalidArgumentError(message)
+        check_not_negative(self, self.__slots__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,11 +107,13 @@ class Bench:
 
     judge: Judge
     limits: JudgeLimits = field(default_factory=JudgeLimits)
-    clock: Callable[[], float] = time.monotonic
     calls: int = 0
     tokens: int = 0
-    _failures: int = 0
-    _closed_until: float = 0.0
+    breaker: Breaker = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Begin without failures."""
+        self.breaker = Breaker(self.limits)
 
     @property
     def asks_more_than_words(self) -> bool:
@@ -141,18 +139,16 @@ class Bench:
                 f"{self.judge.name} failed: {error!r:.80}",
                 getattr(error, "tokens", 0),
             )
-        self._failures = 0
+        self.breaker.note_success()
         self.tokens += verdict.tokens
         return self.judge.name, verdict
 
     def _may_ask(self) -> bool:
         within = self.calls < self.limits.calls and self.tokens < self.limits.tokens
-        return within and self.clock() >= self._closed_until
+        return within and self.breaker.lets_ask
 
     def _note_failure(self, error: Exception) -> None:
-        self._failures += 1
-        if self._failures >= self.limits.failures:
-            self._failures, self._closed_until = 0, self.clock() + self.limits.pause
+        self.breaker.note_failure()
         logger.info("the judge %s failed, words decide: %r", self.judge.name, error)
 
 

@@ -354,6 +354,9 @@ class MemoryManager:
         if not isinstance(given[0], str) or not isinstance(given[1], int) or limit < 1:
             message = f"search takes a text and a limit of 1 or more, not {query!r:.80} and {limit!r}"
             raise InvalidArgumentError(message)
+        if mode not in MODES:
+            message = f"a search is {' or '.join(MODES)}, not {mode!r}"
+            raise InvalidArgumentError(message)
         narrow = {
             "memory_type": _one_of(types),
             "tier": tier,
@@ -362,16 +365,7 @@ class MemoryManager:
             "thread_id": thread,
             "created_at": _between(since, until),
         }
-        wanted = {name: value for name, value in narrow.items() if value is not None}
-        both = wanted.keys() & (filters or {}).keys()
-        if both:
-            message = f"{', '.join(sorted(both))} is given twice, once in filters"
-            raise InvalidArgumentError(message)
-        if mode not in MODES:
-            message = f"a search is {' or '.join(MODES)}, not {mode!r}"
-            raise InvalidArgumentError(message)
-        narrowed = wanted | dict(filters or {})
-        return self.memory_store.search(self.scope, query, limit=limit, filters=narrowed, mode=mode)
+        return self.memory_store.search(self.scope, query, limit=limit, filters=_joined(narrow, filters), mode=mode)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Make the search index of the whole database anew (every user's); how many memories it holds.
@@ -425,13 +419,13 @@ class MemoryManager:
             "password_variable": self._password_variable,
         }
 
-    def _within(self, item: MemoryItem, text: str, lines: str | None, query: str, most: int | None) -> str:
+    def _within(self, item: MemoryItem, text: str, lines: str | None, query: str, most: int) -> str:
         first = 1
         if lines is not None:
             first, last = parse_lines(lines, item.line_count)
             span = span_of_lines(text, first, last)
             text = text[span.start : span.end]
-        if most is None or not self.counter.exceeds(text, most):
+        if not self.counter.exceeds(text, most):
             return text
         least = self.counter.count(item.ref.render())
         if most < least:
@@ -456,6 +450,16 @@ def _check_names(*names: object) -> None:
         if name is not None and not (isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()):
             message = f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
             raise InvalidArgumentError(message)
+
+
+def _joined(narrow: Mapping[str, Any], filters: Filters | None) -> Filters:
+    """What is given of `narrow`, and `filters`, which must not say it again."""
+    wanted = {name: value for name, value in narrow.items() if value is not None}
+    both = wanted.keys() & (filters or {}).keys()
+    if both:
+        message = f"{', '.join(sorted(both))} is given twice, once in filters"
+        raise InvalidArgumentError(message)
+    return wanted | dict(filters or {})
 
 
 def _one_of(names: str | Iterable[str] | None) -> list[str] | None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from memory_context._limits import Breaker, check_not_negative
 from memory_context._refs import one_line
 from memory_context.exceptions import InvalidArgumentError
 
@@ -57,10 +58,7 @@ class SummaryLimits:
 
     def __post_init__(self) -> None:
         """Check every number."""
-        for name in self.__slots__:
-            if getattr(self, name) < 0:
-                message = f"{name} must be 0 or more, not {getattr(self, name)}"
-                raise InvalidArgumentError(message)
+        check_not_negative(self, self.__slots__)
 
 
 @dataclass(slots=True)
@@ -82,13 +80,13 @@ class Summaries:
     clock: Callable[[], float] = time.monotonic
     calls: int = 0
     failures: int = 0
-    _in_a_row: int = 0
-    _closed_until: float = 0.0
+    _breaker: Breaker = field(init=False)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     _threads: threading.Semaphore = field(default_factory=partial(threading.Semaphore, MAX_WAITING))
 
     def __post_init__(self) -> None:
         """Check the summarizer."""
+        self._breaker = Breaker(self.limits, self.clock)
         if not isinstance(self.summarizer, Summarizer):
             message = f"a summarizer has summarize(text, description), {type(self.summarizer).__name__} has not"
             raise InvalidArgumentError(message)
@@ -126,7 +124,7 @@ class Summaries:
 
     def _may_ask(self) -> bool:
         with self._lock:
-            may = self.calls < self.limits.calls and self.clock() >= self._closed_until
+            may = self.calls < self.limits.calls and self._breaker.lets_ask
             self.calls += may
             return may
 
@@ -136,15 +134,13 @@ class Summaries:
             self._note_failure(answer)
             return ""
         with self._lock:
-            self._in_a_row = 0
+            self._breaker.note_success()
         return one_line(answer or "")
 
     def _note_failure(self, answer: object) -> None:
         with self._lock:
             self.failures += 1
-            self._in_a_row += 1
-            if self._in_a_row >= self.limits.failures:
-                self._in_a_row, self._closed_until = 0, self.clock() + self.limits.pause
+            self._breaker.note_failure()
         logger.info("the summarizer %s failed, the text is described without it: %.80r", self.summarizer, answer)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import struct
 from dataclasses import dataclass
 
 from memory_context._describe._kind import Kind
 from memory_context._describe._words import counted
+from memory_context._media import pixels_of
 
 # From the formats' own specifications, as the `file` command's list of magic numbers has them.
 _MAGIC: tuple[tuple[bytes, str], ...] = (
@@ -59,15 +59,5 @@ def recognise_bytes(content: bytes) -> Binary | None:
         notation = next((name for at, magic, name in _BY_OFFSET if content[at : at + len(magic)] == magic), "")
     if notation == "ZIP archive":
         notation = next((name for part, name in _OFFICE if part in content[:4000]), notation)
-    return Binary(notation, len(content), _extent(notation, content)) if notation else None
-
-
-def _extent(notation: str, content: bytes) -> str:
-    """The width and height of an image whose header has them at a known place."""
-    if notation == "PNG image" and content[12:16] == b"IHDR" and len(content) >= 24:
-        width, height = struct.unpack(">II", content[16:24])
-        return f"{width} x {height}"
-    if notation == "GIF image" and len(content) >= 10:
-        width, height = struct.unpack("<HH", content[6:10])
-        return f"{width} x {height}"
-    return ""
+    extent = " x ".join(map(str, pixels_of(content) or ()))
+    return Binary(notation, len(content), extent) if notation else None
