@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -24,7 +24,7 @@ class Patience(Protocol):
         ...
 
 
-def check_not_negative(limits: object, names: tuple[str, ...]) -> None:
+def check_not_negative(limits: object, names: Iterable[str]) -> None:
     """Check the numbers `names` of `limits`.
 
     Raises:

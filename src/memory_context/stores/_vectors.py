@@ -1,8 +1,8 @@
 """Vectors of passages: one table for each model and number of dimensions, so that models never mix.
 
-SQLite keeps them as arrays of 32-bit floats, and numpy compares all of a user's with the query: exact, 14 ms for
-100,000 of 384 dimensions when it was designed. PostgreSQL has pgvector, an HNSW index, and its iterative scan, without which a search inside
-a filter comes back with too few.
+SQLite keeps them as arrays of 32-bit floats, and numpy compares all of a user's with the query: exact, without an
+extension that many Pythons cannot load. PostgreSQL has pgvector, an HNSW index, and its iterative scan, without which a
+search inside a filter comes back with too few.
 """
 
 from __future__ import annotations
