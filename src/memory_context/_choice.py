@@ -87,7 +87,7 @@ class Choice:
     def _worth(self, index: int) -> float:
         ranking, relevance = self.ranking, self.weights.relevance[index]
         names = self.weights.names[index]
-        new = sum(map(self._novelty, names)) if names else 0.0
+        new = sum(map(self._novelty if self._shown else self.weights.worth.__getitem__, names))
         worth = (ranking.names * new + ranking.plain) * self.weights.near[index] * (1 + ranking.relevance * relevance)
         if relevance:
             worth += ranking.asked * relevance**3 / math.sqrt(1 + self._answered[self.weights.hits[index]])
@@ -97,7 +97,7 @@ class Choice:
         """What a name is worth now: nothing once it was shown, less after others of its form."""
         if name in self._shown:
             return 0.0
-        alike = self._alike[self._shape(name)] if self._alike else 0
+        alike = self._alike[self._shape(name)]
         return self.weights.worth[name] / (1 + alike) ** self.ranking.alike if alike else self.weights.worth[name]
 
     def _shape(self, name: str) -> str:

@@ -6,9 +6,10 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from itertools import chain
 
 from memory_context._names import BLOB, FAULTS, NAME, occurrences, terms, weight
 from memory_context._pieces import Pieces
@@ -101,14 +102,16 @@ def weigh(text: str, found: Pieces, question: str, ranking: Ranking, known: Abst
     starts = [piece.start for piece in found.pieces]
     names: list[list[str]] = [[] for _ in starts]
     near = list(_nearness(found, len(text), ranking))
-    worth = dict[str, float]()
+    worth, words = dict[str, float](), terms(question)
+    places = _places(text, found, starts, {*words, *(FAULTS if ranking.names else ())})
     if ranking.names:
         worth = _weigh_names(text, found, names, ranking, known)
-        for rank, index in enumerate(_from_both_ends(_pieces_with(text, found, starts, FAULTS))):
+        faulty = sorted({index for fault in FAULTS for index in places.get(fault, ())})
+        for rank, index in enumerate(_from_both_ends(faulty)):
             names[index].append(fault := f"fault {index:09}")
             worth[fault] = ranking.fault / (1 + rank // 2)
             near[index] = max(near[index], ranking.end)
-    hits = _hits(text, found, starts, terms(question))
+    hits = _hits(places, words, len(starts))
     return Weights(names, worth, hits, _relevances(hits, ranking), near)
 
 
@@ -116,7 +119,7 @@ def _weigh_names(
     text: str, found: Pieces, names: list[list[str]], ranking: Ranking, known: AbstractSet[str]
 ) -> dict[str, float]:
     """What each name is worth by itself; the pieces get to know their names."""
-    counts, keys, fields = Counter[str](), set[str](), set[str]()
+    keys, fields = set[str](), set[str]()
     ends, index = [piece.end for piece in found.pieces], 0
     for start, end in found.regions:
         part = text[start:end]
@@ -136,7 +139,7 @@ def _weigh_names(
             names[index] = list(dict.fromkeys(names[index]))
         if names[index] and piece.end - piece.start >= LEAST_BLOB and BLOB.fullmatch(text, piece.start, piece.end):
             names[index] = []
-        counts.update(names[index])
+    counts = Counter(chain.from_iterable(names))
     gains = [1 + ranking.repeated * min(1.0, math.log2(count) / 2) for count in range(1, 5)]
     return {name: gains[min(count, 4) - 1] * _by_form(name, keys, fields, ranking) for name, count in counts.items()}
 
@@ -156,30 +159,27 @@ def _is_field(text: str, start: int, end: int) -> bool:
     return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in ("", "\n", "\\")
 
 
-def _pieces_with(text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]) -> list[int]:
-    """The pieces that hold one of `words`."""
-    return sorted({index for _, indexes in _places(text, found, starts, words) for index in indexes})
-
-
 def _from_both_ends(indexes: list[int]) -> Iterator[int]:
     """The first, the last, the second, the last but one, and so on."""
     for place in range((len(indexes) + 1) // 2):
         yield from dict.fromkeys((indexes[place], indexes[-1 - place]))
 
 
-def _places(text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]) -> Iterator[tuple[str, set[int]]]:
+def _places(text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]) -> Mapping[str, set[int]]:
     """For each of `words` that stands somewhere, the pieces that it stands in."""
+    pieces: defaultdict[str, set[int]] = defaultdict(set)
     for start, end in found.regions:
         for word, places in occurrences(text[start:end], words):
-            yield word, {bisect_right(starts, start + place) - 1 for place in places}
+            pieces[word].update(bisect_right(starts, start + place) - 1 for place in places)
+    return pieces
 
 
-def _hits(text: str, found: Pieces, starts: Sequence[int], words: list[str]) -> list[frozenset[str]]:
+def _hits(places: Mapping[str, set[int]], words: list[str], pieces: int) -> list[frozenset[str]]:
     held: defaultdict[int, set[str]] = defaultdict(set)
-    for word, indexes in _places(text, found, starts, words):
-        for index in indexes:
+    for word in words:
+        for index in places.get(word, ()):
             held[index].add(word)
-    return [frozenset(held[index]) if index in held else NOTHING for index in range(len(starts))]
+    return [frozenset(held[index]) if index in held else NOTHING for index in range(pieces)]
 
 
 def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]:
