@@ -135,5 +135,5 @@ def variants(name: str) -> set[str]:
 
 def brief(path: object) -> str:
     """`path` for a message or a log: on one line, quoted, cut at 100 characters."""
-    text = ascii(path) if not isinstance(path, str) or _is_invisible(path) or _looks_alike(path) else repr(path)
-    return text if len(text) <= 100 else text[:97] + "…" + text[0]
+    text = ascii(path[:101]) if isinstance(path, str) and _looks_alike(path[:101]) else repr(path)
+    return text if len(text) <= 100 else text[:99] + "…"

@@ -33,6 +33,17 @@ MOST_ENTRIES = 10_000
 TRIES = 10
 LOOK_AGAIN_SECONDS = 0.002
 Parts = tuple[str, ...]
+_held = set[int]()
+
+
+def _release_held() -> None:
+    """Let go of the locks of other threads of the process that this one was forked from: they are not ours to hold."""
+    while _held:
+        os.close(_held.pop())
+
+
+if sys.platform != "win32":
+    os.register_at_fork(after_in_child=_release_held)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,22 +166,28 @@ def read(start: int, parts: Parts, limit: int) -> bytes:
     """
     with folder(start, parts[:-1]) as parent:
         _refuse_unreadable(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False), parts[-1])
-        with os.fdopen(_open_file(parent, parts[-1]), "rb") as file:
-            _refuse_unreadable(os.fstat(file.fileno()), parts[-1])
-            data = file.read(limit + 1)
+        with _opened(parent, parts[-1]) as handle:
+            _refuse_unreadable(os.fstat(handle), parts[-1])
+            with os.fdopen(handle, "rb", closefd=False) as file:
+                data = file.read(limit + 1)
     if len(data) > limit:
         message = f"the file has more than the {limit} bytes that all files of the agent may have"
         raise FileOperationError(message)
     return data
 
 
-def _open_file(parent: int, name: str) -> int:
+@contextlib.contextmanager
+def _opened(parent: int, name: str) -> Generator[int]:
     try:
-        return os.open(name, _FILE, dir_fd=parent)
+        handle = os.open(name, _FILE, dir_fd=parent)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.EMLINK, errno.ENXIO}:
             raise _in_the_way(parent, name) from error
         raise
+    try:
+        yield handle
+    finally:
+        os.close(handle)
 
 
 def _refuse_unreadable(status: os.stat_result, name: str) -> None:
@@ -233,9 +250,10 @@ def remove(start: int, parts: Parts) -> None:
 
 def clear_away(parent: int, name: str) -> None:
     """Delete what a `remove` or a `replace` has left behind, links in it unfollowed."""
-    try:
+    with contextlib.suppress(OSError):
         os.unlink(name, dir_fd=parent)
-    except OSError:
+        return
+    with contextlib.suppress(RecursionError):  # folders that somebody else has nested a thousand deep stay, unseen
         shutil.rmtree(name, dir_fd=parent, ignore_errors=True)
 
 
@@ -297,13 +315,12 @@ def locked(parent: int, name: str, seconds: float) -> Generator[None]:
         FileOperationError: Somebody else held it for `seconds`.
     """
     handle = os.open(name, _LOCK, FILE_MODE, dir_fd=parent)
+    _held.add(handle)
     try:
         _acquire(handle, name, time.monotonic() + seconds)
-        try:
-            yield
-        finally:
-            fcntl.flock(handle, fcntl.LOCK_UN)  # closing is not enough: a process that forked meanwhile has the handle
+        yield
     finally:
+        _held.discard(handle)
         os.close(handle)
 
 

@@ -145,6 +145,7 @@ class AgentMemoryService:
             old, new = path_parts(old_path), path_parts(new_path)
             with self._writing(agent_instance_id, make=False) as root:
                 _refuse_move(root, old, new)
+                self._refuse_excess(root, new, 0, None)
                 _handles.move(root, old, new)
 
     def view(self, agent_instance_id: str, relative_file_path: str, view_range: tuple[int, int] | None = None) -> str:
@@ -166,7 +167,7 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is nothing under this path.
         """
         with self._told(agent_instance_id, relative_path):
-            parts = path_parts(relative_path) if relative_path else ()
+            parts = path_parts(relative_path) if relative_path != "" else ()
             try:
                 with self._root(agent_instance_id) as root:
                     return _entries(root, parts)
