@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import shutil
 import signal
 import sys
 import threading
@@ -21,7 +22,7 @@ LINE = "{worker} {number} " + "x" * 200 + "\n"
 
 def ready() -> None:
     """Tell the test that the program has begun its work."""
-    print("ready", flush=True)  # noqa: T201 - that is how
+    print("ready", flush=True)
 
 
 def swap(one: str, other: str, target: str, kind: str) -> None:
@@ -43,14 +44,16 @@ def swap(one: str, other: str, target: str, kind: str) -> None:
 
 def _leads_to(name: str, target: str) -> bool:
     with contextlib.suppress(OSError):
-        return os.path.samefile(name, target)
+        return Path(name).samefile(target)
     return False
 
 
 def _link(name: str, target: str, kind: str) -> None:
+    if Path(name).is_dir() and not Path(name).is_symlink():
+        shutil.rmtree(name, ignore_errors=True)
     with contextlib.suppress(OSError):
         if os.path.lexists(name):
-            os.unlink(name)
+            Path(name).unlink()
         (os.link if kind == "hard link" else os.symlink)(target, name)
 
 
@@ -58,7 +61,7 @@ def _swap_slowly(one: str, other: str) -> None:
     spare = other + ".spare"
     for source, target in ((one, spare), (other, one), (spare, other)):
         if os.path.lexists(source):
-            os.rename(source, target)
+            Path(source).rename(target)
 
 
 def append(cache: str, worker: str, lines: str, threads: str) -> None:
@@ -101,7 +104,7 @@ def fill(cache: str, worker: str, quota: str) -> None:
         try:
             service.create("ann", f"{worker}/{number}", "0123456789")
         except FileOperationError as error:
-            print(error)  # noqa: T201 - that is how the test learns of it
+            print(error)
             return
 
 
@@ -111,7 +114,7 @@ def orphan(cache: str) -> None:
     handle = os.open(base, os.O_RDONLY)
     with _handles.folder(handle, (".locks",), make=True) as locks, _handles.locked(locks, "ann", 1):
         if os.fork() == 0:
-            print(os.getpid(), flush=True)  # noqa: T201 - the test ends it
+            print(os.getpid(), flush=True)
             signal.pause()
         signal.pause()
 

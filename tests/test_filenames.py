@@ -57,7 +57,7 @@ def test_fine_paths(path: str) -> None:
 def test_hostile_ids() -> None:
     """What is no name of a folder, or begins with a dot, is no id of an agent."""
     for name in IDS:
-        with pytest.raises(InvalidPathError, match="the agent's id .* is refused"):
+        with pytest.raises(InvalidPathError, match=r"the agent's id .* is refused"):
             agent_folder(name)
 
 

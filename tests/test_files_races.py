@@ -25,7 +25,7 @@ from memory_context.exceptions import (
     FileOperationError,
     InvalidPathError,
 )
-from test_files import snapshot
+from test_files import names, snapshot
 
 PROGRAMS = str(Path(__file__).parent / "file_programs.py")
 SECRET = "secret\n"
@@ -121,7 +121,7 @@ def test_attack_beats_a_checked_path(service: AgentMemoryService, tmp_path: Path
 
 
 def test_appends_are_whole(service: AgentMemoryService) -> None:
-    """What four processes with two threads each append stands there whole, each in its order; readers see whole lines."""
+    """What four processes with two threads each append stands there whole and in order; readers see whole lines."""
     lines, threads = 25, 2
     processes = [start("append", service.app_cache_dir, worker, lines, threads) for worker in range(4)]
     while any(process.poll() is None for process in processes):
@@ -154,7 +154,7 @@ def test_quota_holds_among_writers(service: AgentMemoryService) -> None:
 def leftovers(tmp_path: Path) -> list[str]:
     """What a killed process left behind."""
     home = tmp_path / "cache/agent_memory/ann"
-    return [name for name in os.listdir(home) if name.startswith(".memory-context-")]
+    return [name for name in names(home) if name.startswith(".memory-context-")]
 
 
 def test_killed_while_writing(service: AgentMemoryService, tmp_path: Path) -> None:
@@ -162,7 +162,7 @@ def test_killed_while_writing(service: AgentMemoryService, tmp_path: Path) -> No
     size, hits = 2_000_000, 0
     while hits < 5:
         with running("rewrite", service.app_cache_dir, size):
-            time.sleep(random.uniform(0, 0.05))  # noqa: S311 - no secret
+            time.sleep(random.uniform(0, 0.05))
         hits += bool(leftovers(tmp_path))
         text = service.read_memory_file("ann", "big.txt")
         assert text == text[0] * size
@@ -171,12 +171,12 @@ def test_killed_while_writing(service: AgentMemoryService, tmp_path: Path) -> No
         assert [] == leftovers(tmp_path)
 
 
-def test_killed_while_appending(service: AgentMemoryService, tmp_path: Path) -> None:
+def test_killed_while_appending(service: AgentMemoryService) -> None:
     """After a kill in mid-append the file ends with a whole append, and nothing before it is lost."""
     for _ in range(6):
         service.write_memory_file("ann", "big.txt", "")
         with running("grow", service.app_cache_dir):
-            time.sleep(random.uniform(0, 0.1))  # noqa: S311 - no secret
+            time.sleep(random.uniform(0, 0.1))
         lines = service.read_memory_file("ann", "big.txt").splitlines(keepends=True)
         assert [f"{number:07}" * 1000 + "\n" for number in range(len(lines))] == lines
 

@@ -28,7 +28,7 @@ logger = logging.getLogger("memory_context")
 FOLDER = "agent_memory"
 LOCKS = ".locks"
 QUOTA_BYTES = 10_000_000
-LOCK_SECONDS = 30.0
+LOCK_SECONDS = 10.0
 
 Read = Callable[[], str | None]
 
