@@ -33,11 +33,15 @@ def _is_too_long(name: str) -> bool:
 
 
 def _is_invisible(name: str) -> bool:
+    if name.isascii():
+        return not name.isprintable()
     return any(unicodedata.category(character) in _INVISIBLE for character in name)
 
 
 def _looks_alike(name: str) -> bool:
     """Whether a character is taken for one of ours, by an eye or by a file system that normalises names."""
+    if name.isascii():
+        return False
     plain = unicodedata.normalize("NFKC", name)
     return not _LOOKALIKES.isdisjoint(name) or any(plain.count(one) != name.count(one) for one in _SPECIAL)
 
