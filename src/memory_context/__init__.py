@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
     from memory_context.exceptions import MemoryContextError
+    from memory_context.files import AgentMemoryService, FileEntry
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
     from memory_context.stores import MemoryStore, SQLAlchemyStore
@@ -32,8 +33,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
+    "AgentMemoryService",
     "Decision",
     "Deletion",
+    "FileEntry",
     "FoldPolicy",
     "Judge",
     "JudgeLimits",
@@ -65,8 +68,10 @@ __all__ = [
 
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "_prompts",
+    "AgentMemoryService": "files",
     "Decision": "judges",
     "Deletion": "_items",
+    "FileEntry": "files",
     "FoldPolicy": "_policy",
     "Judge": "judges",
     "JudgeLimits": "judges",

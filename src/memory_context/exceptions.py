@@ -27,6 +27,11 @@
     │   ├── StateVersionError
     │   └── StateOwnerError
     ├── JudgeError
+    ├── AgentMemoryError
+    │   ├── AgentNotFoundError (LookupError)
+    │   ├── AgentMemoryFileNotFoundError (LookupError)
+    │   ├── InvalidPathError (ValueError)
+    │   └── FileOperationError
     └── NotSerializableError (TypeError)
 
 Each class's docstring is its default message. A driver's own exception, where there is one, is the ``__cause__``.
@@ -148,3 +153,23 @@ class JudgeError(MemoryContextError):
 
 class NotSerializableError(MemoryContextError, TypeError):
     """A part of this component cannot be written down in its configuration."""
+
+
+class AgentMemoryError(MemoryContextError):
+    """An agent's file could not be read or written."""
+
+
+class AgentNotFoundError(AgentMemoryError, LookupError):
+    """The agent's folder cannot be made or used."""
+
+
+class AgentMemoryFileNotFoundError(AgentMemoryError, LookupError):
+    """The agent has no file of this path."""
+
+
+class InvalidPathError(AgentMemoryError, ValueError):
+    """A path is relative to the agent's folder, as notes/today.md, and leads to a file of its own."""
+
+
+class FileOperationError(AgentMemoryError):
+    """The operation on an agent's file failed; the system's own error, where there is one, is the cause."""

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -16,6 +16,7 @@ from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import cut
 from memory_context._refs import MemoryRef
 from memory_context._selection import Selection
+from memory_context._tokens import TokenCounter
 from memory_context.exceptions import (
     InvalidKeyError,
     MemoryContextError,
@@ -34,16 +35,18 @@ _SHOWN_LINES = re.compile(r"lines (\d+-\d+(?:, \d+-\d+)*) of \d+")
 _RUN = re.compile(r"(\d+)-(\d+)")
 
 
-def _without_titles(schema: dict[str, Any]) -> None:
-    """Take away what repeats the names of the arguments: a model reads the schema at every call."""
+def plain_schema(schema: dict[str, Any]) -> None:
+    """Take away what tells a model nothing, which reads the schema at every call: titles and defaults of null."""
     for argument in schema["properties"].values():
         argument.pop("title", None)
+        if argument.get("default", "") is None:
+            del argument["default"]
 
 
 class RetrieveArgs(BaseModel):
     """The arguments of `retrieve_memory`, as models write them: whole references, numbers and lists are understood."""
 
-    model_config = ConfigDict(json_schema_extra=_without_titles)
+    model_config = ConfigDict(json_schema_extra=plain_schema)
 
     key: str = Field(description=_prompts.RETRIEVE_KEY)
     lines: str = Field(default="", description=_prompts.RETRIEVE_LINES)
@@ -129,6 +132,15 @@ class Answer:
     keys: tuple[str, ...] = ()
 
 
+class Counting(Protocol):
+    """What a verb works on: a `MemoryManager`, or another thing that says how tokens are counted."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """How tokens are counted."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Verb:
     """One of the tools on a user's memories, whichever framework calls it.
@@ -137,15 +149,15 @@ class Verb:
         name: What models call it.
         description: What models are told of it.
         args: Its arguments.
-        work: Gives the answer, within a number of tokens.
+        work: Gives the answer, within a number of tokens; of a `MemoryManager`, or what else the verb works on.
     """
 
     name: str
     description: str
     args: type[BaseModel]
-    work: Callable[[MemoryManager, Any, int], Answer]
+    work: Callable[[Any, Any, int], Answer]
 
-    def answer(self, manager: MemoryManager, args: Any, max_tokens: int) -> Answer:  # noqa: ANN401 - each verb's own
+    def answer(self, owned: Counting, args: Any, max_tokens: int) -> Answer:  # noqa: ANN401 - each verb's own
         """The answer; it never takes more than `max_tokens`, or 200 if that is less.
 
         Raises:
@@ -153,10 +165,10 @@ class Verb:
         """
         most = max(max_tokens, LEAST_ANSWER)
         try:
-            return self.work(manager, args, most)
+            return self.work(owned, args, most)
         except MemoryContextError as error:
             advice = _advice(error, getattr(args, "key", ""))
-            raise MemoryToolError(cut(advice, most, manager.counter.count)) from None
+            raise MemoryToolError(cut(advice, most, owned.counter.count)) from None
 
 
 def _retrieved(manager: MemoryManager, args: RetrieveArgs, most: int) -> Answer:

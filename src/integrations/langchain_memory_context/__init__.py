@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from langchain_memory_context.middleware import MemoryContextMiddleware
     from langchain_memory_context.retriever import MemoryRetriever
     from langchain_memory_context.store import MemoryStoreAdapter
-    from langchain_memory_context.tools import memory_tools
+    from langchain_memory_context.tools import file_tools, memory_tools
 
 __all__ = [
     "ChatModelJudge",
@@ -26,6 +26,7 @@ __all__ = [
     "MemoryContextMiddleware",
     "MemoryRetriever",
     "MemoryStoreAdapter",
+    "file_tools",
     "memory_tools",
 ]
 
@@ -36,6 +37,7 @@ _HOMES = {
     "MemoryContextMiddleware": "middleware",
     "MemoryRetriever": "retriever",
     "MemoryStoreAdapter": "store",
+    "file_tools": "tools",
     "memory_tools": "tools",
 }
 _HOSTS = ("langchain", "langchain_classic", "langchain_core", "langgraph")

@@ -9,30 +9,32 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr, ValidationError
 
 from memory_context._executor import off_loop
+from memory_context.file_verbs import FILE_VERBS, AgentFiles
+from memory_context.files import AgentMemoryService
 from memory_context.manager import MemoryManager
-from memory_context.verbs import VERBS, MemoryToolError, Verb, problem_with
+from memory_context.verbs import VERBS, Counting, MemoryToolError, Verb, problem_with
 
 Owner: TypeAlias = Callable[[], MemoryManager]
 
 
-class MemoryTool(BaseTool):
-    """A tool on one user's memories, with answers of at most `max_tokens`.
+class VerbTool(BaseTool):
+    """A tool that a verb describes, with answers of at most `max_tokens`.
 
     The artifact of an answer is ``{"keys": […]}``, the memories that it speaks of. What goes wrong comes as the tool's
     answer, with the status ``error``, and says what to do next.
 
     Args:
         verb: What it does.
-        owner: Gives the memories of whoever calls.
+        owner: Gives what the verb works on, for whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     max_tokens: int = 500
     _verb: Verb = PrivateAttr()
-    _owner: Owner = PrivateAttr()
+    _owner: Callable[[], Counting] = PrivateAttr()
 
-    def __init__(self, verb: Verb, owner: Owner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
+    def __init__(self, verb: Verb, owner: Callable[[], Counting], **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
         super().__init__(
             name=verb.name,
             description=verb.description,
@@ -54,6 +56,13 @@ class MemoryTool(BaseTool):
         return await off_loop(self._run, **arguments)
 
 
+class MemoryTool(VerbTool):
+    """A tool on one user's memories: no reference is passed into it, and what it answers is not folded."""
+
+    def __init__(self, verb: Verb, owner: Owner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
+        super().__init__(verb, owner, **fields)  # type checkers do not see that pydantic inherits it
+
+
 def _problem_with(error: Any) -> str:  # noqa: ANN401 - LangChain also knows the errors of pydantic 1
     return problem_with(error) if isinstance(error, ValidationError) else str(error)
 
@@ -67,3 +76,15 @@ def memory_tools(manager: MemoryManager | Owner, *, max_tokens: int = 500) -> li
     """
     owner = (lambda: manager) if isinstance(manager, MemoryManager) else manager
     return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in VERBS]
+
+
+def file_tools(service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500) -> list[BaseTool]:
+    """`memory`, by which an agent keeps files, with the commands of Anthropic's memory tool.
+
+    Args:
+        service: Where the files are.
+        agent_instance_id: Whose they are.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+    files = AgentFiles(service, agent_instance_id)
+    return [VerbTool(verb, lambda: files, max_tokens=max_tokens) for verb in FILE_VERBS]

@@ -7,7 +7,13 @@ try:
     from memory_context.autogen.judge import LLMJudge
     from memory_context.autogen.memory import SQLMemory
     from memory_context.autogen.summarizer import LLMSummarizer
-    from memory_context.autogen.tools import RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool
+    from memory_context.autogen.tools import (
+        AgentFilesTool,
+        RetrieveMemoryTool,
+        SearchMemoryTool,
+        StoreMemoryTool,
+        file_tools,
+    )
     from memory_context.autogen.workbench import MemoryWorkbench
     from memory_context.folding import ContextStats
 except ModuleNotFoundError as error:
@@ -17,6 +23,7 @@ except ModuleNotFoundError as error:
     raise MissingDependencyError(_message) from error
 
 __all__ = [
+    "AgentFilesTool",
     "ContextStats",
     "LLMJudge",
     "LLMSummarizer",
@@ -27,4 +34,5 @@ __all__ = [
     "SQLMemory",
     "SearchMemoryTool",
     "StoreMemoryTool",
+    "file_tools",
 ]

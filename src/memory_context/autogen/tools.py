@@ -11,6 +11,8 @@ from autogen_core.tools import BaseTool
 from pydantic import BaseModel, ValidationError
 
 from memory_context._executor import off_loop
+from memory_context.file_verbs import FILES, AgentFiles
+from memory_context.files import AgentMemoryService
 from memory_context.manager import MemoryManager
 from memory_context.verbs import (
     LEAST_ANSWER,
@@ -18,6 +20,7 @@ from memory_context.verbs import (
     RETRIEVING,
     SEARCHING,
     STORING,
+    Counting,
     MemoryToolError,
     Verb,
     lines_shown,
@@ -35,15 +38,24 @@ class MemoryToolConfig(BaseModel):
     max_tokens: int
 
 
-class _MemoryTool(BaseTool[Any, Any], Component[MemoryToolConfig]):
-    """A tool on one user's memories; its answers never take more than `max_tokens`."""
+class FilesToolConfig(BaseModel):
+    """What leads a dumped tool to the same agent's files."""
 
-    component_config_schema = MemoryToolConfig
+    app_cache_dir: str
+    agent_instance_id: str
+    quota_bytes: int
+    lock_seconds: float
+    max_tokens: int
+
+
+class _VerbTool(BaseTool[Any, Any]):
+    """A tool that a verb describes; its answers never take more than `max_tokens`."""
+
     verb: ClassVar[Verb]
 
-    def __init__(self, manager: MemoryManager, *, max_tokens: int = 500) -> None:
+    def __init__(self, owned: Counting, max_tokens: int) -> None:
         super().__init__(self.verb.args, str, self.verb.name, self.verb.description)
-        self._manager = manager
+        self._owned = owned
         self._max_tokens = max(max_tokens, LEAST_ANSWER)
 
     async def run_json(
@@ -61,8 +73,18 @@ class _MemoryTool(BaseTool[Any, Any], Component[MemoryToolConfig]):
         Raises:
             MemoryToolError: What went wrong, and what to do next.
         """
-        answer = await off_loop(self.verb.answer, self._manager, args, self._max_tokens)
+        answer = await off_loop(self.verb.answer, self._owned, args, self._max_tokens)
         return answer.text
+
+
+class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
+    """A tool on one user's memories; its answers never take more than `max_tokens`."""
+
+    component_config_schema = MemoryToolConfig
+
+    def __init__(self, manager: MemoryManager, *, max_tokens: int = 500) -> None:
+        super().__init__(manager, max_tokens)
+        self._manager = manager
 
     def _to_config(self) -> MemoryToolConfig:
         return MemoryToolConfig(**self._manager.connection(), max_tokens=self._max_tokens)
@@ -99,9 +121,50 @@ class StoreMemoryTool(_MemoryTool):
     verb = STORING
 
 
+class AgentFilesTool(_VerbTool, Component[FilesToolConfig]):
+    """Keeps the files of one agent, by the commands of Anthropic's memory tool; its answers take at most `max_tokens`.
+
+    Args:
+        service: Where the files are.
+        agent_instance_id: Whose they are.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+
+    component_config_schema = FilesToolConfig
+    component_provider_override = "memory_context.autogen.AgentFilesTool"
+    verb = FILES
+
+    def __init__(self, service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500) -> None:
+        super().__init__(AgentFiles(service, agent_instance_id), max_tokens)
+        self._service, self._agent_instance_id = service, agent_instance_id
+
+    def _to_config(self) -> FilesToolConfig:
+        return FilesToolConfig(
+            app_cache_dir=str(self._service.app_cache_dir),
+            agent_instance_id=self._agent_instance_id,
+            quota_bytes=self._service.quota_bytes,
+            lock_seconds=self._service.lock_seconds,
+            max_tokens=self._max_tokens,
+        )
+
+    @classmethod
+    def _from_config(cls, config: FilesToolConfig) -> Self:
+        service = AgentMemoryService(
+            config.app_cache_dir, quota_bytes=config.quota_bytes, lock_seconds=config.lock_seconds
+        )
+        return cls(service, config.agent_instance_id, max_tokens=config.max_tokens)
+
+
 def memory_tools(manager: MemoryManager, *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
     """The three tools on the memories of `manager`; their answers take at most `max_tokens` (200, if that is less)."""
     return [tool(manager, max_tokens=max_tokens) for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)]
+
+
+def file_tools(
+    service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
+) -> list[BaseTool[Any, Any]]:
+    """The tool `memory` on the files of one agent; its answers take at most `max_tokens` (200, if that is less)."""
+    return [AgentFilesTool(service, agent_instance_id, max_tokens=max_tokens)]
 
 
 def answered_lines(result: FunctionExecutionResult) -> Iterator[tuple[str, tuple[int, int]]]:
