@@ -1,0 +1,107 @@
+"""Memories as MCP's resources: ``memory://{key}``."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from urllib.parse import unquote
+from uuid import UUID
+
+from memory_context import _prompts
+from memory_context._items import MemoryItem, is_secret
+from memory_context.exceptions import MemoryContextError
+from memory_context.manager import MemoryManager
+from memory_context.mcp._requests import INVALID_PARAMS, RequestError, Wire, on_wire, refusal
+
+SCHEME = "memory://"
+TEMPLATE = SCHEME + "{key}"
+PAGE = 50
+
+
+class Resources:
+    """The memories of one user."""
+
+    def __init__(self, manager: MemoryManager) -> None:
+        self._manager = manager
+
+    def list(self, params: Wire) -> Wire:
+        """Answer ``resources/list``: the active memories, newest first, 50 to a page; secrets by their names.
+
+        Raises:
+            RequestError: The cursor is none.
+        """
+        cursor = params.get("cursor")
+        items = self._newest(PAGE + 1) if cursor is None else self._older(_parsed(cursor), PAGE + 1)
+        page = {"resources": [_resource(item) for item in items[:PAGE]]}
+        return page | ({"nextCursor": _cursor(items[PAGE - 1])} if len(items) > PAGE else {})
+
+    def templates(self, _: Wire) -> Wire:
+        """Answer ``resources/templates/list``."""
+        template = {"uriTemplate": TEMPLATE, "name": "memory", "description": _prompts.MCP_TEMPLATE}
+        return {"resourceTemplates": [template]}
+
+    def read(self, params: Wire) -> Wire:
+        """Answer ``resources/read``: the whole content; binary content in base64.
+
+        Raises:
+            RequestError: There is no such memory, it is a secret, or the store could not do it.
+        """
+        uri = str(params["uri"])
+        key = _key_of(uri)
+        try:
+            item = self._manager.read(key)
+        except MemoryContextError as error:
+            raise refusal(error, key) from None
+        if is_secret(item):
+            raise RequestError(INVALID_PARAMS, _prompts.MCP_SECRET.format(key=key))
+        return {"contents": [{"uri": uri, "mimeType": item.media_type, **_content(item)}]}
+
+    def _newest(self, count: int) -> list[MemoryItem]:
+        return self._manager.memory_store.query(self._manager.scope, limit=count)
+
+    def _older(self, last: tuple[datetime, UUID], count: int) -> list[MemoryItem]:
+        """What comes after the last memory of a page: those of the same moment, then those before it."""
+        moment, memory_id = last
+        query = self._manager.memory_store.query
+        same = query(self._manager.scope, {"created_at": moment})
+        rest = [item for item in same if item.id < memory_id]
+        return rest + query(self._manager.scope, {"created_at": {"$lt": moment}}, limit=count)
+
+
+def _resource(item: MemoryItem) -> Wire:
+    """A memory in a list; of a secret, what its reference says."""
+    size = {} if is_secret(item) else {"size": len(item.data)}
+    return {
+        "uri": SCHEME + item.memory_key,
+        "name": item.memory_key,
+        "description": item.ref.description,
+        "mimeType": item.media_type,
+        "annotations": {"priority": item.importance, "lastModified": item.updated_at.isoformat()},
+        **size,
+    }
+
+
+def _content(item: MemoryItem) -> Wire:
+    if isinstance(item.content, bytes):
+        return {"blob": base64.b64encode(item.content).decode()}
+    return {"text": on_wire(item.content)}
+
+
+def _key_of(uri: str) -> str:
+    """The key in a URI, also in one that a client has normalised: percent-encoded, with a slash at the end."""
+    if uri.lower().startswith(SCHEME):
+        return unquote(uri[len(SCHEME) :].removesuffix("/"))
+    raise RequestError(INVALID_PARAMS, _prompts.MCP_NO_SUCH_RESOURCE.format(uri=on_wire(uri[:80])))
+
+
+def _cursor(item: MemoryItem) -> str:
+    return f"{item.created_at.isoformat()} {item.id}"
+
+
+def _parsed(cursor: str) -> tuple[datetime, UUID]:
+    moment, _, memory_id = cursor.partition(" ")
+    try:
+        place = datetime.fromisoformat(moment).astimezone(UTC), UUID(memory_id)
+    except (ValueError, OverflowError):
+        raise RequestError(INVALID_PARAMS, _prompts.MCP_NO_SUCH_PAGE) from None
+    return place

@@ -1,0 +1,40 @@
+"""The server as a process: on standard input and output, or over HTTP on this machine."""
+
+from __future__ import annotations
+
+import logging
+import sys
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.manager import MemoryManager
+from memory_context.mcp._http import LOOPBACK, listening, serve_http
+from memory_context.mcp._sdk import NAME, mcp_server
+from memory_context.mcp._stdio import serve_stdio
+
+
+def serve(store: str, user: str, *, http: int | None = None, host: str = LOOPBACK, max_tokens: int = 500) -> None:
+    """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
+
+    On standard input and output nothing is written but the protocol; over HTTP, standard output gets one line, the URL.
+    What a person should know goes to standard error.
+
+    Args:
+        store: The URL of the database.
+        user: Whose memories these are.
+        http: The port for streamable HTTP, 0 for any that is free; without it, standard input and output.
+        host: The address of this machine that the port is on.
+        max_tokens: The most that an answer of a tool takes.
+
+    Raises:
+        InvalidArgumentError: An address of other machines, or a port that is taken.
+        StoreError: The database cannot be reached, or has another schema.
+    """
+    logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
+    with MemoryManager(store, user_id=user) as manager:
+        manager.memory_store.count(manager.scope)
+        server = mcp_server(manager, max_tokens=max_tokens)
+        if http is None:
+            serve_stdio(server)
+        else:
+            with listening(host, http) as place:
+                serve_http(server, place)
