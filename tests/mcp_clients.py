@@ -11,10 +11,12 @@ from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
+import mcp
 import mcp.client.streamable_http as http
 from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared import exceptions
+from mcp.types import PaginatedRequestParams
 
 SDK = int(version("mcp").partition(".")[0])
 COMMAND = [sys.executable, "-c", "from memory_context.cli import main; main()", "mcp"]
@@ -52,10 +54,6 @@ class Client:
 
     async def page(self, cursor: str | None = None) -> dict[str, Any]:
         """A page of resources."""
-        if SDK == 1:
-            return as_json(await self.session.list_resources(cursor))
-        from mcp.types import PaginatedRequestParams  # noqa: PLC0415 - what the other SDK takes
-
         return as_json(await self.session.list_resources(params=PaginatedRequestParams(cursor=cursor)))
 
     async def templates(self) -> dict[str, Any]:
@@ -82,13 +80,27 @@ def as_json(result: Any) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def on_stdio(*arguments: str, cwd: str = "/", **environment: str) -> AsyncIterator[Client]:
-    """A client of a server that it has started itself."""
-    env = {**os.environ, **environment}
-    params = StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *arguments], env=env, cwd=cwd)
-    async with stdio_client(params) as (read, write), ClientSession(read, write) as session:
+async def session_with(target: StdioServerParameters | str, mode: str = "legacy") -> AsyncIterator[Client]:
+    """A session with a server that is started for it, or that listens at a URL.
+
+    Args:
+        target: How it is started, or its URL.
+        mode: ``legacy`` begins as the clients of 2025 do; ``auto``, of mcp 2.x only, as those of 2026 do.
+    """
+    if mode == "auto":
+        async with mcp.Client(target) as client:
+            yield Client(client.session)
+        return
+    streams: Any = http.streamable_http_client(target) if isinstance(target, str) else stdio_client(target)
+    async with streams as both, ClientSession(both[0], both[1]) as session:
         await session.initialize()
         yield Client(session)
+
+
+def on_stdio(*arguments: str, cwd: str = "/", **environment: str) -> StdioServerParameters:
+    """How a client starts a server."""
+    env = {**os.environ, **environment}
+    return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *arguments], env=env, cwd=cwd)
 
 
 @contextmanager
@@ -101,11 +113,3 @@ def http_server(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
             yield server, server.stdout.readline().strip()
         finally:
             server.kill()
-
-
-@asynccontextmanager
-async def over_http(url: str) -> AsyncIterator[Client]:
-    """A client of a server that runs."""
-    async with http.streamable_http_client(url) as streams, ClientSession(streams[0], streams[1]) as session:
-        await session.initialize()
-        yield Client(session)

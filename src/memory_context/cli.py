@@ -140,7 +140,12 @@ def mcp(
     http: Annotated[
         int | None, typer.Option(min=0, max=65535, metavar="PORT", help="Serve streamable HTTP; 0: any free port.")
     ] = None,
-    host: Annotated[str, typer.Option(metavar="ADDRESS", help="An address of this machine alone.")] = "127.0.0.1",
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="With --http: an address of this machine alone.", show_default="127.0.0.1"
+        ),
+    ] = None,
     max_tokens: Annotated[int, typer.Option(min=200, metavar="N", help="The most that a tool's answer takes.")] = 500,
 ) -> None:
     """Serve a user's memories to MCP clients, on standard input and output or over HTTP."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -11,7 +11,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 
 
 @contextmanager
-def ending(end: Callable[[], object]) -> Iterator[None]:
+def ending(end: Callable[[], object]) -> Generator[None]:
     """Call `end` on the first of these signals; the second one ends the process at once."""
     before = {number: signal.getsignal(number) for number in _SIGNALS}
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 import socket
 import sys
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -41,7 +41,7 @@ class Place:
 
 
 @contextmanager
-def listening(host: str, port: int) -> Iterator[Place]:
+def listening(host: str, port: int) -> Generator[Place]:
     """A socket of this machine that others cannot reach.
 
     Raises:
@@ -82,7 +82,8 @@ def serve_http(server: Server[Any], place: Place) -> None:
         ws="none",
         timeout_graceful_shutdown=SECONDS_TO_END,
     )
-    print(place.url, flush=True)
+    sys.stdout.write(f"{place.url}\n")
+    sys.stdout.flush()
     with ending(lambda: None):  # uvicorn ends by its own handlers, and then calls those that were there before
         uvicorn.Server(config).run(sockets=[place.socket])
 
@@ -93,7 +94,7 @@ def _app(server: Server[Any], place: Place) -> Starlette:
     )
 
     @asynccontextmanager
-    async def lifespan(_: Starlette) -> AsyncIterator[None]:
+    async def lifespan(_: Starlette) -> AsyncGenerator[None]:
         async with sessions.run():
             yield
 

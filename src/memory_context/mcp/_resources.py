@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 from datetime import UTC, datetime
+from typing import TypeAlias
 from urllib.parse import unquote
 from uuid import UUID
 
@@ -12,10 +13,15 @@ from memory_context._items import MemoryItem, is_secret
 from memory_context.exceptions import MemoryContextError
 from memory_context.manager import MemoryManager
 from memory_context.mcp._requests import INVALID_PARAMS, RequestError, Wire, on_wire, refusal
+from memory_context.stores import Filters
+
+Place: TypeAlias = tuple[datetime, UUID]
 
 SCHEME = "memory://"
 TEMPLATE = SCHEME + "{key}"
 PAGE = 50
+BATCH = 5
+MOST_READ = 16_000_000
 
 
 class Resources:
@@ -24,16 +30,24 @@ class Resources:
     def __init__(self, manager: MemoryManager) -> None:
         self._manager = manager
 
-    def list(self, params: Wire) -> Wire:
-        """Answer ``resources/list``: the active memories, newest first, 50 to a page; secrets by their names.
+    def listed(self, params: Wire) -> Wire:
+        """Answer ``resources/list``: the active memories, newest first, secrets by their names.
+
+        A page has 50 at most, and fewer where they are large: a store reads whole records.
 
         Raises:
             RequestError: The cursor is none.
+            StoreError: The store could not do it.
         """
         cursor = params.get("cursor")
-        items = self._newest(PAGE + 1) if cursor is None else self._older(_parsed(cursor), PAGE + 1)
-        page = {"resources": [_resource(item) for item in items[:PAGE]]}
-        return page | ({"nextCursor": _cursor(items[PAGE - 1])} if len(items) > PAGE else {})
+        after = None if cursor is None else _parsed(cursor)
+        items, more = list[MemoryItem](), True
+        while more and len(items) < PAGE and sum(item.char_count for item in items) < MOST_READ:
+            batch = self._batch(after)
+            items, more = items + batch, len(batch) == BATCH
+            after = (batch[-1].created_at, batch[-1].id) if batch else after
+        page = {"resources": [_resource(item) for item in items]}
+        return page | ({"nextCursor": _cursor(items[-1])} if more else {})
 
     def templates(self, _: Wire) -> Wire:
         """Answer ``resources/templates/list``."""
@@ -56,16 +70,16 @@ class Resources:
             raise RequestError(INVALID_PARAMS, _prompts.MCP_SECRET.format(key=key))
         return {"contents": [{"uri": uri, "mimeType": item.media_type, **_content(item)}]}
 
-    def _newest(self, count: int) -> list[MemoryItem]:
-        return self._manager.memory_store.query(self._manager.scope, limit=count)
+    def _batch(self, after: Place | None) -> list[MemoryItem]:
+        """The newest memories; or those that come after one: of the same moment, then those before it."""
+        if after is None:
+            return self._manager.memory_store.query(self._manager.scope, limit=BATCH)
+        moment, memory_id = after
+        same = self._filtered({"created_at": moment, "id": {"$lt": memory_id}}, BATCH)
+        return same + (self._filtered({"created_at": {"$lt": moment}}, rest) if (rest := BATCH - len(same)) else [])
 
-    def _older(self, last: tuple[datetime, UUID], count: int) -> list[MemoryItem]:
-        """What comes after the last memory of a page: those of the same moment, then those before it."""
-        moment, memory_id = last
-        query = self._manager.memory_store.query
-        same = query(self._manager.scope, {"created_at": moment})
-        rest = [item for item in same if item.id < memory_id]
-        return rest + query(self._manager.scope, {"created_at": {"$lt": moment}}, limit=count)
+    def _filtered(self, filters: Filters, limit: int) -> list[MemoryItem]:
+        return self._manager.memory_store.query(self._manager.scope, filters, limit=limit)
 
 
 def _resource(item: MemoryItem) -> Wire:
@@ -98,7 +112,7 @@ def _cursor(item: MemoryItem) -> str:
     return f"{item.created_at.isoformat()} {item.id}"
 
 
-def _parsed(cursor: str) -> tuple[datetime, UUID]:
+def _parsed(cursor: str) -> Place:
     moment, _, memory_id = cursor.partition(" ")
     try:
         place = datetime.fromisoformat(moment).astimezone(UTC), UUID(memory_id)

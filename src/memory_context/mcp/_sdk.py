@@ -34,9 +34,9 @@ def mcp_server(manager: MemoryManager, *, verbs: Iterable[Verb] = VERBS, max_tok
     """
     tools, resources = Tools(manager, verbs, max_tokens), Resources(manager)
     methods: Methods = {
-        "ListTools": tools.list,
-        "CallTool": tools.call,
-        "ListResources": resources.list,
+        "ListTools": tools.listed,
+        "CallTool": tools.called,
+        "ListResources": resources.listed,
         "ListResourceTemplates": resources.templates,
         "ReadResource": resources.read,
     }

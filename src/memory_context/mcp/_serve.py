@@ -12,7 +12,7 @@ from memory_context.mcp._sdk import NAME, mcp_server
 from memory_context.mcp._stdio import serve_stdio
 
 
-def serve(store: str, user: str, *, http: int | None = None, host: str = LOOPBACK, max_tokens: int = 500) -> None:
+def serve(store: str, user: str, *, http: int | None = None, host: str | None = None, max_tokens: int = 500) -> None:
     """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
 
     On standard input and output nothing is written but the protocol; over HTTP, standard output gets one line, the URL.
@@ -22,19 +22,23 @@ def serve(store: str, user: str, *, http: int | None = None, host: str = LOOPBAC
         store: The URL of the database.
         user: Whose memories these are.
         http: The port for streamable HTTP, 0 for any that is free; without it, standard input and output.
-        host: The address of this machine that the port is on.
+        host: The address of this machine that the port is on; 127.0.0.1 without one.
         max_tokens: The most that an answer of a tool takes.
 
     Raises:
-        InvalidArgumentError: An address of other machines, or a port that is taken.
+        InvalidArgumentError: An address that others reach, a port that is taken, or an address without a port.
         StoreError: The database cannot be reached, or has another schema.
     """
     logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
+    if http is None and host is not None:
+        message = "an address goes with a port: --http PORT --host ADDRESS"
+        raise InvalidArgumentError(message)
     with MemoryManager(store, user_id=user) as manager:
         manager.memory_store.count(manager.scope)
+        sys.stderr.write(f"{NAME} mcp: the memories of {user!r} in {manager.memory_store!r}\n")
         server = mcp_server(manager, max_tokens=max_tokens)
         if http is None:
             serve_stdio(server)
         else:
-            with listening(host, http) as place:
+            with listening(host or LOOPBACK, http) as place:
                 serve_http(server, place)

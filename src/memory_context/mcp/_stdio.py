@@ -6,7 +6,7 @@ import asyncio
 import os
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Generator
 from contextlib import contextmanager, suppress
 from typing import Any, Self, cast
 
@@ -33,7 +33,7 @@ async def _serve(server: Server[Any], requests: int, answers: int) -> None:
 
 
 @contextmanager
-def _wire() -> Iterator[tuple[int, int]]:
+def _wire() -> Generator[tuple[int, int]]:
     """Descriptors of standard input and output; what is printed meanwhile goes to standard error."""
     sys.stdout.flush()
     requests, answers = os.dup(0), os.dup(1)

@@ -32,11 +32,11 @@ class Tools:
         self._verbs = {verb.name: verb for verb in verbs}
         self._max_tokens = max(max_tokens, LEAST_ANSWER)
 
-    def list(self, _: Wire) -> Wire:
+    def listed(self, _: Wire) -> Wire:
         """Answer ``tools/list``."""
         return {"tools": [_tool(verb) for verb in self._verbs.values()]}
 
-    def call(self, params: Wire) -> Wire:
+    def called(self, params: Wire) -> Wire:
         """Answer ``tools/call``. What goes wrong is a result too, marked as an error: a model reads it.
 
         Raises:
