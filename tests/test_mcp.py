@@ -9,16 +9,20 @@ import asyncio
 import base64
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
-from importlib.metadata import requires
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import AnyUrl
 
 from mcp_clients import SDK, Client, RefusedError, http_server, on_stdio, session_with
-from memory_context import MemoryManager
+from memory_context import MemoryItem, MemoryManager
 from memory_context.autogen.tools import memory_tools
-from memory_context.mcp._requests import INVALID_PARAMS
+from memory_context.mcp._requests import INVALID_PARAMS, on_wire
+from memory_context.mcp._resources import SCHEME, Resources, key_of
 from memory_context.verbs import READING_TOOLS
 from messages import LOG
 
@@ -183,7 +187,7 @@ class TestTools:
             ({"pattern": "("}, "pattern"),
             ({"pattern": "x" * 20_000}, "10000 characters at most"),
             ({"path": "$["}, "path"),
-            ({"where": "nonsense"}, "Night.Log"),
+            ({"where": "nonsense"}, "need rows"),
             ({"contains": "xyzzy"}, "None of the 401 lines"),
             ({"key": "pixel", "lines": "1"}, "Binary content"),
         ],
@@ -232,19 +236,6 @@ class TestTools:
 
         assert 20 == len(set(keys))
         assert all(f"\nnote {n}\n" in answer for n, answer in enumerate(answers))
-
-    async def test_requests_do_not_wait_for_each_other(self, transport: str, sqlite_url: str) -> None:
-        """While a pattern is looked for that takes seconds, others are answered."""
-        with MemoryManager(sqlite_url, user_id="ann") as memory:
-            memory.store("a" * 40 + "!", key="slow")
-            memory.store("quick", key="quick")
-        async with connected(transport, sqlite_url) as client:
-            slow = asyncio.create_task(client.mistake("retrieve_memory", key="slow", pattern="(a|aa)+$"))
-            await asyncio.sleep(0)
-            for _ in range(5):
-                await client.text("retrieve_memory", key="quick")
-            assert not slow.done()
-            assert "longer than 5 seconds" in await slow
 
     async def test_a_large_argument(self, sqlite_url: str) -> None:
         """A text of five megabytes is kept; over HTTP, where the SDK takes four, it is refused, and the server goes on."""
@@ -378,6 +369,51 @@ def _titled(properties: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def test_both_sdks_are_allowed() -> None:
-    """The extra takes mcp 1.x, which other packages need, and 2.x."""
-    assert "mcp<3,>=1.24; extra == 'mcp'" in (requires("memory-context") or [])
+MOMENTS = st.lists(st.integers(0, 3).map(lambda n: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=n)))
+
+
+@given(moments=MOMENTS)
+@settings(max_examples=30, deadline=None)
+def test_pages_law(moments: list[datetime]) -> None:
+    """Page by page, each memory is listed once, newest first, however many were stored at the same moment."""
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        for number, moment in enumerate(moments):
+            item = MemoryItem(user_id="ann", memory_key=f"k{number}", content="x", created_at=moment)
+            memory.memory_store.put(memory.scope, item)
+        everything = [item.memory_key for item in memory.memory_store.query(memory.scope)]
+        resources, names, params = Resources(memory, page=3), list[str](), {}
+        while True:
+            page = resources.listed(params)
+            names += [resource["name"] for resource in page["resources"]]
+            if "nextCursor" not in page:
+                break
+            params = {"cursor": page["nextCursor"]}
+
+    assert everything == names
+
+
+def test_large_memories_make_small_pages() -> None:
+    """A page ends early where memories are large, so that a list never takes them all into the process at once."""
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        for number in range(12):
+            memory.store(f"{number}" * 4_000_000, key=f"k{number}")
+        page = Resources(memory).listed({})
+
+    assert 5 == len(page["resources"])
+    assert "nextCursor" in page
+
+
+@given(key=st.from_regex(r"[A-Za-z0-9_.\-]{1,255}", fullmatch=True))
+def test_names_law(key: str) -> None:
+    """Every key comes back from its URI, as it stands and as pydantic, which mcp 1.x uses, normalises it."""
+    assert key == key_of(SCHEME + key)
+    assert key == key_of(str(AnyUrl(SCHEME + key)))
+
+
+@given(text=st.text(st.characters(codec=None)))
+def test_text_on_the_wire_law(text: str) -> None:
+    """Whatever goes out can be UTF-8, and is the same text wherever that could be UTF-8 before."""
+    sent = on_wire(text)
+    sent.encode()
+    assert sent == text or "\N{REPLACEMENT CHARACTER}" in sent
+    assert len(sent) == len(text)

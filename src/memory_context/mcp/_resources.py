@@ -27,8 +27,9 @@ MOST_READ = 16_000_000
 class Resources:
     """The memories of one user."""
 
-    def __init__(self, manager: MemoryManager) -> None:
+    def __init__(self, manager: MemoryManager, page: int = PAGE) -> None:
         self._manager = manager
+        self._page = page
 
     def listed(self, params: Wire) -> Wire:
         """Answer ``resources/list``: the active memories, newest first, secrets by their names.
@@ -42,7 +43,7 @@ class Resources:
         cursor = params.get("cursor")
         after = None if cursor is None else _parsed(cursor)
         items, more = list[MemoryItem](), True
-        while more and len(items) < PAGE and sum(item.char_count for item in items) < MOST_READ:
+        while more and len(items) < self._page and sum(item.char_count for item in items) < MOST_READ:
             batch = self._batch(after)
             items, more = items + batch, len(batch) == BATCH
             after = (batch[-1].created_at, batch[-1].id) if batch else after
@@ -61,7 +62,7 @@ class Resources:
             RequestError: There is no such memory, it is a secret, or the store could not do it.
         """
         uri = str(params["uri"])
-        key = _key_of(uri)
+        key = key_of(uri)
         try:
             item = self._manager.read(key)
         except MemoryContextError as error:
@@ -101,7 +102,7 @@ def _content(item: MemoryItem) -> Wire:
     return {"text": on_wire(item.content)}
 
 
-def _key_of(uri: str) -> str:
+def key_of(uri: str) -> str:
     """The key in a URI, also in one that a client has normalised: percent-encoded, with a slash at the end."""
     if uri.lower().startswith(SCHEME):
         return unquote(uri[len(SCHEME) :].removesuffix("/"))

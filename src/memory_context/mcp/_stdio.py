@@ -27,9 +27,12 @@ async def _serve(server: Server[Any], requests: int, answers: int) -> None:
     loop, scope = asyncio.get_running_loop(), anyio.CancelScope()
     stdin = cast("anyio.AsyncFile[str]", _Lines(requests))
     stdout = anyio.wrap_file(os.fdopen(answers, "w", encoding="utf-8", newline="", closefd=False))
-    with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
-        async with stdio_server(stdin, stdout) as (read, write):
-            await server.run(read, write, server.create_initialization_options())
+    try:
+        with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
+            async with stdio_server(stdin, stdout) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+    except* BrokenPipeError:  # nobody reads any more; what is left to write goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), answers)
 
 
 @contextmanager
