@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from ipaddress import IPv4Address, IPv6Address
@@ -23,6 +23,7 @@ from hypothesis import strategies as st
 
 from mcp_clients import COMMAND, http_server
 from memory_context import MemoryManager
+from memory_context.cli import run
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.mcp._http import listening
 
@@ -221,11 +222,11 @@ def test_signals(server: Server, number: signal.Signals) -> None:
 def test_signals_over_http(sqlite_url: str, number: signal.Signals) -> None:
     """The same over HTTP, with a connection open; standard output has the URL and nothing else."""
     with http_server("--store", sqlite_url, "--user", "ann") as (process, url):
-        connection = HTTPConnection(urlsplit(url).netloc)
-        assert 200 == _hello(connection, {})
-        process.send_signal(number)
-        out, errors = process.communicate(timeout=60)
-        connection.close()
+        with closing(HTTPConnection(urlsplit(url).netloc)) as connection:
+            _ask(connection, {})
+            assert connection.getresponse().read()
+            process.send_signal(number)
+            out, errors = process.communicate(timeout=60)
 
     assert (0, "", 1) == (process.returncode, out, len(errors.splitlines())), errors
     assert url.startswith("http://127.0.0.1:")
@@ -246,20 +247,27 @@ def test_foreign_pages(sqlite_url: str) -> None:
     """A request that names another host or comes from another site's page, as in DNS rebinding, is refused."""
     with http_server("--store", sqlite_url, "--user", "ann") as (_, url):
         place = urlsplit(url).netloc
-        answers = {
-            name: _hello(HTTPConnection(place), headers)
-            for name, headers in {
-                "plain": {},
-                "same": {"Origin": f"http://{place}"},
-                "name": {"Host": f"localhost:{urlsplit(url).port}"},
-                "foreign host": {"Host": "evil.example:80"},
-                "foreign host, same port": {"Host": f"evil.example:{urlsplit(url).port}"},
-                "foreign origin": {"Origin": "https://evil.example"},
-                "sandboxed page": {"Origin": "null"},
-            }.items()
+        port = urlsplit(url).port
+        requests: dict[str, dict[str, str]] = {
+            "plain": {},
+            "same": {"Origin": f"http://{place}"},
+            "name": {"Host": f"localhost:{port}"},
+            "foreign host": {"Host": "evil.example:80"},
+            "foreign host, same port": {"Host": f"evil.example:{port}"},
+            "foreign origin": {"Origin": "https://evil.example"},
+            "sandboxed page": {"Origin": "null"},
         }
+        answers = {name: _hello(place, headers) for name, headers in requests.items()}
 
     assert [200, 200, 200, 421, 421, 403, 403] == [*answers.values()]
+
+
+def test_requests_that_are_too_large(sqlite_url: str) -> None:
+    """Over HTTP a request has four megabytes at most, a limit of the SDK; the next one is answered."""
+    with http_server("--store", sqlite_url, "--user", "ann") as (_, url):
+        place = urlsplit(url).netloc
+        assert 413 == _hello(place, {}, "x" * 5_000_000)
+        assert 200 == _hello(place, {})
 
 
 def test_this_machine_only() -> None:
@@ -293,23 +301,23 @@ def test_addresses_law(address: IPv4Address | IPv6Address) -> None:
         (["--user", ""], "user"),
     ],
 )
-def test_refusals(arguments: list[str], said: str, sqlite_url: str) -> None:
-    """What cannot be served is refused before anything is served: code 2, and one line that says what would be right."""
-    done = _run("--store", sqlite_url, "--user", "ann", *arguments)
+def test_refusals(arguments: list[str], said: str, sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """What cannot be served is refused before anything is: code 2, and one line that says what would be right."""
+    assert 2 == run(["mcp", "--store", sqlite_url, "--user", "ann", *arguments])
+    out, errors = capsys.readouterr()
 
-    assert (2, "") == (done.returncode, done.stdout)
-    [line] = done.stderr.splitlines()
+    [line] = errors.splitlines()
+    assert out == ""
     assert said in line
     assert "hunter2" not in line
 
 
-def test_a_port_that_is_taken(sqlite_url: str) -> None:
+def test_a_port_that_is_taken(sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
     """A port that another program has is refused, with what to do."""
     with socket.create_server(("127.0.0.1", 0)) as taken:
-        done = _run("--store", sqlite_url, "--user", "ann", "--http", str(taken.getsockname()[1]))
-
-    assert 2 == done.returncode
-    assert "--http 0" in done.stderr
+        port = str(taken.getsockname()[1])
+        assert 2 == run(["mcp", "--store", sqlite_url, "--user", "ann", "--http", port])
+    assert "--http 0" in capsys.readouterr().err
 
 
 def test_a_missing_sdk(sqlite_url: str) -> None:
@@ -342,15 +350,15 @@ def test_settings_from_the_environment(sqlite_url: str) -> None:
     assert "'ann'" in done.stderr
 
 
-def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False, input="", timeout=60)
-
-
-def _hello(connection: HTTPConnection, headers: dict[str, str]) -> int:
+def _hello(place: str, headers: dict[str, str], padding: str = "") -> int:
     """The status that a first request with these headers gets."""
-    body = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": HELLO})
+    with closing(HTTPConnection(place)) as connection:
+        _ask(connection, headers, padding)
+        return connection.getresponse().status
+
+
+def _ask(connection: HTTPConnection, headers: dict[str, str], padding: str = "") -> None:
+    params = {**HELLO, "clientInfo": {"name": f"test{padding}", "version": "1"}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": params})
     accepted = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
     connection.request("POST", "/mcp", body, {**accepted, **headers})
-    response = connection.getresponse()
-    response.read()
-    return response.status

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+from contextlib import ExitStack
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.manager import MemoryManager
@@ -29,16 +30,17 @@ def serve(store: str, user: str, *, http: int | None = None, host: str | None = 
         InvalidArgumentError: An address that others reach, a port that is taken, or an address without a port.
         StoreError: The database cannot be reached, or has another schema.
     """
-    logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
     if http is None and host is not None:
         message = "an address goes with a port: --http PORT --host ADDRESS"
         raise InvalidArgumentError(message)
-    with MemoryManager(store, user_id=user) as manager:
+    with ExitStack() as stack:
+        manager = stack.enter_context(MemoryManager(store, user_id=user))
         manager.memory_store.count(manager.scope)
+        place = None if http is None else stack.enter_context(listening(host or LOOPBACK, http))
+        logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
         sys.stderr.write(f"{NAME} mcp: the memories of {user!r} in {manager.memory_store!r}\n")
         server = mcp_server(manager, max_tokens=max_tokens)
-        if http is None:
+        if place is None:
             serve_stdio(server)
         else:
-            with listening(host or LOOPBACK, http) as place:
-                serve_http(server, place)
+            serve_http(server, place)
