@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 import os
+import re
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -189,7 +191,7 @@ class TestOurServer:
             [listed] = (await server.list_resources()).resources
             [content] = (await server.read_resource(str(listed.uri))).contents
 
-        assert LOG == content.text
+        assert LOG == content.model_dump()["text"]
 
     async def test_an_agent(self, server: McpWorkbench, sqlite_url: str) -> None:
         """An agent keeps a note with one call and finds it with the next."""
@@ -208,3 +210,16 @@ class TestOurServer:
         assert "port 5433" in answer.content[0].content
         with MemoryManager(sqlite_url, user_id="ann") as memory:
             assert ["port 5433"] == [item.text for item in memory.search("database")]
+
+    def test_documentation(self, sqlite_url: str, tmp_path: Path) -> None:
+        """The program in docs/mcp.md runs as it stands, but for the paths."""
+        page = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
+        [code] = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+        start = f"command={COMMAND[0]!r}, args=[*{COMMAND[1:-1]!r}, "
+        code = code.replace('command="memory-context", args=[', start).replace(
+            "sqlite:////home/ann/memory.db", sqlite_url
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+
+        assert "['retrieve_memory', 'search_memory', 'store_memory'" in done.stdout, done.stderr
+        assert "Kept as [MemoryRef: note_" in done.stdout

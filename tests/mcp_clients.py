@@ -1,4 +1,4 @@
-"""The SDK's own clients, of mcp 1.x and 2.x, on servers in processes of their own. What they get is told as JSON has it."""
+"""The SDK's own clients, of mcp 1.x and 2.x, on servers in processes of their own; what they get, as JSON has it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Iterator
-from contextlib import asynccontextmanager, contextmanager
+from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
@@ -17,6 +17,7 @@ from mcp import ClientSession, StdioServerParameters
 from mcp.client.stdio import stdio_client
 from mcp.shared import exceptions
 from mcp.types import PaginatedRequestParams
+from pydantic import BaseModel
 
 SDK = int(version("mcp").partition(".")[0])
 COMMAND = [sys.executable, "-c", "from memory_context.cli import main; main()", "mcp"]
@@ -33,11 +34,11 @@ class Client:
         """The tools, by name."""
         return {tool["name"]: tool for tool in as_json(await self.session.list_tools())["tools"]}
 
-    async def call(self, name: str, **arguments: Any) -> dict[str, Any]:
+    async def call(self, name: str, **arguments: object) -> dict[str, Any]:
         """The result of a tool."""
         return as_json(await self.session.call_tool(name, arguments))
 
-    async def text(self, name: str, **arguments: Any) -> str:
+    async def text(self, name: str, **arguments: object) -> str:
         """The text of a tool's answer, which is no error."""
         result = await self.call(name, **arguments)
         assert not result["isError"], result
@@ -45,7 +46,7 @@ class Client:
         assert content["text"] == result["structuredContent"]["text"]
         return str(content["text"])
 
-    async def mistake(self, name: str, **arguments: Any) -> str:
+    async def mistake(self, name: str, **arguments: object) -> str:
         """What a tool says to a call that is of no use."""
         result = await self.call(name, **arguments)
         assert result["isError"], result
@@ -74,7 +75,7 @@ class Client:
         raise AssertionError(answer)
 
 
-def as_json(result: Any) -> dict[str, Any]:
+def as_json(result: BaseModel) -> dict[str, Any]:
     """A result as it stood on the wire."""
     return dict(result.model_dump(mode="json", by_alias=True, exclude_none=True))
 
@@ -103,10 +104,14 @@ def on_stdio(*arguments: str, cwd: str = "/", **environment: str) -> StdioServer
     return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *arguments], env=env, cwd=cwd)
 
 
-@contextmanager
-def http_server(*arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+def http_server(*arguments: str) -> AbstractContextManager[tuple[subprocess.Popen[str], str]]:
     """A server on a port that is free, and its URL."""
-    command = [*COMMAND, "--http", "0", *arguments]
+    return http_started([*COMMAND, "--http", "0", *arguments])
+
+
+@contextmanager
+def http_started(command: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """A server, and the URL that it prints."""
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/") as server:
         try:
             assert server.stdout

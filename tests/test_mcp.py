@@ -256,10 +256,14 @@ class TestTools:
 
     async def test_a_store_that_fails(self, sqlite_url: str, tmp_path: Path) -> None:
         """If the database fails under the server, the model is told so, without the database's address."""
-        async with connected("stdio", sqlite_url) as client:
-            await client.text("store_memory", content="x")
+
+        def ruin() -> None:
             for file in tmp_path.glob("memory.db*"):
                 file.write_bytes(b"no database" * 1000)
+
+        async with connected("stdio", sqlite_url) as client:
+            await client.text("store_memory", content="x")
+            ruin()
             for said in (
                 await client.mistake("search_memory", query="x"),
                 await client.mistake("store_memory", content="y"),
@@ -379,7 +383,7 @@ def test_pages_law(moments: list[datetime]) -> None:
             item = MemoryItem(user_id="ann", memory_key=f"k{number}", content="x", created_at=moment)
             memory.memory_store.put(memory.scope, item)
         everything = [item.memory_key for item in memory.memory_store.query(memory.scope)]
-        resources, names, params = Resources(memory, page=3), list[str](), {}
+        resources, names, params = Resources(memory, page=3), list[str](), dict[str, Any]()
         while True:
             page = resources.listed(params)
             names += [resource["name"] for resource in page["resources"]]
@@ -415,3 +419,19 @@ def test_text_on_the_wire_law(text: str) -> None:
     sent.encode()
     assert sent == text or "\N{REPLACEMENT CHARACTER}" in sent
     assert len(sent) == len(text)
+
+
+@pytest.mark.soak
+@pytest.mark.timeout(900)
+async def test_fifty_megabytes(sqlite_url: str) -> None:
+    """A memory of fifty megabytes is read in pages and by parts, and over HTTP as one resource."""
+    text = "".join(f"line {number} of a very long log of the job {number * 7919}\n" for number in range(1_200_000))
+    with MemoryManager(sqlite_url, user_id="ann") as memory:
+        memory.store(text, key="big")
+    async with connected("stdio", sqlite_url) as client:
+        assert "line 0 of" in await client.text("retrieve_memory", key="big")
+        assert text[40_000_000:40_000_500] in await client.text("retrieve_memory", key="big", offset=40_000_000)
+        assert "line 1199999 of" in await client.text("retrieve_memory", key="big", lines="-1")
+        assert "600001: line 600000 of" in await client.text("retrieve_memory", key="big", contains="line 600000 ")
+    async with connected("http", sqlite_url) as client:
+        assert text == (await client.read("memory://big"))["text"]

@@ -9,7 +9,7 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass
 from http.client import HTTPConnection
 from ipaddress import IPv4Address, IPv6Address
@@ -221,12 +221,13 @@ def test_signals(server: Server, number: signal.Signals) -> None:
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_over_http(sqlite_url: str, number: signal.Signals) -> None:
     """The same over HTTP, with a connection open; standard output has the URL and nothing else."""
-    with http_server("--store", sqlite_url, "--user", "ann") as (process, url):
-        with closing(HTTPConnection(urlsplit(url).netloc)) as connection:
-            _ask(connection, {})
-            assert connection.getresponse().read()
-            process.send_signal(number)
-            out, errors = process.communicate(timeout=60)
+    with ExitStack() as stack:
+        process, url = stack.enter_context(http_server("--store", sqlite_url, "--user", "ann"))
+        connection = stack.enter_context(closing(HTTPConnection(urlsplit(url).netloc)))
+        _ask(connection, {})
+        assert connection.getresponse().read()
+        process.send_signal(number)
+        out, errors = process.communicate(timeout=60)
 
     assert (0, "", 1) == (process.returncode, out, len(errors.splitlines())), errors
     assert url.startswith("http://127.0.0.1:")

@@ -44,10 +44,9 @@ class Resources:
         after = None if cursor is None else _parsed(cursor)
         items, more = list[MemoryItem](), True
         while more and len(items) < self._page and sum(item.char_count for item in items) < MOST_READ:
-            batch = self._batch(after)
+            batch = self._batch((items[-1].created_at, items[-1].id) if items else after)
             items, more = items + batch, len(batch) == BATCH
-            after = (batch[-1].created_at, batch[-1].id) if batch else after
-        page = {"resources": [_resource(item) for item in items]}
+        page: Wire = {"resources": [_resource(item) for item in items]}
         return page | ({"nextCursor": _cursor(items[-1])} if more else {})
 
     def templates(self, _: Wire) -> Wire:

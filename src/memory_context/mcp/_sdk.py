@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from importlib.metadata import version
 from typing import Any, TypeVar
 
-import mcp.types as types
+from mcp import types
 from mcp.server.lowlevel import Server
 from mcp.shared import exceptions
 from pydantic import BaseModel
