@@ -215,7 +215,7 @@ class TestOurServer:
         """The program in docs/mcp.md runs as it stands, but for the paths."""
         page = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
         [code] = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
-        start = f"command={COMMAND[0]!r}, args=[*{COMMAND[1:-1]!r}, "
+        start = f"env={dict(os.environ)!r}, command={COMMAND[0]!r}, args=[*{COMMAND[1:-1]!r}, "
         code = code.replace('command="memory-context", args=[', start).replace(
             "sqlite:////home/ann/memory.db", sqlite_url
         )

@@ -397,8 +397,10 @@ def test_pages_law(moments: list[datetime]) -> None:
 def test_large_memories_make_small_pages() -> None:
     """A page ends early where memories are large, so that a list never takes them all into the process at once."""
     with MemoryManager("sqlite://", user_id="ann") as memory:
-        for number in range(12):
-            memory.store(f"{number}" * 4_000_000, key=f"k{number}")
+        for number in range(6):
+            content, key = f"{number}\n" * 100, f"k{number}"
+            item = MemoryItem(user_id="ann", memory_key=key, content=content, char_count=4_000_000)
+            memory.memory_store.put(memory.scope, item)
         page = Resources(memory).listed({})
 
     assert 5 == len(page["resources"])
