@@ -1,4 +1,4 @@
-"""MemoryWorkbench around a real MCP server.
+"""MemoryWorkbench around a real MCP server, and McpWorkbench on our own.
 
 autogen-ext needs mcp 1.x, which the main environment does not have: the name of this file keeps it from being collected
 there, and `.ci/run` names it in an environment of its own.
@@ -7,6 +7,9 @@ there, and `.ci/run` names it in an environment of its own.
 from __future__ import annotations
 
 import json
+import os
+import re
+import subprocess
 import sys
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -18,7 +21,8 @@ from autogen_core.models import FunctionExecutionResultMessage
 from autogen_core.tools import ImageResultContent, TextResultContent, ToolResult
 from autogen_ext.tools.mcp import McpWorkbench, StdioServerParams
 
-from memory_context import MemoryContext, MemoryRef
+from mcp_clients import COMMAND
+from memory_context import MemoryContext, MemoryManager, MemoryRef
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.testing import ScriptedChatClient
 from messages import LOG
@@ -150,3 +154,72 @@ async def test_pictures_stay(workbench: MemoryWorkbench, context: MemoryContext)
     assert TextResultContent(content="a small picture") == result.result[0]
     assert isinstance(result.result[1], ImageResultContent)
     assert LOG == await context.retrieve(key_of(result))
+
+
+class TestOurServer:
+    """`memory-context mcp`, as AutoGen's own client sees it."""
+
+    @pytest.fixture
+    async def server(self, sqlite_url: str) -> McpWorkbench:
+        """AutoGen's workbench on our server, started by its first use."""
+        arguments = [*COMMAND[1:], "--store", sqlite_url, "--user", "ann"]
+        return McpWorkbench(
+            StdioServerParams(command=COMMAND[0], args=arguments, env={**os.environ}, read_timeout_seconds=60)
+        )
+
+    async def test_tools(self, server: McpWorkbench, sqlite_url: str) -> None:
+        """AutoGen lists the tools and calls them; a mistake is an error that says what would be right."""
+        with MemoryManager(sqlite_url, user_id="ann") as memory:
+            memory.store(LOG, "the night's log", key="Night.Log")
+        async with server:
+            tools = {tool["name"]: tool for tool in await server.list_tools()}
+            part = await server.call_tool("retrieve_memory", {"key": "Night.Log", "contains": "SDX9"})
+            wrong = await server.call_tool("retrieve_memory", {"key": "nothing"})
+
+        assert "contains" in tools["retrieve_memory"]["parameters"]["properties"]
+        assert ["key"] == tools["retrieve_memory"]["parameters"]["required"]
+        assert "401: 2026-01-01 13:00:00 ERROR worker-777" in part.to_text()
+        assert not part.is_error
+        assert wrong.is_error
+        assert "Call search_memory" in wrong.to_text()
+
+    async def test_resources(self, server: McpWorkbench, sqlite_url: str) -> None:
+        """AutoGen lists memories as resources and reads them."""
+        with MemoryManager(sqlite_url, user_id="ann") as memory:
+            memory.store(LOG, "the night's log", key="Night.Log")
+        async with server:
+            [listed] = (await server.list_resources()).resources
+            [content] = (await server.read_resource(str(listed.uri))).contents
+
+        assert LOG == content.model_dump()["text"]
+
+    async def test_an_agent(self, server: McpWorkbench, sqlite_url: str) -> None:
+        """An agent keeps a note with one call and finds it with the next."""
+        keep = FunctionCall(
+            "1", '{"content": "port 5433", "description": "where the database listens"}', "store_memory"
+        )
+        find = FunctionCall("2", '{"query": "where does the database listen"}', "search_memory")
+        client = ScriptedChatClient([[keep], [find], "done"])
+        agent = AssistantAgent("keeper", client, workbench=server, max_tool_iterations=5)
+
+        async with server:
+            await agent.run(task="Remember the port.")
+
+        answer = client.prompts[-1][-1]
+        assert isinstance(answer, FunctionExecutionResultMessage)
+        assert "port 5433" in answer.content[0].content
+        with MemoryManager(sqlite_url, user_id="ann") as memory:
+            assert ["port 5433"] == [item.text for item in memory.search("database")]
+
+    def test_documentation(self, sqlite_url: str, tmp_path: Path) -> None:
+        """The program in docs/mcp.md runs as it stands, but for the paths."""
+        page = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
+        [code] = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+        start = f"env={dict(os.environ)!r}, command={COMMAND[0]!r}, args=[*{COMMAND[1:-1]!r}, "
+        code = code.replace('command="memory-context", args=[', start).replace(
+            "sqlite:////home/ann/memory.db", sqlite_url
+        )
+        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+
+        assert "['retrieve_memory', 'search_memory', 'store_memory'" in done.stdout, done.stderr
+        assert "Kept as [MemoryRef: note_" in done.stdout

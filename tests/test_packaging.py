@@ -78,6 +78,11 @@ def test_extras() -> None:
     assert not [need for need in base if need.startswith(("autogen", "langchain", "mcp"))]
 
 
+def test_mcp_sdk() -> None:
+    """The suite's own environment has mcp 2.x; `.ci/run` makes one with 1.x."""
+    assert importlib.metadata.version("mcp").startswith("2.")
+
+
 def test_langchain_package() -> None:
     """It is installed and typed, loads no LangChain by itself, never AutoGen, and says which extra is missing."""
     for name in langchain_memory_context.__all__:

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from memory_context.files import AgentMemoryService, FileEntry
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
+    from memory_context.mcp import mcp_server
     from memory_context.stores import MemoryStore, SQLAlchemyStore
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
 
@@ -63,6 +64,7 @@ __all__ = [
     "__version__",
     "default_counter",
     "exceptions",
+    "mcp_server",
     "set_default_counter",
 ]
 
@@ -96,6 +98,7 @@ _HOMES = {
     "Selection": "_selection",
     "TokenCounter": "_tokens",
     "default_counter": "_tokens",
+    "mcp_server": "mcp",
     "set_default_counter": "_tokens",
 }
 

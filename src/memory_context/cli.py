@@ -131,6 +131,30 @@ def _database(store: str | None, command: str) -> str:
 
 
 @app.command()
+def mcp(
+    *,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", envvar="MEMORY_CONTEXT_STORE", help=f"The database: {_URL}.")
+    ] = None,
+    user: Annotated[str, typer.Option(envvar="MEMORY_CONTEXT_USER", metavar="ID", help="Whose memories they are.")],
+    http: Annotated[
+        int | None, typer.Option(min=0, max=65535, metavar="PORT", help="Serve streamable HTTP; 0: any free port.")
+    ] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS", help="With --http: an address of this machine alone.", show_default="127.0.0.1"
+        ),
+    ] = None,
+    max_tokens: Annotated[int, typer.Option(min=200, metavar="N", help="The most that a tool's answer takes.")] = 500,
+) -> None:
+    """Serve a user's memories to MCP clients, on standard input and output or over HTTP."""
+    from memory_context.mcp import serve  # noqa: PLC0415 - loads the MCP SDK
+
+    serve(_database(store, "mcp"), user, http=http, host=host, max_tokens=max_tokens)
+
+
+@app.command()
 def migrate(
     *,
     store: Annotated[

@@ -167,8 +167,8 @@ class Verb:
         try:
             return self.work(owned, args, most)
         except MemoryContextError as error:
-            advice = _advice(error, getattr(args, "key", ""))
-            raise MemoryToolError(cut(advice, most, owned.counter.count)) from None
+            told = advice(error, getattr(args, "key", ""))
+            raise MemoryToolError(cut(told, most, owned.counter.count)) from None
 
 
 def _retrieved(manager: MemoryManager, args: RetrieveArgs, most: int) -> Answer:
@@ -236,8 +236,8 @@ def problem_with(error: ValidationError) -> str:
     return _prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])
 
 
-def _advice(error: MemoryContextError, key: str) -> str:
-    """What a model should do next."""
+def advice(error: MemoryContextError, key: str) -> str:
+    """What a model should do next, after `error`, which may be about `key`."""
     match error:
         case MemoryDeletedError():
             return _prompts.DELETED.format(message=error)

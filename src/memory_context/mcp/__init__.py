@@ -1,0 +1,14 @@
+"""An MCP server for one user's memories: the tools of the other hosts, and memories as resources."""
+
+from memory_context.exceptions import MissingDependencyError
+
+try:
+    from memory_context.mcp._sdk import mcp_server
+    from memory_context.mcp._serve import serve
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "mcp":
+        raise
+    _message = "the MCP server needs the package mcp: pip install 'memory-context[mcp]'"
+    raise MissingDependencyError(_message) from error
+
+__all__ = ["mcp_server", "serve"]

@@ -1,0 +1,29 @@
+"""SIGINT and SIGTERM as the ordinary end of a server."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from types import FrameType
+
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+
+@contextmanager
+def ending(end: Callable[[], object]) -> Generator[None]:
+    """Call `end` on the first of these signals; the second one ends the process at once."""
+    before = {number: signal.getsignal(number) for number in _SIGNALS}
+
+    def on_signal(_: int, __: FrameType | None) -> None:
+        for number in _SIGNALS:
+            signal.signal(number, signal.SIG_DFL)
+        end()
+
+    for number in _SIGNALS:
+        signal.signal(number, on_signal)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -1,0 +1,46 @@
+"""The server as a process: on standard input and output, or over HTTP on this machine."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import ExitStack
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.manager import MemoryManager
+from memory_context.mcp._http import LOOPBACK, listening, serve_http
+from memory_context.mcp._sdk import NAME, mcp_server
+from memory_context.mcp._stdio import serve_stdio
+
+
+def serve(store: str, user: str, *, http: int | None = None, host: str | None = None, max_tokens: int = 500) -> None:
+    """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
+
+    On standard input and output nothing is written but the protocol; over HTTP, standard output gets one line, the URL.
+    What a person should know goes to standard error.
+
+    Args:
+        store: The URL of the database.
+        user: Whose memories these are.
+        http: The port for streamable HTTP, 0 for any that is free; without it, standard input and output.
+        host: The address of this machine that the port is on; 127.0.0.1 without one.
+        max_tokens: The most that an answer of a tool takes.
+
+    Raises:
+        InvalidArgumentError: An address that others reach, a port that is taken, or an address without a port.
+        StoreError: The database cannot be reached, or has another schema.
+    """
+    if http is None and host is not None:
+        message = "an address goes with a port: --http PORT --host ADDRESS"
+        raise InvalidArgumentError(message)
+    with ExitStack() as stack:
+        manager = stack.enter_context(MemoryManager(store, user_id=user))
+        manager.memory_store.count(manager.scope)
+        place = None if http is None else stack.enter_context(listening(host or LOOPBACK, http))
+        logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
+        sys.stderr.write(f"{NAME} mcp: the memories of {user!r} in {manager.memory_store!r}\n")
+        server = mcp_server(manager, max_tokens=max_tokens)
+        if place is None:
+            serve_stdio(server)
+        else:
+            serve_http(server, place)
