@@ -18,12 +18,14 @@ class MemoryStore(Protocol):
 
     Filters map a column to a value (equality), to a list of values (one of them), or to operators:
     ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, and ``$under`` for a path or what is below it
-    (``{"category": {"$under": "project"}}``). ``tags`` matches if the record has the tag, or
-    one of the tags.
+    (``{"category": {"$under": "project"}}``). ``None`` is a value: ``{"category": None}`` are those without one, and
+    ``$ne`` of a text holds for them. ``tags`` matches if the record has the tag, or one of the tags. Texts compare by
+    their code points.
 
     Raises:
         StoreError: The store could not do it. Nothing was changed then.
-        InvalidFilterError: A filter or an order names no column, or an unknown operator.
+        InvalidFilterError: A filter or an order names no column, an unknown operator, or a value of another kind than
+            the column holds.
     """
 
     def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
@@ -46,9 +48,20 @@ class MemoryStore(Protocol):
         ...
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = None, order_by: str = "-created_at"
+        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
     ) -> list[MemoryItem]:
-        """The active memories that match, ordered by a column (``-`` before it: descending)."""
+        """The active memories that match, largest value of a column first: newest, most important.
+
+        Args:
+            scope: Where to look.
+            filters: What the memories must be.
+            limit: How many at most; None: all of them.
+            order_by: A column. ``-`` before it turns the order round: oldest, least important first. Memories without
+                a value stand where the smallest would.
+
+        Raises:
+            InvalidArgumentError: A negative limit.
+        """
         ...
 
     def search(

@@ -30,7 +30,7 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.stores import _engines, _indexing, _keyword, _migrate, _searching
-from memory_context.stores._filters import column_named, conditions
+from memory_context.stores._filters import conditions, order_of
 from memory_context.stores._indexing import Batch
 from memory_context.stores._meaning import Meaning
 from memory_context.stores._protocol import Filters, MemoryStore, Mode
@@ -123,6 +123,10 @@ class SQLAlchemyStore:
         return _engines.without_password(self._url)
 
     @property
+    def _dialect(self) -> str:
+        return self._url.get_backend_name()
+
+    @property
     def has_embedder(self) -> bool:
         """Whether it searches by meaning too."""
         return self._meaning is not None
@@ -151,11 +155,13 @@ class SQLAlchemyStore:
         return [found[key] for key in wanted if key in found]
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = None, order_by: str = "-created_at"
+        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
-        column = column_named(order_by.removeprefix("-"))
-        order = (column.desc(), memories.c.id.desc()) if order_by.startswith("-") else (column, memories.c.id)
+        if limit is not None and limit < 0:
+            message = f"a limit is 0 or more, or None for all, not {limit}"
+            raise InvalidArgumentError(message)
+        order = order_of(order_by, self._dialect)
         return self._items(RECORDS.where(*self._active(scope, filters)).order_by(*order).limit(limit))
 
     def search(
@@ -306,7 +312,7 @@ class SQLAlchemyStore:
 
     def _active(self, scope: Scope, filters: Filters | None) -> list[sa.ColumnElement[bool]]:
         active = [] if filters and "is_active" in filters else [memories.c.is_active.is_(sa.true())]
-        return [*_within(scope), *active, *conditions(filters, self._url.get_backend_name())]
+        return [*_within(scope), *active, *conditions(filters, self._dialect)]
 
     def _run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
         with self._lock:

@@ -11,7 +11,7 @@ import pytest
 
 from memory_context._items import BINARY, Content, MemoryItem, hash_content, identity_of, new_key, now
 from memory_context._scopes import Scope
-from memory_context.exceptions import InvalidFilterError, InvalidScopeError, KeyExistsError
+from memory_context.exceptions import InvalidArgumentError, InvalidFilterError, InvalidScopeError, KeyExistsError
 from memory_context.stores import MemoryStore
 
 ANN = Scope("ann")
@@ -223,6 +223,12 @@ class MemoryStoreContract:
             ({"tags": "red"}, {"a", "b"}),
             ({"tags": ["blue", "green"]}, {"b", "c"}),
             ({"category": None}, {"a", "b"}),
+            ({"category": [None, "y"]}, {"a", "b"}),
+            ({"category": {"$ne": "x"}}, {"a", "b"}),
+            ({"category": {"$ne": None}}, {"c"}),
+            ({"category": {"$eq": None}}, {"a", "b"}),
+            ({"tags": []}, set[str]()),
+            ({"is_active": [True, False]}, {"a", "b", "c"}),
             ({"memory_key": []}, set[str]()),
             ({"importance": {}}, {"a", "b", "c"}),
             ({"memory_type": "note", "tags": "blue"}, {"b"}),
@@ -239,21 +245,69 @@ class MemoryStoreContract:
         assert expected == {item.memory_key for item in store.query(ANN, filters)}
         assert len(expected) == store.count(ANN, filters)
 
-    @pytest.mark.parametrize("filters", [{"nothing": 1}, {"content": "x"}, {"importance": {"$near": 1}}, {"tags": 1}])
+    @pytest.mark.parametrize(
+        "filters",
+        [
+            {"nothing": 1},
+            {"content": "x"},
+            {"importance": {"$near": 1}},
+            {"tags": 1},
+            {"tags": [1]},
+            {"importance": "high"},
+            {"importance": True},
+            {"memory_type": 5},
+            {"memory_type": ["note", 5]},
+            {"memory_key": "NUL \0"},
+            {"id": "no UUID"},
+            {"created_at": "2026-01-01"},
+            {"created_at": {"$lt": datetime(2026, 1, 1)}},  # noqa: DTZ001 - without a zone
+            {"is_active": 1},
+            {"importance": {"$under": 1}},
+            {"category": {"$under": None}},
+            {"category": {"$gt": None}},
+        ],
+    )
     def test_bad_filters(self, store: MemoryStore, filters: dict[str, Any]) -> None:
-        """A column or an operator that there is not is named."""
-        with pytest.raises(InvalidFilterError):
-            store.query(ANN, filters)
+        """A column, an operator, or a kind of value that there is not is an error of its own, on every store."""
+        store.put(ANN, memory())
+
+        for verb in (store.query, store.count):
+            with pytest.raises(InvalidFilterError):
+                verb(ANN, filters)
 
     def test_order_and_limit(self, store: MemoryStore) -> None:
         """A query is ordered by the column that it names, and limited."""
         for key, importance in {"a": 0.2, "b": 0.9, "c": 0.5}.items():
             store.put(ANN, memory(memory_key=key, importance=importance))
 
-        assert ["b", "c"] == [item.memory_key for item in store.query(ANN, order_by="-importance", limit=2)]
-        assert ["a", "c", "b"] == [item.memory_key for item in store.query(ANN, order_by="importance")]
-        with pytest.raises(InvalidFilterError):
-            store.query(ANN, order_by="nothing")
+        assert ["b", "c"] == [item.memory_key for item in store.query(ANN, order_by="importance", limit=2)]
+        assert ["a", "c", "b"] == [item.memory_key for item in store.query(ANN, order_by="-importance")]
+        for wrong in ("nothing", "", "+importance", "--importance", "content", "tags"):
+            with pytest.raises(InvalidFilterError):
+                store.query(ANN, order_by=wrong)
+        with pytest.raises(InvalidArgumentError, match="limit"):
+            store.query(ANN, limit=-1)
+
+    def test_newest_hundred_by_default(self, store: MemoryStore) -> None:
+        """Without more words a query gives the hundred newest, newest first; with None as its limit all of them."""
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        for minute in range(102):
+            store.put(ANN, memory(memory_key=f"k{minute:03}", created_at=start + timedelta(minutes=minute)))
+
+        assert [f"k{minute:03}" for minute in range(101, 1, -1)] == [item.memory_key for item in store.query(ANN)]
+        assert 102 == len(store.query(ANN, limit=None))
+        assert [] == store.query(ANN, limit=0)
+
+    def test_order_of_texts_and_of_nothing(self, store: MemoryStore) -> None:
+        """Texts are ordered and compared by their code points, nothing comes last, and - turns all of it round."""
+        for key, category in {"a": "b", "b": "B", "c": None, "d": "é", "e": "a_z", "f": "aZ"}.items():
+            store.put(ANN, memory(memory_key=key, category=category))
+
+        ordered = [item.memory_key for item in store.query(ANN, order_by="category")]
+
+        assert ["d", "a", "e", "f", "b", "c"] == ordered
+        assert ordered[::-1] == [item.memory_key for item in store.query(ANN, order_by="-category")]
+        assert {"d", "a"} == {item.memory_key for item in store.query(ANN, {"category": {"$gt": "a_z"}})}
 
     def test_search(self, store: MemoryStore) -> None:
         """What holds more of the words comes first, each hit with score and passage."""
