@@ -27,13 +27,14 @@ if TYPE_CHECKING:
     from memory_context.exceptions import MemoryContextError
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
-    from memory_context.stores import MemoryStore, SQLAlchemyStore
+    from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
     "Decision",
     "Deletion",
+    "FileStore",
     "FoldPolicy",
     "Judge",
     "JudgeLimits",
@@ -67,6 +68,7 @@ _HOMES = {
     "MEMORY_INSTRUCTIONS": "_prompts",
     "Decision": "judges",
     "Deletion": "_items",
+    "FileStore": "stores",
     "FoldPolicy": "_policy",
     "Judge": "judges",
     "JudgeLimits": "judges",

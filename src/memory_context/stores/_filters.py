@@ -133,9 +133,10 @@ def _checked(column: sa.Column[Any], value: object) -> object:
 
 
 def _has_tag(wanted: object, dialect: str) -> Condition:
-    words = [wanted] if isinstance(wanted, str) else wanted
-    if not isinstance(words, _LISTS) or not all(isinstance(word, str) and is_storable(word) for word in words):
+    several = isinstance(wanted, _LISTS)
+    words = list(cast("Iterable[object]", wanted)) if several else [wanted]
+    if not all(isinstance(word, str) and is_storable(word) for word in words):
         message = f"tags are filtered by a word or a list of words, not {wanted!r:.80}"
         raise InvalidFilterError(message)
     elements = getattr(sa.func, _ELEMENTS[dialect])(memories.c.tags).table_valued("value")
-    return sa.exists(sa.select(elements.c.value).where(elements.c.value.in_(list(cast("Iterable[str]", words)))))
+    return sa.exists(sa.select(elements.c.value).where(elements.c.value.in_(words)))
