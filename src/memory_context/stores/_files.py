@@ -60,10 +60,11 @@ class FileStore:
         self.directory = Path(directory).expanduser().absolute()
         self._folder = Folder(self.directory, file_mode, directory_mode)
         self._writer = WriterLock(self._folder)
-        self._new_index = lambda: Index(embedder, embedding_model)
+        self._embedding = (embedder, embedding_model)
         self._mirror: Mirror | None = None
         self._looked = 0.0
         self._lock = threading.RLock()
+        self._is_plain = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)
         self.has_embedder = embedder is not None
         _stores.add(self)
 
@@ -78,6 +79,11 @@ class FileStore:
     def __exit__(self, *exception: object) -> None:
         """Close it."""
         self.close()
+
+    @property
+    def url(self) -> str | None:
+        """The URL of this folder for another process; None where it has modes of its own."""
+        return self.directory.as_uri() if self._is_plain else None
 
     def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False, **more: Any) -> MemoryItem:  # noqa: ANN401 - what the index takes
         """See `MemoryStore.put`."""
@@ -248,7 +254,7 @@ class FileStore:
     def _opened(self) -> Mirror:
         if self._mirror is None:
             try:
-                self._mirror = Mirror(self._folder, self._new_index())
+                self._mirror = Mirror(self._folder, Index(*self._embedding))
             except OSError as error:
                 raise self._unavailable(error) from error
         return self._mirror

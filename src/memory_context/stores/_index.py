@@ -9,13 +9,15 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context._batches import batches_of
 from memory_context._embedding import AnyEmbedder
 from memory_context._items import Conflict, Deletion, MemoryItem
 from memory_context._scopes import Scope
 from memory_context.stores import _changes, _indexing, _restoring
 from memory_context.stores._changes import Changes
 from memory_context.stores._listing import Place, items_at, places_after
-from memory_context.stores._schema import access, deletions, memories
+from memory_context.stores._rows import RECORDS, item_of
+from memory_context.stores._schema import access, deletions, memories, pending
 from memory_context.stores._sqlalchemy import SQLAlchemyStore, within
 
 
@@ -70,6 +72,24 @@ class Index(SQLAlchemyStore):
             return _restoring.restore(connection, user_id, items, {}).conflicts
 
         return self._run(work, writes=True)
+
+    def _catch_up(self, user_id: str) -> None:
+        """Index what is pending, many memories in one transaction: after each opening that is all of them."""
+        size = sa.func.coalesce(sa.func.length(memories.c.content), 0)
+        waiting = sa.select(pending.c.memory_id, size).join(memories, memories.c.id == pending.c.memory_id)
+        mine = waiting.where(pending.c.user_id == user_id)
+        rows = self._run(lambda connection: connection.execute(mine).all())
+        for batch in batches_of(rows, lambda row: row[1]):
+            self._index_all([row[0] for row in batch])
+
+    def _index_all(self, ids: Sequence[UUID]) -> None:
+        found = self._run(lambda connection: connection.execute(RECORDS.where(memories.c.id.in_(ids))).all())
+        batches = {item.id: _indexing.prepared(item) for item in map(item_of, found)}
+        small = [batch for batch in batches.values() if batch is not None]
+        self._run(lambda connection: [_indexing.extend(connection, batch) for batch in small], writes=True)
+        for memory_id, batch in batches.items():
+            if batch is None:
+                self._index_rest(memory_id)
 
     def drop(self, user_id: str, ids: Sequence[UUID]) -> None:
         """Take records out, without a note."""

@@ -99,11 +99,11 @@ class Mirror:
         found = self._folder.scan()
         gone = [path for path in self._seen if path not in found]
         changed = [path for path, signature in found.items() if not self._is(path, signature)]
-        if gone or changed:
-            self._take_in(gone, [file for file in map(self._read, changed) if file], notes=notes)
-        if not notes:
-            self._take_in_deletions()
-        self._discard_changes()
+        vanished = self._take_in(gone, [file for file in map(self._read, changed) if file]) if gone or changed else []
+        deleted = self._take_in_deletions()
+        self._note_removed(vanished, notes=notes)
+        if gone or changed or deleted:
+            self._discard_changes()
 
     def knows(self, scope: Scope, keys: Sequence[str], *, all_of_them: bool) -> bool:
         """Whether the files of the memories under `keys` are as they were read, and (`all_of_them`) no key is new."""
@@ -175,7 +175,8 @@ class Mirror:
         except InvalidRecordError as error:
             return _File(path, seen, problem=str(error))
 
-    def _take_in(self, gone: Sequence[str], files: Sequence[_File], *, notes: bool) -> None:
+    def _take_in(self, gone: Sequence[str], files: Sequence[_File]) -> list[_Owner]:
+        """Bring changed files into the index; whose memories went with the files that are gone."""
         stale = {path: owner for path in [*gone, *(file.path for file in files)] if (owner := self._forget(path))}
         reads = self.index.reads([owner.id for owner in stale.values()])
         for user, owners in _by_user(stale.values()).items():
@@ -184,8 +185,7 @@ class Mirror:
         for user, items in _by_user(item for _, item in accepted).items():
             known = self._persisted | reads
             self._load(user, [_with_reads(item, known.get(item.id)) for item in items])
-        vanished = [stale[path] for path in gone if path in stale and stale[path].id not in self._paths]
-        self._note_removed(vanished, notes=notes)
+        return [stale[path] for path in gone if path in stale and stale[path].id not in self._paths]
 
     def _accepted(self, files: Sequence[_File]) -> Iterator[tuple[str, MemoryItem]]:
         """The memories of files; of several with one id the newest, and where they are equal, the one in its place."""
@@ -207,19 +207,22 @@ class Mirror:
                 self._report(path, conflict.reason)
 
     def _note_removed(self, owners: Sequence[_Owner], *, notes: bool) -> None:
-        moment = now()
-        for user, mine in _by_user(owners).items():
-            self.index.note(user, [Deletion(owner.memory_key, moment, REMOVED) for owner in mine])
-        if notes and owners:
-            self._note([(owner.user_id, owner.memory_key) for owner in owners])
+        """Note that memories were deleted with their files, unless the process that did it has said why."""
+        for owner in owners:
+            if self.index.deletion(Scope(owner.user_id), owner.memory_key) is None:
+                self.index.note(owner.user_id, [Deletion(owner.memory_key, now(), REMOVED)])
+                if notes:
+                    self._note([(owner.user_id, owner.memory_key)])
 
-    def _take_in_deletions(self) -> None:
-        """Read what another process deleted, where that changed."""
+    def _take_in_deletions(self) -> bool:
+        """Read what another process deleted, if that changed."""
         signature = self._folder.signature(DELETED)
-        if signature != self._deletions:
-            self._deletions = signature
-            for user, deletions in _deletions_in(_lines(self._folder, DELETED)).items():
-                self.index.note(user, list(deletions.values()))
+        if signature == self._deletions:
+            return False
+        self._deletions = signature
+        for user, deletions in _deletions_in(_lines(self._folder, DELETED)).items():
+            self.index.note(user, list(deletions.values()))
+        return True
 
     def _discard_changes(self) -> None:
         changes = self.index.changes()
@@ -249,6 +252,7 @@ class Mirror:
             deletion = self.index.deletion(Scope(user), key)
             lines.append({"user_id": user} | (deletion_record(deletion) if deletion else {"memory_key": key}))
         self._append(DELETED, lines)
+        self._deletions = self._folder.signature(DELETED) if lines else self._deletions
 
     def _save_reads(self, ids: Sequence[UUID]) -> None:
         counts = self.index.reads(ids)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
+from pathlib import Path
 from typing import Any, Self, TypeVar
 from uuid import UUID
 
@@ -29,12 +31,12 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores import _engines, _indexing, _keyword, _migrate, _restoring, _searching
+from memory_context.stores import _backup, _engines, _indexing, _keyword, _migrate, _restoring, _searching
 from memory_context.stores._filters import conditions, order_of
 from memory_context.stores._indexing import Batch
 from memory_context.stores._listing import Place, deletions_after, items_at, places_after
 from memory_context.stores._meaning import Meaning
-from memory_context.stores._protocol import Filters, MemoryStore, Mode
+from memory_context.stores._protocol import Filters, Mode
 from memory_context.stores._restoring import INSERT, insert_record
 from memory_context.stores._rows import RECORDS, item_of, row_of
 from memory_context.stores._schema import UTCDateTime, access, deletions, memories
@@ -289,6 +291,22 @@ class SQLAlchemyStore:
         """
         return self._transaction(_migrate.migrate, writes=True)
 
+    def backup(self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None) -> None:
+        """Copy this SQLite database, as it is at this moment, into a new file, while others read and write it.
+
+        Args:
+            path: The new file.
+            progress: Called with how many pages are copied, and of how many.
+
+        Raises:
+            UnsupportedDatabaseError: The database is not SQLite.
+            StoreError: The store could not do it.
+        """
+        if self._dialect != "sqlite":
+            message = f"{self!r} is not SQLite; use pg_dump, or export it"
+            raise UnsupportedDatabaseError(message)
+        self._run(partial(_backup.copy, path=Path(path), progress=progress))
+
     def close(self) -> None:
         """See `MemoryStore.close`. An engine or pool of the caller's stays open."""
         if self._meaning:
@@ -482,15 +500,3 @@ def _touch(connection: sa.Connection, where: Iterable[sa.ColumnElement[bool]]) -
     fresh = {"accessed_at": insert.excluded.accessed_at, "access_count": access.c.access_count + 1}
     upsert = insert.on_conflict_do_update(index_elements=["memory_id"], set_=fresh).returning(access.c.memory_id)
     return len(connection.execute(upsert).all())
-
-
-def as_store(
-    store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None, password_variable: str = _engines.PASSWORD_VARIABLE
-) -> MemoryStore:
-    """`store` itself if it is one, else a `SQLAlchemyStore` on it."""
-    if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):
-        return SQLAlchemyStore(store, password_variable=password_variable)
-    if isinstance(store, MemoryStore):
-        return store
-    message = f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}"
-    raise InvalidArgumentError(message)
