@@ -8,10 +8,11 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+# Nothing in them is unique: a trigger would take over how the statement that fired it treats conflicts.
 _CREATE = (
-    "CREATE TABLE IF NOT EXISTS changed_memories(id TEXT PRIMARY KEY)",
-    "CREATE TABLE IF NOT EXISTS changed_reads(id TEXT PRIMARY KEY)",
-    "CREATE TABLE IF NOT EXISTS changed_deletions(user_id TEXT, memory_key TEXT, PRIMARY KEY (user_id, memory_key))",
+    "CREATE TABLE IF NOT EXISTS changed_memories(id TEXT)",
+    "CREATE TABLE IF NOT EXISTS changed_reads(id TEXT)",
+    "CREATE TABLE IF NOT EXISTS changed_deletions(user_id TEXT, memory_key TEXT)",
 )
 _WATCHED = {
     "agent_memories": ("changed_memories", ("id",), ("id",)),
@@ -43,7 +44,7 @@ def watch(connection: sa.Connection) -> None:
     for table, (log, into, columns) in _WATCHED.items():
         for event, row in _EVENTS.items():
             values = ", ".join(f"{row}.{column}" for column in columns)
-            note = f"INSERT OR REPLACE INTO {log}({', '.join(into)}) VALUES ({values})"  # noqa: S608 - names of this module
+            note = f"INSERT INTO {log}({', '.join(into)}) VALUES ({values})"  # noqa: S608 - names of this module
             name = f"watch_{table}_{event.lower()}"
             connection.exec_driver_sql(
                 f"CREATE TRIGGER IF NOT EXISTS {name} AFTER {event} ON {table} BEGIN {note}; END"
@@ -53,7 +54,7 @@ def watch(connection: sa.Connection) -> None:
 def taken(connection: sa.Connection) -> Changes:
     """The changes since this was last asked."""
     rows = {
-        log: connection.exec_driver_sql(f"SELECT * FROM {log}").all()  # noqa: S608 - names of this module
+        log: connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}").all()  # noqa: S608 - names of this module
         for log in ("changed_memories", "changed_reads", "changed_deletions")
     }
     for log in rows:

@@ -86,7 +86,7 @@ def category_in(folders: Sequence[str], said: str | None) -> str | None:
     """The category of a file in these folders. They decide, unless they are how `said` is written on this disk."""
     if _alike("/".join(folder_of(said))) == _alike("/".join(folders)):
         return said
-    return "/".join("" if name == "%" else unquote(name) for name in folders) or None
+    return "/".join("" if name == "%" else unquote(name) for name in folders) if folders else None
 
 
 def _alike(path: str) -> str:
