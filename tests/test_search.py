@@ -19,7 +19,7 @@ from memory_context._items import now
 from memory_context._scopes import Scope
 from memory_context.stores import SQLAlchemyStore, _indexing, _keyword, _migrate
 from memory_context.stores._schema import owners, passages, pending
-from memory_context.testing._stores import memory
+from memory_context.testing._memories import memory
 
 ANN = Scope("ann")
 BOB = Scope("bob")

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
     from memory_context.mcp import mcp_server
-    from memory_context.stores import MemoryStore, SQLAlchemyStore
+    from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
 
 __all__ = [
@@ -38,6 +38,7 @@ __all__ = [
     "Decision",
     "Deletion",
     "FileEntry",
+    "FileStore",
     "FoldPolicy",
     "Judge",
     "JudgeLimits",
@@ -74,6 +75,7 @@ _HOMES = {
     "Decision": "judges",
     "Deletion": "_items",
     "FileEntry": "files",
+    "FileStore": "stores",
     "FoldPolicy": "_policy",
     "Judge": "judges",
     "JudgeLimits": "judges",

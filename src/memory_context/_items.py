@@ -57,6 +57,43 @@ class Deletion:
     reason: str
 
 
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What was not written, because something else is there.
+
+    Attributes:
+        user_id: Whose it is.
+        memory_key: Its key.
+        reason: What stands in the way.
+        id: The memory's; None for a deletion.
+    """
+
+    user_id: str
+    memory_key: str
+    reason: str
+    id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of records that were written as they were.
+
+    Attributes:
+        written: How many are new here.
+        unchanged: How many were here already.
+        conflicts: The others.
+    """
+
+    written: int = 0
+    unchanged: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+
+    def __add__(self, other: Restored) -> Restored:
+        """Both together."""
+        conflicts = self.conflicts + other.conflicts
+        return Restored(self.written + other.written, self.unchanged + other.unchanged, conflicts)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem:
     """A memory: a record in a store, which lives as long as its tier says.
@@ -234,6 +271,30 @@ def _encodes(text: str) -> bool:
 def encoded(content: Content) -> bytes:
     """The bytes of `content`; text as UTF-8, in which lone surrogates survive."""
     return content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+
+
+def is_text(media_type: str) -> bool:
+    """Whether content of this media type is text, also where it is kept as bytes."""
+    return media_type.startswith("text/") or media_type == JSON
+
+
+def decoded(data: bytes, media_type: str) -> Content:
+    """The content that `encoded` made `data` of."""
+    return data.decode("utf-8", "surrogatepass") if is_text(media_type) else data
+
+
+def check_content(content: Content, media_type: str) -> None:
+    """Check that `content` can be kept, and told from bytes or text when it comes back.
+
+    Raises:
+        InvalidContentError: Bytes with the media type of a text; or of another, a text that must be kept as bytes.
+    """
+    if isinstance(content, bytes) and is_text(media_type):
+        message = f"bytes cannot have the media type {media_type!r} of a text; use {BINARY}"
+        raise InvalidContentError(message)
+    if isinstance(content, str) and not is_text(media_type) and not is_storable(content):
+        message = f"text with NUL bytes or lone surrogates cannot have the media type {media_type!r}; use {TEXT}"
+        raise InvalidContentError(message)
 
 
 def hash_content(content: Content) -> str:

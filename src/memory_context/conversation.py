@@ -94,7 +94,7 @@ class ConversationMemory:
         return self.manager.memory_store.clear(self.scope)
 
     def _items(self, limit: int | None) -> list[MemoryItem]:
-        return self.manager.memory_store.query(self.scope, limit=limit, order_by="-memory_key")[::-1]
+        return self.manager.memory_store.query(self.scope, limit=limit, order_by="memory_key")[::-1]
 
     def _next_number(self) -> int:
         last = self._items(1)

@@ -9,6 +9,7 @@
     │   ├── InvalidKeyError
     │   ├── InvalidReferenceError
     │   ├── InvalidContentError
+    │   ├── InvalidRecordError
     │   ├── InvalidFilterError
     │   ├── InvalidSelectionError
     │   │   └── InvalidLinesError
@@ -22,6 +23,7 @@
     ├── KeyExistsError
     ├── StoreError
     │   ├── StoreUnavailableError
+    │   │   └── StoreLockedError
     │   └── SchemaVersionError
     ├── StateError (ValueError)
     │   ├── StateVersionError
@@ -74,6 +76,10 @@ class InvalidContentError(InvalidArgumentError):
     """A memory's content is text, bytes, or a dict or list that JSON can express; its metadata is a JSON object."""
 
 
+class InvalidRecordError(InvalidArgumentError):
+    """This JSON does not describe a memory."""
+
+
 class InvalidFilterError(InvalidArgumentError):
     """A filter names a column of the record and an equality, a membership or one of $eq $ne $gt $gte $lt $lte."""
 
@@ -124,6 +130,10 @@ class StoreError(MemoryContextError):
 
 class StoreUnavailableError(StoreError):
     """The database cannot be reached or opened."""
+
+
+class StoreLockedError(StoreUnavailableError):
+    """Another process writes into this folder; only one may at a time."""
 
 
 class SchemaVersionError(StoreError):

@@ -110,7 +110,7 @@ class MemoryStoreAdapter(AnyLabelStore):
             found = store.search(self._scope, op.query, limit=SEARCHED, filters=filters)
             items = [item for item in found if item.content_metadata.get("index", True)]
         else:
-            items = store.query(self._scope, filters, order_by="created_at")
+            items = store.query(self._scope, filters, limit=None, order_by="-created_at")
         matching = [
             SearchItem(**_facts(item), score=item.match.score if item.match and op.query else None)
             for item in items
@@ -119,7 +119,7 @@ class MemoryStoreAdapter(AnyLabelStore):
         return matching[op.offset : op.offset + op.limit]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        living = (item for item in self.manager.memory_store.query(self._scope) if _lives(item))
+        living = (item for item in self.manager.memory_store.query(self._scope, limit=None) if _lives(item))
         spaces = {_namespace(item) for item in living}
         fitting = (space for space in spaces if all(_fits(one, space) for one in op.match_conditions or ()))
         cut = {space[: op.max_depth] for space in fitting}

@@ -52,8 +52,8 @@ def user_layer(manager: MemoryManager, budget: int, *, returning: bool) -> str |
 
 def _always(manager: MemoryManager) -> Iterable[MemoryItem]:
     store, scope = manager.memory_store, manager.scope
-    preferences = store.query(scope, {"memory_type": PREFERENCE}, limit=LOOKED_AT, order_by="-importance")
-    notes = store.query(scope, {"tags": ALWAYS}, limit=LOOKED_AT, order_by="-importance")
+    preferences = store.query(scope, {"memory_type": PREFERENCE}, limit=LOOKED_AT, order_by="importance")
+    notes = store.query(scope, {"tags": ALWAYS}, limit=LOOKED_AT, order_by="importance")
     return {item.id: item for item in (*preferences, *notes)}.values()
 
 

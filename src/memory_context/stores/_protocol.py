@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
-from memory_context._items import Deletion, MemoryItem
+from memory_context._items import Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
 
 Filters: TypeAlias = Mapping[str, Any]
@@ -18,12 +18,14 @@ class MemoryStore(Protocol):
 
     Filters map a column to a value (equality), to a list of values (one of them), or to operators:
     ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, and ``$under`` for a path or what is below it
-    (``{"category": {"$under": "project"}}``). ``tags`` matches if the record has the tag, or
-    one of the tags.
+    (``{"category": {"$under": "project"}}``). ``None`` is a value: ``{"category": None}`` are those without one, and
+    ``$ne`` of a text holds for them. ``tags`` matches if the record has the tag, or one of the tags. Texts compare by
+    their code points.
 
     Raises:
         StoreError: The store could not do it. Nothing was changed then.
-        InvalidFilterError: A filter or an order names no column, or an unknown operator.
+        InvalidFilterError: A filter or an order names no column, an unknown operator, or a value of another kind than
+            the column holds.
     """
 
     def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
@@ -46,9 +48,20 @@ class MemoryStore(Protocol):
         ...
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = None, order_by: str = "-created_at"
+        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
     ) -> list[MemoryItem]:
-        """The active memories that match, ordered by a column (``-`` before it: descending)."""
+        """The active memories that match, largest value of a column first: newest, most important.
+
+        Args:
+            scope: Where to look.
+            filters: What the memories must be.
+            limit: How many at most; None: all of them.
+            order_by: A column. ``-`` before it turns the order round: oldest, least important first. Memories without
+                a value stand where the smallest would.
+
+        Raises:
+            InvalidArgumentError: A negative limit.
+        """
         ...
 
     def search(
@@ -92,6 +105,22 @@ class MemoryStore(Protocol):
         """Every memory of the scope, inactive ones too, oldest first, a page at a time."""
         ...
 
+    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
+        """Every deletion that the store knows of the scope's user, by key."""
+        ...
+
+    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+        """Write records exactly as they are: what `list_all` and `list_deleted` of another store give.
+
+        For moving memories between stores; `put` is what makes them.
+
+        Nothing that is there is changed: a record that is there already counts as unchanged (reads aside), and every
+        other one that clashes is a conflict: another version of it, its key or its content in another record, deleted
+        here after it was last changed there, deleted there but still here. Of two deletions the later one is kept.
+        Each record is written whole or not at all; after an error, restore again.
+        """
+        ...
+
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """Delete every memory of the scope, as `delete` does; how many there were."""
         ...
@@ -102,4 +131,17 @@ class MemoryStore(Protocol):
 
     def close(self) -> None:
         """Give back what the store holds (connections, threads). It may be used again, and closed again."""
+        ...
+
+
+@runtime_checkable
+class Administration(Protocol):
+    """What only an administrator may ask of a store: the one verb across users."""
+
+    def users(self) -> list[str]:
+        """Everybody of whom the store has a memory or a deletion, in the order of their ids.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
         ...

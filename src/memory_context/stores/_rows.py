@@ -7,8 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context._items import BINARY, Content, MemoryItem, encoded, is_storable
-from memory_context.exceptions import InvalidContentError
+from memory_context._items import MemoryItem, check_content, decoded, encoded, is_storable
 from memory_context.stores._schema import access, memories
 
 _FIELDS = {field.name for field in fields(MemoryItem)} - {"content", "match", "accessed_at", "access_count"}
@@ -22,14 +21,12 @@ def row_of(item: MemoryItem) -> dict[str, Any]:
     """The values of a row.
 
     Raises:
-        InvalidContentError: Bytes with the media type of a text.
+        InvalidContentError: See `check_content`.
     """
+    check_content(item.content, item.media_type)
     values = {column.name: getattr(item, column.name) for column in _COLUMNS}
     values |= {"tags": list(item.tags), "content_metadata": dict(item.content_metadata)}
     as_text = isinstance(item.content, str) and is_storable(item.content)
-    if isinstance(item.content, bytes) and _is_text(item.media_type):
-        message = f"bytes cannot have the media type {item.media_type!r} of a text; use {BINARY}"
-        raise InvalidContentError(message)
     return values | {
         "content": item.content if as_text else None,
         "content_bytes": None if as_text else encoded(item.content),
@@ -40,15 +37,5 @@ def item_of(row: sa.Row[*tuple[Any, ...]]) -> MemoryItem:
     """The record of a row of memories, with its accesses."""
     values = {name: value for name, value in row._mapping.items() if name in _FIELDS}  # noqa: SLF001 - Row's public API
     values["tags"] = tuple(values["tags"])
-    content = _content(row.content, row.content_bytes, row.media_type)
+    content = decoded(bytes(row.content_bytes or b""), row.media_type) if row.content is None else row.content
     return MemoryItem(**values, content=content, accessed_at=row.accessed_at, access_count=row.access_count)
-
-
-def _content(text: str | None, data: bytes | None, media_type: str) -> Content:
-    if text is not None:
-        return text
-    return bytes(data or b"").decode("utf-8", "surrogatepass") if _is_text(media_type) else bytes(data or b"")
-
-
-def _is_text(media_type: str) -> bool:
-    return media_type.startswith("text/") or media_type == "application/json"

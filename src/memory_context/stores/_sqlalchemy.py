@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import logging
+import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import product
-from typing import Any, Self, TypeVar, cast
+from pathlib import Path
+from typing import Any, Self, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
-from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context._analyzer import VERSION
+from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
-from memory_context._items import Deletion, Match, MemoryItem, longer_key, now
+from memory_context._items import Deletion, Match, MemoryItem, Restored, longer_key, now
 from memory_context._scopes import Scope
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -29,11 +31,13 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores import _engines, _indexing, _keyword, _migrate, _searching
-from memory_context.stores._filters import column_named, conditions
+from memory_context.stores import _backup, _engines, _indexing, _keyword, _migrate, _restoring, _searching
+from memory_context.stores._filters import conditions, order_of
 from memory_context.stores._indexing import Batch
+from memory_context.stores._listing import Place, deletions_after, items_at, places_after
 from memory_context.stores._meaning import Meaning
-from memory_context.stores._protocol import Filters, MemoryStore, Mode
+from memory_context.stores._protocol import Filters, Mode
+from memory_context.stores._restoring import INSERT, insert_record
 from memory_context.stores._rows import RECORDS, item_of, row_of
 from memory_context.stores._schema import UTCDateTime, access, deletions, memories
 from memory_context.stores._searching import Conditions
@@ -41,22 +45,13 @@ from memory_context.stores._searching import Conditions
 T = TypeVar("T")
 logger = logging.getLogger("memory_context")
 
-PAGE = 200
 KEYS = 5000
 CATCH_UP = 32_000_000
 
-# The two dialects' inserts have the same methods, but no common type; `sqlite.Insert` stands for both.
-_INSERT = {"sqlite": sqlite.insert, "postgresql": cast("Callable[[sa.Table], sqlite.Insert]", postgresql.insert)}
 _OF_USER = memories.c.user_id == sa.bindparam("user")
 _BY_IDENTITY = RECORDS.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
 _BY_KEY = RECORDS.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
-_INSERT_NEW = {
-    dialect: insert(memories).on_conflict_do_nothing().returning(memories.c.id) for dialect, insert in _INSERT.items()
-}
-_NOT_DELETED = sa.delete(deletions).where(
-    deletions.c.user_id == sa.bindparam("user"), deletions.c.memory_key == sa.bindparam("wanted")
-)
 
 
 class SQLAlchemyStore:
@@ -123,6 +118,10 @@ class SQLAlchemyStore:
         return _engines.without_password(self._url)
 
     @property
+    def _dialect(self) -> str:
+        return self._url.get_backend_name()
+
+    @property
     def has_embedder(self) -> bool:
         """Whether it searches by meaning too."""
         return self._meaning is not None
@@ -146,16 +145,18 @@ class SQLAlchemyStore:
         """See `MemoryStore.get_many`."""
         wanted = list(dict.fromkeys(keys))
         batches = (wanted[start : start + KEYS] for start in range(0, len(wanted), KEYS))
-        statements = (RECORDS.where(*_within(scope), memories.c.memory_key.in_(batch)) for batch in batches)
+        statements = (RECORDS.where(*within(scope), memories.c.memory_key.in_(batch)) for batch in batches)
         found = {item.memory_key: item for statement in statements for item in self._items(statement)}
         return [found[key] for key in wanted if key in found]
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = None, order_by: str = "-created_at"
+        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
-        column = column_named(order_by.removeprefix("-"))
-        order = (column.desc(), memories.c.id.desc()) if order_by.startswith("-") else (column, memories.c.id)
+        if limit is not None and limit < 0:
+            message = f"a limit is 0 or more, or None for all, not {limit}"
+            raise InvalidArgumentError(message)
+        order = order_of(order_by, self._dialect)
         return self._items(RECORDS.where(*self._active(scope, filters)).order_by(*order).limit(limit))
 
     def search(
@@ -217,7 +218,7 @@ class SQLAlchemyStore:
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
         """See `MemoryStore.delete`."""
-        return self._delete(scope, (*_within(scope), memories.c.memory_key == key), reason) > 0
+        return self._delete(scope, (*within(scope), memories.c.memory_key == key), reason) > 0
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -227,22 +228,55 @@ class SQLAlchemyStore:
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`."""
-        where = (*_within(scope), memories.c.memory_key.in_(list(keys)))
+        where = (*within(scope), memories.c.memory_key.in_(list(keys)))
         return self._run(lambda connection: _touch(connection, where), writes=True)
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        place = sa.tuple_(memories.c.created_at, memories.c.id)
-        statement = RECORDS.where(*_within(scope)).order_by(memories.c.created_at, memories.c.id).limit(PAGE)
-        page = self._items(statement)
+        page: Sequence[Place] = self._run(partial(places_after, where=tuple(within(scope)), last=None))
         while page:
+            for batch in batches_of(page, lambda place: place.size):
+                yield from self._run(partial(items_at, places=batch))
+            page = self._run(partial(places_after, where=tuple(within(scope)), last=page[-1]))
+
+    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
+        """See `MemoryStore.list_deleted`."""
+        last = ""
+        while page := self._run(partial(deletions_after, user_id=scope.user_id, last=last)):
             yield from page
-            last = sa.tuple_(sa.literal(page[-1].created_at, UTCDateTime), sa.literal(page[-1].id, sa.Uuid))
-            page = self._items(statement.where(place > last))
+            last = page[-1].memory_key
+
+    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+        """See `MemoryStore.restore`."""
+        total = Restored()
+        for batch in batches_of(records, size_of):
+            total += self._restore(scope, batch)
+        if self._meaning:
+            self._meaning.wake()
+        return total
+
+    def _restore(self, scope: Scope, records: Sequence[MemoryItem | Deletion]) -> Restored:
+        """Restore in one transaction. What is new is analyzed before it begins; long texts are indexed after it."""
+        for item in records:
+            _check_scope(scope, item)
+        fresh = self._run(lambda connection: _restoring.unknown(connection, scope.user_id, records))
+        batches = {item.id: _indexing.prepared(item) for item in fresh}
+        restored = self._run(
+            lambda connection: _restoring.restore(connection, scope.user_id, records, batches), writes=True
+        )
+        for memory_id, batch in batches.items():
+            if batch is None:
+                self._index_rest(memory_id)
+        return restored
+
+    def users(self) -> list[str]:
+        """See `Administration.users`."""
+        everybody = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
+        return sorted(self._run(lambda connection: connection.execute(everybody).scalars().all()))
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        return self._delete(scope, tuple(_within(scope)), reason)
+        return self._delete(scope, tuple(within(scope)), reason)
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
@@ -256,6 +290,22 @@ class SQLAlchemyStore:
             SchemaVersionError: The schema is newer than this library.
         """
         return self._transaction(_migrate.migrate, writes=True)
+
+    def backup(self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None) -> None:
+        """Copy this SQLite database, as it is at this moment, into a new file, while others read and write it.
+
+        Args:
+            path: The new file.
+            progress: Called with how many pages are copied, and of how many.
+
+        Raises:
+            UnsupportedDatabaseError: The database is not SQLite.
+            StoreError: The store could not do it.
+        """
+        if self._dialect != "sqlite":
+            message = f"{self!r} is not SQLite; use pg_dump, or export it"
+            raise UnsupportedDatabaseError(message)
+        self._run(partial(_backup.copy, path=Path(path), progress=progress))
 
     def close(self) -> None:
         """See `MemoryStore.close`. An engine or pool of the caller's stays open."""
@@ -306,7 +356,7 @@ class SQLAlchemyStore:
 
     def _active(self, scope: Scope, filters: Filters | None) -> list[sa.ColumnElement[bool]]:
         active = [] if filters and "is_active" in filters else [memories.c.is_active.is_(sa.true())]
-        return [*_within(scope), *active, *conditions(filters, self._url.get_backend_name())]
+        return [*within(scope), *active, *conditions(filters, self._dialect)]
 
     def _run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
         with self._lock:
@@ -355,14 +405,17 @@ def _store_error(store: SQLAlchemyStore, error: SQLAlchemyError) -> StoreError:
     return kind(f"{_engines.shown_url(store._url)}: {lines[0]}")  # noqa: SLF001 - of this module
 
 
-def _check_scope(scope: Scope, item: MemoryItem) -> None:
+def _check_scope(scope: Scope, item: MemoryItem | Deletion) -> None:
+    if isinstance(item, Deletion):
+        return
     wrong = {name: value for name, value in scope.narrowed().items() if getattr(item, name) != value}
     if wrong:
         message = f"a memory of {item.user_id!r} with other values than {wrong} cannot be put into this scope"
         raise InvalidScopeError(message)
 
 
-def _within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
+def within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
+    """What the records of a scope must meet."""
     return (memories.c[name] == value for name, value in scope.narrowed().items())
 
 
@@ -379,6 +432,9 @@ def _put(connection: sa.Connection, item: MemoryItem, batch: Batch | None, *, re
             return _overwrite(connection, holder, item, batch)
         elif holder is not None:
             message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
+            raise KeyExistsError(message)
+        elif known is None and _indexing.item_by_id(connection, item.id) is not None:
+            message = f"the id {item.id} belongs to another memory; leave it out, and one is made"
             raise KeyExistsError(message)
     return _revived(connection, known) if known else item
 
@@ -404,9 +460,8 @@ def _one(
 
 
 def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) -> bool:
-    if connection.execute(_INSERT_NEW[connection.dialect.name], row_of(item)).first() is None:
+    if not insert_record(connection, item):
         return False
-    connection.execute(_NOT_DELETED, {"user": item.user_id, "wanted": item.memory_key})
     _indexing.insert(connection, item, batch)
     return True
 
@@ -432,7 +487,7 @@ def _delete(connection: sa.Connection, user_id: str, where: Conditions, reason: 
     doomed = sa.select(
         memories.c.user_id, memories.c.memory_key, sa.literal(now(), UTCDateTime), sa.literal(reason)
     ).where(*where)
-    insert = _INSERT[connection.dialect.name](deletions).from_select([*deletions.c.keys()], doomed)
+    insert = INSERT[connection.dialect.name](deletions).from_select([*deletions.c.keys()], doomed)
     fresh = {"deleted_at": insert.excluded.deleted_at, "reason": insert.excluded.reason}
     connection.execute(insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=fresh))
     connection.execute(sa.delete(access).where(access.c.memory_id.in_(sa.select(memories.c.id).where(*where))))
@@ -441,19 +496,7 @@ def _delete(connection: sa.Connection, user_id: str, where: Conditions, reason: 
 
 def _touch(connection: sa.Connection, where: Iterable[sa.ColumnElement[bool]]) -> int:
     read = sa.select(memories.c.id, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
-    insert = _INSERT[connection.dialect.name](access).from_select([*access.c.keys()], read)
+    insert = INSERT[connection.dialect.name](access).from_select([*access.c.keys()], read)
     fresh = {"accessed_at": insert.excluded.accessed_at, "access_count": access.c.access_count + 1}
     upsert = insert.on_conflict_do_update(index_elements=["memory_id"], set_=fresh).returning(access.c.memory_id)
     return len(connection.execute(upsert).all())
-
-
-def as_store(
-    store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None, password_variable: str = _engines.PASSWORD_VARIABLE
-) -> MemoryStore:
-    """`store` itself if it is one, else a `SQLAlchemyStore` on it."""
-    if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):
-        return SQLAlchemyStore(store, password_variable=password_variable)
-    if isinstance(store, MemoryStore):
-        return store
-    message = f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}"
-    raise InvalidArgumentError(message)

@@ -1,0 +1,36 @@
+"""A copy of a SQLite database that is in use."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+from typing import cast
+
+import sqlalchemy as sa
+
+from memory_context.exceptions import StoreError
+
+PAGES = 10_000
+
+
+def copy(connection: sa.Connection, path: Path, progress: Callable[[int, int], object] | None) -> None:
+    """Copy the database as this transaction sees it: writers go on, and are not in the copy.
+
+    Raises:
+        StoreError: The file cannot be written.
+    """
+
+    def report(_: int, remaining: int, total: int) -> None:
+        if progress:
+            progress(total - remaining, total)
+
+    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")  # a transaction begins with its first read
+    source = cast("sqlite3.Connection", connection.connection.driver_connection)
+    try:
+        with closing(sqlite3.connect(path)) as target:
+            source.backup(target, pages=PAGES, progress=report)
+    except sqlite3.Error as error:
+        message = f"the backup {path} cannot be written: {error}"
+        raise StoreError(message) from error

@@ -1,0 +1,55 @@
+"""From what a caller names a store by to the store."""
+
+from __future__ import annotations
+
+import os
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import unquote
+from weakref import WeakValueDictionary
+
+import sqlalchemy as sa
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.stores._engines import PASSWORD_VARIABLE, STORE_VARIABLE
+from memory_context.stores._files import FileStore
+from memory_context.stores._protocol import MemoryStore
+from memory_context.stores._sqlalchemy import SQLAlchemyStore
+
+if TYPE_CHECKING:
+    from weakref import WeakValueDictionary as Weak
+
+FILES = "file:"
+_folders: Weak[Path, FileStore] = WeakValueDictionary()
+_lock = threading.Lock()
+
+
+def as_store(
+    store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None, password_variable: str = PASSWORD_VARIABLE
+) -> MemoryStore:
+    """`store` itself if it is one, else a `SQLAlchemyStore` on it; a `FileStore` for a URL such as ``file:///folder``.
+
+    None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a folder in this process
+    share one `FileStore`, because one may write into it.
+    """
+    named = os.environ.get(STORE_VARIABLE) if store is None else store
+    if isinstance(named, str) and named.startswith(FILES):
+        return _file_store(named)
+    if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):
+        return SQLAlchemyStore(store, password_variable=password_variable)
+    if isinstance(store, MemoryStore):
+        return store
+    message = f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}"
+    raise InvalidArgumentError(message)
+
+
+def _file_store(url: str) -> FileStore:
+    path = unquote(url.removeprefix(FILES))
+    path = path.removeprefix("//localhost") if path.startswith("//localhost/") else path
+    if not path or (path.startswith("//") and not path.startswith("///")):
+        message = f"not the URL of a folder: {url[:80]!r}; write file:///home/me/memories, or file:memories"
+        raise InvalidArgumentError(message)
+    folder = Path(path.removeprefix("//")).expanduser().absolute()
+    with _lock:
+        return _folders.setdefault(folder, FileStore(folder))

@@ -1,0 +1,566 @@
+"""FileStore: the contract, and what belongs to files that a person may read and change."""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+import os
+import stat
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from memory_context._items import Deletion, MemoryItem, now
+from memory_context._scopes import Scope
+from memory_context.exceptions import InvalidArgumentError, StoreError, StoreLockedError, StoreUnavailableError
+from memory_context.manager import MemoryManager
+from memory_context.stores import FileStore, MemoryStore
+from memory_context.stores._folder import category_in, folder_of
+from memory_context.testing import MemoryStoreContract
+from memory_context.testing._memories import ANN, memory
+from records import categories, memories
+
+
+class TestFileStore(MemoryStoreContract):
+    """The contract, on files."""
+
+    @pytest.fixture
+    def store(self, tmp_path: Path) -> Iterator[MemoryStore]:
+        """An empty store."""
+        with FileStore(tmp_path / "memories") as store:
+            yield store
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the memories are."""
+    return tmp_path / "deep" / "memories"
+
+
+@pytest.fixture
+def store(folder: Path) -> Iterator[FileStore]:
+    """An empty store."""
+    with FileStore(folder) as store:
+        yield store
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files that a person sees."""
+    return sorted(path for path in folder.rglob("*.json") if not path.relative_to(folder).parts[0].startswith("."))
+
+
+def edit(path: Path, **changes: object) -> None:
+    """Change a file by hand."""
+    record = json.loads(path.read_text("utf-8"))
+    path.write_text(json.dumps(record | changes, indent=2), "utf-8")
+
+
+class TestAsAPerson:
+    """What a person finds, and may do."""
+
+    def test_reads_a_file(self, store: FileStore, folder: Path) -> None:
+        """A memory is found by its category, and read with any JSON reader."""
+        item = memory("Grüße\nan alle", category="project-context/rockets", tags=("red",), memory_type="note")
+        store.put(ANN, item)
+
+        path = folder / "project-context" / "rockets" / f"{item.id}.json"
+        text = path.read_text("utf-8")
+        record = json.loads(text)
+
+        assert [path] == files_in(folder)
+        assert ("Grüße\nan alle", "note", ["red"], "ann") == tuple(
+            record[name] for name in ("content", "memory_type", "tags", "user_id")
+        )
+        assert "Grüße" in text
+        assert datetime.fromisoformat(record["created_at"]) == item.created_at
+
+    def test_without_a_category(self, store: FileStore, folder: Path) -> None:
+        """Without a category the file is in the folder itself; bytes are in base64."""
+        item = store.put(ANN, memory(b"\x00\xff"))
+
+        record = json.loads((folder / f"{item.id}.json").read_text("utf-8"))
+
+        assert b"\x00\xff" == base64.b64decode(record["content_bytes"])
+
+    def test_edits_a_file(self, store: FileStore, folder: Path) -> None:
+        """An edit is seen by the next read, its content is counted and searched anew, and survives the next write."""
+        item = store.put(ANN, memory("the port is 5432", memory_key="port", category="ops", identity="x"))
+        store.touch(ANN, ["port"])
+        [path] = files_in(folder)
+
+        edit(path, content="the port is 6543\nsince May", tags=["edited"])
+        found = store.get(ANN, "port")
+
+        assert found is not None
+        assert ("the port is 6543\nsince May", ("edited",), 2, 26, 1) == (
+            found.content,
+            found.tags,
+            found.line_count,
+            found.char_count,
+            found.access_count,
+        )
+        assert found.content_hash != item.content_hash
+        assert found.token_count > 0
+        assert found.updated_at > item.updated_at
+        assert ["port"] == [hit.memory_key for hit in store.search(ANN, "6543")]
+        assert [] == store.search(ANN, "5432")
+        store.put(ANN, memory("another", category="ops"))
+        assert "the port is 6543\nsince May" == json.loads(path.read_text("utf-8"))["content"]
+
+    def test_edits_twice_at_once(self, store: FileStore, folder: Path) -> None:
+        """An edit within one tick of the clock, of the same length, is seen too."""
+        store.put(ANN, memory("one", memory_key="k"))
+        [path] = files_in(folder)
+
+        for content in ("two", "six", "ten"):
+            with path.open("r+", encoding="utf-8") as file:
+                record = file.read().replace(store.query(ANN)[0].text, content)
+                file.seek(0)
+                file.write(record)
+            assert [content] == [item.content for item in store.query(ANN)]
+
+    def test_drops_in_a_file(self, store: FileStore, folder: Path) -> None:
+        """A file with no more than a user and a content is a memory of its folder's category, named after the file."""
+        store.put(ANN, memory("first"))
+        (folder / "notes").mkdir()
+        (folder / "notes" / "shopping.json").write_text('{"user_id": "ann", "content": "buy a zeppelin"}', "utf-8")
+
+        [hit] = store.search(ANN, "zeppelin")
+        again = FileStore(folder).get(ANN, "shopping")
+
+        assert ("shopping", "notes", "note") == (hit.memory_key, hit.category, hit.memory_type)
+        assert again is not None
+        assert hit.id == again.id
+
+    def test_removes_a_file(self, store: FileStore, folder: Path) -> None:
+        """A removed file is a deleted memory, and its reference says so, also after a restart."""
+        store.put(ANN, memory(memory_key="k"))
+        files_in(folder)[0].unlink()
+
+        assert store.get(ANN, "k") is None
+        store.close()
+        deletion = FileStore(folder).deletion(ANN, "k")
+        assert deletion is not None
+        assert "its file was removed" == deletion.reason
+
+    def test_moves_a_file(self, store: FileStore, folder: Path) -> None:
+        """A file in another folder is a memory of another category, the same one otherwise."""
+        item = store.put(ANN, memory(memory_key="k", category="a"))
+        store.touch(ANN, ["k"])
+        (folder / "b" / "c").mkdir(parents=True)
+        files_in(folder)[0].rename(folder / "b" / "c" / "mine.json")
+
+        found = store.get(ANN, "k")
+
+        assert found is not None
+        assert (item.id, "b/c", 1) == (found.id, found.category, found.access_count)
+        assert store.deletion(ANN, "k") is None
+        store.put(ANN, memory("new", memory_key="k", category="b/c"), replace=True)
+        assert [folder / "b" / "c" / f"{item.id}.json"] == files_in(folder)
+
+    def test_copies_a_file(self, store: FileStore, folder: Path) -> None:
+        """A copy has the id of another memory: it is reported, and nothing else changes."""
+        item = store.put(ANN, memory(memory_key="k"))
+        (folder / "copy.json").write_bytes(files_in(folder)[0].read_bytes())
+
+        [damaged] = store.damaged()
+
+        assert ("copy.json", True) == (damaged.path, "id" in damaged.reason)
+        assert [item] == store.query(ANN)
+
+    def test_restores_a_removed_file(self, store: FileStore, folder: Path) -> None:
+        """A file that is put back is the memory again, and is not deleted any more."""
+        store.put(ANN, memory(memory_key="k"))
+        [path] = files_in(folder)
+        data = path.read_bytes()
+        store.delete(ANN, "k")
+        assert [] == files_in(folder)
+
+        path.write_bytes(data)
+
+        assert store.get(ANN, "k") is not None
+        assert store.deletion(ANN, "k") is None
+
+
+BROKEN = {
+    "no JSON": b"{",
+    "no text": b"\xff\xfe",
+    "no object": b"[]",
+    "deep": b"[" * 100_000,
+    "no user": b'{"content": "x"}',
+    "no content": b'{"user_id": "ann"}',
+    "two contents": b'{"user_id": "ann", "content": "x", "content_bytes": ""}',
+    "unknown field": b'{"user_id": "ann", "contents": "x", "content": ""}',
+    "bad time": b'{"user_id": "ann", "content": "x", "created_at": "yesterday"}',
+    "time without a zone": b'{"user_id": "ann", "content": "x", "created_at": "2026-01-01T00:00:00"}',
+    "bad base64": b'{"user_id": "ann", "content_bytes": "*", "media_type": "image/png"}',
+    "bytes as text": b'{"user_id": "ann", "content_bytes": "/w=="}',
+    "bad key": b'{"user_id": "ann", "content": "x", "memory_key": "a b"}',
+    "bad id": b'{"user_id": "ann", "content": "x", "id": "1"}',
+    "bad importance": b'{"user_id": "ann", "content": "x", "importance": NaN}',
+    "bad tags": b'{"user_id": "ann", "content": "x", "tags": "red"}',
+    "bad metadata": b'{"user_id": "ann", "content": "x", "content_metadata": 1}',
+    "huge count": b'{"user_id": "ann", "content": "x", "token_count": 99999999999999999999}',
+    "empty": b"",
+}
+
+
+class TestDamage:
+    """Files that are no memories."""
+
+    @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
+    def test_is_skipped(self, store: FileStore, folder: Path, data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+        """A damaged file is logged once, listed, and left as it is; the rest goes on, before and after a restart."""
+        item = store.put(ANN, memory(category="a"))
+        path = folder / "a" / "broken.json"
+        path.write_bytes(data)
+
+        with caplog.at_level(logging.WARNING, "memory_context"):
+            assert [[item]] * 3 == [store.query(ANN) for _ in range(3)]
+
+        assert ["a/broken.json"] == [damaged.path for damaged in store.damaged()]
+        assert 1 == len(caplog.records)
+        assert "broken.json" in caplog.text
+        store.put(ANN, memory("more"))
+        store.close()
+        assert ["a/broken.json"] == [damaged.path for damaged in store.damaged()]
+        assert data == path.read_bytes()
+
+    def test_repaired(self, store: FileStore, folder: Path) -> None:
+        """A memory whose file is damaged is gone until it is repaired, and was not deleted."""
+        item = store.put(ANN, memory(memory_key="k"))
+        [path] = files_in(folder)
+        data = path.read_bytes()
+        path.write_bytes(data[:-20])
+
+        assert store.get(ANN, "k") is None
+        assert store.deletion(ANN, "k") is None
+        path.write_bytes(data)
+        assert item == store.get(ANN, "k")
+        assert () == store.damaged()
+
+    def test_is_not_overwritten(self, store: FileStore, folder: Path) -> None:
+        """Nothing is written over a damaged file."""
+        item = store.put(ANN, memory(memory_key="k"))
+        [path] = files_in(folder)
+        path.write_bytes(b"mine")
+
+        [conflict] = store.restore(ANN, [item]).conflicts
+        with pytest.raises(StoreError, match="repair"):
+            store.put(ANN, item)
+
+        assert "damaged" in conflict.reason
+        assert b"mine" == path.read_bytes()
+        assert [] == store.query(ANN)
+
+    def test_two_files_of_one_key(self, store: FileStore, folder: Path) -> None:
+        """A file with the key of another memory is reported."""
+        store.put(ANN, memory("one", memory_key="k"))
+        (folder / "k.json").write_text('{"user_id": "ann", "content": "two"}', "utf-8")
+
+        [damaged] = store.damaged()
+
+        assert "key" in damaged.reason
+        assert ["one"] == [item.content for item in store.query(ANN)]
+
+    def test_unreadable_file(self, store: FileStore, folder: Path) -> None:
+        """A pipe, a link, and a folder named like a file do not stop the store."""
+        item = store.put(ANN, memory())
+        os.mkfifo(folder / "pipe.json")
+        (folder / "link.json").symlink_to(files_in(folder)[0])
+        (folder / "folder.json").mkdir()
+
+        assert ["link.json", "pipe.json"] == [damaged.path for damaged in store.damaged()]
+        assert [item] == store.query(ANN)
+
+
+class TestPlaces:
+    """No category leads outside the folder."""
+
+    @pytest.mark.parametrize(
+        "category", ["../out", "/etc", "a/../../out", "..", ".", "", "a//b", ".memory-context", "a/\\b"]
+    )
+    def test_hostile_categories(self, store: FileStore, folder: Path, category: str) -> None:
+        """A hostile category is a name like others, below the folder, and comes back as it was."""
+        item = store.put(ANN, memory(category=category))
+        outside = [path for path in folder.parents[1].rglob("*.json") if not path.is_relative_to(folder)]
+
+        assert [] == outside
+        assert 1 == len(files_in(folder))
+        store.close()
+        assert [item] == store.query(ANN, {"category": category})
+
+    @given(categories)
+    def test_folders(self, category: str | None) -> None:
+        """For every category: no part is empty, hidden, or too long, and it is known again from its folder."""
+        parts = folder_of(category)
+
+        assert all(part and not part.startswith(".") and "/" not in part and "\0" not in part for part in parts)
+        assert all(len(part.encode()) <= 120 for part in parts)
+        assert category == category_in(parts, category)
+
+    @given(categories.filter(lambda category: category is None or len(category) < 20))
+    def test_folders_say_the_category(self, category: str | None) -> None:
+        """A short category is known from its folder alone."""
+        assert category == category_in(folder_of(category), "another") or category == "another"
+
+    def test_linked_folder(self, store: FileStore, folder: Path, tmp_path: Path) -> None:
+        """A linked folder is neither read nor written through."""
+        outside = tmp_path / "outside"
+        outside.mkdir()
+        (outside / "x.json").write_text('{"user_id": "ann", "content": "theirs"}', "utf-8")
+        store.put(ANN, memory("mine"))
+        (folder / "linked").symlink_to(outside)
+
+        with pytest.raises(StoreUnavailableError):
+            store.put(ANN, memory("new", category="linked"))
+
+        assert ["mine"] == [item.content for item in store.query(ANN)]
+        assert ["linked"] == [damaged.path for damaged in store.damaged()]
+        assert ["x.json"] == [path.name for path in outside.iterdir()]
+
+    def test_modes(self, tmp_path: Path) -> None:
+        """Files are 0644 and folders 0755; a setting makes them stricter, and none makes them wider."""
+        for folder, modes in {"a": (), "b": (0o600, 0o700)}.items():
+            given_modes = dict(zip(("file_mode", "directory_mode"), modes, strict=False))
+            before = os.umask(0)
+            try:
+                with FileStore(tmp_path / folder / "deep", **given_modes) as store:  # type: ignore[arg-type]
+                    store.put(ANN, memory(category="c/d"))
+                    store.delete(ANN, store.put(ANN, memory("x")).memory_key)
+            finally:
+                os.umask(before)
+            file_mode, directory_mode = modes or (0o644, 0o755)
+            for path in (tmp_path / folder, *(tmp_path / folder).rglob("*")):
+                assert (directory_mode if path.is_dir() else file_mode) == stat.S_IMODE(path.stat().st_mode)
+        for wrong in ({"file_mode": 0o666}, {"directory_mode": 0o777}, {"file_mode": 0o400}, {"directory_mode": 0}):
+            with pytest.raises(InvalidArgumentError, match="mode"):
+                FileStore(tmp_path, **wrong)  # type: ignore[arg-type]
+
+
+HOLD = """
+import sys
+from memory_context import FileStore, MemoryManager
+manager = MemoryManager(FileStore(sys.argv[1]), user_id="ann")
+print(manager.store("theirs", key="theirs"), flush=True)
+for line in sys.stdin:
+    if line.startswith("forget"):
+        print(manager.forget("theirs", reason="they said so"), flush=True)
+"""
+
+
+@pytest.fixture
+def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
+    """Another process that writes into the folder."""
+    command = [sys.executable, "-c", HOLD, str(folder)]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        assert "theirs\n" == process.stdout.readline()
+        yield process
+        process.kill()
+
+
+class TestProcesses:
+    """One writes, any number read."""
+
+    def test_second_writer(self, holder: subprocess.Popen[str], store: FileStore) -> None:
+        """A second writer is told who writes; reading, and noting that it was read, goes on."""
+        with pytest.raises(StoreLockedError, match=f"process {holder.pid} on "):
+            store.put(ANN, memory("mine"))
+
+        assert "theirs" == MemoryManager(store, user_id="ann").retrieve("theirs")
+        assert [1] == [item.access_count for item in store.query(ANN)]
+
+    def test_lock_goes_with_its_process(self, holder: subprocess.Popen[str], store: FileStore) -> None:
+        """A process that was killed holds nothing; what it wrote is there."""
+        holder.kill()
+        holder.wait()
+
+        store.put(ANN, memory("mine", memory_key="mine"))
+
+        assert 2 == store.count(ANN)
+
+    def test_readers_see_deletions(self, holder: subprocess.Popen[str], store: FileStore) -> None:
+        """A reader sees what the writer deletes, when and why; so does the next writer."""
+        assert 1 == store.count(ANN)
+        assert holder.stdin
+        assert holder.stdout
+        holder.stdin.write("forget\n")
+        holder.stdin.flush()
+        assert "True\n" == holder.stdout.readline()
+        holder.kill()
+        holder.wait()
+
+        store.put(ANN, memory("mine"))
+
+        deletion = store.deletion(ANN, "theirs")
+        assert deletion is not None
+        assert "they said so" == deletion.reason
+        store.close()
+        assert deletion == store.deletion(ANN, "theirs")
+
+    def test_two_stores_in_one_process(self, store: FileStore, folder: Path) -> None:
+        """A second store of the same process is a second writer, until the first is closed; a URL gives one."""
+        store.put(ANN, memory("one"))
+        with FileStore(folder) as second:
+            with pytest.raises(StoreLockedError, match="this one"):
+                second.put(ANN, memory("two"))
+            store.close()
+            second.put(ANN, memory("two"))
+        url = folder.as_uri()
+        assert url == store.url
+        with MemoryManager(url, user_id="ann") as one, MemoryManager(url, user_id="ann") as two:
+            one.store("three", key="three")
+            two.store("four", key="four")
+            assert "three" == two.retrieve("three")
+            assert url == one.connection()["store"]
+
+    def test_reading_makes_nothing(self, store: FileStore, folder: Path) -> None:
+        """A store that is only read makes no folder."""
+        assert store.get(ANN, "k") is None
+        assert [] == store.query(ANN)
+        assert not store.touch(ANN, ["k"])
+        assert not folder.exists()
+
+    def test_forked(self, store: FileStore) -> None:
+        """A forked child reads on its own, cannot write, and leaves the parent's lock alone."""
+        store.put(ANN, memory("parent's", memory_key="k"))
+
+        child = os.fork()
+        if not child:
+            try:
+                found = store.get(ANN, "k") is not None
+                store.put(ANN, memory("child's"))
+            except StoreLockedError:
+                os._exit(0 if found else 1)
+            os._exit(2)
+
+        assert 0 == os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        store.put(ANN, memory("still mine"))
+        assert 2 == store.count(ANN)
+
+    def test_folder_replaced(self, store: FileStore, folder: Path) -> None:
+        """A folder that was replaced under a writer is an error, not many deletions."""
+        store.put(ANN, memory("one"))
+        folder.rename(folder.with_name("elsewhere"))
+
+        with pytest.raises(StoreUnavailableError, match="removed or replaced"):
+            store.put(ANN, memory("two"))
+
+        folder.with_name("elsewhere").rename(folder)
+        assert 1 == store.count(ANN)
+
+
+class TestAfterARestart:
+    """What is in the folder."""
+
+    def test_everything_is_there(self, store: FileStore, folder: Path) -> None:
+        """Records, reads and deletions are the same in a new store, and nothing else is in the folder."""
+        items = [store.put(ANN, memory(f"text {number}", category=f"c{number % 3}")) for number in range(20)]
+        store.touch(ANN, [item.memory_key for item in items[:5]])
+        store.touch(ANN, [items[0].memory_key])
+        store.delete(ANN, items[9].memory_key, reason="over")
+        before = list(store.list_all(ANN)), list(store.list_deleted(ANN))
+        store.close()
+
+        with FileStore(folder) as again:
+            assert before == (list(again.list_all(ANN)), list(again.list_deleted(ANN)))
+            assert 2 == max(item.access_count for item in again.list_all(ANN))
+        assert {"c0", "c1", "c2", ".memory-context"} == {path.name for path in folder.iterdir()}
+        assert 19 == len(files_in(folder))
+
+    def test_torn_lines(self, store: FileStore, folder: Path) -> None:
+        """Lines that a crash cut off do not hide the others."""
+        for key in ("a", "b"):
+            store.put(ANN, memory(key, memory_key=key))
+            store.delete(ANN, key)
+            log = folder / ".memory-context" / "deleted.jsonl"
+            log.write_bytes(log.read_bytes() + b'{"user_id": "ann", "memory_')
+
+        with FileStore(folder) as again:
+            assert ["a", "b"] == [deletion.memory_key for deletion in again.list_deleted(ANN)]
+
+    def test_evicted_records_are_written(self, store: FileStore, folder: Path) -> None:
+        """Whatever a verb changes in the index is written, also records that it was not called with."""
+        kept = store.put(ANN, memory("kept", memory_key="kept"))
+        evicted = store.put(ANN, memory("old", memory_key="old"))
+
+        def evict(index: MemoryStore) -> None:
+            """What a tier with a limit does in the write's transaction."""
+            gone = replace(evicted, is_active=False, updated_at=now())
+            index.put(ANN, gone, replace=True)
+
+        store._write(ANN, ["kept"], evict)  # noqa: SLF001 - as a put that evicts does
+
+        states = {
+            json.loads(path.read_text("utf-8"))["memory_key"]: json.loads(path.read_text("utf-8"))["is_active"]
+            for path in files_in(folder)
+        }
+        assert {"kept": True, "old": False} == states
+        assert [kept] == store.query(ANN)
+
+    def test_drafts_are_swept(self, store: FileStore, folder: Path) -> None:
+        """What a crash left half written is no memory, and the next writer removes it."""
+        store.put(ANN, memory("one", category="c"))
+        draft = folder / "c" / f".{'0' * 32}.tmp"
+        draft.write_text("{", "utf-8")
+        store.close()
+
+        assert 1 == store.count(ANN)
+        assert draft.exists()
+        store.put(ANN, memory("two"))
+        assert not draft.exists()
+
+    def test_failed_write(self, store: FileStore, folder: Path) -> None:
+        """Where a file cannot be written, the store says so and holds what it held before."""
+        store.put(ANN, memory("one", memory_key="one"))
+        (folder / "c").write_text("a file where a folder should be", "utf-8")
+
+        with pytest.raises(StoreUnavailableError, match="memories"):
+            store.put(ANN, memory("two", memory_key="two", category="c"))
+
+        assert store.get(ANN, "two") is None
+        assert store.get(ANN, "one") is not None
+
+    def test_large(self, store: FileStore) -> None:
+        """50 MB are stored, read and deleted."""
+        line = "2026-01-01 something happened somewhere, and somebody wrote it down\n"
+        item = store.put(
+            ANN, memory(line * (50_000_000 // len(line)), memory_key="big", category="large", shared=False)
+        )
+        store.close()
+
+        found = store.get(ANN, "big")
+
+        assert found is not None
+        assert item.content == found.content
+        assert store.delete(ANN, "big")
+
+    def test_bytes_and_broken_text(self, store: FileStore) -> None:
+        """Two lone surrogates that look like a pair stay two."""
+        item = store.put(ANN, memory("\ud83d\ude00 \0"))
+        store.close()
+
+        assert [item] == store.query(ANN)
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(item=memories())
+def test_any_record_survives(item: MemoryItem, tmp_path: Path) -> None:
+    """Any record comes back from its file as it was."""
+    folder = tmp_path / str(item.id)
+    with FileStore(folder) as store:
+        store.restore(
+            Scope("ann"), [item, Deletion(f"not-{item.memory_key}"[:255], datetime(2026, 1, 1, tzinfo=UTC), "x")]
+        )
+        assert () == store.damaged()
+    with FileStore(folder) as store:
+        assert [item] == list(store.list_all(Scope("ann")))
+        assert () == store.damaged()
