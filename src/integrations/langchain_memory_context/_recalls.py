@@ -21,11 +21,9 @@ from langchain_memory_context._messages import (
 )
 from memory_context._judge import Ranges
 from memory_context._policy import PERSON
-from memory_context._refs import MemoryRef, names_key, without_references
+from memory_context._refs import MemoryRef, keys_named
 from memory_context.recall import Need
 from memory_context.verbs import RETRIEVE, lines_shown
-
-MAX_CANDIDATES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,17 +116,13 @@ def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> d
 def need_of(question: HumanMessage, messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> Need:
     """What recall is decided for, when `question` is the newest of `messages`."""
     references = references_in(messages, recalls)
-    text = "\n".join(_asked_by(question))
-    mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
-    keys = [key for key in list(references)[-MAX_CANDIDATES:] if key not in mentioned]
     shown = [one for message in with_recalls(messages, recalls) if message is not question for one in billed(message)]
     task = next((message for message in messages if is_question(message)), question)
-    return Need(
-        message=without_references(text),
-        task="\n".join(texts_of(task)),
+    return Need.of(
+        "\n".join(_asked_by(question)),
+        "\n".join(texts_of(task)),
+        references,
         named=_named_by(question, references),
-        references={key: references[key] for key in keys},
-        mentioned=mentioned,
         in_sight=lambda wanted: any(wanted in one for one in shown),
     )
 
@@ -143,6 +137,4 @@ def _named_by(question: HumanMessage, references: Mapping[str, Ranges]) -> froze
     """The keys that a person names, as references or bare; other agents only pass references on."""
     if source_of(question) != PERSON:
         return frozenset()
-    text = "\n".join(texts_of(question))
-    bare = (key for key in references if names_key(text, key))
-    return frozenset((*(ref.key for ref in MemoryRef.find_all(text)), *bare)) - lines_of_previews(question).keys()
+    return keys_named("\n".join(texts_of(question)), references) - lines_of_previews(question).keys()

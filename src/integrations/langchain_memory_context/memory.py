@@ -217,8 +217,6 @@ class MemoryContextMemory(BaseMemory):
     def _shown(self, turns: Sequence[Turn], question: str, found: Recall | None) -> str | list[BaseMessage]:
         messages = [message_of(turn) for turn in turns]
         if found:
-            self._guard.stats.recalls += len(found.ranges)
-            self._guard.stats.tokens_recalled += found.tokens
             messages.append(HumanMessage(_remember(self._recalled, question, found.text), name=MEMORY_NAME))
         if self.return_messages:
             return messages

@@ -44,7 +44,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.folding import ContextStats, Guard
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
-from memory_context.recall import KEPT_DECISIONS, Recall, Recaller
+from memory_context.recall import KEPT_DECISIONS, Recaller
 from memory_context.stores import MemoryStore, as_store
 from memory_context.summaries import Summaries, Summarizer, as_summaries
 from memory_context.verbs import RETRIEVE
@@ -348,12 +348,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         )
         found = await recaller.recall(need)
         facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
-        return self._with_recall(facts, found, talk.messages[position]) if found else facts
-
-    def _with_recall(self, facts: ConversationFacts, found: Recall, before: AnyMessage) -> ConversationFacts:
-        self._guard.stats.recalls += len(found.ranges)
-        self._guard.stats.tokens_recalled += found.tokens
-        return replace(facts, recalls=(*facts.recalls, new_recall(before, found.text, found.ranges)))
+        if found is None:
+            return facts
+        return replace(facts, recalls=(*facts.recalls, new_recall(talk.messages[position], found.text, found.ranges)))
 
 
 def _fold_unseen(talk: _Conversation, shown: int) -> dict[str, AnyMessage]:
