@@ -151,6 +151,11 @@ class Folder:
         """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
         return part.origin not in READING_TOOLS and len(part.text) * 4 > self.policy.threshold_for(part.source)
 
+    def is_large(self, part: Part) -> bool:
+        """Whether `part` is over its threshold; where a counter of the user's own fails, it stays as it is."""
+        threshold = self.policy.threshold_for(part.source)
+        return self.may_fold(part) and bool(self.guard.run(self.manager.counter.exceeds, part.text, threshold))
+
     def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
         """What takes the place of each text that is over its threshold, by its place; without those that failed.
 

@@ -126,7 +126,7 @@ class MessageFolder:
 
     def _folded(self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin) -> Foldable:
         folder = Folder(self.manager, policy, self.guard)
-        large = [part for part in parts if folder.may_fold(part)]
+        large = [part for part in parts if folder.is_large(part)]  # what is known of a text is the dear part
         places = [part.index for part in large]
         folded = folder.fold_all(large, dict.fromkeys(places, origin())) if large else {}
         for one in folded.values():
