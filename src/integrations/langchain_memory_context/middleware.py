@@ -317,7 +317,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self._check_tools(request)
         talk = self._conversation(request.state)
         shown = index_of_last_answer(talk.messages) if talk.facts.begun else 0
-        old, folded = talk.messages, await off_loop(_fold_unseen, talk, shown)
+        old, folded = talk.messages, await off_loop(talk.folder.fold_unseen, talk.messages, shown)
         talk = replace(talk, messages=[folded.get(message.id or "", message) for message in old])
         facts = await self._recalled(talk, shown) if self._settings.policy.recall else talk.facts
         facts = replace(facts, begun=True)
@@ -351,16 +351,6 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if found is None:
             return facts
         return replace(facts, recalls=(*facts.recalls, new_recall(talk.messages[position], found.text, found.ranges)))
-
-
-def _fold_unseen(talk: _Conversation, shown: int) -> dict[str, AnyMessage]:
-    """By id, the messages that no model has seen and that have large texts, folded."""
-    folded: dict[str, AnyMessage] = {}
-    for index, message in enumerate(talk.messages[shown:], shown):
-        one = talk.folder.fold_late(message, talk.messages[:index])
-        if one is not message and message.id:
-            folded[message.id] = one
-    return folded
 
 
 def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:
