@@ -9,13 +9,12 @@ a model that answers at once, so that what is left is LangGraph's own time; in a
 
 from __future__ import annotations
 
-import sqlite3
 import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 from langchain.agents import create_agent
 from langchain.agents.middleware import AgentMiddleware
@@ -86,7 +85,7 @@ def steps(size: int, messages: int, *middleware: MemoryContextMiddleware) -> tup
         return output(number, size)
 
     around, inside = Watch("around"), Watch("inside")
-    script = [*([call("work", str(number), number=number)] for number in range(STEPS)), "Done."]
+    script: list[Any] = [*([call("work", str(number), number=number)] for number in range(STEPS)), "Done."]
     stack = [around, *middleware, inside]
     agent: Any = create_agent(ScriptedChatModel(script), [work], middleware=stack, checkpointer=InMemorySaver())
     start = time.perf_counter()
@@ -132,12 +131,12 @@ def saved_in_sqlite(folder: Path, *middleware: MemoryContextMiddleware) -> int:
     path = folder / f"graph{len(middleware)}.db"
     with SqliteSaver.from_conn_string(str(path)) as saver:
         _dumped(saver, middleware, artifact=False)
-        cast("sqlite3.Connection", saver.conn).execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        saver.conn.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     return path.stat().st_size
 
 
 def _dumped(saver: Any, middleware: tuple[MemoryContextMiddleware, ...], *, artifact: bool) -> None:  # noqa: ANN401 - any
-    script = [[call("dump", artifact=artifact)], "Done."]
+    script: list[Any] = [[call("dump", artifact=artifact)], "Done."]
     agent: Any = create_agent(ScriptedChatModel(script), [dump], middleware=middleware, checkpointer=saver)
     agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
 

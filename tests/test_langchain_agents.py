@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from itertools import pairwise
+from typing import Annotated, Any
 
 import pytest
 from autogen_core import FunctionCall
 from autogen_core.models import AssistantMessage, FunctionExecutionResult, FunctionExecutionResultMessage, UserMessage
-from langchain.agents import create_agent
-from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
+from langchain.agents import AgentState, create_agent
+from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
@@ -133,3 +134,35 @@ def test_a_branch_of_a_thread_has_its_own_past() -> None:
     assert "order-13019 shipped to dock 19" in str(second[-2].content)
     assert [first[-2].content] != [second[-2].content]
     assert 1 == len(agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["recalls"])
+
+
+def appended(old: list[AnyMessage], new: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever a caller gives
+    """A reducer that gives messages no ids, as deep agents have one for the texts that they are called with."""
+    return [*old, *convert_to_messages(new)]  # type: ignore[list-item] # messages
+
+
+class Unnamed(AgentState[Any]):
+    """A state whose messages may have no ids."""
+
+    messages: Annotated[list[AnyMessage], appended]  # type: ignore[misc] # another reducer
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_messages_without_ids(how: str) -> None:
+    """Where messages have no ids, what was recalled stands in its place all the same, also when a text comes again."""
+    model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 17.", "Dock 17.", "Bye."])
+    middleware = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42", threshold=50)
+    agent: Any = create_agent(
+        model, [read_page], middleware=[middleware], state_schema=Unnamed, checkpointer=InMemorySaver()
+    )
+    question = "Where did order-13017 go?"
+    for text in ("Read it.", question, question, "Where did order-13021 go?"):
+        given = {"messages": [("user", text)]}
+        _ = agent.invoke(given, THREAD) if how == "invoke" else await agent.ainvoke(given, THREAD)
+
+    assert {None} == {message.id for message in model.prompts[-1] if message.type == "human" and not message.name}
+    assert ["memory_context"] == [message.name for message in model.prompts[2] if message.name][1:]
+    assert "order-13017 shipped to dock 17" in str(model.prompts[2][-2].content)
+    assert "order-13021 shipped to dock 21" in str(model.prompts[-1][-2].content)
+    for before, after in pairwise(model.prompts):
+        assert [(m.type, m.content) for m in before] == [(m.type, m.content) for m in after][: len(before)]

@@ -120,8 +120,8 @@ class MessageFolder:
             before = messages[:first]
             shared = self._shared_policy(together, before)
             for message in together:
-                one = self._fold_late(message, before, shared)
-                if one is not message and message.id:
+                one = self._fold_late(message, before, shared) if message.id else message
+                if message.id and one is not message:
                     folded[message.id] = one
         return folded
 

@@ -15,6 +15,7 @@ from langchain_memory_context._messages import (
     billed,
     is_question,
     lines_of_previews,
+    marks_of,
     source_of,
     texts_of,
     was_folded,
@@ -32,7 +33,7 @@ class Shown:
 
     Attributes:
         id: The id of its message.
-        before: The id of the message that it stands before.
+        before: The message that it stands before: its id, or what tells it from others without ids (`marks_of`).
         text: The text.
         references: For each memory, the lines that it shows.
     """
@@ -84,9 +85,9 @@ class ConversationFacts:
         return {**facts, "recalls": recalls}
 
 
-def new_recall(before: AnyMessage, text: str, references: Mapping[str, Ranges]) -> Shown:
-    """A recalled text before a message."""
-    return Shown(f"{MEMORY_NAME}_{uuid4().hex}", str(before.id), text, references)
+def new_recall(messages: Sequence[AnyMessage], position: int, text: str, references: Mapping[str, Ranges]) -> Shown:
+    """A recalled text before the message at a position."""
+    return Shown(f"{MEMORY_NAME}_{uuid4().hex}", marks_of(messages)[position], text, references)
 
 
 def with_recalls(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> list[AnyMessage]:
@@ -94,7 +95,8 @@ def with_recalls(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> li
     by_place: dict[str, list[AnyMessage]] = {}
     for one in recalls:
         by_place.setdefault(one.before, []).append(one.message)
-    return [shown for message in messages for shown in (*by_place.get(message.id or "", ()), message)]
+    marked = zip(messages, marks_of(messages), strict=True)
+    return [shown for message, mark in marked for shown in (*by_place.get(mark, ()), message)]
 
 
 def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> dict[str, Ranges]:

@@ -332,7 +332,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         for tool in request.tools:
             name = getattr(tool, "name", None)
             if name in own and not isinstance(tool, MemoryTool):
-                message = f"more than one tool has the name {name}; the middleware adds its memory tools itself"
+                message = (
+                    f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
+                    "give yours another name, or the middleware tools=False"
+                )
                 raise InvalidArgumentError(message)
 
     async def _recalled(self, talk: _Conversation, shown: int) -> ConversationFacts:
@@ -350,7 +353,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
         if found is None:
             return facts
-        return replace(facts, recalls=(*facts.recalls, new_recall(talk.messages[position], found.text, found.ranges)))
+        return replace(facts, recalls=(*facts.recalls, new_recall(talk.messages, position, found.text, found.ranges)))
 
 
 def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:
