@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from itertools import pairwise
-from typing import Annotated, Any
+from typing import Annotated, Any, cast
 
 import pytest
 from autogen_core import FunctionCall
@@ -138,13 +138,13 @@ def test_a_branch_of_a_thread_has_its_own_past() -> None:
 
 def appended(old: list[AnyMessage], new: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever a caller gives
     """A reducer that gives messages no ids, as deep agents have one for the texts that they are called with."""
-    return [*old, *convert_to_messages(new)]  # type: ignore[list-item] # messages
+    return [*old, *cast("list[AnyMessage]", convert_to_messages(new))]
 
 
 class Unnamed(AgentState[Any]):
     """A state whose messages may have no ids."""
 
-    messages: Annotated[list[AnyMessage], appended]  # type: ignore[misc] # another reducer
+    messages: Annotated[list[AnyMessage], appended]
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])

@@ -7,11 +7,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
-from langgraph.types import Command
 
 from langchain_memory_context._messages import (
     FACTS,
@@ -27,14 +25,11 @@ from langchain_memory_context._messages import (
 from memory_context._names import names
 from memory_context._policy import Folded, FoldPolicy
 from memory_context._tokens import WIDEST_CHARACTER
-from memory_context.exceptions import InvalidArgumentError
 from memory_context.folding import Folder, Guard, Origin, Part
 from memory_context.manager import MemoryManager
 
 Redactor: TypeAlias = Callable[[str], str]
-ToolOutcome: TypeAlias = ToolMessage | Command[Any]
 GetOrigin: TypeAlias = Callable[[], Origin]
-AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
 Foldable = TypeVar("Foldable", ToolMessage, HumanMessage, AIMessage)
 Said = TypeVar("Said", HumanMessage, AIMessage)
 
@@ -80,15 +75,6 @@ class MessageFolder:
     manager: MemoryManager
     settings: FoldSettings
     guard: Guard
-
-    def fold_outcome(self, outcome: ToolOutcome, tool: str, origin: GetOrigin) -> ToolOutcome:
-        """What a tool's call gave, with its messages folded."""
-        match outcome:
-            case ToolMessage():
-                return self.fold_result(outcome, tool, origin)
-            case Command():
-                update = _as_mapping(outcome.update)
-                return outcome if update is None else replace(outcome, update=self._fold_update(update, tool, origin))
 
     def fold_result(
         self, message: ToolMessage, tool: str, origin: GetOrigin, policy: FoldPolicy | None = None
@@ -177,12 +163,6 @@ class MessageFolder:
         most = self.settings.policy.threshold
         return len(content) <= most or (isinstance(content, str) and not self.manager.counter.exceeds(content, most))
 
-    def _fold_update(self, update: Mapping[str, Any], tool: str, origin: GetOrigin) -> dict[str, Any]:
-        messages = update.get("messages")
-        listed: list[Any] = [*messages] if isinstance(messages, list) else [messages]  # pyright: ignore[reportUnknownVariableType] # checked below
-        folded = [self.fold_result(one, tool, origin) if isinstance(one, ToolMessage) else one for one in listed]
-        return {**update, "messages": folded} if messages else dict(update)
-
 
 def _parts_of(message: ToolMessage, tool: str) -> list[Part]:
     is_error = message.status == "error"
@@ -210,10 +190,6 @@ def _tool_of(message: ToolMessage, call: ToolCall | None) -> str:
     return message.name or (call["name"] if call else "tool")
 
 
-def _as_mapping(update: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 - a Command takes anything
-    return cast("Mapping[str, Any]", update) if isinstance(update, Mapping) else None
-
-
 def _references(folded: Iterable[Folded]) -> dict[str, list[list[int]]]:
     return {one.item.memory_key: [list(run) for run in one.preview.ranges] for one in folded}
 
@@ -238,28 +214,3 @@ def origin_of(messages: Sequence[AnyMessage], call: ToolCall | None) -> Origin:
         task="\n".join(texts_of(task)) if task else "",
         known={name for message in messages for text in billed(message) for name in names(text)},
     )
-
-
-def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
-    """A callable that takes away from a text what must not be stored; of a middleware, what it does to tools' results.
-
-    Raises:
-        InvalidArgumentError: It is neither, or a `PIIMiddleware` that leaves tools' results as they are.
-    """
-    if isinstance(redactor, AgentMiddleware):
-        middleware: AnyMiddleware = redactor  # pyright: ignore[reportUnknownVariableType] # any type arguments
-        if not getattr(middleware, "apply_to_tool_results", True):
-            message = f"{middleware.name} leaves tools' results as they are: give it apply_to_tool_results=True"
-            raise InvalidArgumentError(message)
-        return lambda text: _through(middleware, text)
-    if callable(redactor):
-        return redactor
-    message = f"redact= takes callables from text to text, or a PIIMiddleware, not {redactor!r:.80}"
-    raise InvalidArgumentError(message)
-
-
-def _through(redactor: AnyMiddleware, text: str) -> str:
-    """What stays of a tool's result when the middleware has looked at it."""
-    messages = [AIMessage(""), ToolMessage(text, tool_call_id="redaction")]
-    update = redactor.before_model({"messages": messages}, cast("Any", None))
-    return str((update or {}).get("messages", messages)[-1].content)

@@ -19,12 +19,13 @@ from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
-from langchain_memory_context._folding import FoldSettings, MessageFolder, Redactor, ToolOutcome, as_redactor, origin_of
+from langchain_memory_context._folding import FoldSettings, MessageFolder, Redactor, origin_of
 from langchain_memory_context._messages import (
     index_of_last_answer,
     is_question,
     link_of,
 )
+from langchain_memory_context._outcomes import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context._recalls import (
     ConversationFacts,
     need_of,
@@ -310,7 +311,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             return outcome
         talk = self._conversation(request.state)
         origin = partial(origin_of, talk.messages, request.tool_call)
-        return talk.folder.fold_outcome(outcome, request.tool_call["name"], origin)
+        return fold_outcome(talk.folder, outcome, request.tool_call["name"], origin)
 
     async def _prepared(self, request: AnyRequest) -> tuple[AnyRequest, dict[str, Any]]:
         """The request as the model gets it, and what changes in the state when the model has answered."""
