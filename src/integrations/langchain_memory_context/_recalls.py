@@ -92,6 +92,8 @@ def new_recall(messages: Sequence[AnyMessage], position: int, text: str, referen
 
 def with_recalls(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> list[AnyMessage]:
     """The messages as a model sees them: every recalled text before its message, if that is still there."""
+    if not recalls:
+        return list(messages)
     by_place: dict[str, list[AnyMessage]] = {}
     for one in recalls:
         by_place.setdefault(one.before, []).append(one.message)

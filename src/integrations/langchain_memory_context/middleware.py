@@ -343,8 +343,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """What is known when the newest unseen message has what it needs."""
         unseen = talk.messages[shown:]
         question = next((message for message in reversed(unseen) if is_question(message)), None)
+        if question is None:
+            return talk.facts
         position = recall_position([link_of(message) for message in talk.messages], shown)
-        if question is None or position is None:
+        if position is None:
             return talk.facts
         need = need_of(question, talk.messages, talk.facts.recalls)
         recaller = Recaller(
