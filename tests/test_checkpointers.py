@@ -147,7 +147,8 @@ async def test_goes_on_where_it_stopped(talk: Talk) -> None:
     asks = HumanInTheLoopMiddleware(interrupt_on={"echo": True})
     tools = (read_log, echo)
     result, _ = await talk.step("Read the log.", [[call("read_log")], pass_it], asks, tools=tools)
-    assert "__interrupt__" in result
+    [shown] = result["__interrupt__"][0].value["action_requests"]
+    assert "[MemoryRef: read_log_" in shown["args"]["text"]
     approved: Command[Any] = Command(resume={"decisions": [{"type": "approve"}]})
     _, values = await talk.step(approved, ["Done."], asks, tools=tools)
     await talk.step(QUESTION, ["At 02:20:34."], asks, tools=tools)

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import json
+import threading
 from itertools import pairwise
 from typing import Annotated, Any, cast
 
 import pytest
+import sqlalchemy as sa
 from autogen_core import FunctionCall
 from autogen_core.models import AssistantMessage, FunctionExecutionResult, FunctionExecutionResultMessage, UserMessage
 from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import AgentMiddleware, PIIMiddleware
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage, convert_to_messages
 from langchain_core.tools import tool
 from langgraph.checkpoint.memory import InMemorySaver
 
-from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context import MemoryContextMemory, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, MemoryRef, SQLAlchemyStore
 
@@ -166,3 +169,52 @@ async def test_messages_without_ids(how: str) -> None:
     assert "order-13021 shipped to dock 21" in str(model.prompts[-1][-2].content)
     for before, after in pairwise(model.prompts):
         assert [(m.type, m.content) for m in before] == [(m.type, m.content) for m in after][: len(before)]
+
+
+@pytest.mark.parametrize("redacts_first", [True, False])
+def test_redaction_in_either_order(redacts_first: bool) -> None:
+    """A redaction that the middleware is given sees texts before they are stored, wherever it stands in the list."""
+
+    @tool
+    def people() -> str:
+        """List people."""
+        return "\n".join(f"{number}: person{number}@example.org, room {number}" for number in range(2000))
+
+    pii = PIIMiddleware("email", apply_to_tool_results=True)
+    store = SQLAlchemyStore("sqlite://")
+    own = MemoryContextMiddleware(store, user_id="42", redact=[pii])
+    model = ScriptedChatModel([[call("people")], "Read.", "Room 77."])
+    stack: list[AgentMiddleware[Any, Any, Any]] = [pii, own] if redacts_first else [own, pii]
+    agent: Any = create_agent(model, [people], middleware=stack, checkpointer=InMemorySaver())
+    for text in ("Who is there?", "Who is in room 77?"):
+        agent.invoke({"messages": [HumanMessage(text)]}, THREAD)
+
+    [item] = MemoryManager(store, user_id="42").search("room")
+    assert "@example.org" not in item.text + str(model.prompts) + str(agent.get_state(THREAD).values)
+    assert "77: [REDACTED_EMAIL], room 77" in str(model.prompts[-1][-2].content)
+
+
+async def test_statements_run_off_the_event_loop(sqlite_url: str) -> None:
+    """No statement of an asynchronous run is executed by the event loop's thread; saving what was said is one hop."""
+    engine, threads = sa.create_engine(sqlite_url), list[str]()
+
+    @sa.event.listens_for(engine, "before_cursor_execute")
+    def note(*_: Any) -> None:  # noqa: ANN401 - SQLAlchemy's
+        threads.append(threading.current_thread().name)
+
+    model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 17."])
+    own = MemoryContextMiddleware(engine, user_id="42", threshold=50)
+    agent: Any = create_agent(model, [read_page], middleware=[own], checkpointer=InMemorySaver())
+    for text in ("Read it.", "Where did order-13017 go?"):
+        await agent.ainvoke({"messages": [HumanMessage(text)]}, THREAD)
+    assert (1, 1) == (own.stats().folds, own.stats().recalls)
+
+    memory = MemoryContextMemory(user_id="42", store=engine, threshold=50)
+    await memory.aload_memory_variables({"input": "Hello."})
+    before = len(threads)
+    await memory.asave_context({"input": page(4)}, {"output": page(5)})
+
+    assert 4 < len(threads) - before
+    assert 1 == len(set(threads[before:]))
+    assert {"memory-context"} == {name.rpartition("_")[0] for name in threads}
+    engine.dispose()
