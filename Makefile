@@ -44,8 +44,8 @@ soak: $(VENV)/test ## run the long tests
 	$(BIN)/python -m pytest -m soak
 
 lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks notebooks
+	$(BIN)/ruff format --check src tests benchmarks notebooks
 	$(BIN)/mypy
 	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 	$(BIN)/lint-imports

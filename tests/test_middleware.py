@@ -553,7 +553,7 @@ def test_other_tools_under_the_same_name_are_refused() -> None:
         return key
 
     agent, _ = agent_of(["."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[retrieve_memory])
-    with pytest.raises(InvalidArgumentError, match="more than one tool"):
+    with pytest.raises(InvalidArgumentError, match="give yours another name, or the middleware tools=False"):
         agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
 
 

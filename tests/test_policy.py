@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_context._items import MemoryItem
-from memory_context._policy import LEAST_THRESHOLD, PERSONS_THRESHOLD, FoldPolicy, fold
+from memory_context._policy import LEAST_THRESHOLD, PERSONS_THRESHOLD, FoldPolicy, fold, level
 from memory_context._refs import MemoryRef
 from memory_context._tokens import CallableCounter, TokenCounter, default_counter
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
@@ -153,3 +153,23 @@ def test_a_persons_words_stay_at_least_as_long_as_anything_else(threshold: int, 
 def test_what_a_preview_may_have(policy: FoldPolicy, source: str | None, budget: int) -> None:
     """`preview_tokens`; of a person's words a quarter of their threshold."""
     assert budget == policy.preview_budget(source)
+
+
+@given(st.lists(st.integers(0, 3000), max_size=40), st.integers(50, 8000))
+def test_what_stays_whole_together_has_a_limit(sizes: list[int], together: int) -> None:
+    """What stays whole fits, but for texts of 50 tokens or less; the next larger text would not fit with it."""
+    most = level(sizes, together)
+    stay = sum(size for size in sizes if size <= most)
+    larger = [size for size in sizes if size > most]
+
+    assert stay <= together or most == LEAST_THRESHOLD
+    assert not larger or sum(size for size in sizes if size <= min(larger)) > together
+
+
+@pytest.mark.parametrize(
+    ("settings", "most"),
+    [({}, 4000), ({"threshold": 100}, 4000), ({"threshold": 20_000}, 40_000), ({"largest": 300}, 600)],
+)
+def test_how_much_stays_whole_together(settings: dict[str, int], most: int) -> None:
+    """Eight times the default threshold; twice a larger one; half of a limit of the whole prompt."""
+    assert most == FoldPolicy(**settings).together  # type: ignore[arg-type] # numbers

@@ -17,6 +17,7 @@ PERSON = "user"
 PERSONS_THRESHOLD = 8000
 CACHED = 0.1
 PREVIEW_PART = 4
+TOGETHER = 4000
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,9 +77,27 @@ class FoldPolicy:
         threshold = self.threshold if source is None else by_source.get(source, self.threshold)
         return threshold if self.largest is None else min(threshold, self.largest)
 
+    @property
+    def together(self) -> int:
+        """The most tokens of tools' results that answer one message and stay whole; eight times the default threshold.
+
+        No recorded run has come near it (see `docs/why.md`): it is there for thirty calls side by side.
+        """
+        most = max(TOGETHER, 2 * self.threshold)
+        return most if self.largest is None else min(most, 2 * self.largest)
+
     def preview_budget(self, source: str | None) -> int:
         """The most tokens of a preview: of a person's words a quarter of their threshold."""
         return self.threshold_for(source) // PREVIEW_PART if source == PERSON else self.preview_tokens
+
+
+def level(sizes: Sequence[int], together: int) -> int:
+    """The most tokens that a text may have and stay whole, if those that stay have at most `together`; 50 or more.
+
+    Texts of one size fare alike, wherever they stand.
+    """
+    fitting = (size for size in set(sizes) if sum(other for other in sizes if other <= size) <= together)
+    return max(LEAST_THRESHOLD, *fitting, 0)
 
 
 def _is_whole(number: object) -> bool:

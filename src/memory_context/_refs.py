@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import regex
@@ -123,6 +123,11 @@ def generated_keys(source: str, digest: str) -> Iterator[str]:
 def without_references(text: str) -> str:
     """`text` with nothing in place of its references."""
     return _REFERENCE.sub("", text)
+
+
+def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:
+    """The keys that `text` names: those of its references, and those of `keys` that stand in it as words."""
+    return frozenset((*(ref.key for ref in MemoryRef.find_all(text)), *(key for key in keys if names_key(text, key))))
 
 
 def names_key(text: str, key: str) -> bool:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
 from memory_context._items import MemoryItem, hash_content
-from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold
+from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold, level
+from memory_context._tokens import WIDEST_CHARACTER
 from memory_context.manager import MemoryManager
 from memory_context.verbs import READING_TOOLS
 
@@ -149,15 +150,38 @@ class Folder:
 
     def may_fold(self, part: Part) -> bool:
         """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
-        return part.origin not in READING_TOOLS and len(part.text) * 4 > self.policy.threshold_for(part.source)
+        return part.origin not in READING_TOOLS and len(part.text) * WIDEST_CHARACTER > self.policy.threshold_for(
+            part.source
+        )
+
+    def is_large(self, part: Part) -> bool:
+        """Whether `part` is over its threshold; where a counter of the user's own fails, it stays as it is."""
+        threshold = self.policy.threshold_for(part.source)
+        return self.may_fold(part) and bool(self.guard.run(self.manager.counter.exceeds, part.text, threshold))
 
     def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
         """What takes the place of each text that is over its threshold, by its place; without those that failed.
 
         `origins` has, by the same places, what is known of the texts.
         """
-        folded = {part.index: self.guard.run(self.fold, part, origins[part.index]) for part in parts}
+        listed = list(parts)
+        folder = self.sharing(listed)
+        folded = {part.index: self.guard.run(folder.fold, part, origins[part.index]) for part in listed}
         return {index: one for index, one in folded.items() if one}
+
+    def sharing(self, parts: Sequence[Part]) -> Folder:
+        """This folder, with a lower threshold where the results among `parts` have too many tokens together."""
+        lower = self.guard.run(self._shared_threshold, [part for part in parts if part.source is None])
+        return self if lower is None else replace(self, policy=replace(self.policy, threshold=lower))
+
+    def _shared_threshold(self, parts: Sequence[Part]) -> int | None:
+        """The threshold for results that would stay whole and are too many together; None where they are not."""
+        usual, most, counter = self.policy.threshold_for(None), self.policy.together, self.manager.counter
+        texts = [part.text for part in parts if part.origin not in READING_TOOLS]
+        if sum(map(len, texts)) * WIDEST_CHARACTER <= most:
+            return None
+        whole = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]
+        return level(whole, most) if sum(whole) > most else None
 
     def fold(self, part: Part, origin: Origin) -> Folded | None:
         """What takes the place of `part`; None if it stays as it is.

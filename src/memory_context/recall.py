@@ -6,6 +6,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from typing import Self
 
 from memory_context import _prompts
 from memory_context._excerpt import Excerpt, excerpt
@@ -14,6 +15,7 @@ from memory_context._items import MemoryItem, is_secret
 from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdict, choose
 from memory_context._names import terms
 from memory_context._pages import parse_lines, span_of_lines
+from memory_context._refs import MemoryRef, without_references
 from memory_context.exceptions import InvalidLinesError
 from memory_context.folding import Guard
 from memory_context.judges import Bench, Decision, decision
@@ -23,6 +25,7 @@ OFFERED = 30
 FOUND = 3
 LEAST_BUDGET = 30
 KEPT_DECISIONS = 1000
+MAX_CANDIDATES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +47,21 @@ class Need:
     references: Mapping[str, Ranges]
     mentioned: frozenset[str]
     in_sight: Callable[[str], bool]
+
+    @classmethod
+    def of(
+        cls,
+        text: str,
+        task: str,
+        references: Mapping[str, Ranges],
+        *,
+        named: frozenset[str],
+        in_sight: Callable[[str], bool],
+    ) -> Self:
+        """What a message with `text` needs; of the conversation's references the newest 500 are candidates."""
+        mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
+        newest = {key: references[key] for key in list(references)[-MAX_CANDIDATES:] if key not in mentioned}
+        return cls(without_references(text), task, named, newest, mentioned, in_sight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +97,7 @@ class Recaller:
     decisions: deque[Decision] = field(default_factory=lambda: deque[Decision](maxlen=KEPT_DECISIONS))
 
     async def recall(self, need: Need) -> Recall | None:
-        """What the message needs; None for nothing, and where the store fails."""
+        """What the message needs, counted as brought back; None for nothing, and where the store fails."""
         gathered = await off_loop(self.guard.run, self._gather, need)
         if gathered is None:
             return None
@@ -94,6 +112,9 @@ class Recaller:
         recall = await off_loop(self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need)
         if undecided or gathered.opened:
             self._note(judge, question, verdict, recall, found or [], time.perf_counter() - started)
+        if recall:
+            self.guard.stats.recalls += len(recall.ranges)
+            self.guard.stats.tokens_recalled += recall.tokens
         return recall
 
     def _gather(self, need: Need) -> _Gathered:

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Literal, TypeAlias, TypeVar, cast
+from itertools import groupby
+from typing import Any, Literal, TypeAlias, TypeVar
 
-from langchain.agents.middleware import AgentMiddleware
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
-from langgraph.types import Command
 
 from langchain_memory_context._messages import (
     FACTS,
@@ -25,15 +24,12 @@ from langchain_memory_context._messages import (
 )
 from memory_context._names import names
 from memory_context._policy import Folded, FoldPolicy
-from memory_context.exceptions import InvalidArgumentError
+from memory_context._tokens import WIDEST_CHARACTER
 from memory_context.folding import Folder, Guard, Origin, Part
 from memory_context.manager import MemoryManager
 
 Redactor: TypeAlias = Callable[[str], str]
-ToolOutcome: TypeAlias = ToolMessage | Command[Any]
 GetOrigin: TypeAlias = Callable[[], Origin]
-AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
-LEAST_PART = 4  # characters of a token at most, as Folder.may_fold has it
 Foldable = TypeVar("Foldable", ToolMessage, HumanMessage, AIMessage)
 Said = TypeVar("Said", HumanMessage, AIMessage)
 
@@ -80,25 +76,14 @@ class MessageFolder:
     settings: FoldSettings
     guard: Guard
 
-    def fold_outcome(self, outcome: ToolOutcome, tool: str, origin: GetOrigin) -> ToolOutcome:
-        """What a tool's call gave, with its messages folded."""
-        match outcome:
-            case ToolMessage():
-                return self.fold_result(outcome, tool, origin)
-            case Command():
-                update = _as_mapping(outcome.update)
-                return outcome if update is None else replace(outcome, update=self._fold_update(update, tool, origin))
-
-    def fold_result(self, message: ToolMessage, tool: str, origin: GetOrigin) -> ToolMessage:
+    def fold_result(
+        self, message: ToolMessage, tool: str, origin: GetOrigin, policy: FoldPolicy | None = None
+    ) -> ToolMessage:
         """A copy of a tool's message with references in place of its large texts; itself if nothing is to be done."""
-        policy = self.settings.policy_for(tool)
+        policy = policy or self.settings.policy_for(tool)
         if policy is None or was_folded(message):
             return message
-        is_error = message.status == "error"
-        parts = [
-            Part(place, self.settings.redacted(text), None, tool, message.tool_call_id, is_error=is_error)
-            for place, text in runs_of(message).items()
-        ]
+        parts = [replace(part, text=self.settings.redacted(part.text)) for part in _parts_of(message, tool)]
         return self._without_artifact(self._folded(message, parts, policy, origin), tool)
 
     def fold_said(self, message: Said, source: str, origin: GetOrigin) -> Said:
@@ -111,22 +96,44 @@ class MessageFolder:
         large = [replace(part, text=self.settings.redacted(part.text)) for part in parts if folder.may_fold(part)]
         return self._folded(message, large, policy, origin)
 
-    def fold_late(self, message: AnyMessage, before: Sequence[AnyMessage]) -> AnyMessage:
+    def fold_unseen(self, messages: Sequence[AnyMessage], start: int) -> dict[str, AnyMessage]:
+        """By id, the messages from `start` on, which no model has seen, with their large texts folded.
+
+        Results that answer one message of the model are looked at together, too.
+        """
+        folded: dict[str, AnyMessage] = {}
+        for first, together in _runs(messages, start):
+            before = messages[:first]
+            shared = self._shared_policy(together, before)
+            for message in together:
+                one = self._fold_late(message, before, shared) if message.id else message
+                if message.id and one is not message:
+                    folded[message.id] = one
+        return folded
+
+    def _fold_late(self, message: AnyMessage, before: Sequence[AnyMessage], shared: FoldPolicy) -> AnyMessage:
         """A message that came into the state past this folder, folded; itself if it has no large text."""
-        if not any(len(text) * LEAST_PART > self.settings.policy.threshold for text in texts_of(message)):
+        if not any(len(text) * WIDEST_CHARACTER > self.settings.policy.threshold for text in texts_of(message)):
             return message
         if isinstance(message, ToolMessage):
-            called = (call for one in reversed(before) if isinstance(one, AIMessage) for call in one.tool_calls)
-            call = next((call for call in called if call["id"] == message.tool_call_id), None)
-            name = message.name or (call["name"] if call else "tool")
-            return self.fold_result(message, name, partial(origin_of, before, call))
+            call = _call_of(message, before)
+            tool = _tool_of(message, call)
+            policy = None if tool in self.settings.tool_thresholds else shared
+            return self.fold_result(message, tool, partial(origin_of, before, call), policy)
         if is_question(message):
             return self.fold_said(message, source_of(message), partial(origin_of, before, None))
         return message
 
+    def _shared_policy(self, together: Sequence[AnyMessage], before: Sequence[AnyMessage]) -> FoldPolicy:
+        """The policy for results that came together; those of tools with thresholds of their own do not count."""
+        named = [(one, _tool_of(one, _call_of(one, before))) for one in together if isinstance(one, ToolMessage)]
+        usual = [(one, tool) for one, tool in named if tool not in self.settings.tool_thresholds]
+        parts = [part for one, tool in usual if not was_folded(one) for part in _parts_of(one, tool)]
+        return Folder(self.manager, self.settings.policy, self.guard).sharing(parts).policy
+
     def _folded(self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin) -> Foldable:
         folder = Folder(self.manager, policy, self.guard)
-        large = [part for part in parts if folder.may_fold(part)]
+        large = [part for part in parts if folder.is_large(part)]  # what is known of a text is the dear part
         places = [part.index for part in large]
         folded = folder.fold_all(large, dict.fromkeys(places, origin())) if large else {}
         for one in folded.values():
@@ -156,15 +163,31 @@ class MessageFolder:
         most = self.settings.policy.threshold
         return len(content) <= most or (isinstance(content, str) and not self.manager.counter.exceeds(content, most))
 
-    def _fold_update(self, update: Mapping[str, Any], tool: str, origin: GetOrigin) -> dict[str, Any]:
-        messages = update.get("messages")
-        listed: list[Any] = [*messages] if isinstance(messages, list) else [messages]  # pyright: ignore[reportUnknownVariableType] # checked below
-        folded = [self.fold_result(one, tool, origin) if isinstance(one, ToolMessage) else one for one in listed]
-        return {**update, "messages": folded} if messages else dict(update)
+
+def _parts_of(message: ToolMessage, tool: str) -> list[Part]:
+    is_error = message.status == "error"
+    return [
+        Part(place, text, None, tool, message.tool_call_id, is_error=is_error)
+        for place, text in runs_of(message).items()
+    ]
 
 
-def _as_mapping(update: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 - a Command takes anything
-    return cast("Mapping[str, Any]", update) if isinstance(update, Mapping) else None
+def _runs(messages: Sequence[AnyMessage], start: int) -> Iterator[tuple[int, list[AnyMessage]]]:
+    """The messages from `start` on with the place of the first; results of tools side by side are one run."""
+    place = start
+    for is_result, run in groupby(messages[start:], lambda message: isinstance(message, ToolMessage)):
+        listed = list(run)
+        yield from [(place, listed)] if is_result else ((place + i, [one]) for i, one in enumerate(listed))
+        place += len(listed)
+
+
+def _call_of(message: ToolMessage, before: Sequence[AnyMessage]) -> ToolCall | None:
+    called = (call for one in reversed(before) if isinstance(one, AIMessage) for call in one.tool_calls)
+    return next((call for call in called if call["id"] == message.tool_call_id), None)
+
+
+def _tool_of(message: ToolMessage, call: ToolCall | None) -> str:
+    return message.name or (call["name"] if call else "tool")
 
 
 def _references(folded: Iterable[Folded]) -> dict[str, list[list[int]]]:
@@ -191,28 +214,3 @@ def origin_of(messages: Sequence[AnyMessage], call: ToolCall | None) -> Origin:
         task="\n".join(texts_of(task)) if task else "",
         known={name for message in messages for text in billed(message) for name in names(text)},
     )
-
-
-def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
-    """A callable that takes away from a text what must not be stored; of a middleware, what it does to tools' results.
-
-    Raises:
-        InvalidArgumentError: It is neither, or a `PIIMiddleware` that leaves tools' results as they are.
-    """
-    if isinstance(redactor, AgentMiddleware):
-        middleware: AnyMiddleware = redactor  # pyright: ignore[reportUnknownVariableType] # any type arguments
-        if not getattr(middleware, "apply_to_tool_results", True):
-            message = f"{middleware.name} leaves tools' results as they are: give it apply_to_tool_results=True"
-            raise InvalidArgumentError(message)
-        return lambda text: _through(middleware, text)
-    if callable(redactor):
-        return redactor
-    message = f"redact= takes callables from text to text, or a PIIMiddleware, not {redactor!r:.80}"
-    raise InvalidArgumentError(message)
-
-
-def _through(redactor: AnyMiddleware, text: str) -> str:
-    """What stays of a tool's result when the middleware has looked at it."""
-    messages = [AIMessage(""), ToolMessage(text, tool_call_id="redaction")]
-    update = redactor.before_model({"messages": messages}, cast("Any", None))
-    return str((update or {}).get("messages", messages)[-1].content)

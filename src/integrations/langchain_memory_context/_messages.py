@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeGuard
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
 from memory_context._groups import Link
+from memory_context._items import hash_content
 from memory_context._judge import Ranges
 from memory_context._policy import PERSON
 
@@ -95,6 +97,16 @@ def source_of(message: HumanMessage) -> str:
 def index_of_last_answer(messages: Sequence[AnyMessage]) -> int:
     """The place of the newest message of the model; 0 where there is none."""
     return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AIMessage)), 0)
+
+
+def marks_of(messages: Sequence[BaseMessage]) -> list[str]:
+    """What tells each message from the others: its id; without one its words, and how often they came before."""
+    seen, marks = Counter[str](), list[str]()
+    for message in messages:
+        words = "" if message.id else f"{message.type}:{hash_content(str(message.content))}"
+        seen[words] += 1
+        marks.append(message.id or f"{words}:{seen[words]}")
+    return marks
 
 
 def lines_of_previews(message: BaseMessage) -> dict[str, Ranges]:

@@ -15,17 +15,16 @@ from langchain_memory_context._messages import (
     billed,
     is_question,
     lines_of_previews,
+    marks_of,
     source_of,
     texts_of,
     was_folded,
 )
 from memory_context._judge import Ranges
 from memory_context._policy import PERSON
-from memory_context._refs import MemoryRef, names_key, without_references
+from memory_context._refs import MemoryRef, keys_named
 from memory_context.recall import Need
 from memory_context.verbs import RETRIEVE, lines_shown
-
-MAX_CANDIDATES = 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Shown:
 
     Attributes:
         id: The id of its message.
-        before: The id of the message that it stands before.
+        before: The message that it stands before: its id, or what tells it from others without ids (`marks_of`).
         text: The text.
         references: For each memory, the lines that it shows.
     """
@@ -86,17 +85,20 @@ class ConversationFacts:
         return {**facts, "recalls": recalls}
 
 
-def new_recall(before: AnyMessage, text: str, references: Mapping[str, Ranges]) -> Shown:
-    """A recalled text before a message."""
-    return Shown(f"{MEMORY_NAME}_{uuid4().hex}", str(before.id), text, references)
+def new_recall(messages: Sequence[AnyMessage], position: int, text: str, references: Mapping[str, Ranges]) -> Shown:
+    """A recalled text before the message at a position."""
+    return Shown(f"{MEMORY_NAME}_{uuid4().hex}", marks_of(messages)[position], text, references)
 
 
 def with_recalls(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> list[AnyMessage]:
     """The messages as a model sees them: every recalled text before its message, if that is still there."""
+    if not recalls:
+        return list(messages)
     by_place: dict[str, list[AnyMessage]] = {}
     for one in recalls:
         by_place.setdefault(one.before, []).append(one.message)
-    return [shown for message in messages for shown in (*by_place.get(message.id or "", ()), message)]
+    marked = zip(messages, marks_of(messages), strict=True)
+    return [shown for message, mark in marked for shown in (*by_place.get(mark, ()), message)]
 
 
 def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> dict[str, Ranges]:
@@ -118,17 +120,13 @@ def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> d
 def need_of(question: HumanMessage, messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> Need:
     """What recall is decided for, when `question` is the newest of `messages`."""
     references = references_in(messages, recalls)
-    text = "\n".join(_asked_by(question))
-    mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
-    keys = [key for key in list(references)[-MAX_CANDIDATES:] if key not in mentioned]
     shown = [one for message in with_recalls(messages, recalls) if message is not question for one in billed(message)]
     task = next((message for message in messages if is_question(message)), question)
-    return Need(
-        message=without_references(text),
-        task="\n".join(texts_of(task)),
+    return Need.of(
+        "\n".join(_asked_by(question)),
+        "\n".join(texts_of(task)),
+        references,
         named=_named_by(question, references),
-        references={key: references[key] for key in keys},
-        mentioned=mentioned,
         in_sight=lambda wanted: any(wanted in one for one in shown),
     )
 
@@ -143,6 +141,4 @@ def _named_by(question: HumanMessage, references: Mapping[str, Ranges]) -> froze
     """The keys that a person names, as references or bare; other agents only pass references on."""
     if source_of(question) != PERSON:
         return frozenset()
-    text = "\n".join(texts_of(question))
-    bare = (key for key in references if names_key(text, key))
-    return frozenset((*(ref.key for ref in MemoryRef.find_all(text)), *bare)) - lines_of_previews(question).keys()
+    return keys_named("\n".join(texts_of(question)), references) - lines_of_previews(question).keys()

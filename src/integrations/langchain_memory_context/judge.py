@@ -4,17 +4,25 @@ from __future__ import annotations
 
 from typing import Any, cast
 
-from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
+from langchain_memory_context._messages import texts_of
 from memory_context import _prompts
 from memory_context._judge import Question, Verdict
 from memory_context._tokens import default_counter
 from memory_context.asking import StrictAnswer, parse_answer, verdict_of, words_for
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.judges import Judge
+
+try:
+    from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
+except ModuleNotFoundError:  # a LangChain that has no third stream
+
+    def internal_call_metadata() -> dict[str, Any]:
+        """Nothing to mark."""
+        return {}
 
 
 class ChatModelJudge:
@@ -49,7 +57,7 @@ class ChatModelJudge:
         answer, parsed = _parts_of(given)
         tokens = _tokens(messages, answer)
         try:
-            return verdict_of(parse_answer(parsed or answer.text), question, tokens)
+            return verdict_of(parse_answer(parsed or "".join(texts_of(answer))), question, tokens)
         except JudgeError as error:
             raise JudgeError(str(error), tokens=tokens) from error
 
@@ -94,4 +102,5 @@ def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
     """What the call cost; counted here where the model does not say, and never by asking a provider."""
     usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
     count = default_counter().count
-    return usage.get("total_tokens") or sum(count(message.text) for message in (*messages, answer))
+    texts = (text for message in (*messages, answer) for text in texts_of(message))
+    return usage.get("total_tokens") or sum(map(count, texts))

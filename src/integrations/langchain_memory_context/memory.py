@@ -7,15 +7,14 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-from langchain_classic.base_memory import BaseMemory
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import Field, PrivateAttr
 
 from langchain_memory_context._folding import origin_of
-from langchain_memory_context._messages import MEMORY_NAME
+from langchain_memory_context._messages import MEMORY_NAME, texts_of
 from langchain_memory_context._recalls import need_of
 from langchain_memory_context._turns import append, folder_of, message_of
 from langchain_memory_context.judge import one_judge
@@ -27,6 +26,14 @@ from memory_context.folding import ContextStats, Folder, Guard, Part
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 from memory_context.recall import Need, Recall, Recaller
+
+if TYPE_CHECKING:
+    from langchain_classic.base_memory import BaseMemory
+else:
+    try:
+        from langchain_classic.base_memory import BaseMemory
+    except ModuleNotFoundError:  # before LangChain 1.0 it was at home in the core
+        from langchain_core.memory import BaseMemory
 
 KEPT = 100
 STOP = "stop"
@@ -217,8 +224,6 @@ class MemoryContextMemory(BaseMemory):
     def _shown(self, turns: Sequence[Turn], question: str, found: Recall | None) -> str | list[BaseMessage]:
         messages = [message_of(turn) for turn in turns]
         if found:
-            self._guard.stats.recalls += len(found.ranges)
-            self._guard.stats.tokens_recalled += found.tokens
             messages.append(HumanMessage(_remember(self._recalled, question, found.text), name=MEMORY_NAME))
         if self.return_messages:
             return messages
@@ -226,7 +231,7 @@ class MemoryContextMemory(BaseMemory):
 
     def _line(self, message: BaseMessage) -> str:
         if message.name == MEMORY_NAME:
-            return message.text
+            return str(message.content)
         return get_buffer_string([message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
 
     def _candidates(self, inputs: Mapping[str, Any]) -> list[str]:
@@ -263,7 +268,7 @@ def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMess
 
 
 def _text(messages: Sequence[BaseMessage]) -> str:
-    return "\n".join(message.text for message in messages)
+    return "\n".join(text for message in messages for text in texts_of(message))
 
 
 def _remember(kept: OrderedDict[Any, str], key: Any, text: str) -> str:  # noqa: ANN401 - any key

@@ -19,12 +19,13 @@ from langgraph.config import get_config
 from langgraph.runtime import get_runtime
 from langgraph.types import Command
 
-from langchain_memory_context._folding import FoldSettings, MessageFolder, Redactor, ToolOutcome, as_redactor, origin_of
+from langchain_memory_context._folding import FoldSettings, MessageFolder, Redactor, origin_of
 from langchain_memory_context._messages import (
     index_of_last_answer,
     is_question,
     link_of,
 )
+from langchain_memory_context._outcomes import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context._recalls import (
     ConversationFacts,
     need_of,
@@ -44,7 +45,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.folding import ContextStats, Guard
 from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
-from memory_context.recall import KEPT_DECISIONS, Recall, Recaller
+from memory_context.recall import KEPT_DECISIONS, Recaller
 from memory_context.stores import MemoryStore, as_store
 from memory_context.summaries import Summaries, Summarizer, as_summaries
 from memory_context.verbs import RETRIEVE
@@ -310,14 +311,14 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             return outcome
         talk = self._conversation(request.state)
         origin = partial(origin_of, talk.messages, request.tool_call)
-        return talk.folder.fold_outcome(outcome, request.tool_call["name"], origin)
+        return fold_outcome(talk.folder, outcome, request.tool_call["name"], origin)
 
     async def _prepared(self, request: AnyRequest) -> tuple[AnyRequest, dict[str, Any]]:
         """The request as the model gets it, and what changes in the state when the model has answered."""
         self._check_tools(request)
         talk = self._conversation(request.state)
         shown = index_of_last_answer(talk.messages) if talk.facts.begun else 0
-        old, folded = talk.messages, await off_loop(_fold_unseen, talk, shown)
+        old, folded = talk.messages, await off_loop(talk.folder.fold_unseen, talk.messages, shown)
         talk = replace(talk, messages=[folded.get(message.id or "", message) for message in old])
         facts = await self._recalled(talk, shown) if self._settings.policy.recall else talk.facts
         facts = replace(facts, begun=True)
@@ -332,15 +333,20 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         for tool in request.tools:
             name = getattr(tool, "name", None)
             if name in own and not isinstance(tool, MemoryTool):
-                message = f"more than one tool has the name {name}; the middleware adds its memory tools itself"
+                message = (
+                    f"more than one tool has the name {name}, and MemoryContextMiddleware adds one itself: "
+                    "give yours another name, or the middleware tools=False"
+                )
                 raise InvalidArgumentError(message)
 
     async def _recalled(self, talk: _Conversation, shown: int) -> ConversationFacts:
         """What is known when the newest unseen message has what it needs."""
         unseen = talk.messages[shown:]
         question = next((message for message in reversed(unseen) if is_question(message)), None)
+        if question is None:
+            return talk.facts
         position = recall_position([link_of(message) for message in talk.messages], shown)
-        if question is None or position is None:
+        if position is None:
             return talk.facts
         need = need_of(question, talk.messages, talk.facts.recalls)
         recaller = Recaller(
@@ -348,22 +354,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         )
         found = await recaller.recall(need)
         facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
-        return self._with_recall(facts, found, talk.messages[position]) if found else facts
-
-    def _with_recall(self, facts: ConversationFacts, found: Recall, before: AnyMessage) -> ConversationFacts:
-        self._guard.stats.recalls += len(found.ranges)
-        self._guard.stats.tokens_recalled += found.tokens
-        return replace(facts, recalls=(*facts.recalls, new_recall(before, found.text, found.ranges)))
-
-
-def _fold_unseen(talk: _Conversation, shown: int) -> dict[str, AnyMessage]:
-    """By id, the messages that no model has seen and that have large texts, folded."""
-    folded: dict[str, AnyMessage] = {}
-    for index, message in enumerate(talk.messages[shown:], shown):
-        one = talk.folder.fold_late(message, talk.messages[:index])
-        if one is not message and message.id:
-            folded[message.id] = one
-    return folded
+        if found is None:
+            return facts
+        return replace(facts, recalls=(*facts.recalls, new_recall(talk.messages, position, found.text, found.ranges)))
 
 
 def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:

@@ -13,6 +13,8 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import Field, PrivateAttr
 
+from langchain_memory_context._messages import texts_of
+
 Step: TypeAlias = str | AIMessage | Sequence[ToolCall] | Exception | Callable[[list[BaseMessage]], "Step"]
 
 
@@ -74,7 +76,8 @@ class ScriptedChatModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         del stop, kwargs
         message = self._next(messages)
-        words = message.text.split(" ") if message.text else []
+        text = "".join(texts_of(message))
+        words = text.split(" ") if text else []
         for word in words:
             chunk = ChatGenerationChunk(message=AIMessageChunk(content=word + " " * (word is not words[-1])))
             if run_manager:

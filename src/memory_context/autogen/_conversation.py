@@ -13,7 +13,7 @@ from memory_context._groups import recall_position
 from memory_context._items import MemoryItem, hash_content
 from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
-from memory_context._refs import MemoryRef, names_key, without_references
+from memory_context._refs import MemoryRef, keys_named
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
 from memory_context.autogen._folding import origin_of
 from memory_context.autogen._layer import is_layer, user_layer
@@ -36,7 +36,6 @@ from memory_context.judges import Bench
 from memory_context.manager import MemoryManager
 from memory_context.recall import Need, Recall, Recaller
 
-MAX_CANDIDATES = 500
 KEPT_REFERENCES = 2000
 
 
@@ -204,8 +203,7 @@ class Conversation:
         """The keys that a person names in a message, as references or bare; other agents only pass references on."""
         if not isinstance(message, UserMessage) or message.source != PERSON:
             return set()
-        text = "\n".join(texts_of(message))
-        return {ref.key for ref in MemoryRef.find_all(text)} | {key for key in self.references if names_key(text, key)}
+        return set(keys_named("\n".join(texts_of(message)), self.references))
 
     async def _begin(self) -> None:
         """Put the user's layer first, before a model sees anything."""
@@ -253,17 +251,13 @@ class Conversation:
         return question
 
     def _need(self, question: LLMMessage) -> Need:
-        text = "\n".join(self._asked_by(question))
-        mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
-        keys = [key for key in list(self.references)[-MAX_CANDIDATES:] if key not in mentioned]
         before = [message for message in self.messages if message is not question]
         first = next((message for message in self.messages if is_question(message)), question)
-        return Need(
-            message=without_references(text),
-            task="\n".join(texts_of(first)),
+        return Need.of(
+            "\n".join(self._asked_by(question)),
+            "\n".join(texts_of(first)),
+            self.references,
             named=frozenset(self.named) if is_question(question) else frozenset(),
-            references={key: self.references[key] for key in keys},
-            mentioned=mentioned,
             in_sight=lambda text: _stands_in(before, text),
         )
 
@@ -274,8 +268,6 @@ class Conversation:
 
     def _hold(self, found: Recall) -> UserMessage:
         """The message that shows what was found; after one that still waits, where there is one."""
-        self.guard.stats.recalls += len(found.ranges)
-        self.guard.stats.tokens_recalled += found.tokens
         for key, ranges in found.ranges.items():
             self.references[key] = (*self.references.get(key, ()), *ranges)
         before = f"{self.held.content}\n\n" if self.held else ""

@@ -1,0 +1,78 @@
+"""Running notebooks: what their cells show, and keeping it.
+
+    python tests/notebooks.py             # runs all in notebooks/ and keeps their outputs
+    python tests/notebooks.py some.ipynb  # runs one
+
+A cell with the tag ``varies`` shows something else each time: it must run, what it shows is not compared.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbclient import NotebookClient
+from traitlets.config import Config
+
+FOLDER = Path(__file__).parents[1] / "notebooks"
+VARIES = "varies"
+TIMEOUT = 100
+METADATA = {
+    "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+    "language_info": {"name": "python"},
+}
+
+
+def read(path: Path) -> Any:  # noqa: ANN401 - nbformat ships no types
+    """A notebook."""
+    return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call] # nbformat ships no types
+
+
+def run(notebook: Any, folder: Path) -> None:  # noqa: ANN401 - nbformat ships no types
+    """Run every cell of `notebook` in `folder`, top to bottom; its outputs take the place of those before.
+
+    Raises:
+        nbclient.exceptions.CellExecutionError: A cell failed; the message shows its traceback.
+    """
+    with tempfile.TemporaryDirectory() as sockets:  # short: a socket's path has 104 bytes on macOS
+        channels = {"transport": "ipc", "ip": f"{sockets}/k", "connection_file": f"{sockets}/kernel.json"}
+        client = NotebookClient(
+            notebook,
+            timeout=TIMEOUT,
+            record_timing=False,
+            coalesce_streams=True,
+            resources={"metadata": {"path": str(folder)}},
+            config=Config(KernelManager=channels),
+        )
+        client.execute(env={**os.environ, "IPYTHONDIR": f"{sockets}/ipython"})
+    notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call] # nbformat ships no types
+
+
+def shown(cell: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
+    """What the outputs of a cell say; a picture by its kind."""
+    return [line for output in cell.outputs for line in _shown(output)]
+
+
+def _shown(output: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
+    if output.output_type == "stream":
+        return [f"{output.name}: {output.text}"]
+    data = output.get("data", {})
+    return [f"{kind}: {data[kind] if kind.startswith('text/') else 'there'}" for kind in sorted(data)]
+
+
+def keep(path: Path) -> None:
+    """Run a notebook in a temporary folder and write its outputs into it."""
+    notebook = read(path)
+    with tempfile.TemporaryDirectory() as folder:
+        run(notebook, Path(folder))
+    nbformat.write(notebook, path)  # type: ignore[no-untyped-call] # nbformat ships no types
+
+
+if __name__ == "__main__":
+    for path in [Path(name) for name in sys.argv[1:]] or sorted(FOLDER.glob("*.ipynb")):
+        keep(path)
+        print(path.name, path.stat().st_size, "bytes")

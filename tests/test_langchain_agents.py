@@ -1,0 +1,220 @@
+"""Agents of LangChain's as people build them: many calls at once, branches of a thread, counters that fail."""
+
+from __future__ import annotations
+
+import json
+import threading
+from itertools import pairwise
+from typing import Annotated, Any, cast
+
+import pytest
+import sqlalchemy as sa
+from autogen_core import FunctionCall
+from autogen_core.models import AssistantMessage, FunctionExecutionResult, FunctionExecutionResultMessage, UserMessage
+from langchain.agents import AgentState, create_agent
+from langchain.agents.middleware import AgentMiddleware, PIIMiddleware
+from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage, convert_to_messages
+from langchain_core.tools import tool
+from langgraph.checkpoint.memory import InMemorySaver
+
+from langchain_memory_context import MemoryContextMemory, MemoryContextMiddleware
+from langchain_memory_context.testing import ScriptedChatModel, call
+from memory_context import MemoryContext, MemoryManager, MemoryRef, SQLAlchemyStore
+
+THREAD: Any = {"configurable": {"thread_id": "t"}}
+
+
+def page(number: int, lines: int = 25) -> str:
+    """A page of some 400 tokens, which stays whole when it comes alone."""
+    return "\n".join(
+        f"{number:02}-{line:02} order-{10_000 + number * 1000 + line} shipped to dock {line}" for line in range(lines)
+    )
+
+
+@tool
+def read_page(number: int) -> str:
+    """Read a page."""
+    return page(number)
+
+
+def results(messages: list[AnyMessage]) -> list[str]:
+    """What the tools gave, as it stands in the state."""
+    return [str(message.content) for message in messages if isinstance(message, ToolMessage)]
+
+
+def read_pages(count: int, **settings: Any) -> tuple[Any, MemoryContextMiddleware]:  # noqa: ANN401 - those of the middleware
+    """An agent that has read pages side by side."""
+    calls = [call("read_page", str(number), number=number) for number in range(count)]
+    middleware = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42", **settings)
+    model = ScriptedChatModel([calls, "Read.", "Dock 7."])
+    return create_agent(model, [read_page], middleware=[middleware], checkpointer=InMemorySaver()), middleware
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_many_medium_results_at_once(how: str) -> None:
+    """Results that are small each and too large together are folded; a few of them stay whole."""
+    for count, refs in ((5, 0), (30, 30)):
+        agent, middleware = read_pages(count)
+        given = {"messages": [HumanMessage("Read all.")]}
+        state = agent.invoke(given, THREAD) if how == "invoke" else await agent.ainvoke(given, THREAD)
+        texts = results(state["messages"])
+
+        found = [ref for text in texts for ref in MemoryRef.find_all(text)]
+        manager = MemoryManager(middleware._store, user_id="42")  # noqa: SLF001
+        assert (refs, [page(number) for number in range(refs)]) == (
+            len(found),
+            [manager.retrieve(r.key) for r in found],
+        )
+        assert (count, refs) == (len(texts), middleware.stats().folds)
+
+
+def test_own_thresholds_do_not_share() -> None:
+    """A tool with a threshold of its own, or with none, keeps its results whole, however many come at once."""
+    for threshold in (2000, None):
+        agent, middleware = read_pages(30, tool_thresholds={"read_page": threshold})
+        state = agent.invoke({"messages": [HumanMessage("Read all.")]}, THREAD)
+
+        assert [page(number) for number in range(30)] == results(state["messages"])
+        assert 0 == middleware.stats().folds
+
+
+async def test_many_results_as_in_autogen() -> None:
+    """Thirty results at once give the same references and previews in both hosts, and the same recall afterwards."""
+    agent, _ = read_pages(30)
+    context = MemoryContext("42", store=SQLAlchemyStore("sqlite://"), user_layer_tokens=0)
+    question = "Which dock was order-27007 shipped to?"
+    await agent.ainvoke({"messages": [HumanMessage("Read all.")]}, THREAD)
+    await agent.ainvoke({"messages": [HumanMessage(question)]}, THREAD)
+
+    calls = [FunctionCall(str(n), json.dumps({"number": n}), "read_page") for n in range(30)]
+    given = [
+        FunctionExecutionResult(content=page(n), name="read_page", call_id=str(n), is_error=False) for n in range(30)
+    ]
+    await context.add_message(UserMessage(content="Read all.", source="user"))
+    await context.get_messages()
+    await context.add_message(AssistantMessage(content=calls, source="a"))
+    await context.add_message(FunctionExecutionResultMessage(content=given))
+    await context.get_messages()
+    await context.add_message(AssistantMessage(content="Read.", source="a"))
+    await context.add_message(UserMessage(content=question, source="user"))
+    *_, folded, _, recalled, _ = await context.get_messages()
+
+    assert isinstance(folded, FunctionExecutionResultMessage)
+    values = agent.get_state(THREAD).values
+    assert [result.content for result in folded.content] == results(values["messages"])
+    [ours] = values["memory_context"]["MemoryContextMiddleware"]["recalls"]
+    assert recalled.content == ours["text"]
+    assert "17-07 order-27007 shipped to dock 7" in ours["text"]
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_a_counter_that_fails(how: str) -> None:
+    """Where a counter of the user's own fails, texts stay whole and the run goes on."""
+
+    def broken(text: str) -> int:
+        raise ValueError(text[:10])
+
+    agent, middleware = read_pages(30, counter=broken)
+    given = {"messages": [HumanMessage("Read all.")]}
+    state = agent.invoke(given, THREAD) if how == "invoke" else await agent.ainvoke(given, THREAD)
+
+    assert [page(number) for number in range(30)] == results(state["messages"])
+    assert 0 < middleware.stats().store_failures
+
+
+def test_a_branch_of_a_thread_has_its_own_past() -> None:
+    """From an earlier checkpoint a thread goes on as if what came later had not been: no recall of the other branch."""
+    model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 7.", "Dock 9."])
+    middleware = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42", threshold=50)
+    agent: Any = create_agent(model, [read_page], middleware=[middleware], checkpointer=InMemorySaver())
+    agent.invoke({"messages": [HumanMessage("Read it.")]}, THREAD)
+    before = agent.get_state(THREAD).config
+    for line in (17, 19):
+        agent.invoke({"messages": [HumanMessage(f"Where did order-130{line} go?")]}, before)
+
+    first, second = model.prompts[-2:]
+    assert len(first) == len(second)
+    assert "order-13019 shipped to dock 19" in str(second[-2].content)
+    assert [first[-2].content] != [second[-2].content]
+    assert 1 == len(agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["recalls"])
+
+
+def appended(old: list[AnyMessage], new: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever a caller gives
+    """A reducer that gives messages no ids, as deep agents have one for the texts that they are called with."""
+    return [*old, *cast("list[AnyMessage]", convert_to_messages(new))]
+
+
+class Unnamed(AgentState[Any]):
+    """A state whose messages may have no ids."""
+
+    messages: Annotated[list[AnyMessage], appended]
+
+
+@pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+async def test_messages_without_ids(how: str) -> None:
+    """Where messages have no ids, what was recalled stands in its place all the same, also when a text comes again."""
+    model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 17.", "Dock 17.", "Bye."])
+    middleware = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42", threshold=50)
+    agent: Any = create_agent(
+        model, [read_page], middleware=[middleware], state_schema=Unnamed, checkpointer=InMemorySaver()
+    )
+    question = "Where did order-13017 go?"
+    for text in ("Read it.", question, question, "Where did order-13021 go?"):
+        given = {"messages": [("user", text)]}
+        _ = agent.invoke(given, THREAD) if how == "invoke" else await agent.ainvoke(given, THREAD)
+
+    assert {None} == {message.id for message in model.prompts[-1] if message.type == "human" and not message.name}
+    assert ["memory_context"] == [message.name for message in model.prompts[2] if message.name][1:]
+    assert "order-13017 shipped to dock 17" in str(model.prompts[2][-2].content)
+    assert "order-13021 shipped to dock 21" in str(model.prompts[-1][-2].content)
+    for before, after in pairwise(model.prompts):
+        assert [(m.type, m.content) for m in before] == [(m.type, m.content) for m in after][: len(before)]
+
+
+@pytest.mark.parametrize("redacts_first", [True, False])
+def test_redaction_in_either_order(redacts_first: bool) -> None:
+    """A redaction that the middleware is given sees texts before they are stored, wherever it stands in the list."""
+
+    @tool
+    def people() -> str:
+        """List people."""
+        return "\n".join(f"{number}: person{number}@example.org, room {number}" for number in range(2000))
+
+    pii = PIIMiddleware("email", apply_to_tool_results=True)
+    store = SQLAlchemyStore("sqlite://")
+    own = MemoryContextMiddleware(store, user_id="42", redact=[pii])
+    model = ScriptedChatModel([[call("people")], "Read.", "Room 77."])
+    stack: list[AgentMiddleware[Any, Any, Any]] = [pii, own] if redacts_first else [own, pii]
+    agent: Any = create_agent(model, [people], middleware=stack, checkpointer=InMemorySaver())
+    for text in ("Who is there?", "Who is in room 77?"):
+        agent.invoke({"messages": [HumanMessage(text)]}, THREAD)
+
+    [item] = MemoryManager(store, user_id="42").search("room")
+    assert "@example.org" not in item.text + str(model.prompts) + str(agent.get_state(THREAD).values)
+    assert "77: [REDACTED_EMAIL], room 77" in str(model.prompts[-1][-2].content)
+
+
+async def test_statements_run_off_the_event_loop(sqlite_url: str) -> None:
+    """No statement of an asynchronous run is executed by the event loop's thread; saving what was said is one hop."""
+    engine, threads = sa.create_engine(sqlite_url), list[str]()
+
+    @sa.event.listens_for(engine, "before_cursor_execute")
+    def note(*_: Any) -> None:  # noqa: ANN401 - SQLAlchemy's
+        threads.append(threading.current_thread().name)
+
+    model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 17."])
+    own = MemoryContextMiddleware(engine, user_id="42", threshold=50)
+    agent: Any = create_agent(model, [read_page], middleware=[own], checkpointer=InMemorySaver())
+    for text in ("Read it.", "Where did order-13017 go?"):
+        await agent.ainvoke({"messages": [HumanMessage(text)]}, THREAD)
+    assert (1, 1) == (own.stats().folds, own.stats().recalls)
+
+    memory = MemoryContextMemory(user_id="42", store=engine, threshold=50)
+    await memory.aload_memory_variables({"input": "Hello."})
+    before = len(threads)
+    await memory.asave_context({"input": page(4)}, {"output": page(5)})
+
+    assert 4 < len(threads) - before
+    assert 1 == len(set(threads[before:]))
+    assert {"memory-context"} == {name.rpartition("_")[0] for name in threads}
+    engine.dispose()

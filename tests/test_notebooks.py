@@ -1,0 +1,46 @@
+"""The notebooks: they run top to bottom as they stand, and show what is kept in them."""
+
+from __future__ import annotations
+
+from copy import deepcopy
+from pathlib import Path
+
+import pytest
+
+from notebooks import FOLDER, METADATA, VARIES, read, run, shown
+
+LARGEST = 100_000
+NOTEBOOKS = [pytest.param(path, id=path.stem) for path in sorted(FOLDER.glob("*.ipynb"))]
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS)
+def test_runs_and_shows_what_is_kept(path: Path, tmp_path: Path) -> None:
+    """A notebook runs without an error, a warning or a key, and every cell shows what is kept, unless it varies."""
+    kept = read(path)
+    again = deepcopy(kept)
+    run(again, tmp_path)
+
+    for number, (before, after) in enumerate(zip(kept.cells, again.cells, strict=True)):
+        if after.cell_type != "code":
+            continue
+        assert not [line for line in shown(after) if line.startswith("stderr")], f"cell {number} warns"
+        if VARIES not in after.metadata.get("tags", []):
+            assert shown(before) == shown(after), f"cell {number}; python tests/notebooks.py keeps what is shown"
+        assert bool(before.outputs) == bool(after.outputs), f"cell {number}"
+
+
+@pytest.mark.parametrize("path", NOTEBOOKS)
+def test_is_small_and_of_no_machine(path: Path) -> None:
+    """A notebook with its outputs has at most 100 KB, and says nothing of the machine that it was run on."""
+    notebook = read(path)
+    codes = [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+    assert LARGEST >= path.stat().st_size
+    assert list(range(1, len(codes) + 1)) == [cell.execution_count for cell in codes]
+    assert METADATA == notebook.metadata
+    assert str(Path.home()) not in path.read_text("utf-8")
+
+
+def test_there_are_notebooks() -> None:
+    """They lie beside the tests, in the wheel's run of CI too."""
+    assert "langchain" in {param.id for param in NOTEBOOKS}
