@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
+    from memory_context.assembly import ContextAssembler, ContextPackage
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
+    from memory_context.conversation import ConversationMemory
     from memory_context.exceptions import MemoryContextError
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
+    "ContextAssembler",
+    "ContextPackage",
+    "ConversationMemory",
     "Decision",
     "Deletion",
     "FoldPolicy",
@@ -65,6 +70,9 @@ __all__ = [
 
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "_prompts",
+    "ContextAssembler": "assembly",
+    "ContextPackage": "assembly",
+    "ConversationMemory": "conversation",
     "Decision": "judges",
     "Deletion": "_items",
     "FoldPolicy": "_policy",

@@ -31,6 +31,7 @@ _OPERATORS: dict[str, Callable[[Any, Any], sa.ColumnElement[bool]]] = {
 _LISTS = (list, tuple, set, frozenset)
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
+COUNTED = ("token_count", "char_count", "line_count")
 _ELEMENTS = {"sqlite": "json_each", "postgresql": "jsonb_array_elements_text"}
 
 
@@ -52,6 +53,18 @@ def column_named(name: str) -> sa.Column[Any]:
     """
     if name not in COLUMNS:
         message = f"no column {name!r} to filter or order by; there are {', '.join(COLUMNS)}"
+        raise InvalidFilterError(message)
+    return COLUMNS[name]
+
+
+def counted_column(name: str) -> sa.Column[Any]:
+    """The column that can be summed up.
+
+    Raises:
+        InvalidFilterError: `name` is none.
+    """
+    if name not in COUNTED:
+        message = f"no column {name!r} to sum up; there are {', '.join(COUNTED)}"
         raise InvalidFilterError(message)
     return COLUMNS[name]
 

@@ -30,7 +30,7 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.stores import _engines, _indexing, _keyword, _migrate, _searching
-from memory_context.stores._filters import column_named, conditions
+from memory_context.stores._filters import column_named, conditions, counted_column
 from memory_context.stores._indexing import Batch
 from memory_context.stores._meaning import Meaning
 from memory_context.stores._protocol import Filters, MemoryStore, Mode
@@ -248,6 +248,11 @@ class SQLAlchemyStore:
         """See `MemoryStore.count`."""
         statement = sa.select(sa.func.count()).select_from(memories).where(*self._active(scope, filters))
         return self._run(lambda connection: connection.execute(statement).scalar_one())
+
+    def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
+        """See `MemoryStore.sum`."""
+        statement = sa.select(sa.func.sum(counted_column(column))).where(*self._active(scope, filters))
+        return int(self._run(lambda connection: connection.execute(statement).scalar()) or 0)
 
     def migrate(self) -> str | None:
         """Bring the schema to this library's revision; returns the revision that was there before.

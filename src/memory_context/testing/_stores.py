@@ -255,6 +255,22 @@ class MemoryStoreContract:
         with pytest.raises(InvalidFilterError):
             store.query(ANN, order_by="nothing")
 
+    def test_sum(self, store: MemoryStore) -> None:
+        """Tokens, characters and lines are summed up over the active memories of a scope that match."""
+        store.put(ANN, memory(memory_key="a", tier="project", token_count=3, char_count=11, memory_type="note"))
+        store.put(ANN, memory(memory_key="b", tier="project", token_count=4, char_count=2**40))
+        store.put(ANN, memory(memory_key="c", tier="project", token_count=90, is_active=False))
+        store.put(ANN, memory(memory_key="d", tier="task", token_count=70))
+
+        project = Scope("ann", tier="project")
+        assert (7, 2**40 + 11) == (store.sum(project, "token_count"), store.sum(project, "char_count"))
+        assert 3 == store.sum(project, "token_count", {"memory_type": "note"})
+        assert 77 == store.sum(ANN, "token_count")
+        assert 0 == store.sum(BOB, "token_count") == store.sum(ANN, "line_count", {"memory_key": "nothing"})
+        for column in ("content", "importance", "nothing"):
+            with pytest.raises(InvalidFilterError):
+                store.sum(ANN, column)
+
     def test_search(self, store: MemoryStore) -> None:
         """What holds more of the words comes first, each hit with score and passage."""
         store.put(ANN, memory("the disk of worker-7 is full", memory_key="a"))
