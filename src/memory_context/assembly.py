@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from datetime import datetime
@@ -66,6 +67,15 @@ class AllocationAdvice:
     served: float
     suggested: Allocation
     would_serve: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Look:
+    """The first memories of a place, and how many there are, of how many tokens."""
+
+    items: tuple[MemoryItem, ...]
+    count: int
+    tokens: int
 
 
 class ContextAssembler:
@@ -135,9 +145,10 @@ class ContextAssembler:
         parts = _checked(DEFAULT_ALLOCATION if allocation is None else allocation)
         known = {tier: part for tier, part in parts.items() if part > 0 and tier in self._scopes}
         looked_at = max(LEAST_LOOKED_AT, budget_tokens // TOKENS_PER_CANDIDATE)
-        found = [one for tier in known for one in self._ranked(tier, task, looked_at, head_tail)]
+        looks = {tier: self._look(tier, looked_at) for tier in known}
+        found = [one for tier, look in looks.items() for one in self._ranked(tier, look, task, looked_at, head_tail)]
         found.sort(key=lambda one: (-one.worth, one.item.created_at, one.item.memory_key))
-        return self._package(task, budget_tokens, known, found, max_item_tokens)
+        return self._package(task, budget_tokens, known, looks, found, max_item_tokens)
 
     def record(self, package: ContextPackage, *texts: str) -> frozenset[str]:
         """Note in the store which memories `texts` made use of (`ContextPackage.used`); all keys noted so far.
@@ -181,17 +192,22 @@ class ContextAssembler:
         return AllocationAdvice(len(history), needed, current, before, suggested if better else current, after)
 
     def _package(
-        self, task: str, budget: int, allocation: Allocation, ranked: Sequence[Ranked], longest: int | None
+        self,
+        task: str,
+        budget: int,
+        allocation: Allocation,
+        looks: Mapping[str, _Look],
+        ranked: Sequence[Ranked],
+        longest: int | None,
     ) -> ContextPackage:
         count, tiers, same = self.memories.counter.count, tuple(allocation), copies(ranked)
         wanted = [one for one in ranked if one.item.memory_key not in same]
         candidates = {one.item.memory_key: candidate_of(one, count, budget) for one in wanted}
         room = max(0, budget - count(overhead([tier for tier in tiers if any(one.tier == tier for one in wanted)])))
         places = choose(list(candidates.values()), room, allocation, longest)
-        made = {
-            key: entry_of(one, places[key], task, count) for one in wanted if (key := one.item.memory_key) in places
-        }
+        made = {key: entry_of(one, places[key], task, count) for one in wanted if (key := one.item.memory_key) in places}
         entries, text = fitted(made, wanted, tiers, budget, count)
+        number = Counter(one.tier for one in ranked)
         return ContextPackage(
             id=uuid4().hex,
             task=task,
@@ -201,50 +217,45 @@ class ContextAssembler:
             allocation=allocation,
             entries=tuple(entries),
             left_out=tuple(left_out_of(ranked, candidates, entries, same)),
-            unranked=self._unranked(ranked, tiers),
-            all_tokens=sum(self._tokens(tier) for tier in tiers),
+            unranked={tier: max(0, look.count - number[tier]) for tier, look in looks.items()},
+            all_tokens=sum(look.tokens for look in looks.values()),
             candidates=tuple(candidates.values()),
             room=room,
             longest=longest,
         )
 
-    def _ranked(self, tier: str, task: str, limit: int, ends: int) -> Iterator[Ranked]:
+    def _ranked(self, tier: str, look: _Look, task: str, limit: int, ends: int) -> Iterator[Ranked]:
         """The memories of a tier that one of the rankings puts among its first `limit`, with what they are worth."""
         hits = self.memories.memory_store.search(self._scopes[tier], task, limit=limit, passages=False)
         best = max((item.match.score for item in hits if item.match), default=0.0)
-        kept = self._ends(tier, ends)
-        items = {item.id: item for item in (*kept, *self._first(tier, limit), *hits)}
+        kept = self._ends(tier, ends) if ends else []
+        items = {item.id: item for item in (*kept, *look.items, *hits)}
         places = {item.id: place for place, item in reversed([*enumerate(kept)])}
         for item in items.values():
             relevance = item.match.score / best if item.match and best > 0 else 0.0
             worth = score(relevance, item.importance, self._clock() - item.updated_at)
             yield Ranked(item, tier, worth, places.get(item.id))
 
-    def _first(self, tier: str, limit: int) -> Iterator[MemoryItem]:
-        """The most important and the newest memories of a tier."""
-        for scope, filters in self._places(tier):
-            for order in (MOST_IMPORTANT, NEWEST):
-                yield from self.memories.memory_store.query(scope, filters, limit=limit, order_by=order)
+    def _look(self, tier: str, limit: int) -> _Look:
+        """The first of a tier by importance and by age, and how much there is of it."""
+        others = [self._look_at(self.memories.scope, filters, limit) for filters in _OF_THE_USER if tier == GLOBAL]
+        looks = [self._look_at(self._scopes[tier], None, limit), *others]
+        items = tuple(item for look in looks for item in look.items)
+        return _Look(items, sum(look.count for look in looks), sum(look.tokens for look in looks))
+
+    def _look_at(self, scope: Scope, filters: Filters | None, limit: int) -> _Look:
+        store = self.memories.memory_store
+        items = store.query(scope, filters, limit=limit, order_by=MOST_IMPORTANT)
+        if len(items) < limit:
+            return _Look(tuple(items), len(items), sum(item.token_count for item in items))
+        items += store.query(scope, filters, limit=limit, order_by=NEWEST)
+        return _Look(tuple(items), store.count(scope, filters), store.sum(scope, "token_count", filters))
 
     def _ends(self, tier: str, count: int) -> list[MemoryItem]:
         """The memory of a tier that was written last, the first one, the last but one, and so on."""
         store, scope = self.memories.memory_store, self._scopes[tier]
-        ends = [store.query(scope, limit=count, order_by=order) for order in (NEWEST, OLDEST)] if count else []
-        return [item for pair in zip(*ends, strict=False) for item in pair]
-
-    def _places(self, tier: str) -> list[tuple[Scope, Filters]]:
-        """Where the memories of a tier stand."""
-        others = [(self.memories.scope, filters) for filters in _OF_THE_USER] if tier == GLOBAL else []
-        return [(self._scopes[tier], {}), *others]
-
-    def _tokens(self, tier: str) -> int:
-        store = self.memories.memory_store
-        return sum(store.sum(scope, "token_count", filters) for scope, filters in self._places(tier))
-
-    def _unranked(self, ranked: Sequence[Ranked], tiers: Sequence[str]) -> dict[str, int]:
-        store = self.memories.memory_store
-        there = {tier: sum(store.count(*place) for place in self._places(tier)) for tier in tiers}
-        return {tier: max(0, number - sum(one.tier == tier for one in ranked)) for tier, number in there.items()}
+        last, first = (store.query(scope, limit=count, order_by=order) for order in (NEWEST, OLDEST))
+        return [item for pair in zip(last, first, strict=False) for item in pair]
 
     def _record(self, package: ContextPackage, key: str, used: frozenset[str]) -> MemoryItem:
         content = json.dumps(_facts(package, used), ensure_ascii=False)
