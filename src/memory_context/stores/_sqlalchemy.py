@@ -378,6 +378,8 @@ def _put(connection: sa.Connection, item: MemoryItem, batch: Batch | None, *, re
         holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
         if holder is not None and not replace and _same(holder, item):
             known = holder
+        elif holder is not None and replace and holder.id == item.id:
+            return _overwrite(connection, holder, item, batch)
         elif holder is not None and (key := longer_key(item)):
             item = _replaced(item, memory_key=key)
         elif holder is not None and replace:

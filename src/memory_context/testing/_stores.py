@@ -167,6 +167,16 @@ class MemoryStoreContract:
         assert new == store.get(ANN, "mine")
         assert ("two", old.id, old.created_at) == (new.content, new.id, new.created_at)
 
+    def test_replace_of_the_same_record(self, store: MemoryStore) -> None:
+        """With replace a record that is put again is changed in place, under its generated key too."""
+        item = store.put(ANN, memory("a note", tier="project"))
+
+        new = store.put(ANN, replace(item, is_active=False, content_metadata={"into": "x"}), replace=True)
+
+        assert item.memory_key == new.memory_key
+        assert new == store.get(ANN, item.memory_key)
+        assert (0, {"into": "x"}) == (store.count(ANN), new.content_metadata)
+
     def test_users_never_meet(self, store: MemoryStore) -> None:
         """No verb reaches another user's memory, even under the same key and content."""
         item = store.put(ANN, memory("secret of ann", shared=True, summary="ann"))
