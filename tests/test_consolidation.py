@@ -260,6 +260,4 @@ def test_groups(texts: list[str], least: float) -> None:
     for group in found:
         assert all(resemblance(sets[group[0]], sets[place]) >= least for place in group)
     homes = [next(number for number, group in enumerate(found) if place in group) for place in range(len(texts))]
-    assert all(
-        homes[a] == homes[b] for a in range(len(texts)) for b in range(a) if sets[a] == sets[b] and least <= 1
-    )
+    assert all(homes[a] == homes[b] for a in range(len(texts)) for b in range(a) if sets[a] == sets[b] and least <= 1)

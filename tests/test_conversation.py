@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from typing import Any, TypeAlias
 
 import pytest
@@ -204,7 +205,7 @@ def test_windows(steps: list[tuple[str, int]], most: int | None, idle: int | Non
     assert found == turns[len(turns) - len(found) :]
     assert most is None or len(found) <= most
     times = [turn.at or START for turn in found]
-    assert silence is None or all(later - before <= silence for before, later in zip(times, times[1:], strict=False))
+    assert silence is None or all(later - before <= silence for before, later in pairwise(times))
     assert found == turns or not found or found[0].role != "tool"
     if most is None and silence is None:
         assert found == turns

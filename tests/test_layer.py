@@ -124,7 +124,7 @@ async def test_only_of_the_user(sqlite_url: str) -> None:
 
 
 async def test_use_is_recorded(manager: MemoryManager) -> None:
-    """Which of its memories a model then makes use of is recorded, also that it made use of none; state says no more."""
+    """Which of its memories a model then makes use of is recorded, also that it made use of none."""
     assembler = ContextAssembler(manager)
     context = MemoryContext("ann", store=manager.memory_store)
     said = AssistantMessage(content="I look at host-7.", source="coder")

@@ -14,7 +14,7 @@ Form: TypeAlias = Literal["whole", "excerpt", "reference"]
 DECAY_PER_HOUR = 0.995
 LEAST_EXCERPT = 60
 PARTS = 3
-STEPS = 20
+STEPS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,7 @@ def served(history: Iterable[Assembled], allocation: Allocation) -> float:
 def improved(history: Sequence[Assembled], allocation: Allocation) -> dict[str, float]:
     """The allocation that would have served best, found from `allocation` by moving parts from one tier to another.
 
-    Each step is the best single move of a number of twentieths, the smallest of equally good ones, until none serves
+    Each step is the best single move of a number of tenths, the smallest of equally good ones, until none serves
     more memories. The answer's parts sum up to 1; it is `allocation` itself, so scaled, where that is best.
     """
     best = _scaled(allocation)

@@ -35,7 +35,7 @@ MOST_PART = 100
 PREFERENCE = "user_preference"
 ALWAYS = "always"
 RECORD = "assembly"
-RECORDED = 100
+RECORDED = 50
 LEFT_OUT_RECORDED = 100
 LEAST_LOOKED_AT = 100
 TOKENS_PER_CANDIDATE = 20
@@ -205,7 +205,9 @@ class ContextAssembler:
         candidates = {one.item.memory_key: candidate_of(one, count, budget) for one in wanted}
         room = max(0, budget - count(overhead([tier for tier in tiers if any(one.tier == tier for one in wanted)])))
         places = choose(list(candidates.values()), room, allocation, longest)
-        made = {key: entry_of(one, places[key], task, count) for one in wanted if (key := one.item.memory_key) in places}
+        made = {
+            key: entry_of(one, places[key], task, count) for one in wanted if (key := one.item.memory_key) in places
+        }
         entries, text = fitted(made, wanted, tiers, budget, count)
         number = Counter(one.tier for one in ranked)
         return ContextPackage(
@@ -226,7 +228,8 @@ class ContextAssembler:
 
     def _ranked(self, tier: str, look: _Look, task: str, limit: int, ends: int) -> Iterator[Ranked]:
         """The memories of a tier that one of the rankings puts among its first `limit`, with what they are worth."""
-        hits = self.memories.memory_store.search(self._scopes[tier], task, limit=limit, passages=False)
+        search = self.memories.memory_store.search
+        hits = search(self._scopes[tier], task, limit=limit, passages=False) if look.count else []
         best = max((item.match.score for item in hits if item.match), default=0.0)
         kept = self._ends(tier, ends) if ends else []
         items = {item.id: item for item in (*kept, *look.items, *hits)}

@@ -4,19 +4,20 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Protocol, cast, runtime_checkable
 
 from memory_context import _prompts
 from memory_context._deadline import within
 from memory_context._items import MemoryItem, is_secret, now
 from memory_context._names import names
+from memory_context._packages import GLOBAL
 from memory_context._refs import one_line
 from memory_context._scopes import DETAIL, Scope
 from memory_context._similar import groups, merged, shingles, words_of
-from memory_context.assembly import GLOBAL, PREFERENCE
+from memory_context.assembly import PREFERENCE
 from memory_context.conversation import Turn
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.manager import MemoryManager
@@ -300,10 +301,13 @@ def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bo
     there = {note.memory_key: note for note in notes}
     found = list[str]()
     for note in notes:
-        sources: tuple[list[str], list[str]] = (note.content_metadata.get(FROM, []), note.content_metadata.get(HASHES, []))
+        sources: tuple[list[str], list[str]] = (
+            note.content_metadata.get(FROM, []),
+            note.content_metadata.get(HASHES, []),
+        )
         for key, digest in zip(*sources, strict=False):
             source = there.get(key)
-            if source is not None and source.content_hash == digest:
+            if source is not None and (source.content_hash, source.tier_id) == (digest, note.tier_id):
                 found += [] if not dry_run and not _evict(memories, source, note.memory_key) else [key]
     return found
 
