@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -289,3 +290,32 @@ def test_history_under_threads(store: SQLAlchemyStore) -> None:
     kept = [str(message.content) for message in history(store).messages]
     assert sorted(f"{number}?" for number in range(30)) == sorted(kept[::2])
     assert [text[:-1] for text in kept[::2]] == [text[:-1] for text in kept[1::2]]
+
+
+def test_windows(store: SQLAlchemyStore) -> None:
+    """A window bounds what memory and history give, not what is kept; it begins with no tool's result."""
+    messages = [
+        HumanMessage("Read."), AIMessage("", tool_calls=[call("read_log", day="monday")], id="a"),
+        ToolMessage("short", tool_call_id="1", name="read_log"), AIMessage("Done."), HumanMessage("Thanks."),
+    ]  # fmt: skip
+    history(store).add_messages(messages)
+
+    short = MemoryContextChatMessageHistory("t", user_id="42", store=store, max_turns=3)
+    assert ["Done.", "Thanks."] == [message.content for message in short.messages]
+    memory = memory_of(store, max_turns=1)
+    assert "Human: Thanks." == memory.load_memory_variables({})["history"]
+    memory.save_context({"input": "hi"}, {"output": "hello"})
+    assert "AI: hello" == memory.load_memory_variables({})["history"]
+    assert 7 == len(history(store).messages)
+    with pytest.raises(InvalidArgumentError, match="max_turns"):
+        memory_of(store, max_turns=0)
+
+
+def test_idle_conversation(store: SQLAlchemyStore) -> None:
+    """With a timeout a conversation begins anew when it was silent for longer; everything is kept."""
+    memory_of(store).save_context({"input": "hi"}, {"output": "hello"})
+
+    time.sleep(0.01)
+    memory = memory_of(store, idle_timeout=0.001)
+    assert {"history": ""} == memory.load_memory_variables({})
+    assert 2 == len(history(store).messages)

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 
 import pytest
-from autogen_core.models import SystemMessage
+from autogen_core.models import AssistantMessage, SystemMessage
 
-from memory_context import MemoryContext, MemoryManager
+from memory_context import ContextAssembler, MemoryContext, MemoryManager
 from memory_context.testing import check_prompt
 from messages import LOG, call, dumps, results, user
 from test_context import fill, shown
@@ -108,3 +108,32 @@ async def test_clear(manager: MemoryManager) -> None:
     await context.clear()
 
     assert dumps(first) == dumps(await fill(context, user("hello")))
+
+
+async def test_only_of_the_user(sqlite_url: str) -> None:
+    """What stands in a task, a project or a session is not the user's, whatever its type and tags."""
+    with MemoryManager(sqlite_url, user_id="ann") as manager:
+        for tier in ("task", "project", "session", "run"):
+            manager.store("use tabs here", "indent", "user_preference", tier=tier, tier_id="x", tags=["always"])
+        assert 1 == len(await fill(MemoryContext("ann", store=sqlite_url), user("hello")))
+        manager.store("use tabs everywhere", "indent", "user_preference", tier="global")
+
+    [layer, _] = await fill(MemoryContext("ann", store=sqlite_url), user("hello"))
+    assert "use tabs everywhere" in shown(layer)
+    assert "here" not in shown(layer).replace("everywhere", "")
+
+
+async def test_use_is_recorded(manager: MemoryManager) -> None:
+    """Which of its memories a model then makes use of is recorded, also that it made use of none."""
+    assembler = ContextAssembler(manager)
+    context = MemoryContext("ann", store=manager.memory_store)
+    said = AssistantMessage(content="I look at host-7.", source="coder")
+    await fill(context, user("hello"))
+    assert 0 == assembler.advice().assemblies
+
+    await fill(context, call("nothing"), results("ok"))
+    assert (1, 0) == (assembler.advice().assemblies, assembler.advice().needed)
+    await fill(context, said, said)
+    assert (1, 1) == (assembler.advice().assemblies, assembler.advice().needed)
+    await fill(MemoryContext("ann", store=manager.memory_store), user("hello"), call("nothing"), results("ok"))
+    assert (1, 1) == (assembler.advice().assemblies, assembler.advice().needed)

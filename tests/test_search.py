@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 from pytest_mock import MockerFixture
+from sqlalchemy.dialects import sqlite
 
 from memory_context import MemoryManager, exceptions
 from memory_context._items import now
 from memory_context._scopes import Scope
-from memory_context.stores import SQLAlchemyStore, _indexing, _keyword, _migrate
-from memory_context.stores._schema import owners, passages, pending
+from memory_context.stores import SQLAlchemyStore, _indexing, _keyword, _migrate, _searching
+from memory_context.stores._schema import memories, owners, passages, pending
 from memory_context.testing._memories import memory
 
 ANN = Scope("ann")
@@ -495,3 +496,39 @@ def test_manager_narrows(store_url: str) -> None:
         ):
             with pytest.raises(exceptions.InvalidArgumentError):
                 found(**wrong)
+
+
+def test_a_tier_ranks_as_everything_does(store: SQLAlchemyStore) -> None:
+    """What a search in a tier finds is as good as what one everywhere finds there, be the tier large or small."""
+    for number in range(120):
+        tier = "project" if number % 12 else "task"
+        text = f"note {number} of worker-{number % 7}" + " and a disk" * (number % 5)
+        store.put(ANN, memory(text, memory_key=f"k{number:03}", tier=tier, tier_id="x"))
+
+    everywhere = store.search(ANN, "disk of worker-3", limit=200)
+    for tier in ("project", "task"):
+        scope = Scope("ann", tier=tier, tier_id="x")
+        inside = [round(hit.match.score, 9) for hit in everywhere if hit.match and hit.tier == tier]
+        for limit in (1, 5, 10, 200):
+            hits = store.search(scope, "disk of worker-3", limit=limit)
+            assert inside[:limit] == [round(hit.match.score, 9) for hit in hits if hit.match]
+            assert {tier} == {hit.tier for hit in hits}
+
+
+def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
+    """SQLite looks up the hits of a search in a tier, and does not read the whole tier for them."""
+    with SQLAlchemyStore(sqlite_url) as store:
+        item = store.put(ANN, memory("a note", tier="project", tier_id="x"))
+        inside = store._active(Scope("ann", tier="project", tier_id="x"), None)  # noqa: SLF001 - its conditions
+        search = _searching.Search("ann", "note", ("note",), None, inside, narrowed=True, limit=5)
+        statement = _searching._of(sa.select(memories.c.id), [item.id], search)  # noqa: SLF001 - what is asked
+        explain = sa.text(f"EXPLAIN QUERY PLAN {_compiled(statement)}")
+        plan = str(store._run(lambda connection: connection.execute(explain).all()))  # noqa: SLF001 - the same way
+
+        assert 1 == len(run(store, statement))
+        assert "(id=?)" in plan
+        assert "ix_agent_memories_user_tier" not in plan
+
+
+def _compiled(statement: sa.Select[Any]) -> str:
+    return str(statement.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))

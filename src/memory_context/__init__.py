@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
+    from memory_context.assembly import ContextAssembler, ContextPackage
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
+    from memory_context.conversation import ConversationMemory
     from memory_context.exceptions import MemoryContextError
     from memory_context.files import AgentMemoryService, FileEntry
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
@@ -35,6 +37,9 @@ if TYPE_CHECKING:
 __all__ = [
     "MEMORY_INSTRUCTIONS",
     "AgentMemoryService",
+    "ContextAssembler",
+    "ContextPackage",
+    "ConversationMemory",
     "Decision",
     "Deletion",
     "FileEntry",
@@ -72,6 +77,9 @@ __all__ = [
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "_prompts",
     "AgentMemoryService": "files",
+    "ContextAssembler": "assembly",
+    "ContextPackage": "assembly",
+    "ConversationMemory": "conversation",
     "Decision": "judges",
     "Deletion": "_items",
     "FileEntry": "files",

@@ -45,8 +45,10 @@ def folder_of(manager: MemoryManager, policy: FoldPolicy, guard: Guard) -> Messa
     return MessageFolder(manager, FoldSettings(policy, {}, (), "keep"), guard)
 
 
-def append(conversation: ConversationMemory, folder: MessageFolder, messages: Sequence[BaseMessage]) -> None:
-    """Append copies of `messages`, their large texts folded, side by side.
+def append(
+    conversation: ConversationMemory, session_id: str, folder: MessageFolder, messages: Sequence[BaseMessage]
+) -> None:
+    """Append copies of `messages` to a session, their large texts folded, side by side.
 
     Raises:
         StoreError: The store could not do it; nothing was appended.
@@ -54,7 +56,7 @@ def append(conversation: ConversationMemory, folder: MessageFolder, messages: Se
     folded = list[Any]()
     for message in messages:
         folded.append(_folded(folder, message, folded))
-    conversation.append([turn_of(message) for message in folded])
+    conversation.add_turns(session_id, [turn_of(message) for message in folded])
 
 
 def _folded(folder: MessageFolder, message: BaseMessage, before: Sequence[AnyMessage]) -> BaseMessage:

@@ -11,6 +11,7 @@ from langchain_core.messages import BaseMessage
 from langchain_memory_context._turns import append, folder_of, message_of
 from memory_context._executor import off_loop
 from memory_context._policy import FoldPolicy
+from memory_context._scopes import Scope
 from memory_context._tokens import TokenCounter
 from memory_context.conversation import ConversationMemory
 from memory_context.folding import ContextStats, Guard
@@ -35,12 +36,14 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
             ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
         threshold: Texts with more tokens are folded; 50 or more.
         source_thresholds: Other thresholds by who speaks: ``user`` has 8,000 by default, ``assistant`` is the model.
+        max_turns: How many messages are given at most, the newest; None for all. What is left out stays in the store.
         counter: Counts tokens; the process's default without one.
         password_variable: The environment variable with the password of a database URL that has none.
 
     Raises:
         InvalidScopeError: No user, or no conversation.
         InvalidThresholdError: A threshold below 50.
+        InvalidArgumentError: A `max_turns` below 1.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
@@ -52,13 +55,16 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
         threshold: int = 500,
         source_thresholds: Mapping[str, int] | None = None,
+        max_turns: int | None = None,
         counter: TokenCounter | Callable[[str], int] | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
     ) -> None:
         manager = MemoryManager(
             store, user_id=user_id, thread_id=thread_id, counter=counter, password_variable=password_variable
         )
-        self._conversation = ConversationMemory(manager, thread_id)
+        # No timeout: `RunnableWithMessageHistory` counts the messages before and after a run.
+        self._conversation = ConversationMemory(max_turns, None, manager=manager)
+        self._session_id = str(Scope(manager.scope.user_id, thread_id=thread_id).thread_id)
         policy = FoldPolicy(threshold, dict(source_thresholds or {}))
         self._folder = folder_of(manager, policy, Guard(ContextStats()))
 
@@ -69,7 +75,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         Raises:
             StoreError: The store could not do it.
         """
-        return [message_of(turn) for turn in self._conversation.turns()]
+        return [message_of(turn) for turn in self._conversation.get_turns(self._session_id)]
 
     async def aget_messages(self) -> list[BaseMessage]:
         """As `messages`, off the event loop."""
@@ -81,7 +87,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         Raises:
             StoreError: The store could not do it; nothing was added.
         """
-        append(self._conversation, self._folder, messages)
+        append(self._conversation, self._session_id, self._folder, messages)
 
     async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
         """As `add_messages`, off the event loop."""
@@ -93,7 +99,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         Raises:
             StoreError: The store could not do it.
         """
-        self._conversation.clear()
+        self._conversation.clear(self._session_id)
 
     async def aclear(self) -> None:
         """As `clear`, off the event loop."""

@@ -64,6 +64,9 @@ class MemoryContextMemory(BaseMemory):
         preview_tokens: The most that stays of a text beside its reference.
         expansion_budget: The most tokens that are brought back at once.
         recall: Whether anything is brought back.
+        max_turns: How many messages the history has at most, the newest; None for all. A window that moves at each run
+            changes what a model has seen; what leaves it stays in the store.
+        idle_timeout: After so many seconds without a run the history begins anew; None for never.
         judge: Decides what is; a `Judge`, or a chat model. The words of the input without one.
         judge_limits: What a judge with a model may cost, and how long it may take.
         counter: Counts tokens; the process's default without one.
@@ -71,6 +74,7 @@ class MemoryContextMemory(BaseMemory):
     Raises:
         InvalidScopeError: No user.
         InvalidThresholdError: A threshold below 50.
+        InvalidArgumentError: A `max_turns` below 1, an `idle_timeout` that is not above 0.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
@@ -89,6 +93,8 @@ class MemoryContextMemory(BaseMemory):
     preview_tokens: int = 300
     expansion_budget: int = 2000
     recall: bool = True
+    max_turns: int | None = None
+    idle_timeout: float | None = None
     judge: Any = Field(default=None, exclude=True)
     judge_limits: JudgeLimits = Field(default_factory=JudgeLimits)
     counter: Any = Field(default=None, exclude=True)
@@ -108,7 +114,7 @@ class MemoryContextMemory(BaseMemory):
             thread_id=self.thread_id,
             counter=self.counter,
         )
-        self._conversation = ConversationMemory(self._manager, self.thread_id)
+        self._conversation = ConversationMemory(self.max_turns, self.idle_timeout, manager=self._manager)
         judge: Judge = one_judge(self.judge) or LexicalJudge()
         bench = Bench(judge, self.judge_limits)
         self._recaller = Recaller(self._manager, self._guard, bench, self._policy.expansion_budget)
@@ -137,14 +143,14 @@ class MemoryContextMemory(BaseMemory):
         Raises:
             StoreError: The conversation cannot be read.
         """
-        turns = self._conversation.turns()
+        turns = self._conversation.get_turns(self.thread_id)
         question = self._question(inputs)
         found = wait_for(self._recaller.recall(self._need(question, turns))) if question else None
         return {self.memory_key: self._shown(turns, question, found)}
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """As `load_memory_variables`, off the event loop."""
-        turns = await off_loop(self._conversation.turns)
+        turns = await off_loop(self._conversation.get_turns, self.thread_id)
         question = self._question(inputs)
         found = await self._recaller.recall(self._need(question, turns)) if question else None
         return {self.memory_key: self._shown(turns, question, found)}
@@ -161,7 +167,7 @@ class MemoryContextMemory(BaseMemory):
         recalled = self._recalled.pop(_text(asked), None)
         shown = [HumanMessage(recalled, name=MEMORY_NAME)] if recalled else []
         folder = folder_of(self._manager, self._policy, self._guard)
-        append(self._conversation, folder, [*shown, *asked, *answered])
+        append(self._conversation, self.thread_id, folder, [*shown, *asked, *answered])
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         """As `save_context`, off the event loop."""
@@ -173,7 +179,7 @@ class MemoryContextMemory(BaseMemory):
         Raises:
             StoreError: The store could not do it.
         """
-        self._conversation.clear()
+        self._conversation.clear(self.thread_id)
 
     async def aclear(self) -> None:
         """As `clear`, off the event loop."""

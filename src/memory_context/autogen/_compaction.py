@@ -21,9 +21,16 @@ from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._items import SECRET, MemoryItem
 from memory_context._refs import MemoryRef
-from memory_context.autogen._layer import is_layer
 from memory_context.autogen._ledger import Ledger, billed
-from memory_context.autogen._messages import MEMORY_SOURCE, calls_of, is_question, parts_of, texts_of, with_texts
+from memory_context.autogen._messages import (
+    MEMORY_SOURCE,
+    calls_of,
+    is_layer,
+    is_question,
+    parts_of,
+    texts_of,
+    with_texts,
+)
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.folding import Folder, Part
 

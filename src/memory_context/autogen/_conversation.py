@@ -6,7 +6,13 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from autogen_core.models import FunctionExecutionResultMessage, LLMMessage, SystemMessage, UserMessage
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
 
 from memory_context._executor import off_loop
 from memory_context._groups import recall_position
@@ -14,12 +20,13 @@ from memory_context._items import MemoryItem, hash_content
 from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
 from memory_context._refs import MemoryRef, keys_named
+from memory_context.assembly import ContextAssembler
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
 from memory_context.autogen._folding import origin_of
-from memory_context.autogen._layer import is_layer, user_layer
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
+    is_layer,
     is_question,
     link_of,
     newest_question,
@@ -33,6 +40,7 @@ from memory_context.autogen.tools import answered_lines
 from memory_context.exceptions import StateError
 from memory_context.folding import ContextStats, Folder, Guard, Part
 from memory_context.judges import Bench
+from memory_context.layer import Layer, user_layer
 from memory_context.manager import MemoryManager
 from memory_context.recall import Need, Recall, Recaller
 
@@ -74,6 +82,9 @@ class Conversation:
         self.names = set[str]()
         self.guard = Guard(ContextStats())
         self.folder = Folder(self.manager, self.policy, self.guard)
+        self.assembler = ContextAssembler(self.manager)
+        self.layer: Layer | None = None
+        self.used: frozenset[str] | None = None
         self.recaller = Recaller(self.manager, self.guard, self.bench, self.policy.expansion_budget)
         ledger = Ledger(self.manager)
         self.reader = Reader(self.folder, ledger) if self.policy.fold == "after_reading" else None
@@ -106,7 +117,7 @@ class Conversation:
         """Forget the messages; memories stay in the store."""
         self.waiting, self.messages, self.names = [], [], set[str]()
         self.references, self.named = {}, set()
-        self.held, self.shown = None, 0
+        self.held, self.shown, self.layer, self.used = None, 0, None, None
         if self.reader:
             self.reader.shown = []
 
@@ -180,6 +191,7 @@ class Conversation:
         self.messages.append(with_texts(message, {index: one.text for index, one in folded.items()}))
         if self.reader and unread:
             self.reader.keep(self.messages[-1], unread)
+        await self._note_use(message)
         self.guard.stats.messages += 1
         self.names |= _names_in(self.messages[-1:])
         self._note_folds(folded.values())
@@ -210,13 +222,24 @@ class Conversation:
         place = next((i for i, m in enumerate(self.messages) if not isinstance(m, SystemMessage)), None)
         if self.shown or place is None or self.policy.user_layer_tokens == 0 or any(map(is_layer, self.messages)):
             return
-        layer = await off_loop(self._layer)
-        if layer:
-            self.messages.insert(place, UserMessage(content=layer, source=MEMORY_SOURCE))
+        self.layer = await off_loop(self._layer)
+        if self.layer:
+            self.messages.insert(place, UserMessage(content=self.layer.text, source=MEMORY_SOURCE))
 
-    def _layer(self) -> str | None:
-        work = partial(user_layer, self.manager, self.policy.user_layer_tokens, returning=self.named_thread)
-        return self.guard.run(work)
+    def _layer(self) -> Layer | None:
+        task = next(("\n".join(texts_of(message)) for message in self.messages if is_question(message)), "")
+        budget = self.policy.user_layer_tokens
+        return self.guard.run(partial(user_layer, self.assembler, task, budget, returning=self.named_thread))
+
+    async def _note_use(self, message: LLMMessage) -> None:
+        """Record which memories of the layer a model's message makes use of, if these are more than before."""
+        if self.layer is None or not isinstance(message, AssistantMessage):
+            return
+        texts = list(billed(message))
+        if self.used is None or not self.layer.package.used(*texts) <= self.used:
+            record = partial(self.assembler.record, self.layer.package, *texts)
+            recorded = await off_loop(self.guard.run, record)
+            self.used = self.used if recorded is None else recorded
 
     async def _fold_what_was_read(self) -> None:
         """Fold the batch of read texts that is due; where the store fails, they stay."""

@@ -10,6 +10,7 @@ from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage
 
 from memory_context._groups import Link
 from memory_context.folding import Part
+from memory_context.layer import begins_layer
 
 MEMORY_SOURCE = "memory_context"
 
@@ -83,3 +84,8 @@ def link_of(message: LLMMessage) -> Link:
     if isinstance(message, FunctionExecutionResultMessage):
         return Link(answers=tuple(result.call_id for result in message.content))
     return Link(tuple(call.id for call in calls_of(message)))
+
+
+def is_layer(message: LLMMessage) -> bool:
+    """Whether `message` is a user's layer."""
+    return isinstance(message, UserMessage) and message.source == MEMORY_SOURCE and begins_layer(str(message.content))

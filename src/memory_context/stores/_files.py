@@ -167,6 +167,10 @@ class FileStore:
             self._look()
             return self._write(scope, [], lambda index: index.clear(scope, reason=reason))
 
+    def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
+        """See `MemoryStore.sum`."""
+        return self._read(lambda index: index.sum(scope, column, filters))
+
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
         return self._read(lambda index: index.count(scope, filters))

@@ -42,6 +42,7 @@ _FOR_NULL = {"$eq", "$ne"}
 _LISTS = (list, tuple, set, frozenset)
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
+COUNTED = ("token_count", "char_count", "line_count")
 _ELEMENTS = {"sqlite": "json_each", "postgresql": "jsonb_array_elements_text"}
 _KINDS: dict[type[Any], tuple[type[Any] | tuple[type[Any], ...], str]] = {
     sa.Text: (str, "a text without NUL bytes and lone surrogates"),
@@ -94,6 +95,18 @@ def order_of(order_by: str, dialect: str) -> tuple[sa.ColumnElement[Any], ...]:
 def _ordered(column: sa.Column[Any], dialect: str) -> sa.ColumnElement[Any]:
     """The column, its texts in the order of their code points, as SQLite has them."""
     return column.collate("C") if dialect == "postgresql" and isinstance(column.type, sa.Text) else column
+
+
+def counted_column(name: str) -> sa.Column[Any]:
+    """The column that can be summed up.
+
+    Raises:
+        InvalidFilterError: `name` is none.
+    """
+    if name not in COUNTED:
+        message = f"no column {name!r} to sum up; there are {', '.join(COUNTED)}"
+        raise InvalidFilterError(message)
+    return COLUMNS[name]
 
 
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:

@@ -129,6 +129,14 @@ class MemoryStore(Protocol):
         """How many active memories match."""
         ...
 
+    def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
+        """The sum of ``token_count``, ``char_count`` or ``line_count`` over the active memories that match; 0 for none.
+
+        Raises:
+            InvalidFilterError: Another column.
+        """
+        ...
+
     def close(self) -> None:
         """Give back what the store holds (connections, threads). It may be used again, and closed again."""
         ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -62,15 +62,32 @@ def best_if_indexed(connection: sa.Connection, search: Search) -> list[tuple[Mem
 
 def best(connection: sa.Connection, search: Search) -> list[tuple[MemoryItem, Hit]]:
     """The memories with the best passages, each with this passage, best first."""
-    inside = sa.select(memories.c.id).where(*search.conditions) if search.narrowed else None
-    hits = _blended(
+    hits = _hits_inside(connection, search) if search.narrowed else _hits(connection, search, None)
+    found = list(_with_items(connection, hits, search))
+    if not search.narrowed and len(found) < min(search.limit, len(hits)):
+        return best(connection, replace(search, narrowed=True))
+    return found
+
+
+def _hits_inside(connection: sa.Connection, search: Search) -> dict[UUID, Hit]:
+    """The best passages of the memories that meet the conditions.
+
+    Where most do, it is cheaper to rank all of them and look then: 90 against 380 ms in a tier of 100,000.
+    """
+    inside = sa.select(memories.c.id).where(*search.conditions)
+    if search.vector is None and _keyword.has_pool(connection):
+        hits = _hits(connection, search, None)
+        allowed = set(connection.execute(_of(sa.select(memories.c.id), hits, search)).scalars())
+        if len(allowed) >= search.limit or len(hits) < search.limit:
+            return {id_: hit for id_, hit in hits.items() if id_ in allowed}
+    return _hits(connection, search, inside)
+
+
+def _hits(connection: sa.Connection, search: Search, inside: Inside) -> dict[UUID, Hit]:
+    return _blended(
         _best_passages(partial(_by_words, connection, search, inside), search.limit),
         _best_passages(partial(_by_meaning, connection, search, inside), search.limit),
     )
-    found = list(_with_items(connection, hits, search))
-    if inside is None and len(found) < min(search.limit, len(hits)):
-        return best(connection, replace(search, narrowed=True))
-    return found
 
 
 def _by_words(connection: sa.Connection, search: Search, inside: Inside, pool: int) -> list[Hit]:
@@ -120,10 +137,16 @@ def _with_items(
     """The first memories, equally good ones by their last use."""
     chosen = list(found.values())[: 2 * search.limit]
     hits = {hit.memory_id: hit for hit in chosen if hit.score >= chosen[: search.limit][-1].score}
-    rows = connection.execute(RECORDS.where(memories.c.id.in_(list(hits)), *search.conditions))
+    rows = connection.execute(_of(RECORDS, hits, search))
     items = sorted(map(item_of, rows), key=lambda item: item.accessed_at or item.created_at, reverse=True)
     items.sort(key=lambda item: -round(hits[item.id].score, 9))
     return ((item, hits[item.id]) for item in items[: search.limit])
+
+
+def _of(statement: sa.Select[*tuple[Any, ...]], ids: Iterable[UUID], search: Search) -> sa.Select[*tuple[Any, ...]]:
+    """Those of `ids` that meet the conditions; in a form in which SQLite looks up the ids, and not the whole tier."""
+    meets = sa.case((sa.and_(sa.true(), *search.conditions), 1), else_=0)
+    return statement.where(memories.c.id.in_(list(ids)), meets == 1)
 
 
 def with_match(item: MemoryItem, hit: Hit, query: str, wanted: Sequence[str]) -> MemoryItem:

@@ -32,7 +32,7 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.stores import _backup, _engines, _indexing, _keyword, _migrate, _restoring, _searching
-from memory_context.stores._filters import conditions, order_of
+from memory_context.stores._filters import conditions, counted_column, order_of
 from memory_context.stores._indexing import Batch
 from memory_context.stores._listing import Place, deletions_after, items_at, places_after
 from memory_context.stores._meaning import Meaning
@@ -283,6 +283,11 @@ class SQLAlchemyStore:
         statement = sa.select(sa.func.count()).select_from(memories).where(*self._active(scope, filters))
         return self._run(lambda connection: connection.execute(statement).scalar_one())
 
+    def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
+        """See `MemoryStore.sum`."""
+        statement = sa.select(sa.func.sum(counted_column(column))).where(*self._active(scope, filters))
+        return int(self._run(lambda connection: connection.execute(statement).scalar()) or 0)
+
     def migrate(self) -> str | None:
         """Bring the schema to this library's revision; returns the revision that was there before.
 
@@ -426,6 +431,8 @@ def _put(connection: sa.Connection, item: MemoryItem, batch: Batch | None, *, re
         holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
         if holder is not None and not replace and _same(holder, item):
             known = holder
+        elif holder is not None and replace and holder.id == item.id:
+            return _overwrite(connection, holder, item, batch)
         elif holder is not None and (key := longer_key(item)):
             item = _replaced(item, memory_key=key)
         elif holder is not None and replace:

@@ -11,7 +11,7 @@ import pytest
 
 from memory_context._items import Content, now
 from memory_context._scopes import Scope
-from memory_context.exceptions import InvalidScopeError, KeyExistsError
+from memory_context.exceptions import InvalidFilterError, InvalidScopeError, KeyExistsError
 from memory_context.stores import MemoryStore
 from memory_context.testing._finding import SearchContract
 from memory_context.testing._memories import ANN, BOB, memory
@@ -158,6 +158,16 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         assert new == store.get(ANN, "mine")
         assert ("two", old.id, old.created_at) == (new.content, new.id, new.created_at)
 
+    def test_replace_of_the_same_record(self, store: MemoryStore) -> None:
+        """With replace a record that is put again is changed in place, under its generated key too."""
+        item = store.put(ANN, memory("a note", tier="project"))
+
+        new = store.put(ANN, replace(item, is_active=False, content_metadata={"into": "x"}), replace=True)
+
+        assert item.memory_key == new.memory_key
+        assert new == store.get(ANN, item.memory_key)
+        assert (0, {"into": "x"}) == (store.count(ANN), new.content_metadata)
+
     def test_users_never_meet(self, store: MemoryStore) -> None:
         """No verb reaches another user's memory, even under the same key and content."""
         item = store.put(ANN, memory("secret of ann", shared=True, summary="ann"))
@@ -200,6 +210,22 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         assert not store.delete(scope, outside)
         assert 1 == store.clear(scope)
         assert [outside] == [item.memory_key for item in store.query(ANN)]
+
+    def test_sum(self, store: MemoryStore) -> None:
+        """Tokens, characters and lines are summed up over the active memories of a scope that match."""
+        store.put(ANN, memory(memory_key="a", tier="project", token_count=3, char_count=11, memory_type="note"))
+        store.put(ANN, memory(memory_key="b", tier="project", token_count=4, char_count=2**40))
+        store.put(ANN, memory(memory_key="c", tier="project", token_count=90, is_active=False))
+        store.put(ANN, memory(memory_key="d", tier="task", token_count=70))
+
+        project = Scope("ann", tier="project")
+        assert (7, 2**40 + 11) == (store.sum(project, "token_count"), store.sum(project, "char_count"))
+        assert 3 == store.sum(project, "token_count", {"memory_type": "note"})
+        assert 77 == store.sum(ANN, "token_count")
+        assert 0 == store.sum(BOB, "token_count") == store.sum(ANN, "line_count", {"memory_key": "nothing"})
+        for column in ("content", "importance", "nothing"):
+            with pytest.raises(InvalidFilterError):
+                store.sum(ANN, column)
 
     def test_delete(self, store: MemoryStore) -> None:
         """What is deleted is gone, once, and leaves when and why."""
