@@ -1,0 +1,114 @@
+"""The verbs `list` and `search`: records in a table, or as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, fields
+
+from rich.console import RenderableType
+
+from memory_context._items import MemoryItem
+from memory_context.cli._app import NOTHING_FOUND
+from memory_context.cli._narrowing import Narrowing
+from memory_context.cli._open import opened
+from memory_context.cli._screen import ago, print_json, print_paged, say, table
+from memory_context.display import plain, quoted, reference
+from memory_context.stores import Mode
+from memory_context.stores._catalog import Catalog, Entry, Sort
+
+_FACTS = tuple(field.name for field in fields(Entry))
+PASSAGE_LINES = 12
+_COLUMNS = (("key", "name"), ("type", "name"), ("tokens", "number"), ("stored", "name"), ("summary", "line"))
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Which database, and whose memories in it."""
+
+    store: str | None
+    user: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Paging:
+    """How many, and from where on."""
+
+    limit: int
+    offset: int = 0
+
+    def next_offset(self, total: int) -> int | None:
+        """Where the next page begins, None after the last one."""
+        end = self.offset + self.limit
+        return end if end < total else None
+
+    def facts(self, total: int) -> dict[str, object]:
+        """What ``--json`` says of it."""
+        return {"total": total, "offset": self.offset, "next_offset": self.next_offset(total)}
+
+
+def record(item: MemoryItem | Entry) -> dict[str, object]:
+    """What is known of a memory, without its content, as every ``--json`` gives it."""
+    return {name: getattr(item, name) for name in _FACTS}
+
+
+def list_memories(
+    place: Place, narrowing: Narrowing, paging: Paging, sort: Sort, *, evicted: bool, as_json: bool
+) -> int:
+    """Print the records that match; 1 if there are none."""
+    filters = narrowing.filters()
+    if evicted:
+        filters.setdefault("is_active", [True, False])
+    with opened(place.store, place.user, "list") as memory:
+        catalog = Catalog(memory.memory_store)
+        found = catalog.entries(memory.scope, filters, sort=sort, limit=paging.limit, offset=paging.offset)
+        total = catalog.count(memory.scope, filters)
+    if as_json:
+        print_json({"memories": [record(entry) for entry in found], **paging.facts(total)})
+    elif found:
+        print_paged(table(_COLUMNS, [_row(entry) for entry in found]))
+    tell_page(paging, len(found), total, "memories", quiet=as_json)
+    return 0 if found else NOTHING_FOUND
+
+
+def tell_page(paging: Paging, shown: int, total: int, what: str, *, quiet: bool) -> None:
+    """Say on standard error which part of how many was shown, and how to get the next."""
+    if quiet:
+        return
+    if not shown:
+        say(f"no {what} match" if not total else f"there are only {total:,} {what}")
+    elif shown < total:
+        following = paging.next_offset(total)
+        more = f"; the next: --offset {following}" if following else ""
+        say(f"{paging.offset + 1:,}-{paging.offset + shown:,} of {total:,} {what}{more}")
+
+
+def _row(entry: Entry) -> list[str]:
+    return [entry.memory_key, entry.memory_type, f"{entry.token_count:,}", ago(entry.created_at), entry.summary]
+
+
+def search_memories(place: Place, query: str, narrowing: Narrowing, limit: int, mode: Mode, *, as_json: bool) -> int:
+    """Print what a search finds; 1 if it finds nothing."""
+    with opened(place.store, place.user, "search") as memory:
+        hits = memory.search(query, limit, mode=mode, filters=narrowing.filters())
+    if as_json:
+        print_json({"query": query, "memories": [record(hit) | {"match": _match(hit)} for hit in hits]})
+    elif hits:
+        print_paged(*(part for hit in hits for part in _shown(hit)))
+    else:
+        say("nothing found")
+    return 0 if hits else NOTHING_FOUND
+
+
+def _match(hit: MemoryItem) -> Mapping[str, object] | None:
+    return asdict(hit.match) if hit.match else None
+
+
+def _shown(hit: MemoryItem) -> list[RenderableType]:
+    """A hit: its reference, where and why it was found, and the passage."""
+    match = hit.match
+    if match is None:
+        return [reference(hit.ref), ""]
+    lines = f"lines {match.lines[0]}-{match.lines[1]}" if match.lines else "by its description"
+    why = f": {', '.join(match.why)}" if match.why else ""
+    passage = [quoted(match.passage, PASSAGE_LINES)] if match.passage else []
+    return [reference(hit.ref), plain(f"{hit.memory_type}, {ago(hit.created_at)}, {lines}{why}"), *passage, ""]
