@@ -10,7 +10,6 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from memory_context import __version__
 from memory_context._analyzer import VERSION
 from memory_context._items import now
 from memory_context._tokens import default_counter
@@ -60,7 +59,7 @@ def examined(store: str | None) -> Iterator[Check]:
     The database is only read: nothing is created, upgraded or indexed. What cannot be looked at because of an earlier
     problem is left out.
     """
-    yield Check("memory-context", Status.OK, f"{__version__}, Python {platform.python_version()}")
+    yield Check("memory-context", Status.OK, f"{_installed(DISTRIBUTION)}, Python {platform.python_version()}")
     yield _tokens()
     yield from _extras()
     if store:

@@ -11,14 +11,14 @@ from memory_context._items import MemoryItem
 from memory_context.cli._app import NOTHING_FOUND
 from memory_context.cli._narrowing import Narrowing
 from memory_context.cli._open import opened
-from memory_context.cli._screen import ago, print_json, print_paged, say, table
+from memory_context.cli._screen import LINE, NAME, NUMBER, local, print_json, print_paged, say, table
 from memory_context.display import plain, quoted, reference
 from memory_context.stores import Mode
 from memory_context.stores._catalog import Catalog, Entry, Sort
 
 _FACTS = tuple(field.name for field in fields(Entry))
 PASSAGE_LINES = 12
-_COLUMNS = (("key", "name"), ("type", "name"), ("tokens", "number"), ("stored", "name"), ("summary", "line"))
+_COLUMNS = (("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", NAME), ("summary", LINE))
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +83,7 @@ def tell_page(paging: Paging, shown: int, total: int, what: str, *, quiet: bool)
 
 
 def _row(entry: Entry) -> list[str]:
-    return [entry.memory_key, entry.memory_type, f"{entry.token_count:,}", ago(entry.created_at), entry.summary]
+    return [entry.memory_key, entry.memory_type, f"{entry.token_count:,}", local(entry.created_at), entry.summary]
 
 
 def search_memories(place: Place, query: str, narrowing: Narrowing, limit: int, mode: Mode, *, as_json: bool) -> int:
@@ -111,4 +111,4 @@ def _shown(hit: MemoryItem) -> list[RenderableType]:
     lines = f"lines {match.lines[0]}-{match.lines[1]}" if match.lines else "by its description"
     why = f": {', '.join(match.why)}" if match.why else ""
     passage = [quoted(match.passage, PASSAGE_LINES)] if match.passage else []
-    return [reference(hit.ref), plain(f"{hit.memory_type}, {ago(hit.created_at)}, {lines}{why}"), *passage, ""]
+    return [reference(hit.ref), plain(f"{hit.memory_type}, {local(hit.created_at)}, {lines}{why}"), *passage, ""]

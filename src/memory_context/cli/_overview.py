@@ -11,14 +11,14 @@ from memory_context._scopes import Scope
 from memory_context.cli._app import NOTHING_FOUND
 from memory_context.cli._find import Paging, Place, tell_page
 from memory_context.cli._open import opened, opened_store
-from memory_context.cli._screen import ago, print_json, print_paged, size, table
+from memory_context.cli._screen import NAME, NUMBER, local, print_json, print_paged, size, table
 from memory_context.display import facts
 from memory_context.retention import count_expired
 from memory_context.stores import MemoryStore
 from memory_context.stores._catalog import Catalog, Total
 
-_COUNTS = (("memories", "number"), ("tokens", "number"), ("characters", "number"), ("newest", "name"))
-_THREADS = (("conversation", "name"), ("memories", "number"), ("tokens", "number"), ("first", "name"), ("last", "name"))
+_COUNTS = (("memories", NUMBER), ("tokens", NUMBER), ("characters", NUMBER), ("newest", NAME))
+_THREADS = (("conversation", NAME), ("memories", NUMBER), ("tokens", NUMBER), ("first", NAME), ("last", NAME))
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +74,7 @@ def _shown(found: Stats) -> list[RenderableType]:
     parts: list[RenderableType] = [facts([("database", size(found.database_bytes)), *numbers])]
     for name, totals in (("user", found.users), ("type", found.types), ("tier", found.tiers)):
         if totals:
-            parts += ["", table(((name, "name"), *_COUNTS), [_row(one) for one in totals])]
+            parts += ["", table(((name, NAME), *_COUNTS), [_row(one) for one in totals])]
     return parts
 
 
@@ -85,7 +85,7 @@ def _numbers(found: Stats) -> list[tuple[str, int]]:
 
 def _row(total: Total) -> list[str]:
     counts = (total.memories, total.tokens, total.characters)
-    return [total.name, *(f"{count:,}" for count in counts), ago(total.newest)]
+    return [total.name, *(f"{count:,}" for count in counts), local(total.newest)]
 
 
 def list_threads(place: Place, paging: Paging, *, as_json: bool) -> int:
@@ -97,7 +97,9 @@ def list_threads(place: Place, paging: Paging, *, as_json: bool) -> int:
     if as_json:
         print_json({"threads": [asdict(one) for one in found], **paging.facts(total)})
     elif found:
-        rows = [[one.thread_id, f"{one.memories:,}", f"{one.tokens:,}", ago(one.first), ago(one.last)] for one in found]
+        rows = [
+            [one.thread_id, f"{one.memories:,}", f"{one.tokens:,}", local(one.first), local(one.last)] for one in found
+        ]
         print_paged(table(_THREADS, rows))
     tell_page(paging, len(found), total, "conversations", quiet=as_json)
     return 0 if found else NOTHING_FOUND

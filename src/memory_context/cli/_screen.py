@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TypeAlias
 
 import typer
+from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
@@ -19,8 +20,11 @@ from rich.table import Table
 from memory_context.display import harmless, make_console, plain
 from memory_context.exceptions import InvalidArgumentError
 
-PIPED_WIDTH = 400
+PIPED_WIDTH = 2000
 THOUSAND = 1000
+NAME, NUMBER, LINE = "name", "number", "line"
+GAP = 2
+LEAST = 20
 _LESS = "-FRX"
 Step: TypeAlias = Callable[[int, int], None]
 
@@ -34,20 +38,25 @@ def _plain_value(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
+def screen() -> Console:
+    """A console on standard output; piped, a line may be as long as it is, unless COLUMNS says something else."""
+    console = make_console()
+    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+        console.width = PIPED_WIDTH
+    return console
+
+
 def print_paged(*parts: RenderableType) -> None:
     """Print for people; what does not fit on their screen goes to their pager ($PAGER, else less)."""
-    console = make_console()
-    if not console.is_terminal:
-        console.width = PIPED_WIDTH if "COLUMNS" not in os.environ else console.width
+    console = screen()
     with console.capture() as capture:
         console.print(Group(*parts))
-    text = "".join(f"{line.rstrip()}\n" for line in capture.get().splitlines())
-    page(text, console)
+    page("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()), console.height)
 
 
-def page(text: str, console: Console) -> None:
-    """Write text to a terminal, through a pager if it is taller than the screen."""
-    if not console.is_terminal or not sys.stdin.isatty() or text.count("\n") < console.height:
+def page(text: str, height: int) -> None:
+    """Write text that is fit for a terminal; in one, through a pager if it is taller than the screen."""
+    if not (sys.stdout.isatty() and sys.stdin.isatty()) or text.count("\n") < height:
         sys.stdout.write(text)
         return
     os.environ.setdefault("LESS", _LESS)
@@ -61,26 +70,41 @@ def say(text: str) -> None:
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> Table:
-    """A table.
+    """A table as wide as it has to be, and no wider than the screen.
 
     Args:
-        columns: The name of each, and its kind: ``name`` (folded, never cut), ``number``, ``line`` (cut in a terminal).
+        columns: The name of each, and its kind: a ``name`` is never cut; a ``number`` is on the right; a ``line`` has
+            what the others leave of a terminal, and is cut there.
         rows: Texts; whatever stands in them, a terminal shows it and obeys nothing.
     """
-    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
-    for name, kind in columns:
-        cut = kind == "line"
+    cells = [[plain(" ".join(cell.splitlines())) for cell in row] for row in rows]
+    total = screen().width
+    longest = [max([cell_len(name), *(row[at].cell_len for row in cells)]) for at, (name, _) in enumerate(columns)]
+    widths = [min(width, total // 2) for width in longest]
+    taken = sum(width + GAP for width, (_, kind) in zip(widths, columns, strict=True) if kind != LINE)
+    grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
+    for (name, kind), width in zip(columns, widths, strict=True):
         grid.add_column(
-            name, justify="right" if kind == "number" else "left", overflow="ellipsis" if cut else "fold", no_wrap=cut
+            name,
+            justify="right" if kind == NUMBER else "left",
+            overflow="ellipsis" if kind == LINE else "fold",
+            no_wrap=kind == LINE,
+            width=None if kind == LINE else width,
+            max_width=max(total - taken, LEAST) if kind == LINE else None,
         )
-    for row in rows:
-        grid.add_row(*(plain(" ".join(cell.split("\n"))) for cell in row))
+    for row in cells:
+        grid.add_row(*row)
     return grid
 
 
-def ago(moment: datetime | None) -> str:
+def local(moment: datetime | None) -> str:
     """A moment as people read it, in local time."""
     return "" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"
+
+
+def counted(number: int, one: str, many: str) -> str:
+    """A number of things."""
+    return f"{number:,} {one if number == 1 else many}"
 
 
 def size(number: int) -> str:

@@ -13,8 +13,8 @@ from memory_context._refs import MemoryRef
 from memory_context._selection import Page, Selection
 from memory_context.cli._find import Place, record
 from memory_context.cli._open import opened
-from memory_context.cli._screen import confirm, page, print_json, print_paged, say
-from memory_context.display import facts, harmless, make_console
+from memory_context.cli._screen import confirm, counted, page, print_json, print_paged, say, screen
+from memory_context.display import facts, harmless
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.manager import MemoryManager
 
@@ -93,7 +93,7 @@ def _to_terminal(read: Page | None) -> None:
     if read is None:
         say("Bytes are not printed in a terminal: --output FILE, or a pipe.")
     else:
-        page(harmless(read.text).removesuffix("\n") + "\n", make_console())
+        page(harmless(read.text).removesuffix("\n") + "\n", screen().height)
 
 
 def _to_pipe(item: MemoryItem, read: Page | None, *, whole: bool) -> None:
@@ -101,7 +101,12 @@ def _to_pipe(item: MemoryItem, read: Page | None, *, whole: bool) -> None:
     if read is None or whole:
         sys.stdout.buffer.write(item.data)
     else:
-        sys.stdout.buffer.write(read.text.encode("utf-8", "surrogatepass") + b"\n")
+        sys.stdout.buffer.write(_ended(read))
+
+
+def _ended(part: Page) -> bytes:
+    """A part as UTF-8, with a line break at its end."""
+    return (part.text.removesuffix("\n") + "\n").encode("utf-8", "surrogatepass")
 
 
 def _write(path: Path, item: MemoryItem, part: Page | None) -> None:
@@ -109,7 +114,7 @@ def _write(path: Path, item: MemoryItem, part: Page | None) -> None:
         if part is None:
             item.save_to(path)
         else:
-            path.write_bytes(part.text.encode("utf-8", "surrogatepass") + b"\n")
+            path.write_bytes(_ended(part))
     except OSError as error:
         message = f"the content cannot be written: {error}"
         raise InvalidArgumentError(message) from error
@@ -145,7 +150,7 @@ def forget_memories(place: Place, keys: Sequence[str], reason: str, *, yes: bool
         refs = [str(memory.get(key).ref) for key in wanted]
         if not yes:
             say("\n".join(refs))
-        confirm(f"Delete {'it' if len(refs) == 1 else f'these {len(refs):,} memories'} for good?", yes=yes)
+        confirm(f"Delete {counted(len(refs), 'memory', 'memories')} for good?", yes=yes)
         gone = [key for key in wanted if memory.forget(key, reason=reason)]
     if as_json:
         print_json({"forgotten": gone})

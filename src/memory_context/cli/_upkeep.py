@@ -12,8 +12,8 @@ from memory_context._scopes import Scope
 from memory_context.cli._app import FAILED
 from memory_context.cli._find import Place
 from memory_context.cli._open import check_given, opened_store
-from memory_context.cli._screen import Step, confirm, print_json, print_paged, progress, say
-from memory_context.display import make_console, plain
+from memory_context.cli._screen import Step, confirm, counted, print_json, print_paged, progress, say, screen
+from memory_context.display import plain
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.health import Check, Status, examined
 from memory_context.manager import MemoryManager
@@ -57,7 +57,7 @@ def make_index(store: str | None, *, as_json: bool) -> None:
     if as_json:
         print_json({"indexed": found})
     else:
-        print_paged(f"indexed {found:,} memories")
+        print_paged(f"indexed {counted(found, 'memory', 'memories')}")
 
 
 def collect_garbage(place: Place, *, dry_run: bool, yes: bool, as_json: bool) -> None:
@@ -68,13 +68,15 @@ def collect_garbage(place: Place, *, dry_run: bool, yes: bool, as_json: bool) ->
         expired = count_expired(store, user_id=user)
         total = sum(expired.values())
         if total and not dry_run:
-            confirm(f"Delete {total:,} memories of {_users(expired)} whose time is over, for good?", yes=yes)
+            what = f"{counted(total, 'memory', 'memories')} of {_users(expired)}"
+            confirm(f"Delete {what}, whose time is over, for good?", yes=yes)
             with _told("deleting", "What was deleted is gone, the rest is as it was.") as (_, step):
                 deleted = delete_expired(store, user_id=user, progress=step)
     if as_json:
         print_json({"expired": total, "deleted": deleted, "users": expired})
     else:
-        print_paged(f"{total:,} memories are over" if dry_run else f"deleted {deleted:,} memories whose time was over")
+        done = "would delete" if dry_run else "deleted"
+        print_paged(f"{done} {counted(total if dry_run else deleted, 'memory', 'memories')} whose time is over")
 
 
 def _users(expired: dict[str, int]) -> str:
@@ -84,7 +86,7 @@ def _users(expired: dict[str, int]) -> str:
 def examine(store: str | None, *, as_json: bool) -> int:
     """Print what is well and what is not, and what to do; 2 if something has to be done."""
     checks: list[Check] = []
-    console = make_console()
+    console = screen()
     for check in examined(store):
         checks.append(check)
         if not as_json:

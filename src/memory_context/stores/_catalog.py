@@ -247,8 +247,9 @@ class Catalog:
 
 
 def _entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
-    values = dict(row._mapping)  # noqa: SLF001 - Row's public API
-    return Entry(**values | {"tags": tuple(values["tags"])})
+    values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - Row's public API
+    values["tags"] = tuple(values["tags"])
+    return Entry(**values)
 
 
 def _within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
