@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 from rich.console import RenderableType
+from rich.padding import Padding
 
 from memory_context._items import MemoryItem
 from memory_context.cli._app import NOTHING_FOUND
 from memory_context.cli._narrowing import Narrowing
 from memory_context.cli._open import opened
-from memory_context.cli._screen import LINE, NAME, NUMBER, local, print_json, print_paged, say, table
-from memory_context.display import plain, quoted, reference
+from memory_context.cli._screen import LINE, NAME, NUMBER, counted, local, print_json, print_paged, say, table
+from memory_context.display import plain, quoted
 from memory_context.stores import Mode
 from memory_context.stores._catalog import Catalog, Entry, Sort
 
@@ -104,11 +105,14 @@ def _match(hit: MemoryItem) -> Mapping[str, object] | None:
 
 
 def _shown(hit: MemoryItem) -> list[RenderableType]:
-    """A hit: its reference, where and why it was found, and the passage."""
-    match = hit.match
-    if match is None:
-        return [reference(hit.ref), ""]
-    lines = f"lines {match.lines[0]}-{match.lines[1]}" if match.lines else "by its description"
-    why = f": {', '.join(match.why)}" if match.why else ""
-    passage = [quoted(match.passage, PASSAGE_LINES)] if match.passage else []
-    return [reference(hit.ref), plain(f"{hit.memory_type}, {local(hit.created_at)}, {lines}{why}"), *passage, ""]
+    """A hit: its key and summary, where and why it was found, and the passage."""
+    parts: list[RenderableType] = [plain(hit.memory_key, "bold cyan"), plain(hit.summary)]
+    facts = [hit.memory_type, counted(hit.token_count, "token", "tokens"), local(hit.created_at)]
+    if hit.match and hit.match.lines:
+        facts.append(f"lines {hit.match.lines[0]}-{hit.match.lines[1]}")
+    if hit.match and hit.match.why:
+        facts.append(f"found by {', '.join(hit.match.why)}")
+    parts.append(plain(" · ".join(facts), "dim"))
+    if hit.match and hit.match.passage:
+        parts.append(Padding(quoted(hit.match.passage, PASSAGE_LINES), (0, 0, 0, 2)))
+    return [*parts, ""]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -44,7 +44,7 @@ def check_database(url: str | None, verb: str) -> str:
 
 
 @contextmanager
-def opened_store(url: str | None, verb: str) -> Iterator[MemoryStore]:
+def opened_store(url: str | None, verb: str) -> Generator[MemoryStore]:
     """The store that the options name."""
     store = as_store(check_database(url, verb))
     try:
@@ -54,7 +54,7 @@ def opened_store(url: str | None, verb: str) -> Iterator[MemoryStore]:
 
 
 @contextmanager
-def opened(url: str | None, user: str | None, verb: str) -> Iterator[MemoryManager]:
+def opened(url: str | None, user: str | None, verb: str) -> Generator[MemoryManager]:
     """The memories of the user that the options name; without a name, of the only one that there is.
 
     Raises:

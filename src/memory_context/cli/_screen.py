@@ -6,7 +6,7 @@ import json
 import os
 import pydoc
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Mapping, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from typing import TypeAlias
@@ -134,7 +134,7 @@ def confirm(question: str, *, yes: bool) -> None:
 
 
 @contextmanager
-def progress(label: str) -> Iterator[Step]:
+def progress(label: str) -> Generator[Step]:
     """A bar on standard error while work goes on, if that is a terminal; give it how many are done, and of how many."""
     console = Console(stderr=True)
     columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import cast
 
 from memory_context._items import MemoryItem
 from memory_context._refs import MemoryRef
@@ -135,7 +136,9 @@ def _print_facts(item: MemoryItem, *, as_json: bool) -> None:
 
 
 def _said(value: object) -> str:
-    return "-" if value is None else ", ".join(map(str, value)) if isinstance(value, tuple) else str(value)
+    if isinstance(value, tuple):
+        return ", ".join(map(str, cast("tuple[object, ...]", value)))
+    return "-" if value is None else str(value)
 
 
 def forget_memories(place: Place, keys: Sequence[str], reason: str, *, yes: bool, as_json: bool) -> None:

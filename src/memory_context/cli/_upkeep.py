@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 
@@ -33,7 +33,7 @@ class _Work:
 
 
 @contextmanager
-def _told(label: str, ending: str) -> Iterator[tuple[_Work, Step]]:
+def _told(label: str, ending: str) -> Generator[tuple[_Work, Step]]:
     """A bar while work goes on. An interruption says how far it was, and what that means."""
     work = _Work()
     try:

@@ -238,12 +238,12 @@ class Catalog:
         where = (memories.c.user_id == user, memories.c.id.in_(ids), memories.c.expires_at <= moment)
         return self._delete(Scope(user), where, reason)
 
-    def keys_from(self, scope: Scope, start: str, limit: int) -> list[tuple[str, str]]:
-        """Keys that begin with `start`, each with its description."""
+    def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
+        """The first keys that begin with `start`."""
         begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
-        statement = sa.select(memories.c.memory_key, memories.c.summary).where(*_within(scope), begins)
-        rows = self._run(lambda connection: connection.execute(statement.order_by("memory_key").limit(limit)).all())
-        return [(row.memory_key, row.summary) for row in rows]
+        statement = sa.select(memories.c.memory_key).where(*_within(scope), begins)
+        chosen = statement.order_by(memories.c.memory_key).limit(limit)
+        return self._run(lambda connection: list(connection.execute(chosen).scalars()))
 
 
 def _entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
