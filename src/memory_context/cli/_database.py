@@ -36,11 +36,11 @@ def threads(
 
 
 @app.command()
-def reindex(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
-    """Make the search index of a database anew, every user's."""
+def reindex(*, store: opt.Store = None, embedder: opt.Embedder = None, as_json: opt.AsJson = False) -> None:
+    """Make the search index of a database anew, every user's, and missing vectors."""
     from memory_context.cli._upkeep import make_index  # noqa: PLC0415 - loads a database library
 
-    make_index(store, as_json=as_json)
+    make_index(store, embedder, as_json=as_json)
 
 
 @app.command()

@@ -87,12 +87,23 @@ def _row(entry: Entry) -> list[str]:
     return [entry.memory_key, entry.memory_type, f"{entry.token_count:,}", local(entry.created_at), entry.summary]
 
 
-def search_memories(place: Place, query: str, narrowing: Narrowing, limit: int, mode: Mode, *, as_json: bool) -> int:
+@dataclass(frozen=True, slots=True)
+class Search:
+    """What is looked for, and how."""
+
+    query: str
+    limit: int
+    mode: Mode
+    embedder: str | None
+
+
+def search_memories(place: Place, search: Search, narrowing: Narrowing, *, as_json: bool) -> int:
     """Print what a search finds; 1 if it finds nothing."""
-    with opened(place.store, place.user, "search") as memory:
-        hits = memory.search(query, limit, mode=mode, filters=narrowing.filters())
+    filters = narrowing.filters()
+    with opened(place.store, place.user, "search", search.embedder) as memory:
+        hits = memory.search(search.query, search.limit, mode=search.mode, filters=filters)
     if as_json:
-        print_json({"query": query, "memories": [record(hit) | {"match": _match(hit)} for hit in hits]})
+        print_json({"query": search.query, "memories": [record(hit) | {"match": _match(hit)} for hit in hits]})
     elif hits:
         print_paged(*(part for hit in hits for part in _shown(hit)))
     else:

@@ -72,6 +72,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     store: opt.Store = None,
     user: opt.User = None,
     mode: Annotated[Mode, typer.Option(help="By words, by meaning, or by both.")] = Mode.HYBRID,
+    embedder: opt.Embedder = None,
     types: opt.Types = None,
     tier: opt.Tier = None,
     category: opt.Category = None,
@@ -84,11 +85,12 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     as_json: opt.AsJson = False,
 ) -> int:
     """Find memories that speak of something, best first, each with its best passage."""
-    from memory_context.cli._find import Place, search_memories  # noqa: PLC0415 - loads a database library
+    from memory_context.cli._find import Place, Search, search_memories  # noqa: PLC0415 - loads a database library
     from memory_context.cli._narrowing import Narrowing  # noqa: PLC0415 - as above
 
     narrowing = Narrowing(types, tier, category, tags, thread, since, until, where)
-    return search_memories(Place(store, user), query, narrowing, limit, mode.value, as_json=as_json)
+    wanted = Search(query, limit, mode.value, embedder)
+    return search_memories(Place(store, user), wanted, narrowing, as_json=as_json)
 
 
 @app.command()

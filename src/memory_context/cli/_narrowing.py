@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError, InvalidFilterError
-from memory_context.stores._filters import column_named
+from memory_context.stores._filters import type_of
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGE = re.compile(r"(\d{1,6})([mhdw])")
@@ -85,7 +85,10 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
         message = f"a filter reads COLUMN=VALUE, with = != < <= > >=, not {text!r}"
         raise InvalidFilterError(message)
     name, sign, value = match.groups()
-    kind = column_named(name).type.python_type
+    if name == "tags":
+        message = "tags are given by --tag"
+        raise InvalidFilterError(message)
+    kind = type_of(name)
     try:
         return name, {_OPERATORS[sign]: _READERS.get(kind, kind)(value)}
     except (KeyError, ValueError) as error:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import importlib
+import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from operator import attrgetter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError, StoreUnavailableError
-from memory_context.stores import MemoryStore, as_store
+from memory_context.stores import MemoryStore, SQLAlchemyStore, as_store
 from memory_context.stores._catalog import Catalog, Total
 from memory_context.stores._inspection import missing_file
 
@@ -44,9 +48,10 @@ def check_database(url: str | None, verb: str) -> str:
 
 
 @contextmanager
-def opened_store(url: str | None, verb: str) -> Generator[MemoryStore]:
-    """The store that the options name."""
-    store = as_store(check_database(url, verb))
+def opened_store(url: str | None, verb: str, embedder: str | None = None) -> Generator[MemoryStore]:
+    """The store that the options name; with an embedder, a database that searches by meaning too."""
+    given = check_database(url, verb)
+    store = SQLAlchemyStore(given, embedder=loaded(embedder)) if embedder else as_store(given)
     try:
         yield store
     finally:
@@ -54,7 +59,7 @@ def opened_store(url: str | None, verb: str) -> Generator[MemoryStore]:
 
 
 @contextmanager
-def opened(url: str | None, user: str | None, verb: str) -> Generator[MemoryManager]:
+def opened(url: str | None, user: str | None, verb: str, embedder: str | None = None) -> Generator[MemoryManager]:
     """The memories of the user that the options name; without a name, of the only one that there is.
 
     Raises:
@@ -63,8 +68,25 @@ def opened(url: str | None, user: str | None, verb: str) -> Generator[MemoryMana
     """
     from memory_context.manager import MemoryManager  # noqa: PLC0415 - takes 0.4 s, which completion has not
 
-    with opened_store(url, verb) as store:
+    with opened_store(url, verb, embedder) as store:
         yield MemoryManager(store, user_id=user or only_user(store))
+
+
+def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an embedder
+    """The object that ``MODULE:NAME`` is, from the working directory too, as servers find their applications.
+
+    Raises:
+        InvalidArgumentError: There is none.
+    """
+    module, _, attribute = name.partition(":")
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return attrgetter(attribute)(importlib.import_module(module))
+    except (ImportError, AttributeError, ValueError) as error:
+        message = f"an embedder is named as MODULE:NAME, and {name!r} cannot be loaded: {error}"
+        raise InvalidArgumentError(message) from error
+    finally:
+        sys.path.pop(0)
 
 
 def only_user(store: MemoryStore) -> str:

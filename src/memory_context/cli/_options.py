@@ -13,6 +13,8 @@ _USER = "Whose memories; not needed where only one user has stored something."
 _MOMENT = "2026-01-31, 2026-01-31T12:00 (local time), or 30m, 24h, 7d, 2w ago."
 _FILTER = "A column of the record and what it is: importance>=0.8, agent_id=coder (= != < <= > >=); repeatable."
 
+_EMBEDDER = "What makes vectors for searches by meaning, as it is imported: my.models:embedder."
+
 Store = Annotated[
     str | None, typer.Option("--store", metavar="URL", envvar="MEMORY_CONTEXT_STORE", help=f"The database: {URLS}.")
 ]
@@ -32,6 +34,10 @@ OneUser = Annotated[
 ]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+Embedder = Annotated[
+    str | None,
+    typer.Option("--embedder", metavar="MODULE:NAME", envvar="MEMORY_CONTEXT_EMBEDDER", help=_EMBEDDER),
+]
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many at most.")]
 Offset = Annotated[int, typer.Option("--offset", min=0, metavar="N", help="How many to leave out before them.")]
 Types = Annotated[list[str] | None, typer.Option("--type", help="Of this type: tool_output, note, …; repeatable.")]

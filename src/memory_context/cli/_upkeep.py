@@ -49,10 +49,10 @@ def _told(label: str, ending: str) -> Generator[tuple[_Work, Step]]:
         raise
 
 
-def make_index(store: str | None, *, as_json: bool) -> None:
+def make_index(store: str | None, embedder: str | None, *, as_json: bool) -> None:
     """Index everything anew."""
     ending = "The next search, or reindex, does the rest."
-    with opened_store(store, "reindex") as database, _told("indexing", ending) as (_, step):
+    with opened_store(store, "reindex", embedder) as database, _told("indexing", ending) as (_, step):
         found = MemoryManager(database, user_id="everybody").reindex(step)
     if as_json:
         print_json({"indexed": found})

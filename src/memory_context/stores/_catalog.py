@@ -106,9 +106,9 @@ _ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
 }
 _COUNT = sa.func.count()
 _SIZES = {
-    "sqlite": "SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()",
-    "postgresql": """SELECT sum(pg_total_relation_size(oid)) FROM pg_class
-        WHERE relkind = 'r' AND relname LIKE 'agent\\_memor%' AND pg_table_is_visible(oid)""",
+    "sqlite": sa.text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"),
+    "postgresql": sa.text("""SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+        WHERE relkind = 'r' AND relname LIKE 'agent^_memor%' ESCAPE '^' AND pg_table_is_visible(oid)"""),
 }
 
 
@@ -220,7 +220,7 @@ class Catalog:
     def size(self) -> int:
         """The bytes that the database takes, the index too."""
         return self._run(
-            lambda connection: int(connection.exec_driver_sql(_SIZES[connection.dialect.name]).scalar() or 0)
+            lambda connection: int(connection.execute(_SIZES[connection.dialect.name]).scalar() or 0)
         )
 
     def expired(self, moment: datetime, user: str | None = None) -> list[tuple[str, UUID]]:
