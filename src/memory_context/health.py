@@ -11,11 +11,9 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from memory_context._analyzer import VERSION
-from memory_context._items import now
 from memory_context._tokens import default_counter
 from memory_context.exceptions import MemoryContextError
 from memory_context.stores import SQLAlchemyStore, _inspection
-from memory_context.stores._catalog import Catalog
 from memory_context.stores._inspection import look
 from memory_context.stores._keyword import version_of
 from memory_context.stores._migrate import HEAD, REVISIONS, revision_of
@@ -127,7 +125,7 @@ def _looked_into(store: SQLAlchemyStore) -> Iterator[Check]:
         yield analyzer_check(look(store, version_of))
         yield _waiting(look(store, _inspection.count_pending))
         yield _index(store)
-        yield _over(len(Catalog(store).expired(now())))
+        yield _over(look(store, _inspection.count_expired))
 
 
 def schema_check(revision: str | None, dialect: str) -> Check:

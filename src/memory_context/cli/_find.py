@@ -6,19 +6,18 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
 
 from rich.console import RenderableType
-from rich.padding import Padding
 
-from memory_context._items import MemoryItem
+from memory_context._items import Match, MemoryItem
 from memory_context.cli._app import NOTHING_FOUND
 from memory_context.cli._narrowing import Narrowing
 from memory_context.cli._open import opened
 from memory_context.cli._screen import LINE, NAME, NUMBER, counted, local, print_json, print_paged, say, table
-from memory_context.display import plain, quoted
+from memory_context.display import numbered, plain
 from memory_context.stores import Mode
 from memory_context.stores._catalog import Catalog, Entry, Sort
 
 _FACTS = tuple(field.name for field in fields(Entry))
-PASSAGE_LINES = 12
+LINES_SHOWN = 8
 _COLUMNS = (("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", NAME), ("summary", LINE))
 
 
@@ -124,6 +123,14 @@ def _shown(hit: MemoryItem) -> list[RenderableType]:
     if hit.match and hit.match.why:
         facts.append(f"found by {', '.join(hit.match.why)}")
     parts.append(plain(" · ".join(facts), "dim"))
-    if hit.match and hit.match.passage:
-        parts.append(Padding(quoted(hit.match.passage, PASSAGE_LINES), (0, 0, 0, 2)))
-    return [*parts, ""]
+    lines = speaking_lines(hit.match) if hit.match else []
+    return [*parts, *(numbered(number, line) for number, line in lines), ""]
+
+
+def speaking_lines(match: Match) -> list[tuple[int, str]]:
+    """The lines of the passage that hold words of the query, with their numbers; the first ones where none does."""
+    first = match.lines[0] if match.lines else 1
+    lines = list(enumerate(match.passage.splitlines(), first))
+    words = [word.casefold() for word in match.why]
+    speaking = [(number, line) for number, line in lines if any(word in line.casefold() for word in words)]
+    return (speaking or lines)[:LINES_SHOWN]

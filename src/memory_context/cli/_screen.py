@@ -41,7 +41,7 @@ def _plain_value(value: object) -> str:
 def screen() -> Console:
     """A console on standard output; piped, a line may be as long as it is, unless COLUMNS says something else."""
     console = make_console()
-    if not sys.stdout.isatty() and "COLUMNS" not in os.environ:
+    if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
         console.width = PIPED_WIDTH
     return console
 

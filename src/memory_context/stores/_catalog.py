@@ -219,9 +219,7 @@ class Catalog:
 
     def size(self) -> int:
         """The bytes that the database takes, the index too."""
-        return self._run(
-            lambda connection: int(connection.execute(_SIZES[connection.dialect.name]).scalar() or 0)
-        )
+        return self._run(lambda connection: int(connection.execute(_SIZES[connection.dialect.name]).scalar() or 0))
 
     def expired(self, moment: datetime, user: str | None = None) -> list[tuple[str, UUID]]:
         """User and id of the memories whose time was over at `moment`, user by user; of one user, or of all."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 import sqlalchemy as sa
 
 from memory_context import _bm25
-from memory_context._items import MemoryItem
+from memory_context._items import MemoryItem, now
 from memory_context._passages import Place, card_of, passage_at, searchable
 from memory_context.stores import _fts5, _keyword, _tsvector
 from memory_context.stores._engines import is_memory, store_url
@@ -82,6 +82,13 @@ def missing(connection: sa.Connection) -> list[str]:
 def count_pending(connection: sa.Connection) -> int:
     """How many memories the index does not hold in full yet."""
     return connection.execute(sa.select(_COUNT).select_from(pending)).scalar_one()
+
+
+def count_expired(connection: sa.Connection) -> int:
+    """How many memories are over their time."""
+    return connection.execute(
+        sa.select(_COUNT).select_from(memories).where(memories.c.expires_at <= now())
+    ).scalar_one()
 
 
 def count_unindexed(connection: sa.Connection) -> int:
