@@ -53,7 +53,7 @@ def test_every_verb_is_documented() -> None:
 
 @pytest.mark.parametrize("verb", sorted(VERBS))
 def test_every_option_is_documented(verb: str) -> None:
-    """The options in a section's table are those that the verb has, and what it takes without a name stands above it."""
+    """A section's table has the options of its verb and no others; what comes without a name stands above it."""
     assert options_of(VERBS[verb]) == named_in_tables(SECTIONS[verb])
     for one in VERBS[verb].params:
         assert one.help, (verb, one.name)
