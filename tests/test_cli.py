@@ -466,3 +466,5 @@ async def test_the_shadow_is_a_valid_prompt_without_memory_tools(sqlite_url: str
 def test_stored_text_cannot_steer_the_terminal() -> None:
     """Escape sequences and other control characters are replaced; lines and indentation stay."""
     assert plain("\x1b[2Jred\x07\n\tnext\r").plain == "�[2Jred�\n    next�"
+    assert plain("\u202eright\u2028\x9b").plain == "�right��"
+    assert plain("a\u00a0b\u3000c").plain == "a\u00a0b\u3000c"
