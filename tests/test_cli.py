@@ -28,6 +28,7 @@ from autogen_core.models import (
     UserMessage,
 )
 
+from commands import COMMAND, memory_context, read_terminal
 from memory_context import MemoryContext, MemoryManager, __version__
 from memory_context.cli import run
 from memory_context.demo._meter import ShadowedContext
@@ -35,20 +36,7 @@ from memory_context.display import plain
 from memory_context.testing import check_prompt
 from messages import LOG
 
-COMMAND = [sys.executable, "-c", "from memory_context.cli import main; main()"]
 NOWHERE = "postgresql+psycopg://127.0.0.1:1/nothing"
-
-
-def memory_context(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own, 80 columns wide."""
-    return subprocess.run(
-        [*COMMAND, *arguments],
-        env={**os.environ, "COLUMNS": "80", **environment},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=100,
-        check=False,
-    )
 
 
 def one_line(done: subprocess.CompletedProcess[str]) -> str:
@@ -245,15 +233,11 @@ def test_the_demo_counts_every_call(kept: Kept) -> None:
 def test_the_next_commands_work(kept: Kept) -> None:
     """What the demo names as the next commands can be copied and run."""
     commands = [line.strip() for line in kept.output.rpartition("Look around in it:")[2].splitlines() if line.strip()]
-    assert len(commands) == 3
-    for command in commands[:2]:
-        if shutil.which(shlex.split(command)[0]):
-            done = subprocess.run(command, shell=True, capture_output=True, encoding="utf-8", check=False)
-            assert done.returncode == 0, done.stderr
-            assert "run_tests" in done.stdout or "14-weeks" in done.stdout
-    words = shlex.split(commands[2])
-    assert words[:2] == ["memory-context", "demo"]
-    assert memory_context(*words[1:]).returncode == 0
+    listed, found, again = (shlex.split(command) for command in commands)
+    assert {"memory-context"} == {listed[0], found[0], again[0]}
+    assert "run_tests_" in memory_context(*listed[1:]).stdout
+    assert "14-weeks" in memory_context(*found[1:]).stdout
+    assert memory_context(*again[1:]).returncode == 0
 
 
 def test_a_second_run_stores_equal_outputs_once(kept: Kept, tmp_path: Path) -> None:
@@ -287,7 +271,7 @@ def test_a_terminal_gets_colours() -> None:
     ours, theirs = pty.openpty()
     with subprocess.Popen([*COMMAND, "demo"], stdout=theirs, env={**os.environ, "TERM": "xterm-256color"}) as process:
         os.close(theirs)
-        shown = b"".join(_read(ours))
+        shown = b"".join(read_terminal(ours))
     assert process.returncode == 0
     assert b"\x1b[" in shown
 
@@ -352,7 +336,7 @@ def test_a_team_is_drawn_in_a_pipe(team: Kept) -> None:
 def test_a_team_leaves_commands_that_work(team: Kept) -> None:
     """What is named as the next commands belongs to this scenario."""
     commands = [line.strip() for line in team.output.rpartition("Look around in it:")[2].splitlines() if line.strip()]
-    done = subprocess.run(commands[1], shell=True, capture_output=True, encoding="utf-8", check=False)
+    done = memory_context(*shlex.split(commands[1])[1:])
     assert done.returncode == 0, done.stderr
     assert "argparse" in done.stdout
     assert shlex.split(commands[2])[:4] == ["memory-context", "demo", "--scenario", "long"]
@@ -366,7 +350,7 @@ def test_an_interrupted_team_shows_what_is_done(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
         os.close(theirs)
         seen, asked = b"", False
-        for data in _read(ours):
+        for data in read_terminal(ours):
             seen += data
             if b" 2%" in seen and not asked:
                 process.send_signal(signal.SIGINT)
@@ -375,16 +359,6 @@ def test_an_interrupted_team_shows_what_is_done(tmp_path: Path) -> None:
     assert b"then interrupted (200 were planned)" in seen
     assert b"tokens per call" in seen
     assert list(tmp_path.iterdir()) == []
-
-
-def _read(descriptor: int) -> Iterator[bytes]:
-    try:
-        while data := os.read(descriptor, 65536):
-            yield data
-    except OSError:
-        pass  # how Linux says that the other side has closed a terminal
-    finally:
-        os.close(descriptor)
 
 
 def test_a_reader_may_leave() -> None:
@@ -492,50 +466,5 @@ async def test_the_shadow_is_a_valid_prompt_without_memory_tools(sqlite_url: str
 def test_stored_text_cannot_steer_the_terminal() -> None:
     """Escape sequences and other control characters are replaced; lines and indentation stay."""
     assert plain("\x1b[2Jred\x07\n\tnext\r").plain == "�[2Jred�\n    next�"
-
-
-class TestShow:
-    """``memory-context show``: a memory, or a part of it."""
-
-    @pytest.fixture
-    def url(self, tmp_path: Path) -> str:
-        """A database with a log of ann's, whose last line would drive a terminal."""
-        url = f"sqlite:///{tmp_path / 'memory.db'}"
-        with MemoryManager(url, user_id="ann") as memory:
-            memory.store(f"{LOG}\n\x1b[2Jthe end", key="night.log")
-            memory.store(b"\x00\xff", key="bytes")
-        return url
-
-    def test_a_part(self, url: str) -> None:
-        """Lines, words and questions print what they select; the reference and how much it is go to standard error."""
-        done = memory_context("show", "night.log", "--user", "ann", "--store", url, "--lines", "1-2")
-        assert (0, LOG.split("\n")[:2]) == (done.returncode, done.stdout.splitlines())
-        assert done.stderr.startswith("[MemoryRef: night.log - ")
-        assert "lines 1-2 of 402" in done.stderr
-
-        found = memory_context(
-            "show", "[MemoryRef: night.log]", "--contains", "SDX9", MEMORY_CONTEXT_STORE=url, MEMORY_CONTEXT_USER="ann"
-        )
-        assert "401: 2026-01-01 13:00:00 ERROR worker-777" in found.stdout
-
-    def test_whole(self, url: str) -> None:
-        """Without a selection everything comes, byte for byte, control characters too where no terminal listens."""
-        assert f"{LOG}\n\x1b[2Jthe end\n" == memory_context("show", "night.log", "--user", "ann", "--store", url).stdout
-        done = subprocess.run(
-            [*COMMAND, "show", "bytes", "--user", "ann", "--store", url], capture_output=True, check=True
-        )
-        assert b"\x00\xff" == done.stdout
-
-    def test_nothing_found(self, url: str) -> None:
-        """Nothing found is code 1, a mistake code 2, each in one line."""
-        for arguments, code in (
-            (["nothing", "--user", "ann"], 1),
-            (["night.log", "--user", "bob"], 1),
-            (["night.log", "--user", "ann", "--contains", "xyzzy"], 1),
-            (["night.log", "--user", "ann", "--pattern", "("], 2),
-            (["night.log", "--user", "ann", "--lines", "1", "--query", "x"], 2),
-            (["night.log"], 2),
-        ):
-            done = memory_context("show", *arguments, "--store", url)
-            assert (code, "") == (done.returncode, done.stdout), arguments
-            assert 1 == len(done.stderr.splitlines()), arguments
+    assert plain("\u202eright\u2028\x9b").plain == "�right��"
+    assert plain("a\u00a0b\u3000c").plain == "a\u00a0b\u3000c"

@@ -8,7 +8,6 @@ import pty
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
 from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
@@ -17,6 +16,8 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
+import commands
+from commands import read_terminal
 from memory_context import MemoryManager
 from memory_context.cli import run
 from memory_context.replay._charts import Mark, axis, lines, number, points, shown, spread
@@ -24,7 +25,7 @@ from memory_context.replay._definitions import DEFINITIONS, POLICIES
 from memory_context.replay._page import STYLE
 from memory_context.replay._policies import default_policies, parse_policy
 
-COMMAND = [sys.executable, "-c", "from memory_context.cli import main; main()", "replay"]
+COMMAND = [*commands.COMMAND, "replay"]
 DEFAULTS = [policy.name for policy in default_policies()]
 
 
@@ -200,16 +201,6 @@ def test_nothing_of_the_users_is_changed(runs: Path, tmp_path: Path) -> None:
     assert folder == {path.name: path.read_bytes() for path in tmp_path.iterdir()}
 
 
-def _read(descriptor: int) -> Iterator[bytes]:
-    try:
-        while data := os.read(descriptor, 65536):
-            yield data
-    except OSError:
-        pass  # how Linux says that the other side has closed a terminal
-    finally:
-        os.close(descriptor)
-
-
 def test_ctrl_c_shows_what_is_done_so_far(tmp_path: Path) -> None:
     """A bar with rate and time left while it works; after Ctrl-C the figures of whole runs, and exit code 130."""
     many = write(tmp_path / "many.jsonl", *(run_of(f"r{number}", 4) for number in range(400)))
@@ -219,7 +210,7 @@ def test_ctrl_c_shows_what_is_done_so_far(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
         os.close(theirs)
         seen, asked = b"", False
-        for data in _read(ours):
+        for data in read_terminal(ours):
             seen += data
             if b" 2%" in seen and not asked:
                 process.send_signal(signal.SIGINT)

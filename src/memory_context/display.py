@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import regex
 from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
@@ -13,6 +14,7 @@ from memory_context._refs import MemoryRef
 LABEL_WIDTH = 8
 NUMBER_WIDTH = 5
 TAB = 4
+_UNSEEN = regex.compile(r"[^\P{C}\n]|[\p{Zl}\p{Zp}]")
 
 
 def make_console() -> Console:
@@ -35,10 +37,12 @@ def plain(text: str, style: str = "") -> Text:
 
 
 def harmless(text: str) -> str:
-    """`text` with its control characters replaced: a terminal shows it and obeys nothing."""
-    return "".join(
-        char if char.isprintable() or char == "\n" else "\N{REPLACEMENT CHARACTER}" for char in text.expandtabs(TAB)
-    )
+    """`text` with what drives a terminal or turns its order of letters replaced: it is shown and not obeyed.
+
+    Replaced are control and formatting characters, separators of lines, private and unassigned code points, and lone
+    surrogates; not line breaks, spaces of other scripts, and tabs, which become spaces.
+    """
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text.expandtabs(TAB))
 
 
 def reference(ref: MemoryRef) -> Text:

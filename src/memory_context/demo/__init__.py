@@ -6,7 +6,6 @@ import asyncio
 import importlib.util
 import shlex
 import shutil
-import sys
 import tempfile
 from collections.abc import Callable, Generator, Iterator
 from contextlib import contextmanager
@@ -22,7 +21,6 @@ from memory_context.stores import SQLAlchemyStore
 
 USER = "demo"
 TURNS = 200
-NOT_IN_DOUBLE_QUOTES = frozenset('"$`\\!')
 NEEDED = {"autogen_core": "autogen-core", "autogen_agentchat": "autogen-agentchat", "pytest": "pytest"}
 
 
@@ -147,17 +145,7 @@ def _again(options: DemoOptions) -> list[str]:
 
 
 def _commands(url: str, options: DemoOptions) -> Iterator[str]:
-    file = url.removeprefix("sqlite:///")
-    if file != url:
-        yield shlex.join(["sqlite3", file, "select memory_key, token_count, summary from agent_memories"])
     word = "argparse" if options.long else "14-weeks"
-    search = f"MemoryManager({url!r}, user_id={USER!r}).search({word!r})"
-    yield _python(f"from memory_context import MemoryManager; print(*[hit.match.passage for hit in {search}])")
+    for verb in (["list"], ["search", word]):
+        yield shlex.join(["memory-context", *verb, "--store", url, "--user", USER])
     yield shlex.join([*_again(options), "--store", url])
-
-
-def _python(code: str) -> str:
-    """A command that runs `code`, in double quotes where the shell leaves those alone: they are easier to read."""
-    if NOT_IN_DOUBLE_QUOTES & set(code):
-        return shlex.join([sys.executable, "-c", code])
-    return f'{shlex.quote(sys.executable)} -c "{code}"'

@@ -109,6 +109,16 @@ def counted_column(name: str) -> sa.Column[Any]:
     return COLUMNS[name]
 
 
+def type_of(name: str) -> type:
+    """The Python type of a column's values.
+
+    Raises:
+        InvalidFilterError: There is none of that name.
+    """
+    kind = column_named(name).type
+    return kind.impl_instance.python_type if isinstance(kind, sa.types.TypeDecorator) else kind.python_type
+
+
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, Mapping):
         operators = cast("Mapping[object, object]", wanted)

@@ -16,6 +16,7 @@ from memory_context import _bm25
 from memory_context._bm25 import LENGTH_BITS, Statistics, step_of
 from memory_context.stores._schema import passages
 
+TABLE = "agent_memory_index"
 _JOINING = "".join(char for char in map(chr, range(33, 127)) if not char.isalnum() and char not in "'\"")
 _CREATE = (
     f"""CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING fts5(
@@ -29,6 +30,7 @@ _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'agent_memory_passages'
 _ADD = sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)")
 _REMOVE = sa.text("INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes) VALUES ('delete', :id, :names)")
 _REMOVE_ALL = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('delete-all')"
+_HOLDS = sa.text("SELECT 1 FROM agent_memory_index WHERE agent_memory_index MATCH :quoted AND rowid = :id")
 _FREQUENCIES = sa.text(
     "SELECT q.key, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
 )
@@ -65,6 +67,11 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
 def remove(connection: sa.Connection, names: Mapping[int, str]) -> None:
     """Take the passages with these ids out; `names` must be what they were put in with."""
     connection.execute(_REMOVE, [{"id": id_, "names": text} for id_, text in names.items()])
+
+
+def holds(connection: sa.Connection, passage: int, name: str) -> bool:
+    """Whether the index leads from a lexeme's name to the passage."""
+    return connection.execute(_HOLDS, {"quoted": f'"{name}"', "id": passage}).first() is not None
 
 
 def remove_all(connection: sa.Connection) -> None:

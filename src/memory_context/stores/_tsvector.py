@@ -20,6 +20,7 @@ ENOUGH = 300
 _ADD = sa.insert(passages).values(
     lexemes=sa.func.array_to_tsvector(sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " "))
 )
+_HOLDS = sa.text("SELECT 1 FROM agent_memory_passages WHERE id = :id AND lexemes @@ CAST(:quoted AS tsquery)")
 _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (
     SELECT count(*) FROM (
@@ -55,6 +56,11 @@ BEST = SCORED
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows of passages with their ``names``."""
     connection.execute(_ADD, list(rows))
+
+
+def holds(connection: sa.Connection, passage: int, name: str) -> bool:
+    """Whether the passage has a lexeme under this name."""
+    return connection.execute(_HOLDS, {"quoted": _quoted(name), "id": passage}).first() is not None
 
 
 def values_of(

@@ -1,0 +1,75 @@
+"""The verbs for a whole database: stats, threads, reindex, gc, doctor, migrate."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memory_context.cli import _options as opt
+from memory_context.cli._app import app
+
+
+@app.command()
+def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJson = False) -> int:
+    """How much is stored: by user, type and tier."""
+    from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
+    from memory_context.cli._overview import show_stats  # noqa: PLC0415 - as above
+
+    return show_stats(Place(store, user), as_json=as_json)
+
+
+@app.command()
+def threads(
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    limit: opt.Limit = 50,
+    offset: opt.Offset = 0,
+    as_json: opt.AsJson = False,
+) -> int:
+    """List the conversations that have stored something, the last used first."""
+    from memory_context.cli._find import Paging, Place  # noqa: PLC0415 - loads a database library
+    from memory_context.cli._overview import list_threads  # noqa: PLC0415 - as above
+
+    return list_threads(Place(store, user), Paging(limit, offset), as_json=as_json)
+
+
+@app.command()
+def reindex(*, store: opt.Store = None, embedder: opt.Embedder = None, as_json: opt.AsJson = False) -> None:
+    """Make the search index of a database anew, every user's, and missing vectors."""
+    from memory_context.cli._upkeep import make_index  # noqa: PLC0415 - loads a database library
+
+    make_index(store, embedder, as_json=as_json)
+
+
+@app.command()
+def gc(
+    *,
+    store: opt.Store = None,
+    user: opt.OneUser = None,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many there are, and delete none.")] = False,
+    yes: opt.Yes = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Delete the memories whose time is over (expires_at), for good."""
+    from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
+    from memory_context.cli._upkeep import collect_garbage  # noqa: PLC0415 - as above
+
+    collect_garbage(Place(store, user), dry_run=dry_run, yes=yes, as_json=as_json)
+
+
+@app.command()
+def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
+    """Check the database, its search index, token counting and what is installed, and say what to do."""
+    from memory_context.cli._upkeep import examine  # noqa: PLC0415 - loads a database library
+
+    return examine(store, as_json=as_json)
+
+
+@app.command()
+def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
+    """Bring a database's schema up to date; PostgreSQL is only ever migrated by this command."""
+    from memory_context.cli._upkeep import migrate_schema  # noqa: PLC0415 - loads a database library
+
+    migrate_schema(store, as_json=as_json)

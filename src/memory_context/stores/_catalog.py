@@ -1,0 +1,263 @@
+"""What a database holds, without reading the contents: for people, and across users for an administrator."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any, Literal, TypeAlias, get_args
+from uuid import UUID
+
+import sqlalchemy as sa
+
+from memory_context._scopes import Scope
+from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.stores._filters import conditions
+from memory_context.stores._protocol import Filters, MemoryStore
+from memory_context.stores._schema import access, memories, pending
+from memory_context.stores._sqlalchemy import SQLAlchemyStore
+
+Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
+SORTS = get_args(Sort)
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A record without its content; the attributes are those of `MemoryItem`."""
+
+    user_id: str
+    memory_key: str
+    memory_type: str
+    tier: str
+    tier_id: str | None
+    agent_id: str | None
+    thread_id: str | None
+    summary: str
+    media_type: str
+    category: str | None
+    tags: tuple[str, ...]
+    importance: float
+    token_count: int
+    char_count: int
+    line_count: int
+    created_at: datetime
+    updated_at: datetime
+    expires_at: datetime | None
+    is_active: bool
+    accessed_at: datetime | None
+    access_count: int
+
+
+@dataclass(frozen=True, slots=True)
+class Total:
+    """How much there is of a kind.
+
+    Attributes:
+        name: The user, type or tier.
+        memories: How many, evicted ones too.
+        evicted: How many of them are no longer offered.
+        tokens: Of all texts together.
+        characters: Of all contents together; bytes of binary ones.
+        newest: When the last one was stored.
+    """
+
+    name: str
+    memories: int
+    evicted: int
+    tokens: int
+    characters: int
+    newest: datetime | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThreadSummary:
+    """A conversation, as far as it has stored something.
+
+    Attributes:
+        thread_id: Its name.
+        memories: How many memories were made in it.
+        tokens: Of all their texts.
+        agents: How many agents have made them.
+        first: When the first one was stored.
+        last: When the last one was stored.
+    """
+
+    thread_id: str
+    memories: int
+    tokens: int
+    agents: int
+    first: datetime
+    last: datetime
+
+
+_FACTS = [field.name for field in fields(Entry) if field.name not in ("accessed_at", "access_count")]
+_ENTRIES = sa.select(
+    *(memories.c[name] for name in _FACTS),
+    access.c.accessed_at,
+    sa.func.coalesce(access.c.access_count, 0).label("access_count"),
+).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
+_ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
+    "newest": (memories.c.created_at.desc(), memories.c.id.desc()),
+    "oldest": (memories.c.created_at, memories.c.id),
+    "largest": (memories.c.token_count.desc(), memories.c.char_count.desc(), memories.c.id),
+    "important": (memories.c.importance.desc(), memories.c.created_at.desc(), memories.c.id),
+    "key": (memories.c.memory_key,),
+    "used": (sa.func.coalesce(access.c.accessed_at, memories.c.created_at).desc(), memories.c.id),
+}
+_COUNT = sa.func.count()
+_SIZES = {
+    "sqlite": sa.text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"),
+    "postgresql": sa.text("""SELECT sum(pg_total_relation_size(oid)) FROM pg_class
+        WHERE relkind = 'r' AND relname LIKE 'agent^_memor%' ESCAPE '^' AND pg_table_is_visible(oid)"""),
+}
+
+
+class Catalog:
+    """What the database of a store holds.
+
+    Args:
+        store: The store.
+
+    Raises:
+        StoreError: It is of a kind that keeps no catalog.
+    """
+
+    def __init__(self, store: MemoryStore) -> None:
+        if not isinstance(store, SQLAlchemyStore):
+            message = f"{store!r} keeps no catalog; use a database"
+            raise StoreError(message)
+        self._run = store._run  # noqa: SLF001 - of this package
+        self._delete = store._delete  # noqa: SLF001 - as above
+
+    def entries(
+        self, scope: Scope, filters: Filters | None = None, *, sort: Sort = "newest", limit: int = 50, offset: int = 0
+    ) -> list[Entry]:
+        """The records that match, without their contents; active ones, unless the filters say something else.
+
+        Raises:
+            InvalidFilterError: There is no such column, or no such operator.
+            InvalidArgumentError: There is no such order.
+        """
+        if sort not in SORTS:
+            message = f"records are sorted by {', '.join(SORTS)}, not {sort!r}"
+            raise InvalidArgumentError(message)
+
+        def read(connection: sa.Connection) -> list[Entry]:
+            chosen = _ENTRIES.where(*_chosen(connection, scope, filters)).order_by(*_ORDERS[sort])
+            return [_entry(row) for row in connection.execute(chosen.limit(limit).offset(offset))]
+
+        return self._run(read)
+
+    def count(self, scope: Scope, filters: Filters | None = None) -> int:
+        """How many records match."""
+        return self._run(
+            lambda connection: connection.execute(
+                sa.select(_COUNT).select_from(memories).where(*_chosen(connection, scope, filters))
+            ).scalar_one()
+        )
+
+    def totals(self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None) -> list[Total]:
+        """How much there is by user, type or tier, most first; of one user, or of all."""
+        name = memories.c[column]
+        statement = (
+            sa.select(
+                name,
+                _COUNT.label("memories"),
+                sa.func.sum(sa.case((memories.c.is_active, 0), else_=1)).label("evicted"),
+                sa.func.sum(memories.c.token_count).label("tokens"),
+                sa.func.sum(memories.c.char_count).label("characters"),
+                sa.func.max(memories.c.created_at).label("newest"),
+            )
+            .where(*_of(user))
+            .group_by(name)
+            .order_by(_COUNT.desc(), name)
+        )
+        rows = self._run(lambda connection: connection.execute(statement).all())
+        return [
+            Total(row[0], row.memories, int(row.evicted), int(row.tokens), int(row.characters), row.newest)
+            for row in rows
+        ]
+
+    def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
+        """The conversations that have stored something, the last used first."""
+        last = sa.func.max(memories.c.created_at).label("last")
+        statement = (
+            sa.select(
+                memories.c.thread_id,
+                _COUNT.label("memories"),
+                sa.func.sum(memories.c.token_count).label("tokens"),
+                sa.func.count(memories.c.agent_id.distinct()).label("agents"),
+                sa.func.min(memories.c.created_at).label("first"),
+                last,
+            )
+            .where(*_within(scope), memories.c.thread_id.is_not(None))
+            .group_by(memories.c.thread_id)
+            .order_by(last.desc(), memories.c.thread_id)
+            .limit(limit)
+            .offset(offset)
+        )
+        rows = self._run(lambda connection: connection.execute(statement).all())
+        return [
+            ThreadSummary(row.thread_id, row.memories, int(row.tokens), row.agents, row.first, row.last) for row in rows
+        ]
+
+    def count_threads(self, user: str | None = None) -> int:
+        """How many conversations have stored something."""
+        pairs = (
+            sa.select(memories.c.user_id, memories.c.thread_id)
+            .where(*_of(user), memories.c.thread_id.is_not(None))
+            .distinct()
+        )
+        statement = sa.select(_COUNT).select_from(pairs.subquery())
+        return self._run(lambda connection: connection.execute(statement).scalar_one())
+
+    def count_pending(self, user: str | None = None) -> int:
+        """How many memories the index does not hold in full yet."""
+        inside = sa.select(memories.c.id).where(memories.c.id == pending.c.memory_id, *_of(user))
+        statement = sa.select(_COUNT).select_from(pending).where(sa.exists(inside))
+        return self._run(lambda connection: connection.execute(statement).scalar_one())
+
+    def size(self) -> int:
+        """The bytes that the database takes, the index too."""
+        return self._run(lambda connection: int(connection.execute(_SIZES[connection.dialect.name]).scalar() or 0))
+
+    def expired(self, moment: datetime, user: str | None = None) -> list[tuple[str, UUID]]:
+        """User and id of the memories whose time was over at `moment`, user by user; of one user, or of all."""
+        statement = sa.select(memories.c.user_id, memories.c.id).where(*_of(user), memories.c.expires_at <= moment)
+        chosen = statement.order_by(memories.c.user_id, memories.c.expires_at, memories.c.id)
+        return [(row.user_id, row.id) for row in self._run(lambda connection: connection.execute(chosen).all())]
+
+    def delete_expired(self, user: str, ids: Sequence[UUID], moment: datetime, reason: str) -> int:
+        """Delete those of a user's memories whose time was over at `moment`, in one transaction; how many there were.
+
+        One that was written anew meanwhile, with another time, stays. What has so many passages that others would wait
+        for it too long is taken out of SQLite's index in transactions of its own.
+        """
+        where = (memories.c.user_id == user, memories.c.id.in_(ids), memories.c.expires_at <= moment)
+        return self._delete(Scope(user), where, reason)
+
+    def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
+        """The first keys that begin with `start`."""
+        begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
+        statement = sa.select(memories.c.memory_key).where(*_within(scope), begins)
+        chosen = statement.order_by(memories.c.memory_key).limit(limit)
+        return self._run(lambda connection: list(connection.execute(chosen).scalars()))
+
+
+def _entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
+    values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - Row's public API
+    values["tags"] = tuple(values["tags"])
+    return Entry(**values)
+
+
+def _within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
+    return (memories.c[name] == value for name, value in scope.narrowed().items())
+
+
+def _of(user: str | None) -> Sequence[sa.ColumnElement[bool]]:
+    return () if user is None else (memories.c.user_id == user,)
+
+
+def _chosen(connection: sa.Connection, scope: Scope, filters: Filters | None) -> list[sa.ColumnElement[bool]]:
+    active = [] if filters and "is_active" in filters else [memories.c.is_active.is_(sa.true())]
+    return [*_within(scope), *active, *conditions(filters, connection.dialect.name)]

@@ -1,0 +1,706 @@
+"""The verbs of the command line on real databases, in processes and terminals of their own."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+import signal
+import sqlite3
+import subprocess
+import time
+import unicodedata
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from commands import COMMAND, in_terminal, memory_context
+from memory_context import MemoryManager, SQLAlchemyStore
+from memory_context.cli import run
+from messages import LOG
+
+PAST = datetime.now(UTC) - timedelta(hours=1)
+BYTES = b"\x89PNG\r\n\x1a\n\x00\x1b[2J\xff"
+
+
+def filled(url: str) -> str:
+    """A database with memories of ann's and of bob's."""
+    with MemoryManager(url, user_id="ann", agent_id="coder", thread_id="t1") as memory:
+        memory.store(LOG, key="night.log", type="tool_output")
+        memory.store(BYTES, key="picture", type="file_content")
+        memory.store({"orders": [{"id": 1}, {"id": 2}]}, key="orders", type="api_response", tags=["shop"])
+    with MemoryManager(url, user_id="ann", thread_id="t2") as memory:
+        memory.store("rockets fly high", "on rockets", key="rockets", category="space/rockets", importance=0.9)
+        memory.store("over", "a thing of the past", key="over", expires_at=PAST)
+        memory.store("not over", key="lasting", expires_at=datetime.now(UTC) + timedelta(days=1))
+    with MemoryManager(url, user_id="bob") as memory:
+        memory.store("of bob's", key="bobs", expires_at=PAST)
+    return url
+
+
+@pytest.fixture(autouse=True)
+def _as_wide_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing says how wide a piped output may be."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+
+
+@pytest.fixture(params=["sqlite_url", "postgres_url"])
+def url(request: pytest.FixtureRequest) -> str:
+    """That database, in a file and on a server."""
+    return filled(str(request.getfixturevalue(request.param)))
+
+
+@pytest.fixture
+def file_url(sqlite_url: str) -> str:
+    """That database in a file."""
+    return filled(sqlite_url)
+
+
+class Screen:
+    """Runs the command in this process, which is quicker, and gives what it printed."""
+
+    def __init__(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        self.url = url
+        self.capsys = capsys
+
+    def __call__(self, *arguments: str, user: str | None = "ann", code: int = 0) -> str:
+        """Standard output."""
+        return self.both(*arguments, user=user, code=code)[0]
+
+    def both(self, *arguments: str, user: str | None = "ann", code: int = 0) -> tuple[str, str]:
+        """Standard output and standard error."""
+        whose = ["--user", user] if user else []
+        assert code == run([*arguments, "--store", self.url, *whose]), self.capsys.readouterr()
+        out, err = self.capsys.readouterr()
+        return out, err
+
+    def json(self, *arguments: str, user: str | None = "ann", code: int = 0) -> dict[str, Any]:
+        """The JSON object on standard output."""
+        found: dict[str, Any] = json.loads(self(*arguments, "--json", user=user, code=code))
+        return found
+
+    def keys(self, *arguments: str, code: int = 0) -> list[str]:
+        """The keys of the memories that it lists."""
+        return [one["memory_key"] for one in self.json(*arguments, code=code)["memories"]]
+
+
+@pytest.fixture
+def ann(file_url: str, capsys: pytest.CaptureFixture[str]) -> Screen:
+    """The command line of the file's."""
+    return Screen(file_url, capsys)
+
+
+@pytest.fixture
+def anywhere(url: str, capsys: pytest.CaptureFixture[str]) -> Screen:
+    """The command line of the file's, and of the server's."""
+    return Screen(url, capsys)
+
+
+def test_the_main_verbs_in_processes(url: str) -> None:
+    """On both databases, piped: plain tables, exit code 0, one record a line however long; the JSON is one object."""
+    for arguments, said in (
+        (["list", "--user", "ann"], "rockets"),
+        (["search", "worker-777", "--user", "ann"], "night.log"),
+        (["show", "rockets", "--user", "ann"], "rockets fly high"),
+        (["stats"], "conversations"),
+        (["threads", "--user", "ann"], "t2"),
+        (["reindex"], "indexed 7 memories"),
+        (["doctor"], "all tables and indexes are there"),
+        (["gc", "--dry-run"], "would delete 2 memories"),
+        (["forget", "rockets", "--user", "ann", "--yes"], "forgotten: rockets"),
+        (["migrate"], "nothing to do"),
+    ):
+        done = memory_context(*arguments, MEMORY_CONTEXT_STORE=url, COLUMNS="")
+        assert (0, True) == (done.returncode, said in done.stdout), (arguments, done)
+        assert "\x1b" not in done.stdout + done.stderr
+        assert "Traceback" not in done.stderr
+
+
+class TestList:
+    """``memory-context list``."""
+
+    def test_narrowing(self, anywhere: Screen) -> None:
+        """Each option narrows; together they narrow further; the newest come first."""
+        everything = ["lasting", "over", "rockets", "orders", "picture", "night.log"]
+        assert everything == anywhere.keys("list")
+        for arguments, wanted in (
+            (["--type", "note"], everything[:3]),
+            (["--type", "note", "--type", "api_response"], everything[:4]),
+            (["--tag", "shop"], ["orders"]),
+            (["--category", "space"], ["rockets"]),
+            (["--category", "space/rock"], []),
+            (["--thread", "t1", "--type", "file_content"], ["picture"]),
+            (["--tier", "detail"], everything),
+            (["--since", "1h"], everything),
+            (["--until", "1h"], []),
+            (["--since", "2020-01-01", "--until", "2021-01-01T12:00"], []),
+            (["--filter", "importance>=0.9"], ["rockets"]),
+            (["--filter", "agent_id=coder", "--filter", "char_count<100"], ["orders", "picture"]),
+            (["--filter", "agent_id != coder"], []),
+            (["--filter", "expires_at<0m", "--filter", "is_active=yes"], ["over"]),
+            (["--since", "1h", "--filter", "created_at<=2999-01-01"], everything),
+        ):
+            assert wanted == anywhere.keys("list", *arguments, code=0 if wanted else 1), arguments
+
+    def test_order_and_pages(self, ann: Screen) -> None:
+        """`--sort` says what comes first; `--limit` and `--offset` cut, and the rest is told."""
+        keys = ann.keys("list", "--sort", "key")
+        assert sorted(keys) == keys
+        assert keys[2:4] == ann.keys("list", "--sort", "key", "--limit", "2", "--offset", "2")
+        assert "night.log" == ann.keys("list", "--sort", "largest")[0]
+        assert "rockets" == ann.keys("list", "--sort", "important")[0]
+        assert "night.log" == ann.keys("list", "--sort", "oldest")[0]
+        ann("show", "picture", "--info")
+        assert "lasting" == ann.keys("list", "--sort", "used")[0]
+        ann("show", "orders")
+        assert "orders" == ann.keys("list", "--sort", "used")[0]
+        assert (6, 2, 4) == tuple(
+            ann.json("list", "--limit", "2", "--offset", "2")[name] for name in ("total", "offset", "next_offset")
+        )
+        assert "3-4 of 6 memories; the next: --offset 4\n" == ann.both("list", "--limit", "2", "--offset", "2")[1]
+        assert "there are only 6 memories\n" == ann.both("list", "--offset", "9", code=1)[1]
+        assert "no memories match\n" == ann.both("list", "--type", "nothing", code=1)[1]
+
+    def test_evicted_ones_are_asked_for(self, ann: Screen, tmp_path: Path) -> None:
+        """What is no longer offered is left out, unless `--evicted` or a filter asks for it."""
+        with sqlite3.connect(tmp_path / "memory.db") as connection:
+            connection.execute("UPDATE agent_memories SET is_active = 0 WHERE memory_key = 'orders'")
+        connection.close()
+        assert "orders" not in ann.keys("list")
+        assert "orders" in ann.keys("list", "--evicted")
+        assert ["orders"] == ann.keys("list", "--filter", "is_active=no")
+
+    def test_contents_are_not_read(self, ann: Screen, tmp_path: Path) -> None:
+        """A damaged content does not matter to a list."""
+        with sqlite3.connect(tmp_path / "memory.db") as connection:
+            connection.execute("UPDATE agent_memories SET content = CAST(x'ff' AS TEXT) WHERE memory_key = 'orders'")
+        connection.close()
+        assert "orders" in ann("list")
+
+    @pytest.mark.parametrize(
+        ("arguments", "said"),
+        [
+            ("--since yesterday", "a time reads"),
+            ("--filter importance", "COLUMN=VALUE"),
+            ("--filter colour=red", "no column 'colour'"),
+            ("--filter importance=high", "it is a float"),
+            ("--filter is_active=maybe", "it is a bool"),
+            ("--type note --filter memory_type=note", "given twice"),
+            ("--filter importance>0.1 --filter importance>0.2", "given twice"),
+            ("--filter tags=shop", "--tag"),
+            ("--limit 0", "--limit"),
+            ("--offset -1", "--offset"),
+            ("--sort best", "--sort"),
+        ],
+    )
+    def test_mistakes(self, ann: Screen, arguments: str, said: str) -> None:
+        """Code 2, and one line that says what would be right."""
+        out, err = ann.both("list", *arguments.split(), code=2)
+        assert ("", 1, True) == (out, len(err.splitlines()), said in err), err
+
+
+class TestSearch:
+    """``memory-context search``."""
+
+    def test_hits(self, anywhere: Screen) -> None:
+        """Each with its key, why, and the passage with its lines; JSON has all of it."""
+        shown = anywhere("search", "worker-777", "--limit", "1")
+        assert shown.startswith("night.log\n")
+        assert "found by worker-777" in shown
+        assert "  401 2026-01-01 13:00:00 ERROR worker-777" in shown
+        [hit] = anywhere.json("search", "worker-777")["memories"]
+        assert ("night.log", ["worker-777"]) == (hit["memory_key"], hit["match"]["why"])
+        first, last = hit["match"]["lines"]
+        assert first <= 401 <= last
+
+    def test_narrowing(self, anywhere: Screen) -> None:
+        """The options of `list` narrow a search too; without words the newest come."""
+        assert ["rockets"] == anywhere.keys("search", "rockets", "--category", "space")
+        assert [] == anywhere.keys("search", "rockets", "--type", "tool_output", code=1)
+        assert ["rockets"] == anywhere.keys("search", "rockets", "--mode", "keyword", "--thread", "t2", "--since", "1d")
+        assert ["lasting", "over"] == anywhere.keys("search", "--limit", "2")
+        assert "nothing found\n" == anywhere.both("search", "xyzzy", code=1)[1]
+
+    def test_by_meaning(self, ann: Screen, tmp_path: Path) -> None:
+        """An embedder is imported from the working directory; `reindex` makes the vectors, a search uses them."""
+        (tmp_path / "models.py").write_text("def counts(texts):\n    return [[t.count('o'), 1.0] for t in texts]\n")
+        assert "needs an embedder" in ann.both("search", "x", "--mode", "semantic", code=2)[1]
+        assert 7 == ann.json("reindex", "--embedder", "models:counts", user=None)["indexed"]
+        wanted = ("search", "oooooooooo", "--mode", "semantic", "--limit", "1", "--embedder", "models:counts")
+        assert ["night.log"] == ann.keys(*wanted)
+        for wrong in ("models", "models:nothing", "nothing:at_all", ":x"):
+            assert "MODULE:NAME" in ann.both("search", "x", "--embedder", wrong, code=2)[1]
+
+
+class TestShow:
+    """``memory-context show``: a memory, or a part of it."""
+
+    def test_a_part(self, url: str) -> None:
+        """Lines, words and questions print what they select; the reference and how much it is go to standard error."""
+        done = memory_context("show", "night.log", "--user", "ann", "--store", url, "--lines", "1-2")
+        assert (0, LOG.split("\n")[:2]) == (done.returncode, done.stdout.splitlines())
+        assert done.stderr.startswith("[MemoryRef: night.log - ")
+        assert "lines 1-2 of 401" in done.stderr
+
+        found = memory_context(
+            "show", "[MemoryRef: night.log]", "--contains", "SDX9", MEMORY_CONTEXT_STORE=url, MEMORY_CONTEXT_USER="ann"
+        )
+        assert "401: 2026-01-01 13:00:00 ERROR worker-777" in found.stdout
+
+    def test_every_selector(self, ann: Screen) -> None:
+        """What docs/partial-reads.md says of each."""
+        assert "[1, 2]\n" == ann("show", "orders", "--path", "$.orders[*].id")
+        assert "id\n2\n" == ann("show", "orders", "--where", "id > 1", "--columns", "id")
+        found = ann("show", "night.log", "--pattern", "worker-77[78]", "--context", "1")
+        assert ["400- ", "401: "] == [line[:5] for line in found.splitlines()]
+        assert "worker-777" in ann("show", "night.log", "--query", "worker-777", "--max-tokens", "200")
+
+    def test_pages(self, ann: Screen) -> None:
+        """`--max-tokens` cuts; the offset that is named goes on there, until everything was printed."""
+        text, offset = "", "0"
+        while offset:
+            out, err = ann.both("show", "night.log", "--max-tokens", "5000", "--offset", offset)
+            text, offset = text + out, (re.findall(r"--offset (\d+)", err) or [""])[0]
+        assert LOG == text.removesuffix("\n")
+
+    def test_whole(self, ann: Screen, tmp_path: Path) -> None:
+        """Without a selection everything comes, byte for byte, bytes and what would drive a terminal too."""
+        for key, wanted in (("night.log", LOG.encode()), ("picture", BYTES)):
+            command = [*COMMAND, "show", key, "--user", "ann", "--store", ann.url]
+            assert wanted == subprocess.run(command, capture_output=True, check=True).stdout
+            assert "" == ann("show", key, "--output", str(tmp_path / "out"))
+            assert wanted == (tmp_path / "out").read_bytes()
+        ann("show", "night.log", "--lines", "1", "--output", str(tmp_path / "out"))
+        assert LOG.split("\n")[0] + "\n" == (tmp_path / "out").read_text()
+        assert "cannot be written" in ann.both("show", "rockets", "--output", "/no/such/folder", code=2)[1]
+
+    def test_json(self, ann: Screen) -> None:
+        """The record, the part and the text; bytes as base64."""
+        found = ann.json("show", "night.log", "--lines", "1")
+        assert (LOG.split("\n")[0], "night.log") == (found["text"], found["memory"]["memory_key"])
+        found = ann.json("show", "picture")
+        assert (None, BYTES) == (found["text"], base64.b64decode(found["data"]))
+
+    def test_a_look_is_one_read(self, ann: Screen) -> None:
+        """The count of reads goes up by one; what is known of a memory is no read."""
+        for arguments, count in ((["--info"], 0), ([], 1), (["--lines", "1"], 2), (["--info"], 2)):
+            ann("show", "rockets", *arguments)
+            assert count == ann.json("show", "rockets", "--info")["memory"]["access_count"]
+        assert "category          space/rockets\n" in ann("show", "rockets", "--info")
+
+    def test_nothing_found(self, ann: Screen) -> None:
+        """Nothing found is code 1, a mistake code 2, each in one line."""
+        for arguments, user, code in (
+            (["nothing"], "ann", 1),
+            (["night.log"], "bob", 1),
+            (["night.log"], "nobody", 1),
+            (["night.log", "--contains", "xyzzy"], "ann", 1),
+            (["night.log", "--pattern", "("], "ann", 2),
+            (["night.log", "--lines", "1", "--query", "x"], "ann", 2),
+            (["picture", "--lines", "1"], "ann", 2),
+            (["night.log"], None, 2),
+        ):
+            out, err = ann.both("show", *arguments, user=user, code=code)
+            assert ("", 1) == (out, len(err.splitlines())), arguments
+
+    def test_bytes_do_not_reach_a_terminal(self, file_url: str) -> None:
+        """In a terminal it says what they are, and how to get them."""
+        shown = in_terminal("show", "picture", "--user", "ann", "--store", file_url)
+        assert shown.code == 0
+        assert BYTES[:4] not in shown.sent
+        assert "--output FILE" in shown.text
+
+
+class TestUsers:
+    """Whose memories are meant."""
+
+    def test_several_are_listed(self, ann: Screen) -> None:
+        """Without `--user`, several users are named, with how much each has, in the one line of the error."""
+        for verb in (["list"], ["search", "x"], ["show", "x"], ["threads"], ["forget", "x", "--yes"]):
+            out, err = ann.both(*verb, user=None, code=2)
+            assert ("", 1) == (out, len(err.splitlines()))
+            assert "ann (6), bob (1): --user ID" in err
+
+    def test_one_needs_no_name(self, sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """Where only one user has stored something, it is that one; where nobody has, nothing is found."""
+        screen = Screen(sqlite_url, capsys)
+        assert "there is no database" in screen.both("list", user=None, code=2)[1]
+        with MemoryManager(sqlite_url, user_id=42) as memory:
+            key = memory.store("x")
+            assert [key] == [one["memory_key"] for one in screen.json("list", user=None)["memories"]]
+            memory.forget(key)
+        assert "nothing is stored" in screen.both("list", user=None, code=1)[1]
+
+    def test_a_mistyped_file_is_not_made(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """No verb but `migrate` and `demo` makes a database; the others say that there is none."""
+        for verb in ("list", "search", "stats", "threads", "reindex", "gc", "doctor"):
+            assert 2 == run([verb, "--store", f"sqlite:///{tmp_path}/typo.db"])
+            assert "typo.db" in "".join(capsys.readouterr())
+        assert [] == list(tmp_path.iterdir())
+
+
+class TestStats:
+    """``memory-context stats`` and ``threads``."""
+
+    def test_a_whole_database(self, anywhere: Screen) -> None:
+        """Sums, and tables by user, type and tier: an administrator's view."""
+        found = anywhere.json("stats", user=None)
+        assert (7, 2, 2, 0) == tuple(found[name] for name in ("memories", "conversations", "expired", "not_indexed"))
+        assert [("ann", 6), ("bob", 1)] == [(one["name"], one["memories"]) for one in found["users"]]
+        assert found["database_bytes"] > found["characters"] > len(LOG)
+        assert found["tokens"] == sum(one["tokens"] for one in found["types"])
+        assert re.search(r"^ann +6 ", anywhere("stats", user=None), re.MULTILINE)
+
+    def test_one_user(self, ann: Screen) -> None:
+        """With `--user`, theirs alone."""
+        found = ann.json("stats", user="bob")
+        assert (1, 1, ["bob"]) == (found["memories"], found["expired"], [one["name"] for one in found["users"]])
+        assert 0 == ann.json("stats", user="nobody", code=1)["memories"]
+
+    def test_threads(self, anywhere: Screen) -> None:
+        """The last used first, page by page."""
+        found = anywhere.json("threads")["threads"]
+        assert [("t2", 3, 0), ("t1", 3, 1)] == [(one["thread_id"], one["memories"], one["agents"]) for one in found]
+        assert ["t1"] == [one["thread_id"] for one in anywhere.json("threads", "--offset", "1")["threads"]]
+        assert re.search(r"^t1 +3 ", anywhere("threads"), re.MULTILINE)
+        assert "no conversations match\n" == anywhere.both("threads", user="bob", code=1)[1]
+
+
+class TestForget:
+    """``memory-context forget``: asks, and deletes all or nothing."""
+
+    def test_it_asks(self, file_url: str) -> None:
+        """In a terminal: what it is about is shown; only yes deletes, no ends with code 130."""
+        arguments = ("forget", "rockets", "orders", "--user", "ann", "--store", file_url)
+        refused = in_terminal(*arguments, typed="n\n")
+        assert (130, True) == (refused.code, "[MemoryRef: rockets - on rockets - " in refused.text)
+        assert "Delete 2 memories for good? [y/N]" in refused.text
+        done = in_terminal(*arguments, "--reason", "no longer needed", typed="y\n")
+        assert (0, True) == (done.code, "forgotten: rockets\nforgotten: orders\n" in done.text)
+        again = memory_context("show", "rockets", "--user", "ann", "--store", file_url)
+        assert (1, True) == (again.returncode, "(no longer needed)" in again.stderr)
+
+    def test_nobody_to_ask(self, file_url: str) -> None:
+        """Without a terminal, and without `--yes`, nothing is deleted: code 2."""
+        for verb in (["forget", "rockets", "--user", "ann"], ["gc"]):
+            done = memory_context(*verb, "--store", file_url)
+            assert (2, "", True) == (done.returncode, done.stdout, "give --yes" in done.stderr)
+        with MemoryManager(file_url, user_id="ann") as memory:
+            assert {"rockets", "over"} <= {item.memory_key for item in memory.memory_store.list_all(memory.scope)}
+
+    def test_all_or_nothing(self, anywhere: Screen) -> None:
+        """One key that is not there keeps the others from being deleted."""
+        anywhere("forget", "rockets", "nothing", "--yes", code=1)
+        assert {"forgotten": ["rockets", "orders"]} == anywhere.json("forget", "rockets", "orders", "rockets", "--yes")
+        anywhere("forget", "rockets", "--yes", code=1)
+        assert "nothing" not in anywhere.keys("list")
+
+
+class TestUpkeep:
+    """``reindex``, ``gc``, ``migrate``."""
+
+    def test_gc(self, anywhere: Screen) -> None:
+        """Only what is over goes, of one user or of all; a reference says when and why afterwards."""
+        assert {"expired": 1, "deleted": 0, "users": {"ann": 1}} == anywhere.json("gc", "--dry-run")
+        assert {"expired": 1, "deleted": 1, "users": {"ann": 1}} == anywhere.json("gc", "--yes")
+        assert {"expired": 1, "deleted": 1, "users": {"bob": 1}} == anywhere.json("gc", "--yes", user=None)
+        assert "deleted 0 memories whose time is over\n" == anywhere("gc", user=None)
+        assert "lasting" in anywhere.keys("list")
+        assert "(expired)" in anywhere.both("show", "over", code=1)[1]
+
+    def test_gc_asks(self, file_url: str) -> None:
+        """In a terminal, with how many of whom."""
+        shown = in_terminal("gc", "--store", file_url, typed="y\n")
+        assert "Delete 2 memories of 2 users, whose time is over, for good? [y/N]" in shown.text
+        assert shown.text.endswith("deleted 2 memories whose time is over\n")
+
+    def test_reindex(self, anywhere: Screen) -> None:
+        """What was lost from the index is found again."""
+        with SQLAlchemyStore(anywhere.url) as store:
+            store._run(  # noqa: SLF001 - to break the index
+                lambda connection: connection.exec_driver_sql("DELETE FROM agent_memory_passages"), writes=True
+            )
+        assert [] == anywhere.keys("search", "worker-777", code=1)
+        assert "indexed 7 memories\n" == anywhere("reindex", user=None)
+        assert ["night.log"] == anywhere.keys("search", "worker-777")
+
+    def test_migrate(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """JSON has the revisions before and after."""
+        store = f"sqlite:///{tmp_path}/new.db"
+        for before in (None, "0002"):
+            assert 0 == run(["migrate", "--store", store, "--json"])
+            assert {"store": store, "before": before, "after": "0002"} == json.loads(capsys.readouterr().out)
+
+
+def many(url: str, count: int) -> None:
+    """So many memories whose time is over."""
+    with MemoryManager(url, user_id="ann", counter=len) as memory:
+        text = " ".join(f"word{number}" for number in range(1500))
+        for number in range(count):
+            memory.store(f"{number} {text}", "an old text", expires_at=PAST)
+
+
+@pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+def test_ctrl_c_leaves_nothing_half_done(fixture: str, request: pytest.FixtureRequest) -> None:
+    """A bar while it works; after Ctrl-C: code 130, one line on how far it was, and a database that is whole."""
+    url = str(request.getfixturevalue(fixture))
+    many(url, 250)
+
+    def interrupt(process: subprocess.Popen[bytes], sent: bytes) -> None:
+        done = re.findall(rb"(\d+)/\d+", re.sub(rb"\x1b\[[\d;]*m", b"", sent))
+        if done and int(done[-1]) >= 10 and b"Interrupted" not in sent:
+            process.send_signal(signal.SIGINT)
+            time.sleep(0.1)
+
+    for verb, rest in ((["reindex"], "The next search, or reindex, does the rest."), (["gc", "--yes"], "What was")):
+        shown = in_terminal(*verb, "--store", url, meanwhile=interrupt)
+        assert 130 == shown.code, shown.text
+        assert "Traceback" not in shown.text
+        [told] = re.findall(r"Interrupted after (\d+) of (\d+)\. (.*)", shown.text)
+        assert (True, "250", True) == (0 < int(told[0]) < 250, told[1], told[2].startswith(rest))
+        found = json.loads(memory_context("doctor", "--store", url, "--json").stdout)
+        assert not [one for one in found["checks"] if one["status"] == "problem"]
+    with MemoryManager(url, user_id="ann") as memory:
+        left = memory.memory_store.count(memory.scope)
+        assert (0, True) == (left % 50, 0 < left < 250)
+        assert left == len(memory.search("word7", 300))
+
+
+class TestTerminal:
+    """What a person's terminal gets."""
+
+    def test_colours(self, file_url: str) -> None:
+        """In a terminal tables are coloured; piped, and with NO_COLOR, they are not."""
+        arguments = ("search", "rockets", "--user", "ann", "--store", file_url)
+        assert b"\x1b[1;36mrockets" in in_terminal(*arguments).sent
+        assert not re.search(rb"\x1b\[[\d;]*3\dm", in_terminal(*arguments, NO_COLOR="1").sent)
+        assert "\x1b" not in memory_context(*arguments).stdout
+
+    def test_a_pager(self, file_url: str) -> None:
+        """What is taller than the screen goes to the pager, and only that."""
+        pager = "sed 's/^/PAGED: /'"
+        long = in_terminal("show", "night.log", "--user", "ann", "--store", file_url, PAGER=pager, LINES="10")
+        assert "PAGED: 2026-01-01 13:00:00 ERROR worker-777" in long.text
+        short = in_terminal("show", "rockets", "--user", "ann", "--store", file_url, PAGER=pager, LINES="10")
+        assert "\nrockets fly high\n" in short.text
+
+    def test_a_narrow_one(self, file_url: str) -> None:
+        """A line that is too long is cut; a key never is."""
+        with MemoryManager(file_url, user_id="ann") as memory:
+            memory.store("x", "many words " * 7, key="a_key_of_" + "many_" * 10)
+        shown = in_terminal("list", "--user", "ann", "--store", file_url, COLUMNS="60")
+        lines = [re.sub(r"\x1b\[[\d;]*m", "", line) for line in shown.text.splitlines()]
+        assert max(map(len, lines)) <= 60
+        assert "a_key_of_" + "many_" * 10 in "".join(line.partition(" ")[0] for line in lines)
+
+
+OWN = re.compile(r"\r?\x1b\[(?:[\d;]*m|\?25[hl]|[12]?[KA])")
+CODES = ("\x1b]0;", "\x1b[2J", "\x1bc", "\x9b31m", "\x07", "\x08", "\r", "\x7f", "\u202e", "\u2066", "\u200f", "\u2028")
+HOSTILE = "start" + "".join(f"{code}evil{number}" for number, code in enumerate(CODES)) + "\n\x1b[31mend"
+SHELL = "a$(touch pwned)`touch pwned`\\$(touch pwned)'\";touch pwned;"
+
+
+@pytest.fixture(name="hostile", scope="module")
+def hostile_(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """A database that somebody has written such text into, wherever text can be."""
+    path = tmp_path_factory.mktemp("hostile") / "memory.db"
+    url = f"sqlite:///{path}"
+    with MemoryManager(url, user_id="ann", thread_id="t") as memory:
+        memory.store(HOSTILE + "\x00\ud800", "hostile", key="first", tags=["x"], expires_at=PAST)
+        memory.store({HOSTILE: HOSTILE}, "hostile", key="second")
+        memory.store(f"{HOSTILE},b\n{HOSTILE},2\n" * 3, "hostile", key="third")
+    with sqlite3.connect(path) as connection:
+        connection.execute(
+            "UPDATE agent_memories SET summary = ?1, category = ?1, thread_id = ?1, agent_id = ?1, memory_type = ?1,"
+            " tier = ?1, tags = ?2, media_type = 'text/' || ?1",
+            (HOSTILE, json.dumps([HOSTILE])),
+        )
+        connection.execute(
+            "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, ?, 0 FROM agent_memories", ("x",)
+        )
+        for column, value in (("memory_key", f"key{HOSTILE}"), ("user_id", f"user{HOSTILE}"), ("thread_id", SHELL)):
+            connection.execute(f"UPDATE agent_memories SET {column} = ? WHERE memory_key LIKE '%ird'", (value,))
+    connection.close()
+    return url
+
+
+@pytest.mark.parametrize(
+    ("arguments", "typed"),
+    [
+        ("list --user ann", ""),
+        ("list --user ann --json", ""),
+        ("search evil1 --user ann", ""),
+        ("search evil1 --user ann --json", ""),
+        ("show first --user ann", ""),
+        ("show first --user ann --info", ""),
+        ("show first --user ann --json", ""),
+        ("show first --user ann --contains evil2", ""),
+        ("show first --user ann --contains evul2", ""),
+        ("show second --user ann --path $.other", ""),
+        ("show second --user ann --path $.*", ""),
+        ("show second --user ann --where nothing=1", ""),
+        ("list", ""),
+        ("stats", ""),
+        ("threads --user ann", ""),
+        ("forget first --user ann", "n\n"),
+        ("gc", "n\n"),
+        ("doctor", ""),
+        ("reindex", ""),
+        ("migrate", ""),
+    ],
+)
+def test_stored_text_cannot_drive_the_terminal(hostile: str, arguments: str, typed: str) -> None:
+    """Whatever was stored is shown and not obeyed: no control or formatting character of it arrives."""
+    shown = in_terminal(*arguments.split(), "--store", hostile, typed=typed)
+    rest = OWN.sub("", shown.text)
+    assert not {char for char in rest if char != "\n" and unicodedata.category(char).startswith("C")}, rest
+    assert "\x1b[31mend" not in shown.text
+    assert "Traceback" not in shown.text
+    if arguments.split(maxsplit=1)[0] in {"list", "search", "stats", "threads", "forget"}:
+        assert "evil0" in rest
+
+
+class TestCompletion:
+    """What the shells are offered."""
+
+    @staticmethod
+    def offered(url: str, words: str) -> list[str]:
+        """What bash is offered for the last of the words."""
+        variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "MEMORY_CONTEXT_STORE": url}
+        return memory_context(_MEMORY_CONTEXT_COMPLETE="complete_bash", **variables).stdout.split()
+
+    def test_names_come_from_the_store(self, file_url: str) -> None:
+        """Keys of the user who is named, conversations, users, verbs; nothing where it is not clear whose."""
+        assert ["rockets"] == self.offered(file_url, "memory-context show --user ann ro")
+        assert ["t2", "t1"] == self.offered(file_url, "memory-context list --user ann --thread t")
+        assert ["bob"] == self.offered(file_url, "memory-context list --user b")
+        assert [] == self.offered(file_url, "memory-context show ro")
+        assert ["show"] == self.offered(file_url, "memory-context sh")
+
+    def test_nothing_goes_wrong_without_a_store(self, tmp_path: Path) -> None:
+        """No database, and none is made."""
+        assert [] == self.offered(f"sqlite:///{tmp_path}/none.db", "memory-context show ro")
+        assert [] == self.offered("nonsense", "memory-context show ro")
+        assert [] == list(tmp_path.iterdir())
+
+    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    def test_nothing_is_offered_that_a_shell_would_run(self, hostile: str, shell: str) -> None:
+        """A shell evaluates what it is offered: names are offered alone, and only harmless ones."""
+        for words in (
+            "memory-context show --user ann ",
+            "memory-context list --user ",
+            "memory-context list --user ann --thread ",
+        ):
+            variables = {
+                "_MEMORY_CONTEXT_COMPLETE": f"complete_{shell}",
+                "MEMORY_CONTEXT_STORE": hostile,
+                "COMP_WORDS": words,
+                "COMP_CWORD": str(words.count(" ")),
+                "_TYPER_COMPLETE_ARGS": words,
+                "_TYPER_COMPLETE_FISH_ACTION": "get-args",
+            }
+            out = memory_context(**variables).stdout
+            assert not re.search(r"evil|pwned|\x1b|\$|`", out.replace("\\$", "$")), out
+
+
+class TestDoctor:
+    """``memory-context doctor``: each fault is found, and what it says helps."""
+
+    def status(self, url: str, capsys: pytest.CaptureFixture[str], code: int = 0) -> dict[str, tuple[str, str]]:
+        """Status and remedy by the name of the check."""
+        assert code == run(["doctor", "--store", url, "--json"])
+        found = json.loads(capsys.readouterr().out)
+        assert found["ok"] is (code == 0)
+        return {one["name"]: (one["status"], one["remedy"]) for one in found["checks"]}
+
+    def test_all_is_well(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """On both databases; what is over its time is noted."""
+        found = self.status(url, capsys)
+        for name in ("memory-context", "extra autogen", "database", "schema", "tables", "analyzer", "pending", "index"):
+            assert ("ok", "") == found[name], name
+        assert ("note", "memory-context gc deletes them") == found["expired"]
+
+    @pytest.mark.parametrize(
+        ("fault", "name"),
+        [
+            ("DELETE FROM agent_memory_passages", "index"),
+            ("UPDATE agent_memory_owners SET passages = passages + 1", "index"),
+            ("UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'", "index"),
+        ],
+    )
+    def test_an_index_that_is_wrong(self, url: str, capsys: pytest.CaptureFixture[str], fault: str, name: str) -> None:
+        """It is a problem, code 2; `reindex` solves it."""
+        with SQLAlchemyStore(url) as store:
+            store._run(lambda connection: connection.exec_driver_sql(fault), writes=True)  # noqa: SLF001 - breaks it
+        assert ("problem", "memory-context reindex") == self.status(url, capsys, 2)[name]
+        assert 0 == run(["reindex", "--store", url])
+        capsys.readouterr()
+        assert "ok" == self.status(url, capsys)[name][0]
+
+    @pytest.mark.parametrize(
+        ("fault", "name", "status", "remedy"),
+        [
+            (
+                "INSERT INTO agent_memory_pending SELECT id, user_id, 0 FROM agent_memories",
+                "pending",
+                "warning",
+                "reindex",
+            ),
+            ("UPDATE agent_memory_settings SET value = '0'", "analyzer", "warning", "reindex"),
+            ("UPDATE agent_memory_settings SET value = '99'", "analyzer", "warning", "upgrade"),
+            ("UPDATE memory_context_version SET version_num = '9999'", "schema", "problem", "upgrade"),
+            ("DROP INDEX ix_agent_memories_user_tier", "tables", "problem", "postgresdb.sql"),
+            ("DROP TABLE agent_memory_access", "tables", "problem", "postgresdb.sql"),
+        ],
+    )
+    def test_other_faults(
+        self, url: str, capsys: pytest.CaptureFixture[str], fault: str, name: str, status: str, remedy: str
+    ) -> None:
+        """Each has its status and its remedy; looking changes nothing."""
+        with SQLAlchemyStore(url) as store:
+            store._run(lambda connection: connection.exec_driver_sql(fault), writes=True)  # noqa: SLF001 - breaks it
+        code = 2 if status == "problem" else 0
+        for _ in range(2):
+            found = self.status(url, capsys, code)[name]
+            assert (status, True) == (found[0], remedy in found[1])
+
+    def test_what_is_no_database(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """A damaged file, a server that is not there and a URL that is none: code 2, and what to look at."""
+        (tmp_path / "damaged.db").write_bytes(b"no database at all" * 100)
+        for url in (f"sqlite:///{tmp_path}/damaged.db", "postgresql+psycopg://127.0.0.1:1/nothing", "nonsense"):
+            assert ("problem", True) == (
+                self.status(url, capsys, 2)["database"][0],
+                "check the URL" in self.status(url, capsys, 2)["database"][1],
+            )
+
+    def test_an_empty_database(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        """An empty file has no schema yet, and has none afterwards."""
+        (tmp_path / "empty.db").touch()
+        for _ in range(2):
+            assert "note" == self.status(f"sqlite:///{tmp_path}/empty.db", capsys)["schema"][0]
+
+    def test_estimated_tokens(self, tmp_path: Path) -> None:
+        """Where the ranks are not at hand, it says so, and how to get them."""
+        code = (
+            "from memory_context import set_default_counter; from memory_context._tokens import estimating_counter;"
+            "set_default_counter(estimating_counter()); from memory_context.cli import main; main()"
+        )
+        done = subprocess.run(
+            [COMMAND[0], "-c", code, "doctor"], capture_output=True, encoding="utf-8", check=True, cwd=tmp_path
+        )
+        assert re.search(r"warning +token counting: estimated.*\n +-> .*TIKTOKEN_CACHE_DIR", done.stdout)
+
+
+def test_startup_is_light() -> None:
+    """The help of every verb, and the list of verbs for completion, load no database library, no host, no tables."""
+    code = (
+        "import sys; from memory_context.cli import app, run\n"
+        "import typer\n"
+        "for verb in typer.main.get_command(app).commands: run([verb, '--help'])\n"
+        "print(*sys.modules)"
+    )
+    output = subprocess.run([COMMAND[0], "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
+    heavy = {"sqlalchemy", "autogen_core", "langchain_core", "tiktoken", "mcp", "rich", "numpy", "regex"}
+    assert not heavy & set(output.splitlines()[-1].split())
