@@ -551,7 +551,7 @@ class TestAfterARestart:
         assert [item] == store.query(ANN)
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(item=memories())
 def test_any_record_survives(item: MemoryItem, tmp_path: Path) -> None:
     """Any record comes back from its file as it was."""

@@ -11,6 +11,7 @@ from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -37,9 +38,12 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[s
 
     def make(kind: str) -> MemoryStore:
         place = tmp_path / f"{kind}-{len(made)}"
-        urls = {"memory": lambda: "sqlite://", "sqlite": lambda: f"sqlite:///{place}.db"}
-        urls["postgresql"] = lambda: str(request.getfixturevalue("postgres_url"))
-        made.append(FileStore(place) if kind == "files" else SQLAlchemyStore(urls[kind]()))
+        if kind == "files":
+            made.append(FileStore(place))
+        elif kind == "postgresql":
+            made.append(SQLAlchemyStore(str(request.getfixturevalue("postgres_url"))))
+        else:
+            made.append(SQLAlchemyStore("sqlite://" if kind == "memory" else f"sqlite:///{place}.db"))
         return made[-1]
 
     yield make
@@ -50,7 +54,15 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[s
 def fill(store: MemoryStore) -> None:
     """Memories of every sort, of two users, with reads, evictions and deletions."""
     long_ago = datetime(2020, 2, 29, tzinfo=UTC)
-    contents = ["", "text", "NUL \0", "\ud83d\ude00 two surrogates", b"\0\xff", "中文 😀\r\n", "x" * 300_000]
+    contents: list[str | bytes] = [
+        "",
+        "text",
+        "NUL \0",
+        "\ud83d\ude00 two surrogates",
+        b"\0\xff",
+        "中文 😀\r\n",
+        "x" * 300_000,
+    ]
     for number, content in enumerate(contents):
         item = memory(content, category=("a/b", None, "../c")[number % 3], tags=("t",), content_metadata={"n": number})
         store.put(ANN, replace(item, created_at=long_ago + timedelta(days=number), is_active=number != 1))
@@ -190,8 +202,8 @@ class TestFile:
         path = tmp_path / "all.jsonl.gz"
         path.write_bytes(b"the old one")
 
-        def interrupt(done: int, total: int) -> None:
-            raise KeyboardInterrupt
+        def interrupt(*step: int) -> None:
+            raise KeyboardInterrupt(step)
 
         with pytest.raises(KeyboardInterrupt):
             export_memories(source, path, user_id="ann", progress=interrupt)
@@ -245,25 +257,28 @@ class TestFile:
 
     def test_no_file(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """A file that cannot be read or written is an error of the library's own."""
-        with pytest.raises(StoreError, match="nothing.jsonl"):
+        with pytest.raises(StoreError, match="nothing"):
             import_memories(make("memory"), tmp_path / "nothing.jsonl", user_id="ann")
-        with pytest.raises(StoreError, match="x.jsonl"):
+        with pytest.raises(StoreError, match="nowhere"):
             export_memories(make("memory"), tmp_path / "nowhere" / "x.jsonl", user_id="ann")
 
     def test_takes_bounded_memory(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
-        """120 MB of memories go through the file and into another store in a fraction of that memory."""
+        """100 MB of memories go into a file and out of it in less than that."""
         source, target = make("sqlite"), make("sqlite")
-        for number in range(60):
-            source.put(ANN, memory(f"{number} " + "word " * 400_000, memory_key=f"k{number}"))
+        for number in range(100):
+            source.put(ANN, memory(bytes([number]) * 1_000_000, memory_key=f"k{number}"))
 
         tracemalloc.start()
         path = export_memories(source, tmp_path / "all.jsonl", user_id="ann").path
         exporting = tracemalloc.get_traced_memory()[1]
-        tracemalloc.stop()
+        tracemalloc.reset_peak()
         import_memories(target, path, user_id="ann")
+        importing = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
 
-        assert exporting < 60_000_000
-        assert 60 == target.count(ANN)
+        assert exporting < 50_000_000
+        assert importing < 70_000_000
+        assert 100 == target.count(ANN)
 
 
 class TestBackup:
@@ -321,14 +336,14 @@ def test_any_deletion_as_json(deletion: Deletion) -> None:
     assert deletion == deletion_from(json.loads(json.dumps(deletion_record(deletion))))
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(item=memories(), deletion=deletions)
 def test_any_record_through_any_database(item: MemoryItem, deletion: Deletion, store_url: str) -> None:
     """Every record and every deletion comes out of a database as it was restored into it."""
     with SQLAlchemyStore(store_url) as store:
         store.clear(ANN)
         item = replace(item, updated_at=datetime(9001, 1, 1, tzinfo=UTC))
-        deletion = replace(deletion, memory_key=f"{deletion.memory_key}-deleted", deleted_at=item.updated_at)
+        deletion = replace(deletion, memory_key=uuid4().hex, deleted_at=item.updated_at)
 
         assert () == store.restore(ANN, [item, deletion]).conflicts
 

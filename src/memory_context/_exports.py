@@ -58,15 +58,16 @@ class Reading:
 
     def header(self) -> int:
         """How many records the file says it has."""
-        with suppress(ValueError, RecursionError, TypeError, AttributeError, OSError, EOFError, zlib.error):
-            facts = json.loads(self.file.readline())
-            if facts.get("memory_context") == VERSION:
-                return int(facts["memories"]) + int(facts["deletions"])
-            if isinstance(facts.get("memory_context"), int):
-                message = (
-                    f"this export has the form {facts['memory_context']}, this library reads {VERSION}; upgrade it"
-                )
-                raise InvalidRecordError(message)
+        facts: dict[str, Any] = {}
+        with suppress(ValueError, RecursionError, TypeError, OSError, EOFError, zlib.error):
+            facts = dict(json.loads(self.file.readline()))
+        version = facts.get("memory_context")
+        if isinstance(version, int) and version > VERSION:
+            message = f"this export has the form {version}, this library reads {VERSION}; upgrade it"
+            raise InvalidRecordError(message)
+        counts = facts.get("memories"), facts.get("deletions")
+        if version == VERSION and isinstance(counts[0], int) and isinstance(counts[1], int):
+            return counts[0] + counts[1]
         message = 'this is no export of memories: its first line is not {"memory_context": 1, …}'
         raise InvalidRecordError(message)
 
