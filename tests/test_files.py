@@ -405,8 +405,9 @@ def test_no_text(service: AgentMemoryService, home: Path) -> None:
         service.read_memory_file("ann", "binary")
     with pytest.raises(FileOperationError, match="character 1 is half of a surrogate pair"):
         service.write_memory_file("ann", "new.md", "a\ud800")
-    with pytest.raises(FileOperationError, match="is a text, not bytes"):
-        service.write_memory_file("ann", "new.md", b"x")  # type: ignore[arg-type] # that is the test
+    for write in (service.write_memory_file, service.append_to_memory_file, service.create):
+        with pytest.raises(FileOperationError, match="is a text, not bytes"):
+            write("ann", "new.md", b"x")  # type: ignore[arg-type] # that is the test
     assert ["binary", "notes.md"] == paths(service)
 
 

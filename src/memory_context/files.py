@@ -87,7 +87,7 @@ class AgentMemoryService:
 
     def append_to_memory_file(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
         """Add `content` to the end of a file, or make it; what several writers append stands there whole."""
-        self._change(agent_instance_id, relative_file_path, lambda read: (read() or "") + content)
+        self._change(agent_instance_id, relative_file_path, lambda read: (read() or "") + _checked(content))
 
     def create(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
         """Make a new file; one that is there already stays as it is, and is a `FileOperationError`."""
@@ -303,12 +303,16 @@ def _existing(read: Read) -> str:
     return text
 
 
-def _encoded(text: object) -> bytes:
+def _checked(text: object) -> str:
     if not isinstance(text, str):
         message = f"the content of a file is a text, not {type(text).__name__}"
         raise FileOperationError(message)
+    return text
+
+
+def _encoded(text: object) -> bytes:
     try:
-        return text.encode("utf-8")
+        return _checked(text).encode("utf-8")
     except UnicodeEncodeError as error:
         message = f"the content cannot be UTF-8: character {error.start} is half of a surrogate pair"
         raise FileOperationError(message) from error
