@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from typing import Any
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
-from memory_context._assembly import Assembled, Candidate, choose, improved, score, served, shares
+from memory_context._assembly import Assembled, Candidate, Place, choose, improved, score, served, shares
 from memory_context.exceptions import InvalidArgumentError
 
 PARTS = {"task": 0.4, "project": 0.4, "global": 0.2}
@@ -293,6 +294,18 @@ def test_use_is_kept(manager: MemoryManager) -> None:
     assert 0 == both(MemoryManager(manager.memory_store, user_id="bob")).advice().assemblies
 
 
+def test_use_is_kept_under_threads(manager: MemoryManager) -> None:
+    """What several threads note at once is all kept."""
+    keys = fill(manager, "project", "p", 8)
+    assembler = both(manager)
+    package = assembler.build("note", 1000)
+
+    with ThreadPoolExecutor(4) as threads:
+        list(threads.map(lambda key: assembler.record(package, key), keys))
+
+    assert frozenset(keys) == assembler.record(package)
+
+
 def test_advice(manager: MemoryManager) -> None:
     """The advice is an allocation that would have put in more of what was needed; the same each time."""
     advice = remember_use(manager).advice()
@@ -321,6 +334,32 @@ def test_advice_is_no_worse(history: list[tuple[list[Candidate], int]], parts: d
     past = [Assembled(tuple(one), room, frozenset(each.key for each in one[::2])) for one, room in history]
 
     assert not parts or served(past, improved(past, parts)) >= served(past, parts)
+
+
+def test_forms_by_hand() -> None:
+    """A long memory gets a third of its tier's share, or what the others leave; where that is little, its reference."""
+    long = Candidate("a", "task", 5000, 20)
+    others = [Candidate(f"b{number}", "task", 50, 20) for number in range(40)]
+
+    assert {"a": Place("excerpt", 900)} == choose([long], 900, {"task": 1})
+    assert Place("excerpt", 800) == choose([long, *others[:2]], 900, {"task": 1})["a"]
+    assert Place("excerpt", 300) == choose([long, *others], 900, {"task": 1})["a"]
+    assert Place("reference", 20) == choose([long, *others], 170, {"task": 1})["a"]
+    assert Place("reference", 20) == choose([long], 900, {"task": 1}, 50)["a"]
+    assert Place("whole", 50) == choose(others, 170, {"task": 1})["b0"]
+    assert {} == choose([long], 19, {"task": 1})
+
+
+def test_whole_texts(manager: MemoryManager) -> None:
+    """A description stands before its text, unless it only says how the text begins; further lines are set in."""
+    for text, summary in (("Use tabs.", None), ("one\ntwo", "numbers"), ("first line of a note\nthe second", None)):
+        manager.store(text, summary, tier="global")
+
+    lines = str(ContextAssembler(manager).build("x", 500)).split("\n")
+
+    assert "- Use tabs." in lines
+    assert ["- numbers:", "  one", "  two"] == lines[(at := lines.index("- numbers:")) : at + 3]
+    assert ["- first line of a note", "  the second"] == lines[(at := lines.index("- first line of a note")) : at + 2]
 
 
 def test_score() -> None:

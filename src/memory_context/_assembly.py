@@ -76,9 +76,9 @@ def choose(
     Those that are kept come first and may use what is not their tier's. Then each tier fills its share, best first.
     What is left goes to the best of the rest, of any tier, as references where no more fits.
 
-    Where everything of a tier fits into its share, it is whole. Else one memory may take a third of the share: a longer
-    one comes as an excerpt, or as a reference where that third is less than 60 tokens. What is no longer than its
-    reference is whole.
+    Where everything of a tier fits into its share, it is whole. Else one memory may take a third of the share, or what
+    the others of its tier leave of it: a longer one comes as an excerpt, or as a reference where that is less than 60
+    tokens. What is no longer than its reference is whole.
 
     Args:
         candidates: Best first; no key twice.
@@ -94,12 +94,12 @@ class _Filling:
     """A budget while it is filled."""
 
     def __init__(self, wanted: Iterable[Candidate], budget: int, allocation: Allocation, longest: int | None) -> None:
-        demand = dict.fromkeys(allocation, 0)
+        self.demand = dict.fromkeys(allocation, 0)
         for one in wanted:
-            demand[one.tier] += one.whole
-        self.room = shares(budget, allocation, demand)
-        most = {tier: share if demand[tier] <= share else share // PARTS for tier, share in self.room.items()}
-        self.most = most if longest is None else {tier: min(tokens, longest) for tier, tokens in most.items()}
+            self.demand[one.tier] += one.whole
+        self.shares = shares(budget, allocation, self.demand)
+        self.room = dict(self.shares)
+        self.longest = budget if longest is None else longest
         self.left = budget
         self.places = dict[str, Place]()
 
@@ -116,7 +116,8 @@ class _Filling:
         return [one for one in wanted if one.key not in self.places]
 
     def _best(self, one: Candidate) -> Place:
-        most = self.most[one.tier]
+        share = self.shares[one.tier]
+        most = min(self.longest, max(share // PARTS, share - (self.demand[one.tier] - one.whole)))
         if one.opens and one.whole <= max(most, one.short):
             return Place("whole", one.whole)
         if one.opens and most >= LEAST_EXCERPT:

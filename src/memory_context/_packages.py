@@ -171,12 +171,12 @@ def _runs(text: str) -> set[tuple[str, ...]]:
 
 def whole_text(item: MemoryItem) -> str:
     """A memory whole: its description, unless it only says how the content begins, and its content."""
-    text, summary = item.text.strip(), one_line(item.summary)
-    if "\n" in text:
-        return f"- {summary}:\n" + "\n".join(f"  {line}" for line in text.split("\n"))
-    if not summary or text[:SAME_BEGINNING] in summary:
-        return f"- {text}"
-    return _prompts.ASSEMBLED_LINE.format(summary=summary, text=text)
+    lines, summary = item.text.strip().split("\n"), one_line(item.summary)
+    if not summary or lines[0][:SAME_BEGINNING] in summary:
+        return "\n  ".join((f"- {lines[0]}", *lines[1:]))
+    if len(lines) > 1:
+        return "\n  ".join((f"- {summary}:", *lines))
+    return _prompts.ASSEMBLED_LINE.format(summary=summary, text=lines[0])
 
 
 def reference_text(item: MemoryItem) -> str:

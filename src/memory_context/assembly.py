@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
@@ -111,6 +112,7 @@ class ContextAssembler:
         self._scopes[GLOBAL] = Scope(user, tier=GLOBAL)
         self._history = Scope(user, tier=RECORD, tier_id=project_id or RECORD)
         self._clock = clock
+        self._recording = threading.Lock()
 
     def build(
         self,
@@ -158,13 +160,13 @@ class ContextAssembler:
         Raises:
             StoreError: The store could not do it.
         """
-        store, key = self.memories.memory_store, f"{RECORD}_{package.id}"
-        before = store.get(self._history, key)
-        known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
-        used = known | package.used(*texts)
-        if before is None or used != known:
-            store.put(self._history, self._record(package, key, used), replace=True)
-        return used
+        store, key, found = self.memories.memory_store, f"{RECORD}_{package.id}", package.used(*texts)
+        with self._recording:
+            before = store.get(self._history, key)
+            known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
+            if before is None or not found <= known:
+                store.put(self._history, self._record(package, key, known | found), replace=True)
+        return known | found
 
     def advice(self, allocation: Allocation | None = None, *, limit: int = RECORDED) -> AllocationAdvice:
         """Which allocation would have put in most of the memories that turned out to be needed.
