@@ -25,7 +25,7 @@ _STYLES = {Status.OK: "green", Status.NOTE: "dim", Status.WARNING: "yellow", Sta
 
 
 @dataclass(slots=True)
-class _Work:
+class Work:
     """How far a long work is."""
 
     done: int = 0
@@ -33,9 +33,9 @@ class _Work:
 
 
 @contextmanager
-def _told(label: str, ending: str) -> Generator[tuple[_Work, Step]]:
+def told(label: str, ending: str) -> Generator[tuple[Work, Step]]:
     """A bar while work goes on. An interruption says how far it was, and what that means."""
-    work = _Work()
+    work = Work()
     try:
         with progress(label) as step:
 
@@ -52,7 +52,7 @@ def _told(label: str, ending: str) -> Generator[tuple[_Work, Step]]:
 def make_index(store: str | None, embedder: str | None, *, as_json: bool) -> None:
     """Index everything anew."""
     ending = "The next search, or reindex, does the rest."
-    with opened_store(store, "reindex", embedder) as database, _told("indexing", ending) as (_, step):
+    with opened_store(store, "reindex", embedder) as database, told("indexing", ending) as (_, step):
         found = MemoryManager(database, user_id="everybody").reindex(step)
     if as_json:
         print_json({"indexed": found})
@@ -70,7 +70,7 @@ def collect_garbage(place: Place, *, dry_run: bool, yes: bool, as_json: bool) ->
         if total and not dry_run:
             what = f"{counted(total, 'memory', 'memories')} of {_users(expired)}"
             confirm(f"Delete {what}, whose time is over, for good?", yes=yes)
-            with _told("deleting", "What was deleted is gone, the rest is as it was.") as (_, step):
+            with told("deleting", "What was deleted is gone, the rest is as it was.") as (_, step):
                 deleted = delete_expired(store, user_id=user, progress=step)
     if as_json:
         print_json({"expired": total, "deleted": deleted, "users": expired})
