@@ -63,9 +63,7 @@ def backup(
 
 @app.command()
 def consolidate(
-    tier: Annotated[
-        str, typer.Argument(metavar="TIER", help="Whose notes: run, session, plan, task, project, global.")
-    ],
+    tier: Annotated[str, typer.Argument(metavar="TIER", help="Whose notes: session, task, project, global, …")],
     tier_id: Annotated[
         str | None, typer.Argument(metavar="[ID]", help="Of which run, task, project; each by itself without it.")
     ] = None,
