@@ -214,7 +214,7 @@ class TestOurServer:
     def test_documentation(self, sqlite_url: str, tmp_path: Path) -> None:
         """The program in docs/mcp.md runs as it stands, but for the paths."""
         page = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
-        [code] = re.findall(r"```py\n(.*?)```", page, re.DOTALL)
+        [code] = re.findall(r"mcp1_workbench.py` runs it.*?```python\n(.*?)```", page, re.DOTALL)
         start = f"env={dict(os.environ)!r}, command={COMMAND[0]!r}, args=[*{COMMAND[1:-1]!r}, "
         code = code.replace('command="memory-context", args=[', start).replace(
             "sqlite:////home/ann/memory.db", sqlite_url

@@ -1,7 +1,8 @@
-"""What the how-to guides say: their code runs as it stands."""
+"""What the documentation says: its code runs as it stands and prints what is shown, and its links lead somewhere."""
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 import sys
@@ -9,17 +10,86 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[1] / "docs"
-BLOCKS = [
-    pytest.param(code, id=f"{name}-{number}")
-    for name in ("assembly.md", "partial-reads.md", "langchain.md", "files.md", "stores.md")
-    for number, code in enumerate(re.findall(r"```python\n(.*?)```", (DOCS / name).read_text("utf-8"), re.DOTALL))
-]
+import langchain_memory_context
+import memory_context
+import reference
+from memory_context import testing
+from pages import ROOT, anchors, links, programs
+
+DOCS = sorted((ROOT / "docs").rglob("*.md"))
+PAGES = [page for page in (*DOCS, ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md") if page.exists()]
+REFERENCE = ROOT / "docs/reference"
+TOLD = [page for page in PAGES if REFERENCE not in page.parents]  # the others hold signatures, no programs
+WITH_CODE = [page for page in DOCS if page in TOLD and programs(page)]
 
 
-@pytest.mark.parametrize("code", BLOCKS)
-def test_code_runs_as_it_stands(code: str, tmp_path: Path) -> None:
-    """Each block of code is a program that runs without a word on stderr."""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+def name_of(page: Path) -> str:
+    """A page's path, for people."""
+    return str(page.relative_to(ROOT))
 
+
+@pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
+def test_code_runs_as_it_stands(page: Path) -> None:
+    """Each block of code runs without a word on stderr, and prints what stands below it."""
+    command = [sys.executable, ROOT / "tests/pages.py", page]
+    run = subprocess.run(command, capture_output=True, text=True, check=False)
     assert (0, "") == (run.returncode, run.stderr)
+
+    for program, result in zip(programs(page), json.loads(run.stdout), strict=True):
+        assert "" == result.get("failed", "")
+        if program.printed is not None and program.not_run is None:
+            assert program.printed == result["printed"]
+
+
+@pytest.mark.parametrize("page", TOLD, ids=name_of)
+def test_code_is_marked_as_such(page: Path) -> None:
+    """Whatever is Python on a page is a block that runs, or says why it does not."""
+    text = page.read_text("utf-8")
+
+    assert text.count("```python\n") == len(programs(page))
+    assert text.count("*Not run by the tests: ") == sum(program.not_run is not None for program in programs(page))
+    assert not re.search(r"^ *```(py|python3|pycon|py3)\b", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name_of)
+def test_links_lead_somewhere(page: Path) -> None:
+    """Every relative link leads to a file that is there, and every anchor to a heading."""
+    for target in links(page):
+        path, _, anchor = target.partition("#")
+        linked = (page.parent / path).resolve() if path else page
+        assert linked.exists(), target
+        assert linked.is_relative_to(ROOT), target
+        assert not anchor or anchor in anchors(linked), target
+
+
+def test_every_page_is_found_from_the_entry() -> None:
+    """From docs/README.md every page of the documentation is reached."""
+    reached, left = set[Path](), [ROOT / "docs/README.md"]
+    while left:
+        page = left.pop()
+        reached.add(page)
+        near = [(page.parent / target.partition("#")[0]).resolve() for target in links(page) if target[0] != "#"]
+        left += [one for one in near if one.suffix == ".md" and one not in reached]
+
+    assert set(DOCS) <= reached
+
+
+def test_reference_is_up_to_date() -> None:
+    """What is committed is what the docstrings say; `python tests/reference.py` writes it."""
+    made = reference.everything()
+
+    assert set(made) == set(REFERENCE.glob("*.md"))
+    for path, text in made.items():
+        assert text == path.read_text("utf-8"), path.name
+
+
+def test_reference_is_complete() -> None:
+    """Every public name is in it, once."""
+    for home in (memory_context, testing, langchain_memory_context):
+        listed = [
+            name
+            for _, where, names in reference.PAGES.values()
+            if where == home.__name__
+            for name in names or reference.public(where)
+        ]
+        assert sorted(set(home.__all__) - {"__version__", "exceptions", "MemoryContextError"}) == sorted(listed)

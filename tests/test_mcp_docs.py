@@ -1,4 +1,4 @@
-"""What docs/mcp.md says is so: its configurations and commands start a server, its program prints what it says."""
+"""What docs/mcp.md says is so: its configurations and commands start a server."""
 
 from __future__ import annotations
 
@@ -6,8 +6,6 @@ import json
 import os
 import re
 import shlex
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -55,11 +53,3 @@ async def test_commands(line: str, sqlite_url: str) -> None:
     with http_started([*COMMAND[:-1], *arguments]) as (_, url):
         async with session_with(url) as client:
             assert "search_memory" in await client.tools()
-
-
-def test_program(tmp_path: Path) -> None:
-    """The program prints what stands below it."""
-    [code], [printed] = blocks("python"), blocks("text")
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
-
-    assert (printed, "") == (done.stdout, done.stderr)
