@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
+    from memory_context._tiers import Confirmation, Room, TierPolicy, Usage
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
     from memory_context.exceptions import MemoryContextError
@@ -29,9 +30,12 @@ if TYPE_CHECKING:
     from memory_context.manager import MemoryManager
     from memory_context.stores import MemoryStore, SQLAlchemyStore
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
+    from memory_context.tiers import Category, ScopedMemory
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
+    "Category",
+    "Confirmation",
     "Decision",
     "Deletion",
     "FoldPolicy",
@@ -49,14 +53,18 @@ __all__ = [
     "MemoryStore",
     "MemoryWorkbench",
     "Page",
+    "Room",
     "SQLAlchemyStore",
     "SQLMemory",
     "Scope",
+    "ScopedMemory",
     "Selection",
     "Summaries",
     "Summarizer",
     "SummaryLimits",
+    "TierPolicy",
     "TokenCounter",
+    "Usage",
     "__version__",
     "default_counter",
     "exceptions",
@@ -65,6 +73,8 @@ __all__ = [
 
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "_prompts",
+    "Category": "tiers",
+    "Confirmation": "_tiers",
     "Decision": "judges",
     "Deletion": "_items",
     "FoldPolicy": "_policy",
@@ -82,14 +92,18 @@ _HOMES = {
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
     "Page": "_selection",
+    "Room": "_tiers",
     "SQLAlchemyStore": "stores",
     "SQLMemory": "autogen",
     "Scope": "_scopes",
+    "ScopedMemory": "tiers",
     "Summaries": "summaries",
     "Summarizer": "summaries",
     "SummaryLimits": "summaries",
     "Selection": "_selection",
+    "TierPolicy": "_tiers",
     "TokenCounter": "_tokens",
+    "Usage": "_tiers",
     "default_counter": "_tokens",
     "set_default_counter": "_tokens",
 }

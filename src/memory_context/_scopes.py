@@ -25,8 +25,8 @@ class Scope:
         thread_id: Only what was made in this conversation.
         tier: Only this tier (``detail``, ``run``, ``session``, …).
         tier_id: Only this run, session, plan, task or project of the tier.
-        places: The runs, sessions, plans, tasks and projects that are seen, as pairs of tier and id; None for all of the
-            user's. What has no such id, and folded outputs, are always seen.
+        places: The runs, sessions, plans, tasks and projects that are seen, as pairs of tier and id; None for all of
+            the user's. What has no such id, and folded outputs, are always seen.
 
     Raises:
         InvalidScopeError: No user, or a name that no database column can hold.

@@ -135,7 +135,9 @@ class TierFullError(MemoryContextError):
         limit: How many there may be.
     """
 
-    def __init__(self, message: str | None = None, *, tier: str = "", unit: str = "", size: int = 0, limit: int = 0) -> None:
+    def __init__(
+        self, message: str | None = None, *, tier: str = "", unit: str = "", size: int = 0, limit: int = 0
+    ) -> None:
         """Say `message`."""
         super().__init__(message)
         self.tier, self.unit, self.size, self.limit = tier, unit, size, limit

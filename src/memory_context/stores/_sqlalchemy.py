@@ -262,11 +262,12 @@ class SQLAlchemyStore:
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
         """See `MemoryStore.usage`."""
-        place, order = (memories.c.tier, memories.c.category), (memories.c.tier, sa.func.coalesce(memories.c.category, ""))
+        place = (memories.c.tier, memories.c.category)
         sums = (sa.func.count(), sa.func.sum(memories.c.char_count))
-        statement = sa.select(*place, *sums).where(*self._active(scope, filters)).group_by(*place).order_by(*order)
+        statement = sa.select(*place, *sums).where(*self._active(scope, filters)).group_by(*place)
         rows = self._run(lambda connection: connection.execute(statement).all())
-        return [Usage(tier, category, items, int(chars)) for tier, category, items, chars in rows]
+        found = [Usage(tier, category, items, int(chars)) for tier, category, items, chars in rows]
+        return sorted(found, key=lambda usage: (usage.tier, usage.category or ""))
 
     def migrate(self) -> str | None:
         """Bring the schema to this library's revision; returns the revision that was there before.
