@@ -23,6 +23,7 @@ from memory_context._tiers import (
     policies_with,
     wider,
 )
+from memory_context._tokens import TokenCounter
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidContentError,
@@ -115,10 +116,12 @@ class ScopedMemory:
     ) -> None:
         owner = _manager(manager, user_id)
         self._closes = owner is not manager
+        self.run_id, self.session_id = run_id, session_id or owner.thread_id
         self._owner = owner
-        self.policies = policies_with(policies)
+        self.own_policies = tuple(policies)
+        self.policies = policies_with(self.own_policies)
         lives: dict[Lifetime, str | None] = {
-            "run": run_id, "session": session_id or owner.thread_id, "task": task_id, "project": project_id,
+            "run": run_id, "session": self.session_id, "task": task_id, "project": project_id,
         }  # fmt: skip
         ids = {name: lives.get(policy.lifetime) for name, policy in self.policies.items()}
         self._ids = ids if plan_id is None else ids | {"plan": plan_id}
@@ -141,6 +144,11 @@ class ScopedMemory:
     def open_tiers(self) -> list[str]:
         """The tiers that can be written to, in the order of the policies."""
         return [name for name, policy in self.policies.items() if self._is_open(policy)]
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What counts tokens here."""
+        return self.manager.counter
 
     def tier_id(self, tier: str) -> str | None:
         """Which run, session, plan, task or project of `tier` is open here; None for a tier that has none.

@@ -29,10 +29,10 @@ class MemoryTool(BaseTool):
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     max_tokens: int = 500
-    _verb: Verb = PrivateAttr()
+    _verb: Verb[Any] = PrivateAttr()
     _owner: Owner = PrivateAttr()
 
-    def __init__(self, verb: Verb, owner: Owner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
+    def __init__(self, verb: Verb[Any], owner: Owner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
         super().__init__(
             name=verb.name,
             description=verb.description,

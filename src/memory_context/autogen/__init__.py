@@ -7,7 +7,17 @@ try:
     from memory_context.autogen.judge import LLMJudge
     from memory_context.autogen.memory import SQLMemory
     from memory_context.autogen.summarizer import LLMSummarizer
-    from memory_context.autogen.tools import RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool
+    from memory_context.autogen.tools import (
+        ClearMemoryTool,
+        GetMemoryTool,
+        ListCategoriesTool,
+        RetrieveMemoryTool,
+        SaveMemoryTool,
+        SearchMemoryTool,
+        StoreMemoryTool,
+        memory_tools,
+        note_tools,
+    )
     from memory_context.autogen.workbench import MemoryWorkbench
     from memory_context.folding import ContextStats
 except ModuleNotFoundError as error:
@@ -17,14 +27,20 @@ except ModuleNotFoundError as error:
     raise MissingDependencyError(_message) from error
 
 __all__ = [
+    "ClearMemoryTool",
     "ContextStats",
+    "GetMemoryTool",
     "LLMJudge",
     "LLMSummarizer",
+    "ListCategoriesTool",
     "MemoryContext",
     "MemoryContextConfig",
     "MemoryWorkbench",
     "RetrieveMemoryTool",
     "SQLMemory",
+    "SaveMemoryTool",
     "SearchMemoryTool",
     "StoreMemoryTool",
+    "memory_tools",
+    "note_tools",
 ]

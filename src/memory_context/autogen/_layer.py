@@ -51,7 +51,7 @@ def user_layer(manager: MemoryManager, budget: int, *, returning: bool) -> str |
 
 
 def _always(manager: MemoryManager) -> Iterable[MemoryItem]:
-    store, scope = manager.memory_store, manager.scope
+    store, scope = manager.memory_store, manager.offered
     preferences = store.query(scope, {"memory_type": PREFERENCE}, limit=LOOKED_AT, order_by="-importance")
     notes = store.query(scope, {"tags": ALWAYS}, limit=LOOKED_AT, order_by="-importance")
     return {item.id: item for item in (*preferences, *notes)}.values()
@@ -66,7 +66,7 @@ def _line(item: MemoryItem) -> str:
 
 def _recent(manager: MemoryManager) -> Iterator[str]:
     """The threads before this one, newest first, and what was run there."""
-    newest = manager.memory_store.query(manager.scope, limit=LOOKED_AT)
+    newest = manager.memory_store.query(manager.offered, limit=LOOKED_AT)
     others = [item for item in newest if item.thread_id and item.thread_id != manager.thread_id]
     threads = {item.thread_id: item for item in reversed(others)}
     for thread, item in list(reversed(threads.items()))[:LISTED]:
@@ -75,7 +75,7 @@ def _recent(manager: MemoryManager) -> Iterator[str]:
 
 
 def _existing(manager: MemoryManager) -> Iterator[str]:
-    counts = {kind: manager.memory_store.count(manager.scope, {"memory_type": kind}) for kind in COUNTED}
+    counts = {kind: manager.memory_store.count(manager.offered, {"memory_type": kind}) for kind in COUNTED}
     found = ", ".join(f"{count} of type {kind}" for kind, count in counts.items() if count)
     if found:
         yield f"- in memory: {found}"
