@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from langchain_memory_context.middleware import MemoryContextMiddleware
     from langchain_memory_context.retriever import MemoryRetriever
     from langchain_memory_context.store import MemoryStoreAdapter
-    from langchain_memory_context.tools import memory_tools
+    from langchain_memory_context.tools import memory_tools, note_tools
 
 __all__ = [
     "ChatModelJudge",
@@ -27,6 +27,7 @@ __all__ = [
     "MemoryRetriever",
     "MemoryStoreAdapter",
     "memory_tools",
+    "note_tools",
 ]
 
 _HOMES = {
@@ -37,6 +38,7 @@ _HOMES = {
     "MemoryRetriever": "retriever",
     "MemoryStoreAdapter": "store",
     "memory_tools": "tools",
+    "note_tools": "tools",
 }
 _HOSTS = ("langchain", "langchain_classic", "langchain_core", "langgraph")
 

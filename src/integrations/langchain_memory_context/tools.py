@@ -10,9 +10,12 @@ from pydantic import PrivateAttr, ValidationError
 
 from memory_context._executor import off_loop
 from memory_context.manager import MemoryManager
-from memory_context.verbs import VERBS, MemoryToolError, Verb, problem_with
+from memory_context.note_verbs import NOTE_VERBS
+from memory_context.tiers import ScopedMemory
+from memory_context.verbs import VERBS, Counting, MemoryToolError, Verb, problem_with
 
 Owner: TypeAlias = Callable[[], MemoryManager]
+NotesOwner: TypeAlias = Callable[[], ScopedMemory]
 
 
 class MemoryTool(BaseTool):
@@ -30,9 +33,9 @@ class MemoryTool(BaseTool):
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     max_tokens: int = 500
     _verb: Verb[Any] = PrivateAttr()
-    _owner: Owner = PrivateAttr()
+    _owner: Callable[[], Counting] = PrivateAttr()
 
-    def __init__(self, verb: Verb[Any], owner: Owner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
+    def __init__(self, verb: Verb[Any], owner: Callable[[], Counting], **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
         super().__init__(
             name=verb.name,
             description=verb.description,
@@ -67,3 +70,14 @@ def memory_tools(manager: MemoryManager | Owner, *, max_tokens: int = 500) -> li
     """
     owner = (lambda: manager) if isinstance(manager, MemoryManager) else manager
     return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in VERBS]
+
+
+def note_tools(notes: ScopedMemory | NotesOwner, *, max_tokens: int = 500) -> list[BaseTool]:
+    """`save_memory`, `get_memory`, `clear_memory` and `list_categories` for an agent.
+
+    Args:
+        notes: The notes; or a callable that gives, at each call, those that are open for whoever calls.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+    owner = (lambda: notes) if isinstance(notes, ScopedMemory) else notes
+    return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in NOTE_VERBS]
