@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -46,7 +47,7 @@ def calls(name: str, number: int = 1, **arguments: object) -> list[FunctionCall]
 
 def agent_of(context: MemoryContext, script: Sequence[Any], name: str = "coder", **settings: Any) -> AssistantAgent:  # noqa: ANN401 - those of AssistantAgent
     """An agent with the tools of its memory."""
-    settings = {"workbench": context.workbench([]), "max_tool_iterations": 10} | settings
+    settings = {"workbench": context.workbench([]), "max_tool_iterations": 10, **settings}
     client = ScriptedChatClient(script)
     return AssistantAgent(name, model_client=client, model_context=context, **settings)
 
@@ -71,6 +72,12 @@ def notes_in(messages: Sequence[LLMMessage]) -> list[str]:
 def tools_of(context: MemoryContext) -> dict[str, BaseTool[Any, Any]]:
     """The tools by name."""
     return {tool.name: tool for tool in context.tools()}
+
+
+def loaded_tool(tool: BaseTool[Any, Any]) -> BaseTool[Any, Any]:
+    """The tool, dumped and loaded."""
+    again: BaseTool[Any, Any] = BaseTool.load_component(tool.dump_component())
+    return again
 
 
 async def use(context: MemoryContext, name: str, **arguments: Any) -> str:  # noqa: ANN401 - those of the tool
@@ -100,7 +107,7 @@ async def test_a_run(database: str, request: pytest.FixtureRequest) -> None:
     await agent.run(task="and now?")
 
     *during, after = prompts_of(agent)
-    assert all(before == later[: len(before)] for before, later in zip(during, during[1:], strict=False))
+    assert all(before == later[: len(before)] for before, later in pairwise(during))
     assert all("be careful" in notes_in(prompt)[0] for prompt in during)
     assert [1, 2, 2, 2] == [len(notes_in(prompt)) for prompt in during]
     assert all("5433" in notes_in(prompt)[1] for prompt in during[1:])
@@ -318,7 +325,7 @@ async def test_components() -> None:
     with pytest.raises(NotSerializableError, match="'global' cannot be written down"):
         context_of(url, scopes=[replace(GLOBAL, confirm=lambda _: True)]).dump_component()
     for tool in context.tools():
-        again = BaseTool.load_component(tool.dump_component())  # type: ignore[attr-defined] # tools are components
+        again = loaded_tool(tool)
         assert (tool.name, tool.schema) == (again.name, again.schema)
     await context.aclose()
 
@@ -330,7 +337,7 @@ async def test_loaded_tools_keep_the_walls() -> None:
     mine, others = (ScopedMemory(url, user_id="ann", session_id=thread) for thread in ("t", "other"))
     mine.save("walrus of ours")
     others.save("walrus of others")
-    loaded = {tool.name: BaseTool.load_component(tool.dump_component()) for tool in context.tools()}  # type: ignore[attr-defined] # tools are components
+    loaded = {tool.name: loaded_tool(tool) for tool in context.tools()}
 
     async def answer(name: str, **arguments: Any) -> str:  # noqa: ANN401 - those of the tool
         return str(await loaded[name].run_json(arguments, CancellationToken()))
@@ -395,7 +402,7 @@ async def test_search_with_filters() -> None:
         ({"since": "2999-01-01"}, set[str]()),
         ({"until": "2020-01-01", "limit": None}, set[str]()),
     ):
-        said = await use(context, "search_memory", query="walrus", **arguments)  # type: ignore[arg-type] # of several types
+        said = await use(context, "search_memory", query="walrus", **arguments)
         assert found == {word for word in ("one", "two") if f"walrus {word}" in said}, arguments
 
 

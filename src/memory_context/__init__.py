@@ -16,6 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from memory_context import exceptions
+    from memory_context._categories import Category
     from memory_context._items import Deletion, Match, MemoryItem
     from memory_context._policy import FoldPolicy
     from memory_context._prompts import MEMORY_INSTRUCTIONS
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from memory_context.manager import MemoryManager
     from memory_context.stores import MemoryStore, SQLAlchemyStore
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
-    from memory_context.tiers import Category, ScopedMemory
+    from memory_context.tiers import ScopedMemory
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
@@ -73,7 +74,7 @@ __all__ = [
 
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "_prompts",
-    "Category": "tiers",
+    "Category": "_categories",
     "Confirmation": "_tiers",
     "Decision": "judges",
     "Deletion": "_items",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias, get_args
 
 from memory_context._items import MemoryItem
-from memory_context._scopes import DETAIL, MAX_NAME, OPEN_TIERS
-from memory_context.exceptions import InvalidArgumentError, InvalidCategoryError, InvalidTierError, TierFullError
+from memory_context._scopes import DETAIL, OPEN_TIERS
+from memory_context.exceptions import InvalidArgumentError, InvalidTierError, TierFullError
 
 Lifetime: TypeAlias = Literal["run", "session", "task", "project", "user"]
 Action: TypeAlias = Literal["save", "update", "delete", "clear", "promote"]
@@ -18,7 +18,6 @@ LIFETIMES: tuple[Lifetime, ...] = get_args(Lifetime)
 HIGHEST_PRIORITY = 10
 TENTH = 0.1
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
-_CATEGORY = re.compile(r"[\w-]+(?:/[\w-]+)*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,24 +169,6 @@ def _full(tier: str, unit: str, size: int, limit: int, needed: str) -> TierFullE
         "shorten this, delete or clear what is no longer needed, or use another tier"
     )
     return TierFullError(message, tier=tier, unit=unit, size=size, limit=limit)
-
-
-def check_category(category: str | None) -> str | None:
-    """`category` itself, if it can be one.
-
-    Raises:
-        InvalidCategoryError: It cannot.
-    """
-    given: object = category
-    if given is None:
-        return None
-    if isinstance(given, str) and len(given) <= MAX_NAME and _CATEGORY.fullmatch(given):
-        return given
-    message = (
-        f"a category is a path of letters, digits, - and _ with / between its parts, as project-context/rockets, "
-        f"of at most {MAX_NAME} characters; not {given!r:.80}"
-    )
-    raise InvalidCategoryError(message)
 
 
 def importance_of(priority: int) -> float:

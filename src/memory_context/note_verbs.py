@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 from memory_context import _prompts
+from memory_context._categories import Category
 from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import cut
@@ -16,7 +17,7 @@ from memory_context._parts import answer
 from memory_context._refs import MemoryRef
 from memory_context._selection import Selection
 from memory_context._tiers import priority_of
-from memory_context.tiers import DEFAULT_PRIORITY, DEFAULT_TIER, Category, ScopedMemory
+from memory_context.tiers import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
 from memory_context.verbs import CLEAR, GET, LIST, SAVE, Answer, MemoryToolError, Verb, as_meant, without_titles
 
 LEAST_TEXT = 30

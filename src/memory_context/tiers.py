@@ -9,6 +9,7 @@ from datetime import datetime
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from memory_context._categories import Category, check_category, trees
 from memory_context._executor import result_of
 from memory_context._items import Content, MemoryItem, check_metadata, now, to_content
 from memory_context._refs import check_key, one_line
@@ -18,7 +19,6 @@ from memory_context._tiers import (
     Confirmation,
     Lifetime,
     TierPolicy,
-    check_category,
     importance_of,
     policies_with,
     wider,
@@ -43,28 +43,6 @@ PREFERENCE = "user_preference"
 DEFAULT_TIER = "session"
 DEFAULT_PRIORITY = 5
 NEWEST_FIRST = "-created_at"
-
-
-@dataclass(frozen=True, slots=True)
-class Category:
-    """A category of notes, as a node of a tree.
-
-    Attributes:
-        path: The whole path; "" for notes without a category.
-        count: How many notes it holds itself.
-        total: How many it and all below it hold.
-        children: The categories below it, by name.
-    """
-
-    path: str
-    count: int
-    total: int
-    children: tuple[Category, ...] = ()
-
-    @property
-    def name(self) -> str:
-        """The last part of the path."""
-        return self.path.rpartition("/")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -356,7 +334,7 @@ class ScopedMemory:
         counts: dict[str, int] = {}
         for one in self.manager.memory_store.usage(self.manager.scope, self._filters(tier, None, (), None)):
             counts[one.category or ""] = counts.get(one.category or "", 0) + one.items
-        return _trees(counts)
+        return trees(counts)
 
     def count(self, tier: str | None = None, *, category: str | None = None, tags: str | Iterable[str] = ()) -> int:
         """How many notes there are: in one tier, or in all that are open here. Evicted ones do not count."""
@@ -645,19 +623,6 @@ def _of_type(*types: str) -> dict[str, Any]:
 
 def _stage(stage_id: str) -> str:
     return f"stage:{stage_id}"
-
-
-def _trees(counts: Mapping[str, int], above: str = "") -> list[Category]:
-    """The categories below a path."""
-    start = f"{above}/" if above else ""
-    below = {path.removeprefix(start).partition("/")[0] for path in counts if path.startswith(start)}
-    return [_tree(counts, start + name) for name in sorted(below)]
-
-
-def _tree(counts: Mapping[str, int], path: str) -> Category:
-    children = tuple(_trees(counts, path)) if path else ()
-    own = counts.get(path, 0)
-    return Category(path, own, own + sum(child.total for child in children), children)
 
 
 __all__ = ["Category", "Confirmation", "ScopedMemory", "TierPolicy"]

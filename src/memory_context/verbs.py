@@ -12,13 +12,14 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from memory_context import _prompts
+from memory_context._categories import check_category
 from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import cut
 from memory_context._refs import MemoryRef
 from memory_context._scopes import OPEN_TIERS
 from memory_context._selection import Selection
-from memory_context._tiers import check_category, policies_with
+from memory_context._tiers import policies_with
 from memory_context._tokens import TokenCounter
 from memory_context.exceptions import (
     InvalidKeyError,

@@ -82,7 +82,8 @@ class ConversationFacts:
         if saved is None:
             return cls()
         shown = {name: tuple(map(_loaded, saved.get(name, ()))) for name in ("recalls", "notes")}
-        return cls(**{**saved, **shown})
+        values: dict[str, Any] = {**saved, **shown}
+        return cls(**values)
 
     def saved(self) -> dict[str, Any]:
         """The facts in JSON's own types, which every checkpointer takes."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
@@ -24,7 +24,7 @@ _calling: ContextVar[tuple[object, ConversationFacts] | None] = ContextVar("memo
 
 
 @contextmanager
-def calling(middleware: object, facts: ConversationFacts) -> Iterator[None]:
+def calling(middleware: object, facts: ConversationFacts) -> Generator[None]:
     """Inside, a memory tool of `middleware` is called in the run that `facts` tells of."""
     token = _calling.set((middleware, facts))
     try:

@@ -231,6 +231,16 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
         return list(self._decisions)
 
+    def end_task(self, task: str, *, user_id: str | int | None = None) -> int:
+        """Delete the notes of a task that has ended; how many there were. With ``ends_task=False`` nothing else does.
+
+        Raises:
+            InvalidScopeError: No user.
+            StoreError: The store could not do it.
+        """
+        owner = self._unwalled(user_id if self._user_id is None else self._user_id, None)  # type: ignore[arg-type] # says what is wrong with None
+        return ScopedMemory(owner, task_id=task, policies=self._policies).end("task")
+
     def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The middleware may be used again."""
         if self._closes_store:
@@ -474,16 +484,6 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
         """As `after_agent`, the store off the event loop."""
         return await off_loop(self.after_agent, state, runtime)
-
-    def end_task(self, task: str, *, user_id: str | int | None = None) -> int:
-        """Delete the notes of a task that has ended; how many there were. With ``ends_task=False`` nothing else does.
-
-        Raises:
-            InvalidScopeError: No user.
-            StoreError: The store could not do it.
-        """
-        owner = self._unwalled(user_id if self._user_id is None else self._user_id, None)  # type: ignore[arg-type] # says what is wrong with None
-        return ScopedMemory(owner, task_id=task, policies=self._policies).end("task")
 
     def _watch(self, facts: ConversationFacts) -> None:
         """End the run if its graph fails from now on."""
