@@ -15,6 +15,12 @@ from memory_context._items import Content, MemoryItem, check_metadata, now, to_c
 from memory_context._refs import check_key, one_line
 from memory_context._scopes import DETAIL, Place, Scope
 from memory_context._tiers import (
+    GLOBAL,
+    PLAN,
+    PROJECT,
+    RUN,
+    SESSION,
+    TASK,
     Action,
     Confirmation,
     Lifetime,
@@ -625,4 +631,15 @@ def _stage(stage_id: str) -> str:
     return f"stage:{stage_id}"
 
 
-__all__ = ["Category", "Confirmation", "ScopedMemory", "TierPolicy"]
+__all__ = [
+    "GLOBAL",
+    "PLAN",
+    "PROJECT",
+    "RUN",
+    "SESSION",
+    "TASK",
+    "Category",
+    "Confirmation",
+    "ScopedMemory",
+    "TierPolicy",
+]
