@@ -573,6 +573,8 @@ def test_arguments() -> None:
         ScopedMemory(MemoryManager("sqlite://", user_id="ann"), user_id="bob")
     with pytest.raises(InvalidScopeError):
         ScopedMemory("sqlite://")
+    memory = ScopedMemory("sqlite://", user_id=42, task_id=7)
+    assert "7" == memory.manager.get(memory.save("x", tier="task")).tier_id
     with pytest.raises(InvalidScopeError, match="tier_id"):
         ScopedMemory("sqlite://", user_id="ann", run_id="\n")
 

@@ -93,9 +93,9 @@ class ScopedMemory:
         user_id: str | int | None = None,
         run_id: str | None = None,
         session_id: str | None = None,
-        plan_id: str | None = None,
-        task_id: str | None = None,
-        project_id: str | None = None,
+        plan_id: str | int | None = None,
+        task_id: str | int | None = None,
+        project_id: str | int | None = None,
         policies: Iterable[TierPolicy] = (),
     ) -> None:
         owner = _manager(manager, user_id)
@@ -104,11 +104,12 @@ class ScopedMemory:
         self._owner = owner
         self.own_policies = tuple(policies)
         self.policies = policies_with(self.own_policies)
-        lives: dict[Lifetime, str | None] = {
+        lives: dict[Lifetime, str | int | None] = {
             "run": run_id, "session": self.session_id, "task": task_id, "project": project_id,
         }  # fmt: skip
         ids = {name: lives.get(policy.lifetime) for name, policy in self.policies.items()}
-        self._ids = ids if plan_id is None else ids | {"plan": plan_id}
+        given = ids if plan_id is None else ids | {"plan": plan_id}
+        self._ids = {name: None if tier_id is None else str(tier_id) for name, tier_id in given.items()}
         self.manager = owner.within(self.places)
 
     def __enter__(self) -> Self:
@@ -122,7 +123,7 @@ class ScopedMemory:
     @property
     def places(self) -> frozenset[Place]:
         """The runs, sessions, plans, tasks and projects that are open here, as pairs of tier and id."""
-        return frozenset((tier, str(tier_id)) for tier, tier_id in self._ids.items() if tier_id is not None)
+        return frozenset((tier, tier_id) for tier, tier_id in self._ids.items() if tier_id is not None)
 
     @property
     def open_tiers(self) -> list[str]:

@@ -12,7 +12,6 @@ from typing import Any, Generic, Protocol, TypeVar, cast
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from memory_context import _prompts
-from memory_context._categories import check_category
 from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import cut
@@ -139,7 +138,7 @@ class SearchArgs(BaseModel):
     def narrow(self) -> dict[str, Any]:
         """What narrows the search, as `MemoryManager.search` takes it."""
         given = {
-            "category": check_category(self.category or None),
+            "category": self.category or None,
             "tags": self.tags or None,
             "tier": self.tier or None,
             "since": moment(self.since),
