@@ -62,8 +62,9 @@ def go(manager, args, most):
 def fail(manager, args, most):
     raise RuntimeError("postgresql://me:hunter2@host/database")
 
-verbs = [Verb(work.__name__, work.__name__, Nothing, work) for work in (talk, wait, go, fail)]
-serve_stdio(mcp_server(MemoryManager(sys.argv[1], user_id="ann"), verbs=verbs))
+manager = MemoryManager(sys.argv[1], user_id="ann")
+verbs = {Verb(work.__name__, work.__name__, Nothing, work): manager for work in (talk, wait, go, fail)}
+serve_stdio(mcp_server(manager, verbs=verbs))
 """
 
 
