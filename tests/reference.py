@@ -32,6 +32,11 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context",
         ("MemoryManager", "MemoryItem", "MemoryRef", "Match", "Deletion", "Scope", "Selection", "Page"),
     ),
+    "tiers": (
+        "Tiers",
+        "memory_context",
+        ("ScopedMemory", "TierPolicy", "Confirmation", "Category", "Room", "Usage"),
+    ),
     "stores": ("Stores", "memory_context", ("MemoryStore", "SQLAlchemyStore", "FileStore")),
     "judges": (
         "Judges and summarizers",
