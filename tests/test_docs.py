@@ -93,3 +93,12 @@ def test_reference_is_complete() -> None:
             for name in names or reference.public(where)
         ]
         assert sorted(set(home.__all__) - {"__version__", "exceptions", "MemoryContextError"}) == sorted(listed)
+
+
+def test_contributing_names_real_files() -> None:
+    """Every path that CONTRIBUTING sends a reader to is there."""
+    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+    paths = set(re.findall(r"`((?:src|tests|benchmarks|docs)/[\w/.-]+)`", text))
+
+    assert len(paths) > 20
+    assert [] == [path for path in sorted(paths) if not (ROOT / path).exists()]
