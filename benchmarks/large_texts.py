@@ -1,10 +1,10 @@
-"""Where large texts live: in the table, or in files beside the database; put, get, a part, delete, and bytes on disk.
+"""Where large texts live: in the table, or in files beside the database; put, get, a part, delete.
 
     python benchmarks/large_texts.py [postgresql+psycopg://…]
 
-Both ways take turns on the same texts, so that a busy machine slows both: compare the ratios. A put is durable in both: SQLite
-syncs at each commit (``synchronous=FULL``), a file is written beside its place, synced, moved, and its folder synced
-before the row that names it is committed. The rows are the raw driver's: what is measured is the design, not the library.
+Both ways take turns on the same texts, so that a busy machine slows both: compare the ratios. A put is durable in both:
+SQLite syncs at each commit (``synchronous=FULL``), a file is written beside its place, synced, moved, and its folder
+synced before the row that names it is committed. The rows are the raw driver's: the design is measured.
 """
 
 from __future__ import annotations
@@ -82,7 +82,9 @@ class Way:
 
     def row(self, number: int, column: str) -> tuple[str | None, Any]:
         """The path, and something of the row."""
-        found: tuple[str | None, Any] = self.execute(f"SELECT path, {column} FROM texts WHERE id = ?", number).fetchone()
+        found: tuple[str | None, Any] = self.execute(
+            f"SELECT path, {column} FROM texts WHERE id = ?", number
+        ).fetchone()
         self.connection.commit()
         return found
 

@@ -1,8 +1,8 @@
 """Pages in Markdown: their programs, what they print, and where their links lead.
 
-A block of Python is a program of its own. On a page with ``<!-- one program -->`` each block goes on where the one before it
-ended. A block of ``text`` right behind a program is what it prints. A program that cannot run here has a line in italics
-above it, ``*Not run by the tests: …*``, with the reason.
+A block of Python is a program of its own. On a page with ``<!-- one program -->`` each block goes on where the one
+before it ended. A block of ``text`` right behind a program is what it prints. A program that cannot run here has a line
+in italics above it, ``*Not run by the tests: …*``, with the reason.
 
     python tests/pages.py PAGE     runs a page's programs, each in a folder of its own, and prints what each printed
 """
@@ -45,7 +45,8 @@ class Program:
 def programs(page: Path) -> list[Program]:
     """The blocks of Python on a page."""
     return [
-        Program(found["code"], found["printed"], found["reason"]) for found in _PROGRAM.finditer(page.read_text("utf-8"))
+        Program(found["code"], found["printed"], found["reason"])
+        for found in _PROGRAM.finditer(page.read_text("utf-8"))
     ]
 
 
@@ -85,7 +86,7 @@ def _ran(code: str, names: dict[str, str] | None, name: str) -> dict[str, str]:
     out, failed = io.StringIO(), ""
     with contextlib.redirect_stdout(out):
         try:
-            exec(compile(code, name, "exec"), {"__name__": "__main__"} if names is None else names)  # noqa: S102 - our own pages
+            exec(compile(code, name, "exec"), {"__name__": "__main__"} if names is None else names)
         except BaseException:  # noqa: BLE001 - the test says what it was
             failed = traceback.format_exc()
     return {"printed": out.getvalue(), "failed": failed}

@@ -2,8 +2,8 @@
 
     python tests/reference.py      writes it
 
-`griffe` reads the sources without running them, so that the reference says what a reader of the code sees: names, signatures
-and docstrings, and nothing that is made up here.
+`griffe` reads the sources without running them, so that the reference says what a reader of the code sees: names,
+signatures and docstrings, and nothing that is made up here.
 """
 
 from __future__ import annotations
@@ -54,6 +54,17 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "mcp_server",
         ),
     ),
+    "transfer": (
+        "Moving: exports, imports, backups",
+        "memory_context.transfer",
+        ("export_memories", "import_memories", "copy_memories", "backup_database"),
+    ),
+    "upkeep": ("Retention", "memory_context.retention", ("delete_expired",)),
+    "consolidation": (
+        "Consolidation",
+        "memory_context.consolidation",
+        ("consolidate", "ModelConsolidator", "propose_preferences"),
+    ),
     "tokens": ("Tokens", "memory_context", ("TokenCounter", "default_counter", "set_default_counter")),
     "testing": ("For your tests", "memory_context.testing", ()),
     "langchain": ("LangChain", "langchain_memory_context", ()),
@@ -73,7 +84,8 @@ def package(name: str) -> griffe.Module:
 def module(path: str) -> griffe.Module:
     """A module by its dotted path."""
     top, _, rest = path.partition(".")
-    return package(top)[rest] if rest else package(top)  # type: ignore[return-value]
+    found: griffe.Module = package(top)[rest] if rest else package(top)
+    return found
 
 
 def public(path: str) -> list[str]:
@@ -111,7 +123,7 @@ def entry(home: str, name: str) -> str:
     if found.is_class:
         parts += [_code(constructor(found)), docstring(found) + "\n"]
         listed = list(members(found))
-        parts += [member(one) for one in listed if not _is_test(one)]
+        parts += [member(one, name) for one in listed if not _is_test(one)]
         parts += [f"- `{one.name}`: {_line(one.docstring.value)}" for one in listed if _is_test(one)]
     elif found.is_function:
         parts += [_code(signature(found)), docstring(found) + "\n"]
@@ -150,25 +162,27 @@ def _is_promised(one: Any) -> bool:  # noqa: ANN401 - griffe's objects
 
 
 def _is_test(one: Any) -> bool:  # noqa: ANN401 - griffe's objects
-    return one.name.startswith("test_")
+    return str(one.name).startswith("test_")
 
 
-def member(one: Any) -> str:  # noqa: ANN401 - griffe's objects
-    """What is said of a method or a property."""
-    if one.is_attribute:
-        return f"### {one.parent.name}.{one.name}\n\n{_code(f'{one.name}: {one.annotation}')}\n{docstring(one)}\n"
-    return f"### {one.parent.name}.{one.name}\n\n{_code(signature(one))}\n{docstring(one)}\n"
+def member(one: Any, owner: str) -> str:  # noqa: ANN401 - griffe's objects
+    """What is said of a method or a property of a class."""
+    shown = f"{one.name}: {one.annotation}" if one.is_attribute else signature(one)
+    return f"### {owner}.{one.name}\n\n{_code(shown)}\n{docstring(one)}\n"
 
 
 def constructor(found: griffe.Class) -> str:
     """How an instance is made; of a protocol, its name."""
     if any(str(base).startswith("Protocol") for base in found.bases):
         return f"class {found.name}(Protocol)"
-    made = found.members.get("__init__")
-    if made is not None and not made.is_alias:
-        return signature(made, found.name)
-    fields = [one for one in found.members.values() if one.is_attribute and "property" not in one.labels]
-    shown = [f"{one.name}: {one.annotation}{_default(one.value)}" for one in fields if one.annotation and one.name[0] != "_"]
+    every: list[Any] = list(found.members.values())
+    for made in every:
+        if made.name == "__init__" and made.is_function:
+            return signature(made, found.name)
+    fields = [one for one in every if one.is_attribute and "property" not in one.labels]
+    shown = [
+        f"{one.name}: {one.annotation}{_default(one.value)}" for one in fields if one.annotation and one.name[0] != "_"
+    ]
     return _call(found.name, shown) if shown and "dataclass" in found.labels else f"class {found.name}"
 
 
@@ -237,7 +251,11 @@ def _line(text: str) -> str:
 
 
 def _value(found: griffe.Attribute) -> str:
-    return f"{docstring(found)}\n" if found.docstring else "A text for a model; it stands in `memory_context/_prompts.py`.\n"
+    return (
+        f"{docstring(found)}\n"
+        if found.docstring
+        else "A text for a model; it stands in `memory_context/_prompts.py`.\n"
+    )
 
 
 def _code(text: str) -> str:
