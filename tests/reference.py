@@ -3,11 +3,12 @@
     python tests/reference.py      writes it
 
 `griffe` reads the sources without running them, so that the reference says what a reader of the code sees: names,
-signatures and docstrings, and nothing that is made up here.
+signatures and docstrings, and nothing that is made up here. Only texts for models are taken from the package itself.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from collections.abc import Iterator
@@ -128,7 +129,7 @@ def entry(home: str, name: str) -> str:
     elif found.is_function:
         parts += [_code(signature(found)), docstring(found) + "\n"]
     else:
-        parts += [_value(found)]
+        parts += [_value(home, name)]
     return "\n".join(part for part in parts if part.strip())
 
 
@@ -250,12 +251,8 @@ def _line(text: str) -> str:
     return _prose(" ".join(text.split()))
 
 
-def _value(found: griffe.Attribute) -> str:
-    return (
-        f"{docstring(found)}\n"
-        if found.docstring
-        else "A text for a model; it stands in `memory_context/_prompts.py`.\n"
-    )
+def _value(home: str, name: str) -> str:
+    return f"A text for a model:\n\n```text\n{getattr(importlib.import_module(home), name)}\n```\n"
 
 
 def _code(text: str) -> str:
