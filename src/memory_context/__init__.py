@@ -16,7 +16,7 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from memory_context import exceptions
-    from memory_context._items import Deletion, Match, MemoryItem
+    from memory_context._items import Deletion, Match, MemoryItem, MemoryList
     from memory_context._policy import FoldPolicy
     from memory_context._prompts import MEMORY_INSTRUCTIONS
     from memory_context._refs import MemoryRef
@@ -54,6 +54,7 @@ __all__ = [
     "MemoryContext",
     "MemoryContextError",
     "MemoryItem",
+    "MemoryList",
     "MemoryManager",
     "MemoryRef",
     "MemoryStore",
@@ -94,6 +95,7 @@ _HOMES = {
     "MemoryContext": "autogen",
     "MemoryContextError": "exceptions",
     "MemoryItem": "_items",
+    "MemoryList": "_items",
     "MemoryManager": "manager",
     "MemoryRef": "_refs",
     "MemoryStore": "stores",

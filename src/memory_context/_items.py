@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, TypeAlias, cast
 from uuid import UUID, uuid4
 
+from memory_context._displayed import Displayed
 from memory_context._media import BINARY as BINARY
 from memory_context._media import data_url, described, media_type_of
 from memory_context._refs import SHORTEST_DIGEST, MemoryRef, generated_keys
@@ -95,7 +96,7 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryItem:
+class MemoryItem(Displayed):
     """A memory: a record in a store, which lives as long as its tier says.
 
     Times are UTC. `content` is what was stored, ``str`` or ``bytes``; a dict or list is stored as JSON text.
@@ -197,6 +198,12 @@ class MemoryItem:
         finally:
             draft.unlink(missing_ok=True)
         return target
+
+
+class MemoryList(Displayed, list[MemoryItem]):
+    """A list of memories. A notebook shows hits with their passages, other records as a table."""
+
+    __slots__ = ()
 
 
 def is_secret(item: MemoryItem) -> bool:

@@ -43,7 +43,7 @@ from memory_context._policy import FoldPolicy
 from memory_context._tokens import TokenCounter
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.folding import ContextStats, Guard
-from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
+from memory_context.judges import Bench, Decision, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 from memory_context.recall import KEPT_DECISIONS, Recaller
 from memory_context.stores import MemoryStore, as_store
@@ -193,9 +193,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """What this middleware has done so far, for all users."""
         return replace(self._guard.stats)
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> Decisions:
         """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
-        return list(self._decisions)
+        return Decisions(self._decisions)
 
     def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The middleware may be used again."""
