@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import json
 import re
 import signal
@@ -704,3 +705,62 @@ def test_startup_is_light() -> None:
     output = subprocess.run([COMMAND[0], "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
     heavy = {"sqlalchemy", "autogen_core", "langchain_core", "tiktoken", "mcp", "rich", "numpy", "regex"}
     assert not heavy & set(output.splitlines()[-1].split())
+
+
+def test_everything_moves(file_url: str, postgres_url: str, tmp_path: Path) -> None:
+    """Through a file and from store to store: what an export of the last one holds is what the first one held."""
+    folder, first, last = f"file:{tmp_path / 'folder'}", tmp_path / "first.jsonl.gz", tmp_path / "last.jsonl"
+    assert 0 == run(["forget", "over", "--yes", "--store", file_url, "--user", "ann"])
+    assert 0 == run(["export", str(first), "--store", file_url])
+    assert 0 == run(["import", str(first), "--store", postgres_url])
+    assert 0 == run(["import", postgres_url, "--store", folder])
+    assert 0 == run(["export", str(last), "--store", folder])
+    assert sorted(gzip.decompress(first.read_bytes()).splitlines()) == sorted(last.read_bytes().splitlines())
+
+
+def test_an_import_says_what_it_could_not_write(ann: Screen, tmp_path: Path) -> None:
+    """A damaged line and a key that is taken are named on standard error, the rest is written; code 2."""
+    file = tmp_path / "all.jsonl"
+    ann("export", str(file), user=None)
+    lines = file.read_text("utf-8").replace('"rockets"', '"other"').splitlines()
+    file.write_text("\n".join([*lines[:-1], "nonsense", lines[-1]]) + "\n", encoding="utf-8")
+    ann("forget", "orders", "--yes")
+    with MemoryManager(ann.url, user_id="ann") as memory:
+        memory.store("mine", key="orders")
+    out, err = ann.both("import", str(file), user=None, code=2)
+    assert "record" in out
+    assert "orders" in err
+    assert "damaged" in err
+    assert "Traceback" not in err
+
+
+def test_backups_are_rotated(file_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each is a database that opens; as many stay as were asked for."""
+    for _ in range(3):
+        assert 0 == run(["backup", str(tmp_path / "copies"), "--keep", "2", "--store", file_url])
+    assert "removed" in capsys.readouterr().out
+    copies = sorted((tmp_path / "copies").iterdir())
+    assert len(copies) == 2
+    with MemoryManager(f"sqlite:///{copies[-1]}", user_id="bob") as memory:
+        assert "of bob's" == memory.retrieve("bobs")
+
+
+def test_consolidate_says_what_it_does(ann: Screen) -> None:
+    """A dry run writes nothing; then near-duplicates become one, and the old keys still redeem."""
+    with MemoryManager(ann.url, user_id="ann") as memory:
+        for key in ("n1", "n2"):
+            memory.store("we use ruff for linting and formatting", key=key, type="note", tier="project", tier_id="p")
+    assert "would become 1" in ann("consolidate", "project", "--dry-run")
+    assert "2 became 1" in ann("consolidate", "project", "p")
+    assert "ruff" in ann("show", "n1")
+    ann("consolidate", "detail", code=2)
+
+
+def test_a_folder_of_files_is_a_store(file_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is read and searched by its URL; what needs a database's catalog says so."""
+    folder = f"file:{tmp_path / 'folder'}"
+    assert 0 == run(["import", file_url, "--store", folder, "--user", "ann"])
+    assert 0 == run(["show", "rockets", "--store", folder])
+    assert 0 == run(["search", "rockets", "--store", folder])
+    assert 2 == run(["list", "--store", folder])
+    assert "database" in capsys.readouterr().err

@@ -32,6 +32,10 @@ RUNS = {
     "migrate": [],
     "forget": ["orders", "--yes", "--user", "ann"],
     "gc": ["--yes"],
+    "consolidate": ["project", "--user", "ann"],
+    "export": ["exported.jsonl"],
+    "import": ["imported.jsonl"],
+    "backup": ["backups"],
 }
 
 
@@ -85,11 +89,22 @@ def keys_of(value: Any) -> Any:  # noqa: ANN401 - JSON
 
 
 @pytest.mark.parametrize("verb", sorted(RUNS))
-def test_the_shape_is_what_is_printed(verb: str, sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_shape_is_what_is_printed(
+    verb: str,
+    sqlite_url: str,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Every name in the JSON is in the documented shape, and the other way round."""
     with MemoryManager(sqlite_url, user_id="ann", thread_id="t1") as memory:
+        for _ in range(2):
+            memory.store("we use ruff for linting and formatting", type="note", tier="project", tier_id="p")
         memory.store(LOG, key="log", type="tool_output", tags=["x"])
         memory.store({"orders": [1, 2]}, key="orders", tags=["x"])
+    monkeypatch.chdir(tmp_path)
+    run(["export", "imported.jsonl", "--store", sqlite_url])
+    capsys.readouterr()
     assert 0 == run([verb, "--store", sqlite_url, "--json", *RUNS[verb]])
     printed = capsys.readouterr().out
     assert printed.isascii()

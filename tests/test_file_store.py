@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gc
 import json
 import logging
 import os
@@ -421,6 +422,15 @@ class TestProcesses:
             two.store("four", key="four")
             assert "three" == two.retrieve("three")
             assert url == one.connection()["store"]
+
+    def test_lock_goes_with_its_store(self, folder: Path) -> None:
+        """A store that nobody closed, and nobody has any more, holds nothing."""
+        FileStore(folder).put(ANN, memory("one"))
+        gc.collect()
+
+        with FileStore(folder) as store:
+            store.put(ANN, memory("two"))
+            assert 2 == store.count(ANN)
 
     def test_reading_makes_nothing(self, store: FileStore, folder: Path) -> None:
         """A store that is only read makes no folder."""

@@ -9,7 +9,7 @@ import sqlalchemy as sa
 from autogen_core import CancellationToken
 from autogen_core.models import LLMMessage
 
-from memory_context import MemoryContext, MemoryManager
+from memory_context import MemoryContext, MemoryManager, Room, ScopedMemory
 from memory_context.exceptions import MemoryDeletedError, MemoryNotFoundError, StateOwnerError
 from memory_context.stores import MemoryStore, SQLAlchemyStore, _engines
 from messages import LOG, call, results, user
@@ -114,6 +114,11 @@ def test_every_statement_names_the_user(store_url: str) -> None:
     manager.memory_store.query(manager.scope, {"tags": "x"})
     manager.memory_store.count(manager.scope)
     list(manager.memory_store.list_all(manager.scope))
+    for text in ("full", "fuller"):
+        manager.remember(text, tier="project", tier_id="p", room=Room(max_items=1, evict=1.0))
+    notes = ScopedMemory(manager, project_id="p")
+    notes.promote(str(notes.update(str(manager.store("x", tier="project", tier_id="p")), "y").memory_key), "global")  # type: ignore[union-attr] # it is there
+    notes.list_categories()
     manager.forget(key)
     manager.memory_store.deletion(manager.scope, key)
     manager.memory_store.clear(manager.scope)

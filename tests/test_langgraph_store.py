@@ -193,3 +193,13 @@ def test_agent_with_the_store() -> None:
 
     assert {"fact": "Ann likes tea."} == store.search(("facts",))[0].value
     assert 1 == len(store.manager.search("tea"))
+
+
+def test_more_than_a_hundred() -> None:
+    """No number of values is too many for a search without a query, or for the namespaces."""
+    store = adapter()
+    for number in range(103):
+        store.put(("n", str(number)), "k", {"number": number})
+
+    assert 103 == len(store.search(("n",), limit=1000))
+    assert 103 == len(store.list_namespaces(limit=1000))

@@ -49,7 +49,7 @@ def talk(manager, args, most):
     print("printed", flush=True)
     sys.__stdout__.write("written")
     os.write(1, b"to the descriptor")
-    subprocess.run([sys.executable, "-c", "print('by a child')"], check=True)
+    subprocess.run([sys.executable, "-c", "import sys; print('by a child', sys.stdin.readlines())"], check=True)
     return Answer("talked")
 
 def wait(manager, args, most):
@@ -62,8 +62,9 @@ def go(manager, args, most):
 def fail(manager, args, most):
     raise RuntimeError("postgresql://me:hunter2@host/database")
 
-verbs = [Verb(work.__name__, work.__name__, Nothing, work) for work in (talk, wait, go, fail)]
-serve_stdio(mcp_server(MemoryManager(sys.argv[1], user_id="ann"), verbs=verbs))
+manager = MemoryManager(sys.argv[1], user_id="ann")
+verbs = {Verb(work.__name__, work.__name__, Nothing, work): manager for work in (talk, wait, go, fail)}
+serve_stdio(mcp_server(manager, verbs=verbs))
 """
 
 
@@ -157,7 +158,7 @@ def test_nothing_but_the_protocol(talkative: Server) -> None:
     code, errors = talkative.end()
 
     assert (0, b"") == (code, rest)
-    for printed in ("printed", "written", "to the descriptor", "by a child"):
+    for printed in ("printed", "written", "to the descriptor", "by a child []"):
         assert printed in "\n".join(errors)
 
 

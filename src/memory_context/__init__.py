@@ -16,12 +16,14 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from memory_context import exceptions
+    from memory_context._categories import Category
     from memory_context._items import Deletion, Match, MemoryItem, MemoryList
     from memory_context._policy import FoldPolicy
     from memory_context._prompts import MEMORY_INSTRUCTIONS
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
+    from memory_context._tiers import Confirmation, Room, TierPolicy, Usage
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
     from memory_context.assembly import ContextAssembler, ContextPackage
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
@@ -33,10 +35,13 @@ if TYPE_CHECKING:
     from memory_context.mcp import mcp_server
     from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
+    from memory_context.tiers import ScopedMemory
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
     "AgentMemoryService",
+    "Category",
+    "Confirmation",
     "ContextAssembler",
     "ContextPackage",
     "ConversationMemory",
@@ -60,14 +65,18 @@ __all__ = [
     "MemoryStore",
     "MemoryWorkbench",
     "Page",
+    "Room",
     "SQLAlchemyStore",
     "SQLMemory",
     "Scope",
+    "ScopedMemory",
     "Selection",
     "Summaries",
     "Summarizer",
     "SummaryLimits",
+    "TierPolicy",
     "TokenCounter",
+    "Usage",
     "__version__",
     "default_counter",
     "exceptions",
@@ -81,6 +90,8 @@ _HOMES = {
     "ContextAssembler": "assembly",
     "ContextPackage": "assembly",
     "ConversationMemory": "conversation",
+    "Category": "_categories",
+    "Confirmation": "_tiers",
     "Decision": "judges",
     "Deletion": "_items",
     "FileEntry": "files",
@@ -101,14 +112,18 @@ _HOMES = {
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
     "Page": "_selection",
+    "Room": "_tiers",
     "SQLAlchemyStore": "stores",
     "SQLMemory": "autogen",
     "Scope": "_scopes",
+    "ScopedMemory": "tiers",
     "Summaries": "summaries",
     "Summarizer": "summaries",
     "SummaryLimits": "summaries",
     "Selection": "_selection",
+    "TierPolicy": "_tiers",
     "TokenCounter": "_tokens",
+    "Usage": "_tiers",
     "default_counter": "_tokens",
     "mcp_server": "mcp",
     "set_default_counter": "_tokens",

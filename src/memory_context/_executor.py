@@ -7,7 +7,7 @@ import contextvars
 import os
 import sys
 import threading
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from functools import lru_cache, partial
 from typing import Any, ParamSpec, TypeVar
@@ -41,6 +41,18 @@ _WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars
 def waiting_loop() -> asyncio.AbstractEventLoop | None:
     """The event loop that waits for the work of this thread; None if none does."""
     return _WAITING.get()
+
+
+def result_of(awaited: Awaitable[T]) -> T:
+    """What a caller's coroutine gives, for synchronous work: in the event loop that waits for it, else in another."""
+
+    async def waiting() -> T:
+        return await awaited
+
+    loop = waiting_loop()
+    if loop is None or asyncio._get_running_loop() is loop:  # noqa: SLF001 - the public one raises
+        return wait_for(waiting())
+    return asyncio.run_coroutine_threadsafe(waiting(), loop).result()
 
 
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
+from typing import TypeAlias
 
 from memory_context.exceptions import InvalidScopeError
 
 MAX_NAME = 255
 DETAIL = "detail"
+OPEN_TIERS = (DETAIL, "memory", "conversation", "store")
+"""The tiers whose ids tell records apart and hide nothing; the ids of all others are walls (`Scope.places`)."""
+
+Place: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,6 +25,8 @@ class Scope:
         thread_id: Only what was made in this conversation.
         tier: Only this tier (``detail``, ``run``, ``session``, …).
         tier_id: Only this run, session, plan, task or project of the tier.
+        places: The runs, sessions, plans, tasks and projects that are seen, as pairs of tier and id; None for all of
+            the user's. What has no such id, and folded outputs, are always seen.
 
     Raises:
         InvalidScopeError: No user, or a name that no database column can hold.
@@ -30,18 +37,29 @@ class Scope:
     thread_id: str | None = None
     tier: str | None = None
     tier_id: str | None = None
+    places: frozenset[Place] | None = None
 
     def __post_init__(self) -> None:
         """Check every name, and turn integers into text."""
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if value is not None or field.name == "user_id":
-                object.__setattr__(self, field.name, _name(field.name, value))
+        for name in _COLUMNS:
+            value = getattr(self, name)
+            if value is not None or name == "user_id":
+                object.__setattr__(self, name, _name(name, value))
+        if self.places is not None:
+            named = frozenset((_name("tier", tier), _name("tier_id", tier_id)) for tier, tier_id in self.places)
+            object.__setattr__(self, "places", named)
 
     def narrowed(self) -> dict[str, str]:
         """The columns that a record of this scope must match, user first."""
-        values = {field.name: getattr(self, field.name) for field in fields(self)}
+        values = {name: getattr(self, name) for name in _COLUMNS}
         return {name: value for name, value in values.items() if value is not None}
+
+    def sees(self, tier: str, tier_id: str | None) -> bool:
+        """Whether what stands at this place is not behind a wall."""
+        return self.places is None or tier_id is None or tier in OPEN_TIERS or (tier, tier_id) in self.places
+
+
+_COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
 
 
 def _name(field: str, value: object) -> str:

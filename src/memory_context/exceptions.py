@@ -11,6 +11,8 @@
     │   ├── InvalidContentError
     │   ├── InvalidRecordError
     │   ├── InvalidFilterError
+    │   ├── InvalidTierError
+    │   ├── InvalidCategoryError
     │   ├── InvalidSelectionError
     │   │   └── InvalidLinesError
     │   ├── BudgetTooSmallError
@@ -21,6 +23,8 @@
     ├── NothingMatchedError (LookupError)
     ├── SelectionTimeoutError (TimeoutError)
     ├── KeyExistsError
+    ├── TierFullError
+    ├── RecordChangedError
     ├── StoreError
     │   ├── StoreUnavailableError
     │   │   └── StoreLockedError
@@ -84,6 +88,14 @@ class InvalidFilterError(InvalidArgumentError):
     """A filter names a column of the record and an equality, a membership or one of $eq $ne $gt $gte $lt $lte."""
 
 
+class InvalidTierError(InvalidArgumentError):
+    """There is no such tier, or none of its runs, sessions, plans, tasks or projects is open here."""
+
+
+class InvalidCategoryError(InvalidArgumentError):
+    """A category is a path of letters, digits, "-" and "_", with "/" between its parts, as project-context/rockets."""
+
+
 class InvalidSelectionError(InvalidArgumentError):
     """A part of a text is given by one of lines, contains, pattern, path, where (with columns) or query."""
 
@@ -122,6 +134,28 @@ class SelectionTimeoutError(MemoryContextError, TimeoutError):
 
 class KeyExistsError(MemoryContextError):
     """Another memory has this key."""
+
+
+class TierFullError(MemoryContextError):
+    """A tier has no room for this.
+
+    Attributes:
+        tier: Which one.
+        unit: What is counted: ``characters`` or ``items``.
+        size: How many there are now, without what was to be written.
+        limit: How many there may be.
+    """
+
+    def __init__(
+        self, message: str | None = None, *, tier: str = "", unit: str = "", size: int = 0, limit: int = 0
+    ) -> None:
+        """Say `message`."""
+        super().__init__(message)
+        self.tier, self.unit, self.size, self.limit = tier, unit, size, limit
+
+
+class RecordChangedError(MemoryContextError):
+    """The record was changed or deleted since it was read; read it again."""
 
 
 class StoreError(MemoryContextError):

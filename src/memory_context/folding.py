@@ -36,6 +36,7 @@ class ContextStats(Displayed):
         tokens_shown: The tokens of the references and previews in their place.
         recalls: Texts that were brought back.
         tokens_recalled: Their tokens in the prompt.
+        tokens_noted: The tokens of the run's notes that were put into prompts.
         store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
         late_folds: How often texts that had been read in full were folded, and what was seen before changed.
         compactions: How often the oldest messages became one reference, and what was seen before changed.
@@ -48,6 +49,7 @@ class ContextStats(Displayed):
     tokens_shown: int = 0
     recalls: int = 0
     tokens_recalled: int = 0
+    tokens_noted: int = 0
     store_failures: int = 0
     late_folds: int = 0
     compactions: int = 0
@@ -56,7 +58,7 @@ class ContextStats(Displayed):
     @property
     def tokens_saved(self) -> int:
         """The tokens that every later prompt is smaller by."""
-        return self.tokens_folded - self.tokens_shown - self.tokens_recalled
+        return self.tokens_folded - self.tokens_shown - self.tokens_recalled - self.tokens_noted
 
 
 @dataclass(slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterable, Mapping
+from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, get_args
@@ -25,8 +26,9 @@ from memory_context._items import (
 from memory_context._pages import parse_lines, span_of_lines
 from memory_context._parts import DEFAULT_ANSWER, answer, read_part
 from memory_context._refs import check_key, one_line
-from memory_context._scopes import DETAIL, MAX_NAME, Scope
+from memory_context._scopes import DETAIL, MAX_NAME, Place, Scope
 from memory_context._selection import Page, Selection
+from memory_context._tiers import Room
 from memory_context._tokens import TokenCounter, as_counter
 from memory_context.exceptions import (
     BudgetTooSmallError,
@@ -62,6 +64,10 @@ class MemoryManager:
         summarizer: Describes texts in its own words, within its limits (`Summaries`); without one, or where it fails,
             they are described by their kind.
 
+    Attributes:
+        scope: What is read and written here: the user's, behind the walls of `within`.
+        offered: What of it may be brought back without being asked for.
+
     Raises:
         InvalidScopeError: No user.
         InvalidArgumentError: Something that is no summarizer.
@@ -80,7 +86,8 @@ class MemoryManager:
         summarizer: Summarizer | Summaries | None = None,
     ) -> None:
         maker = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns an integer into text
-        self.scope = Scope(maker.user_id)
+        self.scope = self.offered = Scope(maker.user_id)
+        self._widest: frozenset[Place] | None = None
         self.agent_id = maker.agent_id
         self.thread_id = maker.thread_id
         self.memory_store = as_store(store, password_variable)
@@ -96,6 +103,28 @@ class MemoryManager:
     def __exit__(self, *exception: object) -> None:
         """Close it."""
         self.close()
+
+    def within(self, places: Iterable[Place], offered: Iterable[Place] | None = None) -> MemoryManager:
+        """The same memories behind walls: of the runs, sessions, plans, tasks and projects only `places` are seen.
+
+        Args:
+            places: Pairs of tier and id. Those that this manager does not see itself are not seen either.
+            offered: Those of them that may be brought back without being asked for; all without it.
+
+        Raises:
+            InvalidScopeError: A name that no database column can hold.
+        """
+        view = copy(self)
+        view._closes_store, view._widest = False, self.scope.places  # noqa: SLF001 - its own
+        view.set_places(places, offered)
+        return view
+
+    def set_places(self, places: Iterable[Place], offered: Iterable[Place] | None = None) -> None:
+        """Put other walls in place of those of `within`; no wider ones than it got there."""
+        seen = Scope(self.scope.user_id, places=frozenset(places)).places or frozenset[Place]()
+        seen = seen if self._widest is None else seen & self._widest
+        kept = seen if offered is None else seen & frozenset(offered)
+        self.scope, self.offered = replace(self.scope, places=seen), replace(self.scope, places=kept)
 
     @property
     def counter(self) -> TokenCounter:
@@ -128,6 +157,8 @@ class MemoryManager:
         importance: float = 0.5,
         expires_at: datetime | None = None,
         replace: bool = False,
+        room: Room | None = None,
+        check: Callable[[MemoryItem], object] | None = None,
     ) -> MemoryItem:
         """Commit `content` and return its record.
 
@@ -148,6 +179,8 @@ class MemoryManager:
             importance: 0 to 1.
             expires_at: When it may be deleted; with a time zone.
             replace: Whether `key` may take the place of another memory.
+            room: How much the tier holds (see `MemoryStore.put`).
+            check: Looks at the record before it is committed, and may raise.
 
         Raises:
             InvalidContentError: Content or metadata of a kind that cannot be kept.
@@ -155,13 +188,15 @@ class MemoryManager:
                 without a zone.
             InvalidKeyError: `key` cannot be one.
             KeyExistsError: `key` holds another memory, and not `replace`.
+            TierFullError: There is no `room`.
+            InvalidScopeError: The tier's id is behind a wall (see `within`).
             StoreError: The store could not do it; nothing was changed.
         """
         body, media_type = to_content(content)
         tags = (tags,) if isinstance(tags, str) else tuple(tags)
         _check_names(type, tier, tier_id, category, *tags)
         facts = check_metadata(metadata)
-        digest = hash_content(body)
+        measured = self.facts_of(body)
         shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
             user_id=self.scope.user_id,
@@ -178,14 +213,22 @@ class MemoryManager:
             category=category,
             tags=tags,
             importance=_between_0_and_1(importance),
-            token_count=self.counter.count(body) if isinstance(body, str) else 0,
-            char_count=len(body),
-            line_count=count_lines(body),
-            content_hash=digest,
-            identity=identity_of(body, digest) if shared else None,
+            identity=identity_of(body, measured["content_hash"]) if shared else None,
             expires_at=_with_zone(expires_at),
+            **measured,
         )
-        return self.memory_store.put(self.scope, _with_key(item, source or type), replace=replace)
+        if check:
+            check(item)
+        return self.memory_store.put(self.scope, _with_key(item, source or type), replace=replace, room=room)
+
+    def facts_of(self, content: Content) -> dict[str, Any]:
+        """What a record tells of its content: tokens, characters, lines and hash, by the names of its fields."""
+        return {
+            "token_count": self.counter.count(content) if isinstance(content, str) else 0,
+            "char_count": len(content),
+            "line_count": count_lines(content),
+            "content_hash": hash_content(content),
+        }
 
     def _described(
         self, content: Content, kind: str, tags: tuple[str, ...], source: str, facts: Mapping[str, Any]

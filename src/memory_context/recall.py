@@ -119,7 +119,7 @@ class Recaller:
 
     def _gather(self, need: Need) -> _Gathered:
         """What can be opened, lexically best first, and whether there is more to search."""
-        store, scope = self.manager.memory_store, self.manager.scope
+        store, scope = self.manager.memory_store, self.manager.offered
         opened = store.get_many(scope, sorted(need.named))
         others = [key for key in need.references if key not in {item.memory_key for item in opened}]
         inside = {"memory_key": others}
@@ -136,7 +136,7 @@ class Recaller:
     def _found(self, need: Need, query: str, gathered: _Gathered) -> list[MemoryItem]:
         """The user's other memories that speak of `query`; equally good ones by their last use."""
         known = {*need.references, *need.mentioned, *(item.memory_key for item in gathered.opened)}
-        hits = self.manager.memory_store.search(self.manager.scope, query, limit=OFFERED, passages=False)
+        hits = self.manager.memory_store.search(self.manager.offered, query, limit=OFFERED, passages=False)
         others = [hit for hit in hits if hit.memory_key not in known]
         if not terms(query):
             return sorted(others, key=lambda item: item.accessed_at or item.created_at, reverse=True)[:FOUND]

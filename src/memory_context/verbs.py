@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, Protocol, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import cut
 from memory_context._refs import MemoryRef
+from memory_context._scopes import OPEN_TIERS
 from memory_context._selection import Selection
+from memory_context._tiers import policies_with
 from memory_context._tokens import TokenCounter
 from memory_context.exceptions import (
     InvalidKeyError,
+    InvalidTierError,
     MemoryContextError,
     MemoryDeletedError,
     MemoryNotFoundError,
@@ -27,7 +31,8 @@ from memory_context.exceptions import (
 from memory_context.manager import MemoryManager
 
 RETRIEVE, SEARCH, STORE = "retrieve_memory", "search_memory", "store_memory"
-READING_TOOLS = frozenset({RETRIEVE, SEARCH})
+SAVE, GET, CLEAR, LIST = "save_memory", "get_memory", "clear_memory", "list_categories"
+READING_TOOLS = frozenset({RETRIEVE, SEARCH, GET, LIST})
 LEAST_ANSWER = 200
 MAX_HITS = 20
 PASSAGE_TOKENS = 60
@@ -35,9 +40,21 @@ _SHOWN_LINES = re.compile(r"lines (\d+-\d+(?:, \d+-\d+)*) of \d+")
 _RUN = re.compile(r"(\d+)-(\d+)")
 
 
+class Counting(Protocol):
+    """Memories that verbs work on."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """What counts the tokens of answers."""
+        ...
+
+
+Memories = TypeVar("Memories", bound=Counting)
+
+
 def plain_schema(schema: dict[str, Any]) -> None:
     """Take away what tells a model nothing, which reads the schema at every call: titles and defaults of null."""
-    for argument in schema["properties"].values():
+    for argument in schema.get("properties", {}).values():
         argument.pop("title", None)
         if argument.get("default", "") is None:
             del argument["default"]
@@ -93,13 +110,43 @@ class RetrieveArgs(BaseModel):
 class SearchArgs(BaseModel):
     """The arguments of `search_memory`."""
 
+    model_config = ConfigDict(json_schema_extra=plain_schema)
+
     query: str = Field(description=_prompts.SEARCH_QUERY)
+    category: str = Field(default="", description=_prompts.SEARCH_CATEGORY)
+    tags: list[str] = Field(default=[], description=_prompts.SEARCH_TAGS)
+    tier: str = Field(default="", description=_prompts.SEARCH_TIER)
+    since: str = Field(default="", description=_prompts.SEARCH_SINCE)
+    until: str = Field(default="", description=_prompts.SEARCH_UNTIL)
     limit: int = Field(default=5, description=_prompts.SEARCH_LIMIT)
 
     @field_validator("limit")
     @classmethod
     def _within_limits(cls, value: int) -> int:
         return min(max(value, 1), MAX_HITS)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_meant(cls, values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        return as_meant(values)
+
+    @field_validator("since", "until")
+    @classmethod
+    def _is_moment(cls, value: str) -> str:
+        moment(value)
+        return value
+
+    @property
+    def narrow(self) -> dict[str, Any]:
+        """What narrows the search, as `MemoryManager.search` takes it."""
+        given = {
+            "category": self.category or None,
+            "tags": self.tags or None,
+            "tier": self.tier or None,
+            "since": moment(self.since),
+            "until": moment(self.until, end=True),
+        }
+        return {name: value for name, value in given.items() if value is not None}
 
 
 class StoreArgs(BaseModel):
@@ -132,17 +179,8 @@ class Answer:
     keys: tuple[str, ...] = ()
 
 
-class Counting(Protocol):
-    """What a verb works on: a `MemoryManager`, or another thing that says how tokens are counted."""
-
-    @property
-    def counter(self) -> TokenCounter:
-        """How tokens are counted."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
-class Verb:
+class Verb(Generic[Memories]):
     """One of the tools on a user's memories, whichever framework calls it.
 
     Attributes:
@@ -155,9 +193,9 @@ class Verb:
     name: str
     description: str
     args: type[BaseModel]
-    work: Callable[[Any, Any, int], Answer]
+    work: Callable[[Memories, Any, int], Answer]
 
-    def answer(self, owned: Counting, args: Any, max_tokens: int) -> Answer:  # noqa: ANN401 - each verb's own
+    def answer(self, memories: Memories, args: Any, max_tokens: int) -> Answer:  # noqa: ANN401 - each verb's own
         """The answer; it never takes more than `max_tokens`, or 200 if that is less.
 
         Raises:
@@ -165,10 +203,10 @@ class Verb:
         """
         most = max(max_tokens, LEAST_ANSWER)
         try:
-            return self.work(owned, args, most)
+            return self.work(memories, args, most)
         except MemoryContextError as error:
             told = advice(error, getattr(args, "key", ""))
-            raise MemoryToolError(cut(told, most, owned.counter.count)) from None
+            raise MemoryToolError(cut(told, most, memories.counter.count)) from None
 
 
 def _retrieved(manager: MemoryManager, args: RetrieveArgs, most: int) -> Answer:
@@ -176,7 +214,9 @@ def _retrieved(manager: MemoryManager, args: RetrieveArgs, most: int) -> Answer:
 
 
 def _searched(manager: MemoryManager, args: SearchArgs, most: int) -> Answer:
-    hits = manager.search(args.query, args.limit)
+    hits = manager.search(args.query, args.limit, **args.narrow)
+    if not hits:
+        check_tier(args.tier)
     found = [_found(manager, hit, args.query) for hit in hits]
     shown = found[:1]
     for part in found[1:]:
@@ -205,6 +245,48 @@ RETRIEVING = Verb(RETRIEVE, _prompts.RETRIEVE_TOOL, RetrieveArgs, _retrieved)
 SEARCHING = Verb(SEARCH, _prompts.SEARCH_TOOL, SearchArgs, _searched)
 STORING = Verb(STORE, _prompts.STORE_TOOL, StoreArgs, _stored)
 VERBS = (RETRIEVING, SEARCHING, STORING)
+
+
+def check_tier(tier: str) -> None:
+    """Check the name of a tier in which nothing was found; "" is none.
+
+    Raises:
+        InvalidTierError: Nothing can be there.
+    """
+    known = (*policies_with(), *OPEN_TIERS)
+    if tier and tier not in known:
+        message = f"there is no tier {tier!r:.80}; there are {', '.join(known)}"
+        raise InvalidTierError(message)
+
+
+def as_meant(values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    """Arguments of verbs on notes in the form that they are declared in: a compartment is a tier, words are tags."""
+    if not isinstance(values, Mapping):
+        return values
+    given = {name: value for name, value in cast("Mapping[str, Any]", values).items() if value is not None}
+    if "compartment" in given:
+        given.setdefault("tier", given.pop("compartment"))
+    if isinstance(given.get("tier"), str):
+        given["tier"] = given["tier"].strip().lower()
+    if isinstance(given.get("tags"), str):
+        given["tags"] = [word.strip() for word in given["tags"].split(",") if word.strip()]
+    return given
+
+
+def moment(text: str, *, end: bool = False) -> datetime | None:
+    """The moment that a model writes, UTC where it says no zone; of a day its beginning, or with `end` its end.
+
+    Raises:
+        ValueError: It is none.
+    """
+    if not text.strip():
+        return None
+    try:
+        read = datetime.fromisoformat(text.strip())
+    except ValueError:
+        raise ValueError(_prompts.NO_MOMENT) from None
+    whole_day = end and len(text.strip()) == len("2026-01-31")
+    return (read if read.tzinfo else read.replace(tzinfo=UTC)) + timedelta(days=whole_day)
 
 
 def lines_as_meant(value: Any) -> str:  # noqa: ANN401 - whatever a model writes

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from langchain_memory_context.middleware import MemoryContextMiddleware
     from langchain_memory_context.retriever import MemoryRetriever
     from langchain_memory_context.store import MemoryStoreAdapter
-    from langchain_memory_context.tools import file_tools, memory_tools
+    from langchain_memory_context.tools import file_tools, memory_tools, note_tools
 
 __all__ = [
     "ChatModelJudge",
@@ -28,6 +28,7 @@ __all__ = [
     "MemoryStoreAdapter",
     "file_tools",
     "memory_tools",
+    "note_tools",
 ]
 
 _HOMES = {
@@ -39,6 +40,7 @@ _HOMES = {
     "MemoryStoreAdapter": "store",
     "file_tools": "tools",
     "memory_tools": "tools",
+    "note_tools": "tools",
 }
 _HOSTS = ("langchain", "langchain_classic", "langchain_core", "langgraph")
 

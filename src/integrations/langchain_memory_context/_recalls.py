@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import Any, Self
 from uuid import uuid4
 
@@ -56,6 +56,11 @@ class ConversationFacts:
     Attributes:
         begun: Whether a model has been asked.
         recalls: The recalled texts, oldest first.
+        notes: The texts that show the notes of the run, oldest first.
+        noted: For each of these notes, when it was last changed.
+        run_id: The run that goes on.
+        task: The task that it works on.
+        project: The project that this belongs to.
         judge_calls: How often a judge with a model was asked.
         judge_tokens: What that has cost.
     """
@@ -64,25 +69,38 @@ class ConversationFacts:
     recalls: tuple[Shown, ...] = ()
     judge_calls: int = 0
     judge_tokens: int = 0
+    notes: tuple[Shown, ...] = ()
+    noted: Mapping[str, str] = field(default_factory=dict[str, str])
+    run_id: str | None = None
+    task: str | None = None
+    project: str | None = None
 
     @classmethod
     def of(cls, saved: Mapping[str, Any] | None) -> Self:
         """The facts that a state holds; a new conversation's where it holds none."""
         if saved is None:
             return cls()
-        recalls = (
-            Shown(one["id"], one["before"], one["text"], as_ranges(one["references"])) for one in saved["recalls"]
-        )
-        return cls(saved["begun"], tuple(recalls), saved["judge_calls"], saved["judge_tokens"])
+        shown = {name: tuple(map(_loaded, saved.get(name, ()))) for name in ("recalls", "notes")}
+        values: dict[str, Any] = {**saved, **shown}
+        return cls(**values)
 
     def saved(self) -> dict[str, Any]:
         """The facts in JSON's own types, which every checkpointer takes."""
-        facts = asdict(self)
-        recalls = [
-            {**asdict(one), "references": {key: [list(run) for run in runs] for key, runs in one.references.items()}}
-            for one in self.recalls
-        ]
-        return {**facts, "recalls": recalls}
+        shown = {"recalls": [_saved(one) for one in self.recalls], "notes": [_saved(one) for one in self.notes]}
+        return {**asdict(self), "noted": dict(self.noted), **shown}
+
+    @property
+    def shown(self) -> tuple[Shown, ...]:
+        """All texts that stand between the messages."""
+        return (*self.recalls, *self.notes)
+
+
+def _saved(one: Shown) -> dict[str, Any]:
+    return {**asdict(one), "references": {key: [list(run) for run in runs] for key, runs in one.references.items()}}
+
+
+def _loaded(saved: Mapping[str, Any]) -> Shown:
+    return Shown(saved["id"], saved["before"], saved["text"], as_ranges(saved["references"]))
 
 
 def new_recall(messages: Sequence[AnyMessage], position: int, text: str, references: Mapping[str, Ranges]) -> Shown:

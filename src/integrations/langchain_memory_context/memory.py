@@ -113,7 +113,7 @@ class MemoryContextMemory(BaseMemory):
             agent_id=self.agent_id,
             thread_id=self.thread_id,
             counter=self.counter,
-        )
+        ).within({("session", self.thread_id)})
         self._conversation = ConversationMemory(self.max_turns, self.idle_timeout, manager=self._manager)
         judge: Judge = one_judge(self.judge) or LexicalJudge()
         bench = Bench(judge, self.judge_limits)

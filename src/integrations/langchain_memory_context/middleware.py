@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, TypeAlias, cast
+from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self, TypeAlias, cast
+from uuid import uuid4
 
 from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
 from langchain.agents.middleware.internal_call_transformer import InternalCallTransformer
@@ -16,7 +19,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AnyMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
-from langgraph.runtime import get_runtime
+from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
 from langchain_memory_context._folding import FoldSettings, MessageFolder, Redactor, origin_of
@@ -33,27 +36,34 @@ from langchain_memory_context._recalls import (
     references_in,
     with_recalls,
 )
+from langchain_memory_context._runs import called_in, calling, endings
 from langchain_memory_context.judge import one_judge
-from langchain_memory_context.tools import MemoryTool, memory_tools
+from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
 from memory_context import _prompts
 from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
 from memory_context._executor import off_loop, wait_for
 from memory_context._groups import recall_position
 from memory_context._policy import FoldPolicy
+from memory_context._tiers import Lifetime, TierPolicy
 from memory_context._tokens import TokenCounter
-from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StoreError
 from memory_context.folding import ContextStats, Guard
 from memory_context.judges import Bench, Decision, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 from memory_context.recall import KEPT_DECISIONS, Recaller
+from memory_context.run_notes import offered_places, unseen_notes
 from memory_context.stores import MemoryStore, as_store
 from memory_context.summaries import Summaries, Summarizer, as_summaries
+from memory_context.tiers import ScopedMemory
 from memory_context.verbs import RETRIEVE
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
+logger = logging.getLogger("memory_context")
+
 KEPT_CONVERSATIONS = 1000
+ENDING: tuple[Lifetime, ...] = ("run", "task")
 
 AnyRequest: TypeAlias = ModelRequest[Any]
 AnyResponse: TypeAlias = ModelResponse[Any]
@@ -115,7 +125,14 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         artifacts: What becomes of artifacts: ``keep`` leaves them in the state; ``store`` stores large ones, and leaves
             ``{"memory_key": …}``.
         redact: What every text goes through before it is stored: callables from text to text, or `PIIMiddleware`.
-        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`.
+        scopes: Whether the agent keeps notes in tiers (`ScopedMemory`); or further tiers, and built-in ones with other
+            limits. A run is one invocation, with all its resumptions; the thread is the session. Its task and its
+            project are told by ``task`` and ``project`` in its context or in ``config["configurable"]``. The notes of
+            the run, and of its task, go when it ends, fails or is cancelled.
+        project: The project of runs that do not say theirs.
+        ends_task: Whether a task ends with the run that works on it; if not, `end_task` ends it.
+        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with tiers
+            `save_memory`, `get_memory`, `clear_memory` and `list_categories`.
         pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text, or for
             which tools.
         secrets_for: The tools that get a text of the type ``secret`` too.
@@ -135,6 +152,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     state_schema = MemoryContextState
     transformers = (InternalCallTransformer,)
 
+    def __new__(cls, *_: Any, scopes: bool | Iterable[TierPolicy] = False, **__: Any) -> Self:  # noqa: ANN401 - see __init__
+        """One with hooks around the agent where it is needed: LangChain makes a node of each hook that a class has."""
+        return super().__new__(MiddlewareWithNotes if scopes is not False and cls is MemoryContextMiddleware else cls)  # type: ignore[return-value] # a subclass
+
     def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
         self,
         store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
@@ -152,6 +173,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         recall: bool = True,
         artifacts: Literal["keep", "store"] = "keep",
         redact: Sequence[AgentMiddleware[Any, Any, Any] | Redactor] = (),
+        scopes: bool | Iterable[TierPolicy] = False,
+        project: str = "default",
+        ends_task: bool = True,
         tools: bool = True,
         pass_by_reference: bool | Sequence[str] = True,
         secrets_for: Sequence[str] = (),
@@ -180,14 +204,25 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self._decisions = deque[Decision](maxlen=KEPT_DECISIONS)
         self._benches = OrderedDict[tuple[str, str | None], Bench]()
         self._name = name
+        self._has_notes = scopes is not False
+        self._policies = () if isinstance(scopes, bool) else tuple(scopes)
+        self._project, self._ends_task = project, ends_task
+        if self._has_notes:
+            _check_hooks(self)
+            endings()
         self.tools = self._own_tools() if tools else []
         if user_id is not None:
-            self._manager(user_id, None)
+            self._unwalled(user_id, None)
 
     @property
     def name(self) -> str:
         """What tells this instance from another one in the same agent."""
         return self._name
+
+    @property
+    def instructions(self) -> str:
+        """What of `MEMORY_INSTRUCTIONS` speaks of the tools that this middleware gives."""
+        return _prompts.MEMORY_INSTRUCTIONS if self._has_notes else _prompts.READING_INSTRUCTIONS
 
     def stats(self) -> ContextStats:
         """What this middleware has done so far, for all users."""
@@ -196,6 +231,16 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def decisions(self) -> Decisions:
         """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
         return Decisions(self._decisions)
+
+    def end_task(self, task: str, *, user_id: str | int | None = None) -> int:
+        """Delete the notes of a task that has ended; how many there were. With ``ends_task=False`` nothing else does.
+
+        Raises:
+            InvalidScopeError: No user.
+            StoreError: The store could not do it.
+        """
+        owner = self._unwalled(user_id if self._user_id is None else self._user_id, None)  # type: ignore[arg-type] # says what is wrong with None
+        return ScopedMemory(owner, task_id=task, policies=self._policies).end("task")
 
     def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The middleware may be used again."""
@@ -207,7 +252,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     ) -> ToolOutcome:
         """Run the tool with texts in place of references, and fold what it gives, unless a person gets it directly."""
         filled = self._filled(request)
-        return filled if isinstance(filled, ToolMessage) else self._folded(request, handler(filled))
+        if isinstance(filled, ToolMessage):
+            return filled
+        with self._calling(request):
+            outcome = handler(filled)
+        return self._folded(request, outcome)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
@@ -216,7 +265,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         filled = await off_loop(self._filled, request)
         if isinstance(filled, ToolMessage):
             return filled
-        return await off_loop(self._folded, request, await handler(filled))
+        with self._calling(request):
+            outcome = await handler(filled)
+        return await off_loop(self._folded, request, outcome)
 
     def wrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
@@ -232,29 +283,53 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         prompt, update = await self._prepared(request)
         return _with_update(await handler(prompt), update)
 
+    def _watch(self, facts: ConversationFacts) -> None:
+        """See `MiddlewareWithNotes`."""
+
     def _own_tools(self) -> list[MemoryTool]:
         owned = cast("list[MemoryTool]", memory_tools(self._owner, max_tokens=self._settings.policy.threshold))
         if self._passing.tools is None or self._passing.tools:
             tools = ", ".join(sorted(self._passing.tools or ())) or _prompts.ANY_TOOL
             reading = next(tool for tool in owned if tool.name == RETRIEVE)
             reading.description = f"{reading.description} {_prompts.PASS_REFERENCES.format(tools=tools)}"
-        return owned
+        if not self._has_notes:
+            return owned
+        noting = note_tools(lambda: self._notes(called_in(self)), max_tokens=self._settings.policy.threshold)
+        return [*owned, *cast("list[MemoryTool]", noting)]
 
     def _owner(self) -> MemoryManager:
-        """The memories of the user whose run this is."""
-        configurable: Mapping[str, Any] = get_config().get("configurable", {})
-        user_id = self._user_id
-        if user_id is None:
-            user_id = _named(getattr(get_runtime(), "context", None), "user_id")
-        if user_id is None:
-            user_id = configurable.get("user_id")
+        """The memories that the tool which is called here may see."""
+        return self._manager(called_in(self))
+
+    def _calling(self, request: ToolCallRequest) -> AbstractContextManager[None]:
+        """Lets a memory tool know which run it is called in."""
+        is_ours = isinstance(request.tool, MemoryTool)
+        return calling(self, self._facts(request.state)) if is_ours else nullcontext()
+
+    def _setting(self, name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
+        """What a run says of itself, in its context or its configuration."""
+        told = _named(getattr(get_runtime(), "context", None), name)
+        return get_config().get("configurable", {}).get(name) if told is None else told
+
+    def _notes(self, facts: ConversationFacts) -> ScopedMemory:
+        """The notes that are open in the run that `facts` tells of."""
+        user_id = self._setting("user_id") if self._user_id is None else self._user_id
         if user_id is None:
             message = 'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
             raise InvalidScopeError(message)
-        thread = configurable.get("thread_id")
-        return self._manager(user_id, None if thread is None else str(thread))
+        thread = get_config().get("configurable", {}).get("thread_id")
+        owner = self._unwalled(user_id, None if thread is None else str(thread))
+        return ScopedMemory(
+            owner, run_id=facts.run_id, task_id=facts.task, project_id=facts.project, policies=self._policies
+        )
 
-    def _manager(self, user_id: str | int, thread_id: str | None) -> MemoryManager:
+    def _manager(self, facts: ConversationFacts) -> MemoryManager:
+        """The memories of the user whose run this is, without what is closed in it."""
+        notes = self._notes(facts)
+        notes.manager.set_places(notes.places, offered_places(notes))
+        return notes.manager
+
+    def _unwalled(self, user_id: str | int, thread_id: str | None) -> MemoryManager:
         return MemoryManager(
             self._store,
             user_id=user_id,
@@ -265,10 +340,13 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         )
 
     def _conversation(self, state: Any) -> _Conversation:  # noqa: ANN401 - whatever schema the agent has
-        manager = self._owner()
-        facts = ConversationFacts.of(_named(_named(state, "memory_context") or {}, self._name))
+        facts = self._facts(state)
+        manager = self._manager(facts)
         folder = MessageFolder(manager, self._settings, self._guard)
         return _Conversation(list(_named(state, "messages") or []), facts, folder, self._bench(manager, facts))
+
+    def _facts(self, state: Any) -> ConversationFacts:  # noqa: ANN401 - whatever schema the agent has
+        return ConversationFacts.of(_named(_named(state, "memory_context") or {}, self._name))
 
     def _bench(self, manager: MemoryManager, facts: ConversationFacts) -> Bench:
         """The judge's bench of this conversation, with what earlier processes have asked it."""
@@ -299,7 +377,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if not keys:
             return None
         talk = self._conversation(request.state)
-        shown = references_in(talk.messages, talk.facts.recalls)
+        shown = references_in(talk.messages, talk.facts.shown)
         texts = texts_of(keys, call["name"], self._passing, talk.manager.read, shown.keys())
         try:
             return cast("dict[str, Any]", with_texts(call["args"], texts, _schema_of(request)))
@@ -316,14 +394,16 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     async def _prepared(self, request: AnyRequest) -> tuple[AnyRequest, dict[str, Any]]:
         """The request as the model gets it, and what changes in the state when the model has answered."""
         self._check_tools(request)
+        self._watch(self._facts(request.state))
         talk = self._conversation(request.state)
         shown = index_of_last_answer(talk.messages) if talk.facts.begun else 0
         old, folded = talk.messages, await off_loop(talk.folder.fold_unseen, talk.messages, shown)
         talk = replace(talk, messages=[folded.get(message.id or "", message) for message in old])
         facts = await self._recalled(talk, shown) if self._settings.policy.recall else talk.facts
+        facts = await self._noted(replace(talk, facts=facts), shown)
         facts = replace(facts, begun=True)
         seen = [_in_place(message, old, folded) for message in request.messages]
-        prompt = request.override(messages=with_recalls(seen, facts.recalls))
+        prompt = request.override(messages=with_recalls(seen, facts.shown))
         update: dict[str, Any] = {"messages": list(folded.values())} if folded else {}
         return prompt, update | ({"memory_context": {self._name: facts.saved()}} if facts != talk.facts else {})
 
@@ -348,7 +428,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         position = recall_position([link_of(message) for message in talk.messages], shown)
         if position is None:
             return talk.facts
-        need = need_of(question, talk.messages, talk.facts.recalls)
+        need = need_of(question, talk.messages, talk.facts.shown)
         recaller = Recaller(
             talk.manager, self._guard, talk.bench, self._settings.policy.expansion_budget, self._decisions
         )
@@ -357,6 +437,72 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if found is None:
             return facts
         return replace(facts, recalls=(*facts.recalls, new_recall(talk.messages, position, found.text, found.ranges)))
+
+    async def _noted(self, talk: _Conversation, shown: int) -> ConversationFacts:
+        """What is known when the prompt has what the run has noted since."""
+        facts = talk.facts
+        position = recall_position([link_of(message) for message in talk.messages], shown)
+        if facts.run_id is None or position is None:
+            return facts
+        noted = await off_loop(self._guard.run, unseen_notes, self._notes(facts), facts.noted)
+        if noted is None:
+            return facts
+        self._guard.stats.tokens_noted += noted.tokens
+        one = new_recall(talk.messages, position, noted.text, dict.fromkeys(noted.keys, ()))
+        return replace(facts, notes=(*facts.notes, one), noted=noted.seen)
+
+
+class MiddlewareWithNotes(MemoryContextMiddleware):
+    """A `MemoryContextMiddleware` with ``scopes``: it begins and ends the agent's runs. Made by that name."""
+
+    def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
+        """Begin a run; the notes of one that has been left behind go."""
+        old = self._facts(state)
+        if old.run_id is not None:
+            self._end_run(old)
+        task, project = self._setting("task"), self._setting("project")
+        facts = replace(
+            old,
+            run_id=str(uuid4()),
+            task=None if task is None else str(task),
+            project=self._project if project is None else str(project),
+            notes=(),
+            noted={},
+        )
+        self._notes(facts)
+        self._watch(facts)
+        return {"memory_context": {self._name: facts.saved()}}
+
+    async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
+        """As `before_agent`, the store off the event loop."""
+        return await off_loop(self.before_agent, state, runtime)
+
+    def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
+        """End the run."""
+        facts = self._facts(state)
+        self._end_run(facts)
+        ended = replace(facts, run_id=None, task=None, project=None, notes=(), noted={})
+        return {"memory_context": {self._name: ended.saved()}}
+
+    async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
+        """As `after_agent`, the store off the event loop."""
+        return await off_loop(self.after_agent, state, runtime)
+
+    def _watch(self, facts: ConversationFacts) -> None:
+        """End the run if its graph fails from now on."""
+        endings().when_failed(partial(self._ended, self._notes(facts)))
+
+    def _end_run(self, facts: ConversationFacts) -> None:
+        self._ended(self._notes(facts))
+
+    def _ended(self, notes: ScopedMemory) -> None:
+        """Delete what ends; where the store fails it stays there, and nobody sees it."""
+        try:
+            for lifetime in ENDING if self._ends_task else ENDING[:1]:
+                notes.end(lifetime)
+        except StoreError as error:
+            self._guard.stats.store_failures += 1
+            logger.warning("the notes of a run that ended could not be deleted: %s", error, exc_info=error)
 
 
 def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:
@@ -379,6 +525,12 @@ def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
     if request.tool is None:
         return {}
     return cast("dict[str, Any]", convert_to_openai_tool(request.tool)["function"].get("parameters", {}))
+
+
+def _check_hooks(middleware: MemoryContextMiddleware) -> None:
+    if not isinstance(middleware, MiddlewareWithNotes):
+        message = f"to have scopes, {type(middleware).__name__} must be made of MiddlewareWithNotes"
+        raise InvalidArgumentError(message)
 
 
 def _check_artifacts(setting: object) -> None:

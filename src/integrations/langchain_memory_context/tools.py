@@ -12,9 +12,12 @@ from memory_context._executor import off_loop
 from memory_context.file_verbs import FILE_VERBS, AgentFiles
 from memory_context.files import AgentMemoryService
 from memory_context.manager import MemoryManager
+from memory_context.note_verbs import NOTE_VERBS
+from memory_context.tiers import ScopedMemory
 from memory_context.verbs import VERBS, Counting, MemoryToolError, Verb, problem_with
 
 Owner: TypeAlias = Callable[[], MemoryManager]
+NotesOwner: TypeAlias = Callable[[], ScopedMemory]
 
 
 class VerbTool(BaseTool):
@@ -31,10 +34,10 @@ class VerbTool(BaseTool):
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     max_tokens: int = 500
-    _verb: Verb = PrivateAttr()
+    _verb: Verb[Any] = PrivateAttr()
     _owner: Callable[[], Counting] = PrivateAttr()
 
-    def __init__(self, verb: Verb, owner: Callable[[], Counting], **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
+    def __init__(self, verb: Verb[Any], owner: Callable[[], Counting], **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
         super().__init__(
             name=verb.name,
             description=verb.description,
@@ -59,7 +62,7 @@ class VerbTool(BaseTool):
 class MemoryTool(VerbTool):
     """A tool on one user's memories: no reference is passed into it, and what it answers is not folded."""
 
-    def __init__(self, verb: Verb, owner: Owner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
+    def __init__(self, verb: Verb[Any], owner: Owner | NotesOwner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
         super().__init__(verb, owner, **fields)  # type checkers do not see that pydantic inherits it
 
 
@@ -88,3 +91,14 @@ def file_tools(service: AgentMemoryService, agent_instance_id: str, *, max_token
     """
     files = AgentFiles(service, agent_instance_id)
     return [VerbTool(verb, lambda: files, max_tokens=max_tokens) for verb in FILE_VERBS]
+
+
+def note_tools(notes: ScopedMemory | NotesOwner, *, max_tokens: int = 500) -> list[BaseTool]:
+    """`save_memory`, `get_memory`, `clear_memory` and `list_categories` for an agent.
+
+    Args:
+        notes: The notes; or a callable that gives, at each call, those that are open for whoever calls.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+    owner = (lambda: notes) if isinstance(notes, ScopedMemory) else notes
+    return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in NOTE_VERBS]

@@ -9,10 +9,16 @@ try:
     from memory_context.autogen.summarizer import LLMSummarizer
     from memory_context.autogen.tools import (
         AgentFilesTool,
+        ClearMemoryTool,
+        GetMemoryTool,
+        ListCategoriesTool,
         RetrieveMemoryTool,
+        SaveMemoryTool,
         SearchMemoryTool,
         StoreMemoryTool,
         file_tools,
+        memory_tools,
+        note_tools,
     )
     from memory_context.autogen.workbench import MemoryWorkbench
     from memory_context.folding import ContextStats
@@ -24,15 +30,21 @@ except ModuleNotFoundError as error:
 
 __all__ = [
     "AgentFilesTool",
+    "ClearMemoryTool",
     "ContextStats",
+    "GetMemoryTool",
     "LLMJudge",
     "LLMSummarizer",
+    "ListCategoriesTool",
     "MemoryContext",
     "MemoryContextConfig",
     "MemoryWorkbench",
     "RetrieveMemoryTool",
     "SQLMemory",
+    "SaveMemoryTool",
     "SearchMemoryTool",
     "StoreMemoryTool",
     "file_tools",
+    "memory_tools",
+    "note_tools",
 ]

@@ -31,6 +31,7 @@ from memory_context.autogen._messages import (
     texts_of,
     with_texts,
 )
+from memory_context.autogen._notes import is_notes
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.folding import Folder, Part
 
@@ -183,12 +184,15 @@ class Compactor:
             return messages
         stats = self.folder.guard.stats
         before = messages
-        cut = plan(messages, tokens, self.limit, self._note_budget() + NOTE_TOKENS, shown)
+        stays = sum(size for message, size in zip(messages, tokens, strict=True) if is_notes(message))
+        cut = plan(messages, tokens, self.limit, self._note_budget() + NOTE_TOKENS + stays, shown)
         if cut is not None:
             rest = [*messages[: cut.start], *messages[cut.end :]]
             standing = {ref.key for message in rest for text in texts_of(message) for ref in MemoryRef.find_all(text)}
-            note = self._note(messages[cut.start : cut.end], [key for key in keys if key not in standing])
-            messages = [*messages[: cut.start], note, *messages[cut.end :]]
+            swallowed = [message for message in messages[cut.start : cut.end] if not is_notes(message)]
+            notes = [message for message in messages[cut.start : cut.end] if is_notes(message)]
+            note = self._note(swallowed, [key for key in keys if key not in standing])
+            messages = [*messages[: cut.start], note, *notes, *messages[cut.end :]]
         messages = self._squeezed(messages)
         if messages is before:
             return before

@@ -34,6 +34,7 @@ from memory_context.autogen._messages import (
     texts_of,
     with_texts,
 )
+from memory_context.autogen._notes import is_notes, notes_message
 from memory_context.autogen._reading import Reader
 from memory_context.autogen._state import ContextFacts, Ranges
 from memory_context.autogen.tools import answered_lines
@@ -43,6 +44,8 @@ from memory_context.judges import Bench
 from memory_context.layer import Layer, user_layer
 from memory_context.manager import MemoryManager
 from memory_context.recall import Need, Recall, Recaller
+from memory_context.run_notes import unseen_notes
+from memory_context.tiers import ScopedMemory
 
 KEPT_REFERENCES = 2000
 
@@ -62,6 +65,8 @@ class Conversation:
         named: The keys that a person has named since a model was asked last.
         held: A recalled text that waits for the next group of messages.
         shown: How many messages a model has seen.
+        notes: The notes of the agent; None without tiers.
+        noted: For each note that stands in the prompt in full, when it was last changed.
         named_thread: Whether the thread has a name of its owner's, and not one that was made up.
     """
 
@@ -75,6 +80,8 @@ class Conversation:
     named: set[str] = field(default_factory=set[str])
     held: UserMessage | None = None
     shown: int = 0
+    notes: ScopedMemory | None = None
+    noted: dict[str, str] = field(default_factory=dict[str, str])
     named_thread: bool = False
 
     def __post_init__(self) -> None:
@@ -107,6 +114,7 @@ class Conversation:
         await self._begin()
         await self._fold_what_was_read()
         await self._recall()
+        await self._note()
         await self._compact()
         self.shown = len(self.messages)
         if self.reader:
@@ -117,9 +125,16 @@ class Conversation:
         """Forget the messages; memories stay in the store."""
         self.waiting, self.messages, self.names = [], [], set[str]()
         self.references, self.named = {}, set()
-        self.held, self.shown, self.layer, self.used = None, 0, None, None
+        self.held, self.shown, self.layer, self.used, self.noted = None, 0, None, None, {}
         if self.reader:
             self.reader.shown = []
+
+    def end_run(self) -> None:
+        """Take the notes of the run that has ended out of the prompt."""
+        self.shown -= sum(map(is_notes, self.messages[: self.shown]))
+        self.messages = [message for message in self.messages if not is_notes(message)]
+        self.references = {key: lines for key, lines in self.references.items() if key not in self.noted}
+        self.names, self.noted = _names_in(self.messages), {}
 
     def facts(self) -> ContextFacts:
         """What is known about the messages, for a state."""
@@ -132,6 +147,8 @@ class Conversation:
             placeholders=[hash_content(text) for text in self._texts() if self.folder.has_made(text)],
             reading=self.reader.saved(self.messages) if self.reader else [],
             held=self.held,
+            run_id=self._run_id(),
+            noted=self.noted,
             judge_calls=self.bench.calls,
             judge_tokens=self.bench.tokens,
         )
@@ -140,7 +157,7 @@ class Conversation:
         """Take up the messages of a state; those of a foreign one, without facts, are folded first."""
         self.forget()
         if facts is None:
-            self.waiting = messages
+            self.waiting = [message for message in messages if not is_notes(message)]
             return
         self.messages, self.names = messages, _names_in(messages)
         self.folder.made.update(facts.placeholders)
@@ -149,6 +166,9 @@ class Conversation:
         self.bench.calls, self.bench.tokens = facts.judge_calls, facts.judge_tokens
         if self.reader:
             await off_loop(self.reader.load, messages, facts.reading)
+        self.noted = dict(facts.noted)
+        if facts.run_id is None or facts.run_id != self._run_id():
+            self.end_run()
 
     def restore(self, item: MemoryItem) -> int:
         """Put compacted messages back in the place of their reference; how many they are.
@@ -262,6 +282,23 @@ class Conversation:
         if self.held and position is not None:
             self.messages.insert(position, self.held)
             self.held = None
+
+    async def _note(self) -> None:
+        """Put what a run has noted since before the newest group of messages."""
+        position = recall_position([link_of(message) for message in self.messages], self.shown)
+        if self.notes is None or position is None:
+            return
+        noted = await off_loop(self.guard.run, unseen_notes, self.notes, self.noted)
+        if noted is None:
+            return
+        self.messages.insert(position, notes_message(noted.text))
+        self.noted = dict(noted.seen)
+        self.names |= _names_in(self.messages[position : position + 1])
+        self.guard.stats.tokens_noted += noted.tokens
+        self.references |= {key: self.references.get(key, ()) for key in noted.keys}
+
+    def _run_id(self) -> str | None:
+        return self.notes.run_id if self.notes else None
 
     def _asking(self) -> LLMMessage | None:
         """The newest message, unseen yet, for which it is decided what to bring back."""

@@ -28,6 +28,8 @@ class ContextFacts(BaseModel):
         placeholders: The hashes of the placeholders in the messages.
         reading: Texts that are shown in full until they are folded: message, place in its content, reads.
         held: A recalled text that waits for the next group of messages.
+        run_id: The run that is going on.
+        noted: For each of its notes that stands in the messages, when it was last changed.
         judge_calls: How often a judge with a model was asked.
         judge_tokens: What that has cost.
     """
@@ -41,6 +43,8 @@ class ContextFacts(BaseModel):
     placeholders: list[str] = Field(default_factory=list)
     reading: list[tuple[int, int, int]] = Field(default_factory=list[tuple[int, int, int]])
     held: UserMessage | None = None
+    run_id: str | None = None
+    noted: dict[str, str] = Field(default_factory=dict)
     judge_calls: int = 0
     judge_tokens: int = 0
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+import logging
+from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from uuid import uuid4
@@ -27,7 +29,9 @@ from memory_context._displayed import Displayed
 from memory_context._executor import off_loop
 from memory_context._items import Content, MemoryList
 from memory_context._policy import LEAST_THRESHOLD, FoldPolicy
+from memory_context._prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS
 from memory_context._selection import Page, Selection
+from memory_context._tiers import Lifetime, TierPolicy
 from memory_context._tokens import TokenCounter
 from memory_context._views import ConversationView
 from memory_context.autogen._caller import set_caller
@@ -38,24 +42,27 @@ from memory_context.autogen._messages import (
     with_texts,
 )
 from memory_context.autogen._state import ContextState, parse_state
+from memory_context.autogen._tier_config import TierConfig, dumped_tiers, loaded_tiers
 from memory_context.autogen._toolbox import AnyTool
 from memory_context.autogen._view import stored_behind, turns_of
 from memory_context.autogen.judge import LLMJudge, one_judge
 from memory_context.autogen.summarizer import LLMSummarizer
-from memory_context.autogen.tools import memory_tools
+from memory_context.autogen.tools import memory_tools, note_tools
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError
+from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError, StoreError
 from memory_context.folding import ContextStats, Part
 from memory_context.judges import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
+from memory_context.run_notes import offered_places
 from memory_context.summaries import Summaries, Summarizer, SummaryLimits
+from memory_context.tiers import ScopedMemory
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from memory_context.stores import MemoryStore
 
-KEPT_REFERENCES = 2000
+logger = logging.getLogger("memory_context")
 
 
 T = TypeVar("T")
@@ -78,6 +85,7 @@ class MemoryContextConfig(BaseModel):
     fold: Literal["at_once", "after_reading"] = "at_once"
     read_cap: int = 2500
     user_layer_tokens: int = 300
+    scopes: bool | list[TierConfig] = False
     max_tokens: int | None = None
     judge: ComponentModel | None = None
     judge_limits: JudgeLimits = JudgeLimits()
@@ -111,6 +119,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         user_layer_tokens: The most that a conversation begins with of what is known about its user: preferences, notes
             with the tag ``always``, recent threads and commands, what exists. 0 for nothing. A conversation without a
             `thread_id` begins so only for a user with preferences or such notes.
+        scopes: Whether the agent keeps notes in tiers (`ScopedMemory`) and gets the tools for them; or further tiers,
+            and built-in ones with other limits. `run` opens them for a run; the thread is the session.
         max_tokens: The most tokens of all messages together, 500 or more; or a share of `window`, as 0.5. Before it
             would be passed, the oldest groups of messages are stored as one memory, and a reference takes their
             place. System prompt and tools come on top of it.
@@ -151,6 +161,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         fold: Literal["at_once", "after_reading"] = "at_once",
         read_cap: int = 2500,
         user_layer_tokens: int = 300,
+        scopes: bool | Iterable[TierPolicy] = False,
         max_tokens: float | None = None,
         window: int | None = None,
         judge: Judge | None = None,
@@ -178,7 +189,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             largest=max(LEAST_THRESHOLD, self.max_tokens // 4) if self.max_tokens else None,
         )
         self._given_thread = thread_id
-        self._manager = MemoryManager(
+        self._owner = MemoryManager(
             store,
             user_id=user_id,
             agent_id=agent_id,
@@ -187,6 +198,10 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             password_variable=password_variable,
             summarizer=summarizer,
         )
+        self._policies = () if isinstance(scopes, bool) else tuple(scopes)
+        self._has_notes = scopes is not False
+        self._notes = ScopedMemory(self._owner, policies=self._policies)
+        self._manager = self._owner.within(self._notes.places)
         bench = Bench(self._judge or LexicalJudge(), judge_limits or JudgeLimits())
         self._conversation = Conversation(
             self._manager,
@@ -194,6 +209,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             bench,
             self.max_tokens,
             list(initial_messages or []),
+            notes=self._notes if self._has_notes else None,
             named_thread=thread_id is not None,
         )
         self._workbenches = WeakSet[MemoryWorkbench]()
@@ -250,7 +266,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         async with self._lock.held():
             await self._conversation.load(loaded.messages, facts)
             if facts is not None:
-                self._manager.thread_id = self._given_thread or facts.thread_id
+                self._manager.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
+                if self._notes.run_id is None:
+                    self._open(ScopedMemory(self._owner, policies=self._policies))
 
     async def store(
         self,
@@ -307,14 +325,76 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """See `MemoryManager.forget`."""
         return await off_loop(self._manager.forget, key, reason=reason)
 
+    @asynccontextmanager
+    async def run(
+        self, *, task: str | None = None, project: str = "default", run_id: str | None = None, ends_task: bool = True
+    ) -> AsyncGenerator[ScopedMemory]:
+        """A run of the agent: its notes, its task's and its project's are open until it ends, however it ends.
+
+        Then the notes of the run are deleted, and what shows them leaves the messages. Other contexts do not see them,
+        those of sub-agents neither; these share the session where they have the same `thread_id`.
+
+        Args:
+            task: The task that the agent works on; without one there are no notes of a task.
+            project: The project that it belongs to.
+            run_id: The run; one is made up without it.
+            ends_task: Whether the task ends with the run, and its notes with it. Promote before what matters.
+
+        Raises:
+            InvalidArgumentError: The context has no tiers (`scopes`), or is in a run already.
+            InvalidScopeError: A name that no database column can hold.
+        """
+        if not self._has_notes or self._notes.run_id is not None:
+            message = "this context is in a run already" if self._has_notes else "give MemoryContext(…, scopes=True)"
+            raise InvalidArgumentError(message)
+        notes = ScopedMemory(
+            self._owner, run_id=run_id or str(uuid4()), task_id=task, project_id=project, policies=self._policies
+        )
+        self._open(notes)
+        try:
+            yield notes
+        finally:
+            await self._to_the_end(self._end_run(notes, ("run", "task") if ends_task else ("run",)))
+
+    def _open(self, notes: ScopedMemory) -> None:
+        """Let the agent see what is open there, and nothing else."""
+        self._notes = notes
+        self._manager.set_places(notes.places, offered_places(notes))
+        self._conversation.notes = notes if self._has_notes else None
+
+    async def _end_run(self, notes: ScopedMemory, lifetimes: Sequence[Lifetime]) -> None:
+        async with self._lock.held():
+            self._open(ScopedMemory(self._owner, policies=self._policies))
+            self._conversation.end_run()
+        for lifetime in lifetimes:
+            await off_loop(self._ended, notes, lifetime)
+
+    def _ended(self, notes: ScopedMemory, lifetime: Lifetime) -> None:
+        """Delete what ends; where the store fails it stays there, and nobody sees it."""
+        try:
+            notes.end(lifetime)
+        except StoreError as error:
+            self._conversation.guard.stats.store_failures += 1
+            logger.warning("the notes of a %s that ended could not be deleted: %s", lifetime, error, exc_info=error)
+
     def stats(self) -> ContextStats:
         """What this context has done so far."""
         return replace(self._conversation.guard.stats)
 
     @property
     def manager(self) -> MemoryManager:
-        """The same memories, synchronous."""
+        """The same memories, synchronous; of runs, sessions, plans, tasks and projects, those that are open."""
         return self._manager
+
+    @property
+    def notes(self) -> ScopedMemory:
+        """The agent's notes, synchronous, as they are open now: those of its session, in `run` more."""
+        return self._notes
+
+    @property
+    def instructions(self) -> str:
+        """What of `MEMORY_INSTRUCTIONS` speaks of the tools that this context has."""
+        return MEMORY_INSTRUCTIONS if self._has_notes else READING_INSTRUCTIONS
 
     def shown_keys(self) -> list[str]:
         """The keys of the references that this conversation has shown."""
@@ -333,8 +413,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return Decisions(self._conversation.recaller.decisions)
 
     def tools(self) -> list[BaseTool[Any, Any]]:
-        """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context."""
-        return memory_tools(self._manager, max_tokens=self.policy.threshold)
+        """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
+
+        With tiers (`scopes`) also `save_memory`, `get_memory`, `clear_memory` and `list_categories`.
+        """
+        most = self.policy.threshold
+        notes = note_tools(lambda: self._notes, max_tokens=most) if self._has_notes else []
+        return [*memory_tools(self._manager, max_tokens=most), *notes]
 
     def workbench(
         self,
@@ -368,7 +453,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         loop = asyncio.get_running_loop()
         if under_way := {work for work in self._running if work.get_loop() is loop}:
             await asyncio.wait(under_way)
-        await off_loop(self._manager.close)
+        await off_loop(self._owner.close)
 
     def _drawn_as(self) -> ConversationView:
         """The conversation as a notebook shows it, with messages that are not folded yet; nothing is read for it."""
@@ -394,6 +479,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             fold=self.policy.fold,
             read_cap=self.policy.read_cap,
             user_layer_tokens=self.policy.user_layer_tokens,
+            scopes=dumped_tiers(self._policies) or self._has_notes,
             max_tokens=self.max_tokens,
             judge=self._dumped_judge(),
             judge_limits=self._conversation.bench.limits,
@@ -422,6 +508,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def _from_config(cls, config: MemoryContextConfig) -> Self:
         values: dict[str, Any] = {name: getattr(config, name) for name in MemoryContextConfig.model_fields}
         values["judge"] = LLMJudge.load_component(config.judge) if config.judge else None
+        values["scopes"] = config.scopes if isinstance(config.scopes, bool) else loaded_tiers(config.scopes)
         values["summarizer"] = LLMSummarizer.load_component(config.summarizer) if config.summarizer else None
         return cls(**values)
 

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
 from autogen_core import CancellationToken, Component
 from autogen_core.models import FunctionExecutionResult
 from autogen_core.tools import BaseTool
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from memory_context._executor import off_loop
+from memory_context.autogen._caller import caller
+from memory_context.autogen._tier_config import TierConfig, dumped_tiers, loaded_tiers
 from memory_context.file_verbs import FILES, AgentFiles
 from memory_context.files import AgentMemoryService
 from memory_context.manager import MemoryManager
+from memory_context.note_verbs import CLEARING, GETTING, LISTING, SAVING
+from memory_context.tiers import ScopedMemory
 from memory_context.verbs import (
     LEAST_ANSWER,
     RETRIEVE,
@@ -29,13 +33,21 @@ from memory_context.verbs import (
 
 
 class MemoryToolConfig(BaseModel):
-    """What leads a dumped tool to the same memories."""
+    """What leads a dumped tool to the same memories, behind the same walls."""
 
     user_id: str
     store: str
     agent_id: str | None = None
     password_variable: str
     max_tokens: int
+    places: list[tuple[str, str]] | None = None
+
+    def manager(self) -> MemoryManager:
+        """The memories."""
+        manager = MemoryManager(
+            self.store, user_id=self.user_id, agent_id=self.agent_id, password_variable=self.password_variable
+        )
+        return manager if self.places is None else manager.within(self.places)
 
 
 class FilesToolConfig(BaseModel):
@@ -48,15 +60,25 @@ class FilesToolConfig(BaseModel):
     max_tokens: int
 
 
+class NoteToolConfig(MemoryToolConfig):
+    """What leads a dumped tool to the same notes; a run, a task and a project are those of the agent that calls it."""
+
+    session_id: str | None = None
+    policies: list[TierConfig] = Field(default_factory=list[TierConfig])
+
+
 class _VerbTool(BaseTool[Any, Any]):
-    """A tool that a verb describes; its answers never take more than `max_tokens`."""
+    """A verb as a tool; its answers never take more than `max_tokens`."""
 
-    verb: ClassVar[Verb]
+    verb: ClassVar[Verb[Any]]
 
-    def __init__(self, owned: Counting, max_tokens: int) -> None:
+    def __init__(self, max_tokens: int) -> None:
         super().__init__(self.verb.args, str, self.verb.name, self.verb.description)
-        self._owned = owned
         self._max_tokens = max(max_tokens, LEAST_ANSWER)
+
+    def _memories(self) -> Counting:
+        """What the verb works on."""
+        raise NotImplementedError
 
     async def run_json(
         self, args: Mapping[str, Any], cancellation_token: CancellationToken, call_id: str | None = None
@@ -73,31 +95,34 @@ class _VerbTool(BaseTool[Any, Any]):
         Raises:
             MemoryToolError: What went wrong, and what to do next.
         """
-        answer = await off_loop(self.verb.answer, self._owned, args, self._max_tokens)
+        answer = await off_loop(self.verb.answer, self._memories(), args, self._max_tokens)
         return answer.text
 
 
 class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
-    """A tool on one user's memories; its answers never take more than `max_tokens`."""
+    """A tool on one user's memories."""
 
     component_config_schema = MemoryToolConfig
 
     def __init__(self, manager: MemoryManager, *, max_tokens: int = 500) -> None:
-        super().__init__(manager, max_tokens)
+        super().__init__(max_tokens)
         self._manager = manager
+        self._loaded = False
+
+    def _memories(self) -> MemoryManager:
+        context = caller(self._manager.scope.user_id) if self._loaded and self._manager.scope.places else None
+        return context.manager if context else self._manager
 
     def _to_config(self) -> MemoryToolConfig:
-        return MemoryToolConfig(**self._manager.connection(), max_tokens=self._max_tokens)
+        places = self._manager.scope.places
+        listed = None if places is None else sorted(places & self._manager.offered.places)  # type: ignore[operator] # set with it
+        return MemoryToolConfig(**self._manager.connection(), max_tokens=self._max_tokens, places=listed)
 
     @classmethod
     def _from_config(cls, config: MemoryToolConfig) -> Self:
-        manager = MemoryManager(
-            config.store,
-            user_id=config.user_id,
-            agent_id=config.agent_id,
-            password_variable=config.password_variable,
-        )
-        return cls(manager, max_tokens=config.max_tokens)
+        tool = cls(config.manager(), max_tokens=config.max_tokens)
+        tool._loaded = True
+        return tool
 
 
 class RetrieveMemoryTool(_MemoryTool):
@@ -135,8 +160,12 @@ class AgentFilesTool(_VerbTool, Component[FilesToolConfig]):
     verb = FILES
 
     def __init__(self, service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500) -> None:
-        super().__init__(AgentFiles(service, agent_instance_id), max_tokens)
+        super().__init__(max_tokens)
         self._service, self._agent_instance_id = service, agent_instance_id
+        self._files = AgentFiles(service, agent_instance_id)
+
+    def _memories(self) -> AgentFiles:
+        return self._files
 
     def _to_config(self) -> FilesToolConfig:
         return FilesToolConfig(
@@ -155,6 +184,67 @@ class AgentFilesTool(_VerbTool, Component[FilesToolConfig]):
         return cls(service, config.agent_instance_id, max_tokens=config.max_tokens)
 
 
+class _NoteTool(_VerbTool, Component[NoteToolConfig]):
+    """A tool on the notes of an agent: those that are open when it is called."""
+
+    component_config_schema = NoteToolConfig
+
+    def __init__(self, notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500) -> None:
+        super().__init__(max_tokens)
+        self._notes = notes
+
+    def _memories(self) -> ScopedMemory:
+        return self._notes if isinstance(self._notes, ScopedMemory) else self._notes()
+
+    def _to_config(self) -> NoteToolConfig:
+        notes = self._memories()
+        return NoteToolConfig(
+            **notes.manager.connection(),
+            max_tokens=self._max_tokens,
+            session_id=notes.session_id,
+            policies=dumped_tiers(notes.own_policies),
+        )
+
+    @classmethod
+    def _from_config(cls, config: NoteToolConfig) -> Self:
+        policies = loaded_tiers(config.policies)
+        own = ScopedMemory(config.manager(), session_id=config.session_id, policies=policies)
+
+        def notes() -> ScopedMemory:
+            context = caller(config.user_id)
+            return context.notes if context else own
+
+        return cls(notes, max_tokens=config.max_tokens)
+
+
+class SaveMemoryTool(_NoteTool):
+    """Keeps a note in a tier."""
+
+    component_provider_override = "memory_context.autogen.SaveMemoryTool"
+    verb = SAVING
+
+
+class GetMemoryTool(_NoteTool):
+    """Reads notes."""
+
+    component_provider_override = "memory_context.autogen.GetMemoryTool"
+    verb = GETTING
+
+
+class ClearMemoryTool(_NoteTool):
+    """Deletes notes."""
+
+    component_provider_override = "memory_context.autogen.ClearMemoryTool"
+    verb = CLEARING
+
+
+class ListCategoriesTool(_NoteTool):
+    """Lists the categories of notes."""
+
+    component_provider_override = "memory_context.autogen.ListCategoriesTool"
+    verb = LISTING
+
+
 def memory_tools(manager: MemoryManager, *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
     """The three tools on the memories of `manager`; their answers take at most `max_tokens` (200, if that is less)."""
     return [tool(manager, max_tokens=max_tokens) for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)]
@@ -165,6 +255,17 @@ def file_tools(
 ) -> list[BaseTool[Any, Any]]:
     """The tool `memory` on the files of one agent; its answers take at most `max_tokens` (200, if that is less)."""
     return [AgentFilesTool(service, agent_instance_id, max_tokens=max_tokens)]
+
+
+def note_tools(notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
+    """The four tools on notes: `save_memory`, `get_memory`, `clear_memory`, `list_categories`.
+
+    Args:
+        notes: The notes; or a callable that gives, at each call, those that are open then.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+    kinds = (SaveMemoryTool, GetMemoryTool, ClearMemoryTool, ListCategoriesTool)
+    return [tool(notes, max_tokens=max_tokens) for tool in kinds]
 
 
 def answered_lines(result: FunctionExecutionResult) -> Iterator[tuple[str, tuple[int, int]]]:

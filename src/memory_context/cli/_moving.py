@@ -88,12 +88,15 @@ def mcp(
     *,
     store: opt.Store = None,
     user: Annotated[str, typer.Option(envvar="MEMORY_CONTEXT_USER", metavar="ID", help="Whose memories they are.")],
+    session: Annotated[str, typer.Option(metavar="ID", help="The conversation of notes in the tier session.")] = "mcp",
+    project: Annotated[str, typer.Option(metavar="ID", help="The project of notes in the tier project.")] = "default",
     http: Annotated[int | None, typer.Option(min=0, max=65535, metavar="PORT", help=_PORT)] = None,
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help=_ADDRESS, show_default="127.0.0.1")] = None,
     max_tokens: Annotated[int, typer.Option(min=200, metavar="N", help="The most that a tool's answer takes.")] = 500,
 ) -> None:
     """Serve a user's memories to MCP clients, on standard input and output or over HTTP."""
     from memory_context.cli._open import check_given  # noqa: PLC0415 - loads a database library
-    from memory_context.mcp import serve  # noqa: PLC0415 - loads the MCP SDK
+    from memory_context.mcp import Served, serve  # noqa: PLC0415 - loads the MCP SDK
 
-    serve(check_given(store, "mcp"), user, http=http, host=host, max_tokens=max_tokens)
+    served = Served(check_given(store, "mcp"), user, session, project)
+    serve(served, http=http, host=host, max_tokens=max_tokens)

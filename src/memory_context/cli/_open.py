@@ -10,10 +10,12 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError, StoreUnavailableError
-from memory_context.stores import MemoryStore, SQLAlchemyStore, as_store
-from memory_context.stores._catalog import Catalog, Total
+from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore, as_store
+from memory_context.stores._catalog import Catalog
 from memory_context.stores._inspection import missing_file
+from memory_context.stores._opening import FILES
 
 if TYPE_CHECKING:
     from memory_context.manager import MemoryManager
@@ -41,6 +43,8 @@ def check_database(url: str | None, verb: str) -> str:
         StoreUnavailableError: There is no such file.
     """
     given = check_given(url, verb)
+    if given.startswith(FILES):
+        return given
     if path := missing_file(given):
         message = f"there is no database {path!r}; `memory-context migrate` makes one"
         raise StoreUnavailableError(message)
@@ -96,16 +100,18 @@ def only_user(store: MemoryStore) -> str:
         InvalidArgumentError: There are several; names them.
         MemoryNotFoundError: There is none.
     """
-    return _only(Catalog(store).totals("user_id"))
+    if isinstance(store, FileStore):
+        return _only([(user, store.count(Scope(user))) for user in store.users()])
+    return _only([(user.name, user.memories) for user in Catalog(store).totals("user_id")])
 
 
-def _only(users: Sequence[Total]) -> str:
+def _only(users: Sequence[tuple[str, int]]) -> str:
     if not users:
         message = "nothing is stored in this database yet"
         raise MemoryNotFoundError(message)
     if len(users) > 1:
-        names = [f"{user.name} ({user.memories:,})" for user in users[:USERS_SHOWN]]
+        names = [f"{name} ({memories:,})" for name, memories in users[:USERS_SHOWN]]
         more = f" and {len(users) - USERS_SHOWN:,} more" if len(users) > USERS_SHOWN else ""
         message = f"whose memories? There are those of {', '.join(names)}{more}: --user ID"
         raise InvalidArgumentError(message)
-    return str(users[0].name)
+    return users[0][0]

@@ -44,7 +44,7 @@ async def converse(
         metered,
         model_context=shadowed,
         tools=[*demo_tools(project), *context.tools()],
-        system_message=f"{_prompts.DEMO_TASK}\n\n{_prompts.MEMORY_INSTRUCTIONS}",
+        system_message=f"{_prompts.DEMO_TASK}\n\n{_prompts.READING_INSTRUCTIONS}",
         max_tool_iterations=MAX_ITERATIONS,
     )
     for question in (_prompts.DEMO_FIRST, _prompts.DEMO_SECOND):

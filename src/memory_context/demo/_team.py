@@ -100,6 +100,6 @@ def _agent(number: int, run: TeamRun, turns: int) -> AssistantAgent:
         MeteredClient(client, shadowed, run, task),
         model_context=shadowed,
         tools=[*library_tools(), *run.contexts[number].tools()],
-        system_message=f"{task}\n\n{_prompts.MEMORY_INSTRUCTIONS}",
+        system_message=f"{task}\n\n{_prompts.READING_INSTRUCTIONS}",
         max_tool_iterations=CALLS_PER_TURN,
     )

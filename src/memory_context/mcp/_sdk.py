@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Mapping
 from importlib.metadata import version
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from mcp import types
 from mcp.server.lowlevel import Server
@@ -16,7 +16,9 @@ from memory_context.manager import MemoryManager
 from memory_context.mcp._requests import Method, Methods, RequestError, Wire, answered
 from memory_context.mcp._resources import Resources
 from memory_context.mcp._tools import Tools
-from memory_context.verbs import VERBS, Verb
+from memory_context.note_verbs import NOTE_VERBS
+from memory_context.tiers import ScopedMemory
+from memory_context.verbs import VERBS, Counting, Verb
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -24,15 +26,22 @@ NAME = "memory-context"
 IS_SDK_1 = version("mcp").startswith("1.")
 
 
-def mcp_server(manager: MemoryManager, *, verbs: Iterable[Verb] = VERBS, max_tokens: int = 500) -> Server[Any]:
+Verbs: TypeAlias = Mapping[Verb[Any], Counting]
+
+
+def mcp_server(
+    memories: MemoryManager | ScopedMemory, *, verbs: Verbs | None = None, max_tokens: int = 500
+) -> Server[Any]:
     """An MCP server for one user's memories, to run on any transport of the SDK; `serve` runs it as a process.
 
     Args:
-        manager: The memories. Whoever reaches the server reads and writes them as this user.
-        verbs: Its tools.
+        memories: The memories; or notes, whose tools it has then too. Whoever reaches the server reads and writes them
+            as this user.
+        verbs: Its tools, each with what it works on, in place of those.
         max_tokens: The most that an answer of a tool takes; 200, if that is less.
     """
-    tools, resources = Tools(manager, verbs, max_tokens), Resources(manager)
+    manager = memories.manager if isinstance(memories, ScopedMemory) else memories
+    tools, resources = Tools(verbs or _verbs_on(memories), max_tokens), Resources(manager)
     methods: Methods = {
         "ListTools": tools.listed,
         "CallTool": tools.called,
@@ -41,6 +50,12 @@ def mcp_server(manager: MemoryManager, *, verbs: Iterable[Verb] = VERBS, max_tok
         "ReadResource": resources.read,
     }
     return _server_1(methods) if IS_SDK_1 else _server_2(methods)
+
+
+def _verbs_on(memories: MemoryManager | ScopedMemory) -> Verbs:
+    if not isinstance(memories, ScopedMemory):
+        return dict.fromkeys(VERBS, memories)
+    return {**dict.fromkeys(VERBS, memories.manager), **dict.fromkeys(NOTE_VERBS, memories)}
 
 
 def _server_2(methods: Methods) -> Server[Any]:

@@ -5,23 +5,41 @@ from __future__ import annotations
 import logging
 import sys
 from contextlib import ExitStack
+from dataclasses import dataclass
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.manager import MemoryManager
 from memory_context.mcp._http import LOOPBACK, listening, serve_http
 from memory_context.mcp._sdk import NAME, mcp_server
 from memory_context.mcp._stdio import serve_stdio
+from memory_context.tiers import ScopedMemory
 
 
-def serve(store: str, user: str, *, http: int | None = None, host: str | None = None, max_tokens: int = 500) -> None:
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Whose memories are served, and whose notes among them.
+
+    Attributes:
+        store: The URL of the database.
+        user: Whose memories these are.
+        session: The conversation that notes of the tier ``session`` belong to.
+        project: The project that notes of the tier ``project`` belong to.
+    """
+
+    store: str
+    user: str
+    session: str = "mcp"
+    project: str = "default"
+
+
+def serve(served: Served, *, http: int | None = None, host: str | None = None, max_tokens: int = 500) -> None:
     """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
 
     On standard input and output nothing is written but the protocol; over HTTP, standard output gets one line, the URL.
     What a person should know goes to standard error.
 
     Args:
-        store: The URL of the database.
-        user: Whose memories these are.
+        served: Whose memories.
         http: The port for streamable HTTP, 0 for any that is free; without it, standard input and output.
         host: The address of this machine that the port is on; 127.0.0.1 without one.
         max_tokens: The most that an answer of a tool takes.
@@ -34,12 +52,13 @@ def serve(store: str, user: str, *, http: int | None = None, host: str | None = 
         message = "an address goes with a port: --http PORT --host ADDRESS"
         raise InvalidArgumentError(message)
     with ExitStack() as stack:
-        manager = stack.enter_context(MemoryManager(store, user_id=user))
+        manager = stack.enter_context(MemoryManager(served.store, user_id=served.user))
+        notes = ScopedMemory(manager, session_id=served.session, project_id=served.project)
         manager.memory_store.count(manager.scope)
         place = None if http is None else stack.enter_context(listening(host or LOOPBACK, http))
         logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
-        sys.stderr.write(f"{NAME} mcp: the memories of {user!r} in {manager.memory_store!r}\n")
-        server = mcp_server(manager, max_tokens=max_tokens)
+        sys.stderr.write(f"{NAME} mcp: the memories of {served.user!r} in {manager.memory_store!r}\n")
+        server = mcp_server(notes, max_tokens=max_tokens)
         if place is None:
             serve_stdio(server)
         else:

@@ -37,9 +37,10 @@ async def _serve(server: Server[Any], requests: int, answers: int) -> None:
 
 @contextmanager
 def _wire() -> Generator[tuple[int, int]]:
-    """Descriptors of standard input and output; what is printed meanwhile goes to standard error."""
+    """Descriptors of standard input and output; meanwhile nothing else reads there, and prints go to standard error."""
     sys.stdout.flush()
-    requests, answers = os.dup(0), os.dup(1)
+    requests, answers, nothing = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
     os.dup2(2, 1)
     try:
         yield requests, answers

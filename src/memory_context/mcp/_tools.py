@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Mapping
+from typing import Any
 
 from pydantic import ValidationError
 
 from memory_context import _prompts
-from memory_context.manager import MemoryManager
 from memory_context.mcp._requests import INVALID_PARAMS, RequestError, Wire, on_wire
-from memory_context.verbs import LEAST_ANSWER, READING_TOOLS, STORE, MemoryToolError, Verb, problem_with
+from memory_context.verbs import LEAST_ANSWER, READING_TOOLS, STORE, Counting, MemoryToolError, Verb, problem_with
 
 logger = logging.getLogger("memory_context")
 
@@ -25,10 +25,10 @@ _ANSWER = {
 
 
 class Tools:
-    """Verbs on the memories of one user, with answers of at most `max_tokens` (200, if that is less)."""
+    """Verbs, each with the memories that it works on; answers of at most `max_tokens` (200, if that is less)."""
 
-    def __init__(self, manager: MemoryManager, verbs: Iterable[Verb], max_tokens: int) -> None:
-        self._manager = manager
+    def __init__(self, verbs: Mapping[Verb[Any], Counting], max_tokens: int) -> None:
+        self._memories = {verb.name: memories for verb, memories in verbs.items()}
         self._verbs = {verb.name: verb for verb in verbs}
         self._max_tokens = max(max_tokens, LEAST_ANSWER)
 
@@ -54,17 +54,17 @@ class Tools:
             logger.exception("%s failed", name)
             return _failed(_prompts.MCP_FAILED)
 
-    def _answer(self, verb: Verb, arguments: Wire) -> Wire:
+    def _answer(self, verb: Verb[Any], arguments: Wire) -> Wire:
         try:
             args = verb.args.model_validate(arguments)
         except ValidationError as error:
             raise MemoryToolError(problem_with(error)) from None
-        answer = verb.answer(self._manager, args, self._max_tokens)
+        answer = verb.answer(self._memories[verb.name], args, self._max_tokens)
         text = on_wire(answer.text)
         return {**_content(text), "structuredContent": {"text": text, "keys": list(answer.keys)}, "isError": False}
 
 
-def _tool(verb: Verb) -> Wire:
+def _tool(verb: Verb[Any]) -> Wire:
     schema = verb.args.model_json_schema()
     arguments = {name: schema[name] for name in ("type", "properties", "required", "$defs") if name in schema}
     return {
@@ -76,7 +76,7 @@ def _tool(verb: Verb) -> Wire:
     }
 
 
-def _hints(verb: Verb) -> Wire:
+def _hints(verb: Verb[Any]) -> Wire:
     """What a client may ask its user less often for. Where nothing is said, MCP takes a tool for destructive."""
     if verb.name in READING_TOOLS:
         return {"readOnlyHint": True, "openWorldHint": False}

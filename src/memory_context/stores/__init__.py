@@ -1,10 +1,17 @@
 """Stores: where memories live. One protocol, on SQL and on files."""
 
-from memory_context.stores._files import FileStore
-from memory_context.stores._mirror import DamagedFile
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
 from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
+
+if TYPE_CHECKING:
+    from memory_context.stores._files import FileStore
+    from memory_context.stores._mirror import DamagedFile
 
 __all__ = [
     "Administration",
@@ -16,3 +23,13 @@ __all__ = [
     "SQLAlchemyStore",
     "as_store",
 ]
+
+_HOMES = {"DamagedFile": "_mirror", "FileStore": "_files"}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
+    """Load what is for POSIX systems only when it is first used."""
+    if name not in _HOMES:
+        message = f"module 'memory_context.stores' has no attribute {name!r}"
+        raise AttributeError(message)
+    return getattr(importlib.import_module(f"memory_context.stores.{_HOMES[name]}"), name)

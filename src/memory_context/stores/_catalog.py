@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any, Literal, TypeAlias, get_args
@@ -15,7 +15,7 @@ from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.stores._filters import conditions
 from memory_context.stores._protocol import Filters, MemoryStore
 from memory_context.stores._schema import access, memories, pending
-from memory_context.stores._sqlalchemy import SQLAlchemyStore
+from memory_context.stores._sqlalchemy import SQLAlchemyStore, within
 
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
 SORTS = get_args(Sort)
@@ -190,7 +190,7 @@ class Catalog:
                 sa.func.min(memories.c.created_at).label("first"),
                 last,
             )
-            .where(*_within(scope), memories.c.thread_id.is_not(None))
+            .where(*within(scope), memories.c.thread_id.is_not(None))
             .group_by(memories.c.thread_id)
             .order_by(last.desc(), memories.c.thread_id)
             .limit(limit)
@@ -239,7 +239,7 @@ class Catalog:
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
         """The first keys that begin with `start`."""
         begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
-        statement = sa.select(memories.c.memory_key).where(*_within(scope), begins)
+        statement = sa.select(memories.c.memory_key).where(*within(scope), begins)
         chosen = statement.order_by(memories.c.memory_key).limit(limit)
         return self._run(lambda connection: list(connection.execute(chosen).scalars()))
 
@@ -250,14 +250,10 @@ def _entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
     return Entry(**values)
 
 
-def _within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
-    return (memories.c[name] == value for name, value in scope.narrowed().items())
-
-
 def _of(user: str | None) -> Sequence[sa.ColumnElement[bool]]:
     return () if user is None else (memories.c.user_id == user,)
 
 
 def _chosen(connection: sa.Connection, scope: Scope, filters: Filters | None) -> list[sa.ColumnElement[bool]]:
     active = [] if filters and "is_active" in filters else [memories.c.is_active.is_(sa.true())]
-    return [*_within(scope), *active, *conditions(filters, connection.dialect.name)]
+    return [*within(scope), *active, *conditions(filters, connection.dialect.name)]

@@ -15,6 +15,7 @@ from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder
 from memory_context._items import Conflict, Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
+from memory_context._tiers import Usage
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.stores._folder import DIRECTORY_MODE, FILE_MODE, Folder
 from memory_context.stores._index import Index
@@ -170,6 +171,10 @@ class FileStore:
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
         """See `MemoryStore.sum`."""
         return self._read(lambda index: index.sum(scope, column, filters))
+
+    def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
+        """See `MemoryStore.usage`."""
+        return self._read(lambda index: index.usage(scope, filters))
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""

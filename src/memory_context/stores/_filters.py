@@ -11,6 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context._items import is_storable
+from memory_context._scopes import OPEN_TIERS, Place
 from memory_context.exceptions import InvalidFilterError
 from memory_context.stores._protocol import Filters
 from memory_context.stores._schema import UTCDateTime, memories
@@ -62,6 +63,15 @@ def conditions(filters: Filters | None, dialect: str) -> Iterator[Condition]:
     """
     for name, wanted in (filters or {}).items():
         yield _has_tag(wanted, dialect) if name == "tags" else _condition(column_named(name), wanted, dialect)
+
+
+def in_sight(places: Iterable[Place]) -> sa.ColumnElement[bool]:
+    """Whether a record is not behind a wall: `Scope.sees`, in SQL."""
+    ids: dict[str, list[str]] = {}
+    for tier, tier_id in sorted(places):
+        ids.setdefault(tier, []).append(tier_id)
+    open_ids = (sa.and_(memories.c.tier == tier, memories.c.tier_id.in_(listed)) for tier, listed in ids.items())
+    return sa.or_(memories.c.tier_id.is_(None), memories.c.tier.in_(OPEN_TIERS), *open_ids)
 
 
 def column_named(name: str) -> sa.Column[Any]:

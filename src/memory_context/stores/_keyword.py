@@ -121,7 +121,7 @@ def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Passage]
 def has_pool(connection: sa.Connection) -> bool:
     """Whether to rank everything a user has is much cheaper than to rank a part of it."""
     index = _INDEXES[connection.dialect.name]
-    return index.POOLED is not index.SCORED
+    return index.BEST is not index.SCORED
 
 
 def ranked(

@@ -13,15 +13,14 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.stores._engines import PASSWORD_VARIABLE, STORE_VARIABLE
-from memory_context.stores._files import FileStore
 from memory_context.stores._protocol import MemoryStore
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
 
 if TYPE_CHECKING:
-    from weakref import WeakValueDictionary as Weak
+    from memory_context.stores._files import FileStore
 
 FILES = "file:"
-_folders: Weak[Path, FileStore] = WeakValueDictionary()
+_folders: WeakValueDictionary[Path, FileStore] = WeakValueDictionary()
 _lock = threading.Lock()
 
 
@@ -45,6 +44,8 @@ def as_store(
 
 
 def _file_store(url: str) -> FileStore:
+    from memory_context.stores._files import FileStore  # noqa: PLC0415 - for POSIX systems only
+
     path = unquote(url.removeprefix(FILES))
     path = path.removeprefix("//localhost") if path.startswith("//localhost/") else path
     if not path or (path.startswith("//") and not path.startswith("///")):

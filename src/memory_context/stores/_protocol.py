@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context._items import Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
+from memory_context._tiers import Room, Usage
 
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
@@ -28,14 +29,33 @@ class MemoryStore(Protocol):
             the column holds.
     """
 
-    def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
+    def put(
+        self,
+        scope: Scope,
+        item: MemoryItem,
+        *,
+        replace: bool = False,
+        room: Room | None = None,
+        replaces: MemoryItem | None = None,
+    ) -> MemoryItem:
         """Commit `item` and return the record as it stands in the store.
 
         A record of the same user with the same `identity` is returned instead of a second one, and is active again. A
         generated key that another memory has is made longer.
 
+        Args:
+            scope: Where it belongs.
+            item: The record.
+            replace: Whether its key may take the place of another memory, one that `scope` sees.
+            room: How much the record's tier holds of its `tier_id`. Checked in the transaction of the write, so that
+                writers cannot pass it together; what makes room is evicted: `is_active` becomes False.
+            replaces: The record that `item`, under the same key, takes the place of, as it was read.
+
         Raises:
             KeyExistsError: The writer's own key belongs to another content, and not `replace`.
+            TierFullError: There is no `room`.
+            RecordChangedError: The record `replaces` is not there any more, or not as it was read.
+            InvalidScopeError: The item does not belong into the scope.
         """
         ...
 
@@ -135,6 +155,10 @@ class MemoryStore(Protocol):
         Raises:
             InvalidFilterError: Another column.
         """
+        ...
+
+    def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
+        """What the active memories that match take, one for each tier and category, by their names."""
         ...
 
     def close(self) -> None:

@@ -7,7 +7,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -23,16 +23,18 @@ from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
 from memory_context._items import Deletion, Match, MemoryItem, Restored, longer_key, now
 from memory_context._scopes import Scope
+from memory_context._tiers import Room, Usage
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
     KeyExistsError,
+    RecordChangedError,
     StoreError,
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores import _backup, _engines, _indexing, _keyword, _migrate, _restoring, _searching
-from memory_context.stores._filters import conditions, counted_column, order_of
+from memory_context.stores import _backup, _engines, _indexing, _keyword, _migrate, _restoring, _rooms, _searching
+from memory_context.stores._filters import conditions, counted_column, in_sight, order_of
 from memory_context.stores._indexing import Batch
 from memory_context.stores._listing import Place, deletions_after, items_at, places_after
 from memory_context.stores._meaning import Meaning
@@ -126,11 +128,20 @@ class SQLAlchemyStore:
         """Whether it searches by meaning too."""
         return self._meaning is not None
 
-    def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False) -> MemoryItem:
+    def put(
+        self,
+        scope: Scope,
+        item: MemoryItem,
+        *,
+        replace: bool = False,
+        room: Room | None = None,
+        replaces: MemoryItem | None = None,
+    ) -> MemoryItem:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)
         batch = _indexing.prepared(item)
-        stored = self._run(lambda connection: _put(connection, item, batch, replace=replace), writes=True)
+        way = _Way(scope, batch, replace or replaces is not None, room, replaces)
+        stored = self._run(lambda connection: _put(connection, item, way), writes=True)
         if batch is None:
             self._index_rest(stored.id)
         if self._meaning:
@@ -288,6 +299,15 @@ class SQLAlchemyStore:
         statement = sa.select(sa.func.sum(counted_column(column))).where(*self._active(scope, filters))
         return int(self._run(lambda connection: connection.execute(statement).scalar()) or 0)
 
+    def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
+        """See `MemoryStore.usage`."""
+        place = (memories.c.tier, memories.c.category)
+        sums = (sa.func.count(), sa.func.sum(memories.c.char_count))
+        statement = sa.select(*place, *sums).where(*self._active(scope, filters)).group_by(*place)
+        rows = self._run(lambda connection: connection.execute(statement).all())
+        found = [Usage(tier, category, items, int(chars)) for tier, category, items, chars in rows]
+        return sorted(found, key=lambda usage: (usage.tier, usage.category or ""))
+
     def migrate(self) -> str | None:
         """Bring the schema to this library's revision; returns the revision that was there before.
 
@@ -414,6 +434,9 @@ def _check_scope(scope: Scope, item: MemoryItem | Deletion) -> None:
     if isinstance(item, Deletion):
         return
     wrong = {name: value for name, value in scope.narrowed().items() if getattr(item, name) != value}
+    if not scope.sees(item.tier, item.tier_id):
+        message = f"{item.tier} {item.tier_id!r} is not open here; nothing can be put there"
+        raise InvalidScopeError(message)
     if wrong:
         message = f"a memory of {item.user_id!r} with other values than {wrong} cannot be put into this scope"
         raise InvalidScopeError(message)
@@ -421,22 +444,39 @@ def _check_scope(scope: Scope, item: MemoryItem | Deletion) -> None:
 
 def within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
     """What the records of a scope must meet."""
-    return (memories.c[name] == value for name, value in scope.narrowed().items())
+    yield from (memories.c[name] == value for name, value in scope.narrowed().items())
+    if scope.places is not None:
+        yield in_sight(scope.places)
 
 
-def _put(connection: sa.Connection, item: MemoryItem, batch: Batch | None, *, replace: bool) -> MemoryItem:
+@dataclass(frozen=True, slots=True)
+class _Way:
+    """How a record is put: see `MemoryStore.put`."""
+
+    scope: Scope
+    batch: Batch | None
+    replace: bool
+    room: Room | None
+    replaces: MemoryItem | None
+
+
+def _put(connection: sa.Connection, item: MemoryItem, way: _Way) -> MemoryItem:
+    if way.replaces is not None:
+        return _taken_over(connection, item, way, way.replaces)
     known = _by_identity(connection, item)
-    while known is None and not _inserted(connection, item, batch):
+    if known is None and way.room is not None:
+        _make_room(connection, item, way.room, way)
+    while known is None and not _inserted(connection, item, way.batch):
         known = _by_identity(connection, item)
         holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
-        if holder is not None and not replace and _same(holder, item):
+        if holder is not None and not way.replace and _same(holder, item):
             known = holder
-        elif holder is not None and replace and holder.id == item.id:
-            return _overwrite(connection, holder, item, batch)
+        elif holder is not None and way.replace and holder.id == item.id:
+            return _overwrite(connection, holder, item, way.batch)
         elif holder is not None and (key := longer_key(item)):
             item = _replaced(item, memory_key=key)
-        elif holder is not None and replace:
-            return _overwrite(connection, holder, item, batch)
+        elif holder is not None and way.replace and way.scope.sees(holder.tier, holder.tier_id):
+            return _overwrite(connection, holder, item, way.batch)
         elif holder is not None:
             message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
             raise KeyExistsError(message)
@@ -447,6 +487,24 @@ def _put(connection: sa.Connection, item: MemoryItem, batch: Batch | None, *, re
 
 
 _replaced = replace
+
+
+def _make_room(connection: sa.Connection, item: MemoryItem, room: Room, way: _Way) -> None:
+    holder = _one(connection, _BY_KEY, item.user_id, item.memory_key)
+    is_there = holder is not None and holder.is_active and not way.replace and _same(holder, item)
+    if not is_there:
+        _rooms.make(connection, item, room, holder)
+
+
+def _taken_over(connection: sa.Connection, item: MemoryItem, way: _Way, read: MemoryItem) -> MemoryItem:
+    """`item` in the place of `read`, if that is still there as it was read."""
+    statement = sa.select(memories.c.updated_at).where(*within(way.scope), memories.c.id == read.id).with_for_update()
+    if connection.execute(statement).scalar() != read.updated_at:
+        message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
+        raise RecordChangedError(message)
+    if way.room is not None:
+        _rooms.make(connection, item, way.room, read)
+    return _overwrite(connection, read, item, way.batch)
 
 
 def _same(holder: MemoryItem, item: MemoryItem) -> bool:

@@ -6,6 +6,8 @@ import fcntl
 import json
 import os
 import socket
+import weakref
+from collections.abc import Callable
 from contextlib import suppress
 
 from memory_context._items import now
@@ -21,6 +23,7 @@ class WriterLock:
     def __init__(self, folder: Folder) -> None:
         self._folder = folder
         self._handle: int | None = None
+        self._give_back: Callable[[], object] | None = None
 
     @property
     def held(self) -> bool:
@@ -51,6 +54,7 @@ class WriterLock:
         facts = {"process": os.getpid(), "host": socket.gethostname(), "since": now().isoformat(timespec="seconds")}
         os.pwrite(handle, json.dumps(facts).encode() + b"\n", 0)
         self._handle = handle
+        self._give_back = weakref.finalize(self, os.close, handle)  # also of a store that nobody closes
 
     def check(self) -> None:
         """Check that the lock is still the one in the folder.
@@ -69,9 +73,9 @@ class WriterLock:
 
     def release(self) -> None:
         """Give the lock back. In a forked child this only lets go of a copy: the parent keeps its lock."""
-        if self._handle is not None:
-            os.close(self._handle)
-        self._handle = None
+        if self._give_back is not None:
+            self._give_back()
+        self._handle = self._give_back = None
 
 
 def _holder(data: bytes) -> str:

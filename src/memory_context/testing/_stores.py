@@ -6,17 +6,30 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
-from memory_context._items import Content, now
+from memory_context._items import Content, MemoryItem, now
 from memory_context._scopes import Scope
-from memory_context.exceptions import InvalidFilterError, InvalidScopeError, KeyExistsError
+from memory_context._tiers import Room, Usage
+from memory_context.exceptions import (
+    InvalidFilterError,
+    InvalidScopeError,
+    KeyExistsError,
+    RecordChangedError,
+    TierFullError,
+)
 from memory_context.stores import MemoryStore
 from memory_context.testing._finding import SearchContract
 from memory_context.testing._memories import ANN, BOB, memory
 from memory_context.testing._moving import MovingContract
 from memory_context.testing._queries import QueryContract
+
+
+def note(content: str, project: str, **values: Any) -> MemoryItem:  # noqa: ANN401 - a field's values
+    """A note of a project of ann's."""
+    return memory(content, source="note", tier="project", tier_id=project, char_count=len(content), **values)
 
 
 class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
@@ -287,6 +300,146 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
 
         assert 450 == len({item.memory_key for item in listed})
         assert sorted(item.created_at for item in listed) == [item.created_at for item in listed]
+
+    def test_walls(self, store: MemoryStore) -> None:
+        """With places a scope sees, of the tiers with ids, these alone; what has no id, and folded outputs, always."""
+        inside = (("run", "r1"), ("global", None), ("detail", None), ("memory", "x"))
+        outside = (("run", "r2"), ("task", "r1"))
+        seen, hidden = (
+            [store.put(ANN, memory("the walrus", tier=tier, tier_id=id_)) for tier, id_ in places]
+            for places in (inside, outside)
+        )
+        keys = {item.memory_key for item in seen}
+        scope = Scope("ann", places=frozenset({("run", "r1"), ("project", "p")}))
+
+        assert keys == {item.memory_key for item in store.query(scope)}
+        assert keys == {item.memory_key for item in store.search(scope, "walrus", limit=10)}
+        assert keys == {item.memory_key for item in store.list_all(scope)}
+        assert [] == store.query(scope, {"tier_id": ["r2"]})
+        assert (4, 4) == (store.count(scope), sum(one.items for one in store.usage(scope)))
+        for item in hidden:
+            key = item.memory_key
+            assert store.get(scope, key) is None
+            assert (0, False) == (store.touch(scope, [key]), store.delete(scope, key))
+            with pytest.raises(InvalidScopeError):
+                store.put(scope, replace(item, id=uuid4()), replace=True)
+            with pytest.raises(RecordChangedError):
+                store.put(scope, replace(item, tier="run", tier_id="r1"), replaces=item)
+            with pytest.raises(KeyExistsError):
+                store.put(scope, memory("a yak", memory_key=key, tier="global"), replace=True)
+        store.clear(scope)
+        assert {item.id for item in hidden} == {item.id for item in store.list_all(ANN)}
+
+    def test_usage(self, store: MemoryStore) -> None:
+        """How many memories and characters each category of each tier has, without what was evicted."""
+        for number, category in enumerate(("b", "b", None, "a/c")):
+            store.put(ANN, memory("x" * number, tier="task", tier_id="t", category=category, char_count=number))
+        store.put(ANN, memory("xyz", tier="global", category="b", char_count=3, is_active=False))
+        store.put(ANN, memory("xyz", tier="global", category="b", char_count=3))
+
+        found = [(one.tier, one.category, one.items, one.chars) for one in store.usage(ANN)]
+
+        assert [("global", "b", 1, 3), ("task", None, 1, 2), ("task", "a/c", 1, 3), ("task", "b", 2, 1)] == found
+        assert [Usage("task", "a/c", 1, 3)] == store.usage(Scope("ann", tier="task"), {"category": "a/c"})
+        assert [] == store.usage(BOB)
+
+    @pytest.mark.parametrize("room", [Room(max_chars=10), Room(max_items=2)])
+    def test_full_room_refuses(self, store: MemoryStore, room: Room) -> None:
+        """What does not fit is refused with size and limit, and not written; each place has a room of its own."""
+        for number in range(2):
+            store.put(ANN, note("12345", "p1"), room=room)
+            store.put(ANN, note("12345", f"other{number}"), room=room)
+        store.put(BOB, replace(note("12345", "p1"), user_id="bob"), room=room)
+        refused = note("6", "p1")
+
+        with pytest.raises(TierFullError, match="project") as full:
+            store.put(ANN, refused, room=room)
+
+        assert {(10, "characters"), (2, "items")} >= {(full.value.limit, full.value.unit)}
+        assert full.value.size == full.value.limit
+        assert store.get(ANN, refused.memory_key) is None
+        store.put(ANN, note("without a room", "p1"))
+
+    def test_room_of_a_replaced_record(self, store: MemoryStore) -> None:
+        """What is replaced, and the same content under the same key again, takes no further room."""
+        room = Room(max_chars=10, max_items=1)
+        first = store.put(ANN, note("1234567890", "p", memory_key="own"), room=room)
+        store.put(ANN, note("1234567890", "p", memory_key="own"), room=room)
+        changed = store.put(ANN, note("0987654321", "p", memory_key="own"), replace=True, room=room)
+        store.put(ANN, replace(changed, content="123", char_count=3), replaces=changed, room=room)
+
+        with pytest.raises(TierFullError):
+            store.put(ANN, note("x" * 11, "p", memory_key="own"), replace=True, room=room)
+
+        found = store.get(ANN, "own")
+        assert found is not None
+        assert (first.id, "123") == (found.id, found.content)
+
+    def test_room_by_eviction(self, store: MemoryStore) -> None:
+        """The least important share goes, of equally important ones the oldest; it is inactive, and still there."""
+        room = Room(max_items=10, evict=0.2)
+        start = datetime(2026, 1, 1, tzinfo=UTC)
+        for number, importance in enumerate((0.9, 0.1, 0.5, 0.1, 0.1, 0.5, 0.5, 0.5, 0.5, 0.5)):
+            moment = start + timedelta(minutes=number)
+            item = note(f"n{number}", "p", memory_key=f"n{number}", importance=importance, created_at=moment)
+            store.put(ANN, item, room=room)
+        store.put(ANN, note("the eleventh", "p", memory_key="n10", importance=0.0), room=room)
+
+        inactive = {item.memory_key for item in store.list_all(ANN) if not item.is_active}
+
+        assert {"n1", "n3"} == inactive
+        assert inactive == {item.memory_key for item in store.query(ANN, {"is_active": False})}
+        assert {"n1", "n3"} == {item.memory_key for item in store.get_many(ANN, ["n1", "n3"])}
+        assert 9 == store.count(ANN)
+
+    def test_room_that_eviction_cannot_make(self, store: MemoryStore) -> None:
+        """What is larger than the whole room is refused, and nothing is evicted for it."""
+        room = Room(max_chars=5, evict=0.1)
+        kept = store.put(ANN, note("12345", "p"), room=room)
+
+        with pytest.raises(TierFullError):
+            store.put(ANN, note("123456", "p"), room=room)
+        assert 1 == store.count(ANN)
+        store.put(ANN, note("54321", "p"), room=room)
+
+        found = store.get(ANN, kept.memory_key)
+        assert found is not None
+        assert not found.is_active
+
+    def test_replaces(self, store: MemoryStore) -> None:
+        """A record takes the place of the one that was read, id, key and time, in another tier too; of no other."""
+        old = store.put(ANN, memory("log", shared=True, source="npm"))
+        moved = replace(old, tier="project", tier_id="p", identity=None, importance=0.9)
+
+        new = store.put(ANN, moved, replaces=old)
+
+        assert new == store.get(ANN, old.memory_key)
+        assert (old.id, old.created_at, "project", 0.9) == (new.id, new.created_at, new.tier, new.importance)
+        assert [new.id] == [hit.id for hit in store.search(ANN, "log")]
+        for gone in (old, memory("never put")):
+            with pytest.raises(RecordChangedError):
+                store.put(ANN, gone, replaces=gone)
+        store.delete(ANN, new.memory_key)
+        with pytest.raises(RecordChangedError):
+            store.put(ANN, new, replaces=new)
+        assert 0 == store.count(ANN)
+
+    def test_room_under_threads(self, store: MemoryStore) -> None:
+        """Eight threads cannot pass a limit together, and with eviction all of them get in."""
+
+        def put(index: int) -> bool:
+            try:
+                store.put(ANN, note("12345", "p1"), room=Room(max_chars=50))
+            except TierFullError:
+                return False
+            return store.put(ANN, note(f"n{index}", "p2"), room=Room(max_items=5, evict=0.2)).is_active
+
+        with ThreadPoolExecutor(8) as pool:
+            done = list(pool.map(put, range(40)))
+
+        assert 10 == sum(done)
+        assert 10 == store.count(Scope("ann", tier_id="p1"))
+        assert 5 == store.count(Scope("ann", tier_id="p2"))
 
     def test_times_are_utc(self, store: MemoryStore) -> None:
         """A time of any zone comes back as the same moment, in UTC."""

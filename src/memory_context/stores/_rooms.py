@@ -1,0 +1,62 @@
+"""Whether a tier has room for a record, decided in the transaction that writes it."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Sequence
+
+import sqlalchemy as sa
+
+from memory_context._items import MemoryItem, now
+from memory_context._tiers import Room, check_room
+from memory_context.stores._schema import memories
+
+logger = logging.getLogger("memory_context")
+
+_LOCK = 4_051_722_093_184_611
+
+
+def make(connection: sa.Connection, item: MemoryItem, room: Room, replaced: MemoryItem | None) -> None:
+    """Make room for `item`, which takes the place of `replaced`, in its tier; nobody else writes there until the end.
+
+    SQLite's writing transactions exclude each other anyway.
+
+    Raises:
+        TierFullError: There is none.
+    """
+    if connection.dialect.name == "postgresql":
+        place = sa.literal("\n".join((item.user_id, item.tier, item.tier_id or "")))
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(place, _LOCK))))
+    others = _others(item, replaced)
+    items, chars = _held(connection, others)
+    while full := check_room(item.tier, room, items, chars, item.char_count):
+        evicted = _evict(connection, others, room, items)
+        if not evicted:
+            raise full
+        logger.info("the tier %s is full; evicted: %s", item.tier, ", ".join(evicted))
+        items, chars = _held(connection, others)
+
+
+def _others(item: MemoryItem, replaced: MemoryItem | None) -> list[sa.ColumnElement[bool]]:
+    """The active records of the tier beside the one that is written."""
+    same = [getattr(memories.c, name) == getattr(item, name) for name in ("user_id", "tier", "tier_id")]
+    ids = [item.id] if replaced is None else [item.id, replaced.id]
+    return [*same, memories.c.is_active.is_(sa.true()), memories.c.id.not_in(ids)]
+
+
+def _held(connection: sa.Connection, others: Sequence[sa.ColumnElement[bool]]) -> tuple[int, int]:
+    """How many records, and how many characters together."""
+    chars = sa.func.coalesce(sa.func.sum(memories.c.char_count), 0)
+    items, total = connection.execute(sa.select(sa.func.count(), chars).where(*others)).one()
+    return int(items), int(total)
+
+
+def _evict(connection: sa.Connection, others: Sequence[sa.ColumnElement[bool]], room: Room, items: int) -> list[str]:
+    """Evict the least important share, oldest first, at least one; their keys."""
+    share = int(room.evict * (room.max_items or items))
+    order = (memories.c.importance, memories.c.created_at, memories.c.id)
+    doomed = sa.select(memories.c.id).where(*others).order_by(*order).limit(max(share, 1) if room.evict else 0)
+    rows = connection.execute(sa.select(memories.c.memory_key).where(memories.c.id.in_(doomed))).scalars().all()
+    changed = {"is_active": False, "updated_at": now()}
+    connection.execute(sa.update(memories).where(memories.c.id.in_(doomed)).values(changed))
+    return list(rows)

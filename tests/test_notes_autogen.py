@@ -1,0 +1,504 @@
+"""Notes in an AutoGen agent's life: runs, sessions, tasks and projects, in real agents with scripted models."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from autogen_agentchat.agents import AssistantAgent
+from autogen_agentchat.conditions import MaxMessageTermination
+from autogen_agentchat.teams import RoundRobinGroupChat
+from autogen_agentchat.tools import AgentTool
+from autogen_core import CancellationToken, FunctionCall
+from autogen_core.models import LLMMessage, UserMessage
+from autogen_core.tools import BaseTool
+
+from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryManager, ScopedMemory, SQLAlchemyStore, TierPolicy
+from memory_context._tiers import GLOBAL
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidScopeError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+    NotSerializableError,
+    StoreError,
+)
+from memory_context.testing import ScriptedChatClient, check_prompt
+from messages import LOG, call, dumps, results, user
+from test_context import fill
+
+HEADER = "Your notes for this run"
+
+
+def context_of(store: Any = "sqlite://", **settings: Any) -> MemoryContext:  # noqa: ANN401 - those of MemoryContext
+    """A context with tiers."""
+    return MemoryContext("ann", store=store, **{"scopes": True, **settings})
+
+
+def calls(name: str, number: int = 1, **arguments: object) -> list[FunctionCall]:
+    """A call of a tool."""
+    return [FunctionCall(id=f"c{number}", name=name, arguments=json.dumps(arguments))]
+
+
+def agent_of(context: MemoryContext, script: Sequence[Any], name: str = "coder", **settings: Any) -> AssistantAgent:  # noqa: ANN401 - those of AssistantAgent
+    """An agent with the tools of its memory."""
+    settings = {"workbench": context.workbench([]), "max_tool_iterations": 10, **settings}
+    client = ScriptedChatClient(script)
+    return AssistantAgent(name, model_client=client, model_context=context, **settings)
+
+
+def prompts_of(agent: AssistantAgent) -> list[list[LLMMessage]]:
+    """What the agent's model was asked."""
+    client = agent._model_client  # noqa: SLF001 - the scripted one
+    assert isinstance(client, ScriptedChatClient)
+    return client.prompts
+
+
+def text_of(messages: Sequence[LLMMessage]) -> str:
+    """Everything that a model reads."""
+    return "\n".join(message.model_dump_json() for message in messages)
+
+
+def notes_in(messages: Sequence[LLMMessage]) -> list[str]:
+    """The messages that show notes."""
+    return [str(m.content) for m in messages if isinstance(m, UserMessage) and str(m.content).startswith(HEADER)]
+
+
+def tools_of(context: MemoryContext) -> dict[str, BaseTool[Any, Any]]:
+    """The tools by name."""
+    return {tool.name: tool for tool in context.tools()}
+
+
+def loaded_tool(tool: BaseTool[Any, Any]) -> BaseTool[Any, Any]:
+    """The tool, dumped and loaded."""
+    again: BaseTool[Any, Any] = BaseTool.load_component(tool.dump_component())
+    return again
+
+
+async def use(context: MemoryContext, name: str, **arguments: Any) -> str:  # noqa: ANN401 - those of the tool
+    """What a tool answers."""
+    return str(await tools_of(context)[name].run_json(arguments, CancellationToken()))
+
+
+@pytest.mark.parametrize("database", ["sqlite_url", "postgres_url"])
+async def test_a_run(database: str, request: pytest.FixtureRequest) -> None:
+    """Notes of a run, also those saved in mid-run, stand in every prompt of it; after it they are gone, others stay."""
+    url = request.getfixturevalue(database)
+    context = context_of(url, thread_id="t")
+    script = [
+        calls("save_memory", 1, content="the port is 5433", tier="run"),
+        calls("save_memory", 2, content="likes tea", compartment="global", tags="taste,tea", priority=9),
+        calls("get_memory", 3),
+        "done",
+        "again",
+    ]
+    agent = agent_of(context, script)
+
+    async with context.run(task="fix", project="website") as notes:
+        notes.save("be careful", tier="run")
+        for tier in ("plan", "task", "project", "session"):
+            notes.save(f"a note of the {tier}", tier=tier)
+        await agent.run(task="which port?")
+    await agent.run(task="and now?")
+
+    *during, after = prompts_of(agent)
+    assert all(before == later[: len(before)] for before, later in pairwise(during))
+    assert all("be careful" in notes_in(prompt)[0] for prompt in during)
+    assert [1, 2, 2, 2] == [len(notes_in(prompt)) for prompt in during]
+    assert all("5433" in notes_in(prompt)[1] for prompt in during[1:])
+    assert all(isinstance(prompt[-1], UserMessage) is (prompt is during[0]) for prompt in during)
+    assert not any(HEADER in str(getattr(prompt[-1], "content", "")) for prompt in during)
+    assert [] == notes_in(after)
+    assert "be careful" not in text_of([m for m in after if isinstance(m, UserMessage)])
+    with MemoryManager(url, user_id="ann") as manager:
+        kept = {
+            (item.tier, item.tier_id) for item in manager.memory_store.list_all(manager.scope) if item.tier != "detail"
+        }
+        assert {("global", None), ("project", "website"), ("session", "t")} == kept
+        [tea] = [item for item in manager.memory_store.list_all(manager.scope) if item.tier == "global"]
+        assert (("taste", "tea"), 0.9) == (tea.tags, tea.importance)
+
+
+@pytest.mark.parametrize("how", ["fails", "is cancelled"])
+async def test_a_run_that_does_not_end_well(how: str) -> None:
+    """Whatever ends a run, its notes are gone from store and prompt, and their keys say so."""
+    context = context_of()
+    started = asyncio.Event()
+
+    async def work() -> None:
+        async with context.run(task="t") as notes:
+            keys.append(notes.save("secret plan", tier="run"))
+            await fill(context, user("go"))
+            started.set()
+            if how == "fails":
+                raise ZeroDivisionError
+            await asyncio.sleep(60)
+
+    keys = list[str]()
+    running = asyncio.create_task(work())
+    await started.wait()
+    running.cancel()
+    with pytest.raises((ZeroDivisionError, asyncio.CancelledError)):
+        await running
+
+    assert "secret plan" not in text_of(await context.get_messages())
+    with pytest.raises(MemoryDeletedError, match="its run ended"):
+        await context.retrieve(keys[0])
+
+
+async def test_a_task_over_several_runs() -> None:
+    """With ``ends_task=False`` a task goes on in the next run; what is promoted outlives it."""
+    context = context_of()
+    async with context.run(task="t", ends_task=False) as notes:
+        key = notes.save("half done", tier="task")
+    async with context.run(task="t", project="p") as notes:
+        assert [key] == [note.memory_key for note in notes.get(tier="task")]
+        lesson = notes.save("a lesson", tier="task")
+        notes.promote(lesson, "project")
+    async with context.run(task="t", project="p") as notes:
+        assert [] == notes.get(tier="task")
+        assert "a lesson" == notes.get(lesson).content  # type: ignore[union-attr]
+
+
+async def test_runs_do_not_see_each_other() -> None:
+    """Another run of the same user finds nothing of a run, by key, search, filter, tool or reference in a message."""
+    with SQLAlchemyStore("sqlite://") as store:
+        ours, theirs, plain = context_of(store), context_of(store), MemoryContext("ann", store=store)
+        async with ours.run(task="t", project="p") as notes, theirs.run(task="u", project="q"):
+            keys = [notes.save(f"zeppelin in {tier}", tags=["always"], tier=tier) for tier in
+                    ("run", "plan", "session", "task", "project")]  # fmt: skip
+            for other in (theirs, plain):
+                for key in keys:
+                    with pytest.raises(MemoryNotFoundError) as caught:
+                        await other.retrieve(key)
+                    assert not isinstance(caught.value, MemoryDeletedError)
+                    assert not await other.forget(key)
+                assert [] == await other.search("zeppelin", 50)
+                assert [] == await other.search("", 50, filters={"tier_id": "p"})
+                assert "zeppelin in" not in await use(other, "search_memory", query="zeppelin")
+                messages = await fill(other, user(f"open [MemoryRef: {keys[0]}] as always, the zeppelin one"))
+                assert "zeppelin in" not in text_of(messages)
+            with pytest.raises(InvalidScopeError):
+                await theirs.store("x", tier="project", tier_id="p")
+            assert 5 == notes.count()
+
+
+async def test_sub_agents_share_the_session_only() -> None:
+    """A sub-agent's model reads nothing of the caller's run; what either saves in the session both find."""
+    with SQLAlchemyStore("sqlite://") as store:
+        context, below = (context_of(store, thread_id="t", agent_id=name) for name in ("lead", "helper"))
+        helper = agent_of(
+            below,
+            [
+                calls("get_memory", 1),
+                calls("search_memory", 2, query="walrus yak"),
+                calls("save_memory", 3, content="the helper's find"),
+                "done",
+            ],
+            "helper",
+            description="Helps.",
+        )
+        lead = agent_of(
+            context,
+            [
+                calls("save_memory", 1, content="walrus of the run", tier="run"),
+                calls("save_memory", 2, content="yak of the session"),
+                calls("helper", 3, task="look"),
+                calls("get_memory", 4, tier="session"),
+                "done",
+            ],
+            "lead",
+            workbench=context.workbench([AgentTool(helper)]),
+        )
+
+        async with context.run(task="t"):
+            await lead.run(task="go")
+
+        assert all("walrus of" not in text_of(prompt) for prompt in prompts_of(helper))
+        assert "yak of the session" in text_of(prompts_of(helper)[1])
+        assert "yak of the session" in text_of(prompts_of(helper)[2])
+        assert "the helper's find" in text_of(prompts_of(lead)[-1][-1:])
+
+
+async def test_a_team() -> None:
+    """In a team each agent reads its own run's notes, and none of another's."""
+    with SQLAlchemyStore("sqlite://") as store:
+        contexts = {name: context_of(store, thread_id="t", agent_id=name) for name in ("ann", "bob")}
+        agents = [agent_of(context, [f"{name} said"] * 3, name) for name, context in contexts.items()]
+        team = RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(5))  # type: ignore[arg-type] # agents
+        async with contexts["ann"].run() as anns, contexts["bob"].run() as bobs:
+            anns.save("walrus", tier="run")
+            bobs.save("yak", tier="run")
+            await team.run(task="talk")
+
+        for agent, own, other in zip(agents, ("walrus", "yak"), ("yak", "walrus"), strict=True):
+            assert all(own in text_of(prompt) and other not in text_of(prompt) for prompt in prompts_of(agent))
+
+
+async def test_changed_and_deleted_notes() -> None:
+    """What changes or goes in mid-run is appended, and what was shown stays as it was; nothing new adds nothing."""
+    context = context_of()
+    async with context.run() as notes:
+        key, other = (notes.save(text, tier="run") for text in ("port 1", "host 1"))
+        first = await fill(context, user("go"))
+        same = await fill(context, call("x", number=1), results("1", number=1))
+        notes.update(key, "port 2")
+        notes.delete(other)
+        changed = await fill(context, call("x", number=2), results("2", number=2))
+
+        assert dumps(first) == dumps(same[: len(first)])
+        assert dumps(same) == dumps(changed[: len(same)])
+        assert [1, 1, 2] == [len(notes_in(messages)) for messages in (first, same, changed)]
+        assert "port 2" in notes_in(changed)[1]
+        assert "host 1" not in notes_in(changed)[1]
+        assert f"Deleted since: {other}" in notes_in(changed)[1]
+        assert changed == await context.get_messages()
+        check_prompt(changed)
+        assert context.stats().tokens_noted > 0
+        await context.clear()
+        assert "port 2" in notes_in(await fill(context, user("again")))[0]
+
+
+async def test_compaction_keeps_notes() -> None:
+    """Compactions leave the notes of the run in the prompt, and store none of them."""
+    context = context_of(max_tokens=2000, recall=False)
+    async with context.run() as notes:
+        await fill(context, user("the task"))
+        notes.save("the zeppelin", tier="run")
+        for number in range(30):
+            text = " ".join(f"w{number}x{i}" for i in range(60))
+            prompt = await fill(context, call("run", number=number), results(text, number=number))
+            assert 1 == text_of(prompt).count("the zeppelin")
+            check_prompt(prompt)
+        notes.save("late", tier="run")
+        prompt = await fill(context, call("run", number=99), results("x", number=99))
+        assert 2 == len(notes_in(prompt))
+        assert context.stats().compactions >= 1
+    after = await fill(context, user("and now?"))
+    assert [] == notes_in(after)
+    check_prompt(after)
+    stored = [item.text for item in await context.search("", 100)]
+    assert not any("zeppelin" in text for text in stored)
+
+
+@pytest.mark.parametrize("same_run", [True, False])
+async def test_states(same_run: bool) -> None:
+    """A state that was saved in mid-run goes on in the same run; loaded outside of it, it has no notes."""
+    with SQLAlchemyStore("sqlite://") as store:
+        context = context_of(store, thread_id="t", fold="after_reading")
+        async with context.run(run_id="r") as notes:
+            notes.save("walrus", tier="run")
+            before = await fill(context, user("go"), call("run"), results(LOG[:4000]))
+            state = json.loads(json.dumps(await context.save_state()))
+            loaded = context_of(store, thread_id="t", fold="after_reading")
+            if same_run:
+                async with loaded.run(run_id="r", ends_task=False):
+                    await loaded.load_state(state)
+                    assert dumps(before) == dumps(await loaded.get_messages())
+                    assert 1 == len(notes_in(await fill(loaded, user("more"))))
+            else:
+                await loaded.load_state(state)
+                after = await fill(loaded, user("more"))
+                assert [] == notes_in(after)
+                assert [message for message in before if not notes_in([message])] == after[: len(before) - 1]
+                plain = MemoryContext("ann", store=store)
+                await plain.load_state({"messages": state["messages"]})
+                assert [] == notes_in(await plain.get_messages())
+
+
+async def test_components() -> None:
+    """A context with tiers is dumped and loaded with them; callables in them cannot be written down."""
+    url = "sqlite:///notes.db"
+    context = context_of(url, thread_id="t", scopes=[TierPolicy("team", 50, lifetime="project")])
+    loaded = MemoryContext.load_component(context.dump_component())
+    plain = MemoryContext.load_component(MemoryContext("ann", store=url).dump_component())
+    full = MemoryContext.load_component(context_of(url).dump_component())
+
+    async with loaded.run(project="p") as notes:
+        assert ["run", "plan", "session", "project", "global", "team"] == notes.open_tiers
+    assert (3, 7, 7) == tuple(len(one.tools()) for one in (plain, full, loaded))
+    with pytest.raises(NotSerializableError, match="'global' cannot be written down"):
+        context_of(url, scopes=[replace(GLOBAL, confirm=lambda _: True)]).dump_component()
+    for tool in context.tools():
+        again = loaded_tool(tool)
+        assert (tool.name, tool.schema) == (again.name, again.schema)
+    await context.aclose()
+
+
+async def test_loaded_tools_keep_the_walls() -> None:
+    """A tool that was dumped and loaded sees what its session may, and asks the agent that calls it for its run."""
+    url = "sqlite:///notes.db"
+    context = context_of(url, thread_id="t")
+    mine, others = (ScopedMemory(url, user_id="ann", session_id=thread) for thread in ("t", "other"))
+    mine.save("walrus of ours")
+    others.save("walrus of others")
+    loaded = {tool.name: loaded_tool(tool) for tool in context.tools()}
+
+    async def answer(name: str, **arguments: Any) -> str:  # noqa: ANN401 - those of the tool
+        return str(await loaded[name].run_json(arguments, CancellationToken()))
+
+    for said in (await answer("search_memory", query="walrus"), await answer("get_memory")):
+        assert "walrus of ours" in said
+        assert "of others" not in said
+    async with context.run():
+        await fill(context, user("go"))
+        assert "Saved in run" in await answer("save_memory", content="x", tier="run")
+        assert "x" in await answer("get_memory", tier="run")
+    for memory in (mine, others):
+        memory.close()
+    await context.aclose()
+
+
+async def test_answers_of_the_tools() -> None:
+    """Each tool says in one line what happened, or what would be right."""
+    context = context_of(thread_id="t")
+
+    said = await use(context, "save_memory", content="use tabs", category="style/code", tags=["x"], priority=8)
+    key = said.rpartition(": ")[2].rstrip("]")
+    assert f"Saved in session as [MemoryRef: {key}]" == said
+    assert f"[MemoryRef: {key}] (session, style/code, x, priority 8): use tabs" == await use(context, "get_memory")
+    assert "use tabs" in await use(context, "get_memory", key=f"[MemoryRef: {key}]")
+    assert "use tabs" in await use(context, "get_memory", tier="SESSION", tags="x")
+    assert "There are no such notes." == await use(context, "get_memory", category="other")
+    assert "style: 1\n  style/code: 1" == await use(context, "list_categories")
+    assert "Deleted 1 note of the tier session." == await use(context, "clear_memory", tier="session")
+    assert "Deleted 0 notes of the tier global." == await use(context, "clear_memory", compartment="global", tags=[])
+    assert "There are no such notes." == await use(context, "list_categories")
+    for name, arguments, right in (
+        ("save_memory", {"content": "x", "tier": "run"}, "open are session, global"),
+        ("save_memory", {"content": "x", "tier": "nonsense"}, "open are session, global"),
+        ("save_memory", {"content": " "}, "empty"),
+        ("save_memory", {"content": "x", "priority": 11}, "from 1 to 10"),
+        ("save_memory", {"content": "x", "category": "../x"}, "letters, digits"),
+        ("save_memory", {"content": "y" * 10_001}, "0 of 10,000 characters"),
+        ("save_memory", {"content": "x", "metadata": "[1"}, "metadata"),
+        ("get_memory", {"key": "nothing"}, "get_memory without a key"),
+        ("clear_memory", {}, "tier"),
+        ("search_memory", {"query": "x", "tier": "nonsense"}, "there are run, plan, session, task, project, global"),
+        ("search_memory", {"query": "x", "since": "yesterday"}, "2026-01-31"),
+    ):
+        with pytest.raises(Exception, match=right):
+            await use(context, name, **arguments)
+
+
+async def test_search_with_filters() -> None:
+    """`search_memory` narrows by category, tags, tier and time."""
+    context = context_of(thread_id="t")
+    await use(context, "save_memory", content="walrus one", category="a/b", tags=["x"])
+    await use(context, "save_memory", content="walrus two", tier="global")
+
+    for arguments, found in (
+        ({}, {"one", "two"}),
+        ({"category": "a"}, {"one"}),
+        ({"tags": "x, y"}, {"one"}),
+        ({"tier": "global"}, {"two"}),
+        ({"compartment": "session"}, {"one"}),
+        ({"since": "2026-01-01T12:00:00Z", "until": "2999-12-31"}, {"one", "two"}),
+        ({"since": "2999-01-01"}, set[str]()),
+        ({"until": "2020-01-01", "limit": None}, set[str]()),
+    ):
+        said = await use(context, "search_memory", query="walrus", **arguments)
+        assert found == {word for word in ("one", "two") if f"walrus {word}" in said}, arguments
+
+
+async def test_many_notes_are_paged() -> None:
+    """`get_memory` keeps below the threshold, newest first, and says how to go on; long notes are cut."""
+    context = context_of(thread_id="t", threshold=200)
+    for number in range(40):
+        context.notes.save(f"note {number} " + "word " * 10, tier="session")
+    context.notes.save("long " * 1000, tier="global")
+
+    seen, offset = set[int](), 0
+    while True:
+        said = await use(context, "get_memory", tier="session", offset=offset)
+        assert context.manager.counter.count(said) <= 200
+        seen |= {number for number in range(40) if f"note {number} " in said}
+        if "There are" not in said:
+            break
+        offset = int(said.rpartition("offset=")[2])
+    assert set(range(40)) == seen
+    long = await use(context, "get_memory", tier="global")
+    assert context.manager.counter.count(long) <= 200
+    assert "long long" in long
+
+
+async def test_declined() -> None:
+    """What the user declines is not done, and the model is told so."""
+
+    async def no(_: object) -> bool:
+        await asyncio.sleep(0)
+        return False
+
+    context = context_of(scopes=[replace(GLOBAL, confirm=no)])
+    await use(context, "save_memory", content="x", tier="global")
+
+    assert "declined" in await use(context, "clear_memory", tier="global")
+    assert 1 == context.notes.count("global")
+
+
+async def test_secrets_stay_hidden() -> None:
+    """A secret among the notes is named, and its text shown by no prompt and no list."""
+    context = context_of()
+    async with context.run() as notes:
+        notes.save("hunter2", tier="run", type="secret", description="password")
+        assert "hunter2" not in text_of(await fill(context, user("go")))
+        assert "hunter2" not in await use(context, "get_memory")
+
+
+async def test_without_scopes() -> None:
+    """Without tiers there are the three tools, shorter instructions, and no run."""
+    context = MemoryContext("ann", store="sqlite://")
+
+    assert ["retrieve_memory", "search_memory", "store_memory"] == [tool.name for tool in context.tools()]
+    assert "save_memory" not in context.instructions
+    assert MEMORY_INSTRUCTIONS == context_of().instructions
+    with pytest.raises(InvalidArgumentError, match="scopes=True"):
+        async with context.run():
+            pass
+
+
+async def test_one_run_at_a_time() -> None:
+    """A context is in one run at a time; a bad name of a task begins none."""
+    context = context_of()
+    async with context.run():
+        with pytest.raises(InvalidArgumentError, match="in a run already"):
+            async with context.run():
+                pass
+    with pytest.raises(InvalidScopeError):
+        async with context.run(task="\n"):
+            pass
+    async with context.run():
+        pass
+
+
+class Failing(SQLAlchemyStore):
+    """A store that fails when it is told to."""
+
+    broken = False
+
+    def clear(self, scope: Any, *, reason: str = "cleared") -> int:  # noqa: ANN401 - a scope
+        """Delete, or fail."""
+        if self.broken:
+            raise StoreError
+        return super().clear(scope, reason=reason)
+
+
+async def test_a_store_that_fails_at_the_end(caplog: pytest.LogCaptureFixture) -> None:
+    """Where the notes of a run cannot be deleted, it is logged and counted, and nobody sees them all the same."""
+    with Failing("sqlite://") as store:
+        context = context_of(store)
+        async with context.run() as notes:
+            key = notes.save("walrus", tier="run")
+            await fill(context, user("go"))
+            store.broken = True
+
+        assert "could not be deleted" in caplog.text
+        assert context.stats().store_failures >= 1
+        assert "walrus" not in text_of(await context.get_messages())
+        with pytest.raises(MemoryNotFoundError):
+            await context.retrieve(key)
