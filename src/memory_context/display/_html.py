@@ -87,8 +87,9 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterab
     def cells(name: str, texts: Iterable[str]) -> Html:
         return tag("tr", *(tag(name, text, cls="num" if at in right else "") for at, text in enumerate(texts)))
 
-    head = tag("thead", cells("th", columns))
-    return tag("table", head, tag("tbody", *(cells("td", row) for row in rows)), cls=cls)
+    names = list(columns)
+    head = (tag("thead", cells("th", names)),) if any(names) else ()
+    return tag("table", *head, tag("tbody", *(cells("td", row) for row in rows)), cls=cls)
 
 
 def bar(part: float, rest: float = 0.0) -> Html:

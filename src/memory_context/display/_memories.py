@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from memory_context._analyzer import wanted_by, words_of
 from memory_context._items import Match, MemoryItem, is_secret
+from memory_context._scopes import DETAIL
 from memory_context.display._contents import SECRET_NOTE, content_of
 from memory_context.display._html import Html, folded, joined, soft, table, tag, visible
 from memory_context.display._lines import Line, marked_line, numbered, shortened
@@ -73,17 +74,18 @@ def _more(count: int) -> Iterator[Html]:
 
 
 def _table(items: Sequence[MemoryItem]) -> Html:
-    rows = (
-        (
-            tag("code", one.memory_key, cls="key"),
-            one.memory_type,
-            f"{one.token_count:,}",
-            one.category or "",
-            one.summary,
-        )
-        for one in items
-    )
-    return table(("key", "type", "tokens", "category", "summary"), rows, (2,))
+    """What is known of each record; a column that none has anything for is left out."""
+    columns: dict[str, Callable[[MemoryItem], str]] = {
+        "key": lambda one: tag("code", one.memory_key, cls="key"),
+        "type": lambda one: one.memory_type,
+        "tier": lambda one: "" if one.tier == DETAIL else one.tier,
+        "category": lambda one: one.category or "",
+        "tags": lambda one: ", ".join(one.tags),
+        "tokens": lambda one: f"{one.token_count:,}",
+        "summary": lambda one: one.summary,
+    }
+    filled = {name: cells for name, cell in columns.items() if any(cells := [cell(one) for one in items])}
+    return table(filled, zip(*filled.values(), strict=True), (list(filled).index("tokens"),))
 
 
 def _hit(item: MemoryItem, *, is_open: bool) -> Html:
@@ -108,8 +110,13 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[Line]:
     first = match.lines[0] if match.lines else 1
     lines = match.passage.replace("\r\n", "\n").removesuffix("\n").split("\n")
     low = [word.casefold() for word in words]
-    speaking = [at for at, line in enumerate(lines) if any(word in line.casefold() for word in low)] or [0]
-    ranked = dict.fromkeys([*speaking, *(at + step for step in (1, -1) for at in speaking), *range(len(lines))])
+    counts = {at: sum(word in line.casefold() for word in low) for at, line in enumerate(lines)}
+    speaking = sorted((at for at, count in counts.items() if count), key=lambda at: -counts[at]) or [0]
+    most = counts[speaking[0]]
+    best = [at for at in speaking if counts[at] == most]
+    ranked = dict.fromkeys(
+        [*best, *(at + step for step in (1, -1, 2, -2) for at in best), *speaking, *range(len(lines))]
+    )
     chosen = [at for at in ranked if 0 <= at < len(lines)][:PASSAGE_LINES]
     return [Line(first + at, lines[at]) for at in sorted(chosen)]
 
