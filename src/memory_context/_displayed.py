@@ -19,9 +19,14 @@ class Displayed:
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
         """The value by media type: ``text/plain`` and ``text/html``; see IPython's "Rich display" documentation."""
-        draw: Any = import_module("memory_context.display").mimebundle
+        draw: Any = import_module("memory_context.display._bundle").mimebundle
         bundle: dict[str, str] = draw(self._drawn_as(), include, exclude)
         return bundle
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, FBT001 - IPython's protocol
+        """The value as text for IPython, which asks lists for it in this way; inside of another value one line."""
+        text = self._repr_mimebundle_(include=["text/plain"])["text/plain"]
+        printer.text(text.partition("\n")[0] if cycle or len(printer.stack) > 1 else text)
 
     def _drawn_as(self) -> object:
         """What is drawn for it: itself."""

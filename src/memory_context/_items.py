@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, SupportsIndex, TypeAlias, cast, overload
 from uuid import UUID, uuid4
 
 from memory_context._displayed import Displayed
@@ -204,6 +204,17 @@ class MemoryList(Displayed, list[MemoryItem]):
     """A list of memories. A notebook shows hits with their passages, other records as a table."""
 
     __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> MemoryItem: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> MemoryList: ...
+
+    def __getitem__(self, index: SupportsIndex | slice, /) -> MemoryItem | MemoryList:
+        """A memory, or some of them in such a list."""
+        found = super().__getitem__(index)
+        return found if isinstance(found, MemoryItem) else MemoryList(found)
 
 
 def is_secret(item: MemoryItem) -> bool:

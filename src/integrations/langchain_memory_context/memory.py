@@ -23,7 +23,7 @@ from memory_context._policy import FoldPolicy
 from memory_context.conversation import ConversationMemory, Turn
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.folding import ContextStats, Folder, Guard, Part
-from memory_context.judges import Bench, Decision, Decisions, Judge, JudgeLimits, LexicalJudge
+from memory_context.judges import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 from memory_context.recall import Need, Recall, Recaller
 

@@ -1,8 +1,10 @@
-"""Messages, memories and figures for people: in a terminal, a pipe, or a notebook. Stored text is data: it is shown
-and obeyed by none of them.
+"""For people: messages and references in a terminal or a pipe; `_bundle` has what a notebook shows.
+
+Stored text is data: it is shown, and steers neither a terminal nor a page.
 """
 
-from memory_context.display._bundle import mimebundle
+from __future__ import annotations
+
 from memory_context.display._terminal import (
     LABEL_WIDTH,
     NUMBER_WIDTH,
@@ -27,7 +29,6 @@ __all__ = [
     "facts",
     "harmless",
     "make_console",
-    "mimebundle",
     "more",
     "numbered",
     "plain",

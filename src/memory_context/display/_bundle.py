@@ -9,7 +9,7 @@ from memory_context._items import MemoryItem, MemoryList
 from memory_context._packages import ContextPackage
 from memory_context._views import ConversationView
 from memory_context.display import _conversations, _figures, _memories
-from memory_context.display._html import Html, page
+from memory_context.display._html import Html, page, visible
 from memory_context.folding import ContextStats
 from memory_context.judges import Decisions
 
@@ -37,7 +37,7 @@ def mimebundle(
     """
     as_text, as_html = next(drawn for kind, drawn in _DRAWN.items() if isinstance(value, kind))
     draw: dict[str, Callable[[], str]] = {
-        "text/plain": lambda: as_text(value),
+        "text/plain": lambda: visible(as_text(value)),
         "text/html": lambda: page(as_html(value)),
     }
     wanted = [kind for kind in draw if (not include or kind in include) and kind not in (exclude or ())]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any, Final, cast
 
 from memory_context._describe import recognise
 from memory_context._describe._git import Diff
@@ -71,9 +72,14 @@ def text_of(text: str, total: int) -> Html:
 def _value(value: Any, text: str) -> Html:  # noqa: ANN401 - whatever JSON holds
     """A list of objects as a table, with the tree below it; anything else as a tree."""
     tree = Tree().draw(value)
-    is_list = isinstance(value, list) and len(value) > 1 and all(isinstance(one, dict) for one in value)
-    rows = _rows(text) if is_list else None
+    rows = _rows(text) if _is_table(value) else None
     return joined((rows_of(rows), folded("as JSON", tree))) if rows else tree
+
+
+def _is_table(value: object) -> bool:
+    """Whether a value is a list of objects, two or more."""
+    rows = cast("Sequence[object]", value) if isinstance(value, list) else ()
+    return len(rows) > 1 and all(isinstance(row, dict) for row in rows)
 
 
 def _rows(text: str) -> Table | None:

@@ -1,14 +1,15 @@
-"""A conversation as it stands in the prompt: its messages, with long texts and folded parts to open, and their tokens."""
+"""A conversation as it stands in the prompt: its messages, their tokens, and what is folded, to be opened."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from memory_context._refs import MemoryRef
 from memory_context._views import ConversationView, Turn
 from memory_context.display._contents import text_of
-from memory_context.display._html import Html, bar, bar_text, folded, joined, soft, table, tag, visible
+from memory_context.display._html import BAR_WIDTH, Html, bar, bar_text, folded, joined, soft, tag
 from memory_context.display._json import CELL
 
 SHORT_LINES = 8
@@ -25,7 +26,7 @@ class Piece:
     text: str
 
 
-def pieces_of(text: str, known: Set[str]) -> list[Piece]:
+def pieces_of(text: str, known: AbstractSet[str]) -> list[Piece]:
     """The pieces of a text. Only references that the conversation knows of count; others are text."""
     pieces = [Piece(None, "")]
     for line in text.splitlines(keepends=True):
@@ -38,7 +39,7 @@ def pieces_of(text: str, known: Set[str]) -> list[Piece]:
     return [piece for piece in pieces if piece.ref or piece.text.strip()]
 
 
-def _reference(line: str, known: Set[str]) -> MemoryRef | None:
+def _reference(line: str, known: AbstractSet[str]) -> MemoryRef | None:
     """The reference that a line consists of, where it stands for a text of the store."""
     refs = MemoryRef.find_all(line) if line.startswith("[MemoryRef: ") else []
     return refs[0] if len(refs) == 1 and refs[0].key in known and line.rstrip().endswith("]") else None
@@ -66,7 +67,8 @@ def _totals(view: ConversationView) -> Html:
     whole = max(prompt + stored, 1)
     rows = [(bar(prompt / whole), f"{prompt:,}", f"tokens in the prompt{_of_limit(view)}")]
     if stored:
-        said = f"tokens of {len(view.stored):,} {'text' if len(view.stored) == 1 else 'texts'} in the store, behind references"
+        texts = "text" if len(view.stored) == 1 else "texts"
+        said = f"tokens of {len(view.stored):,} {texts} in the store, behind references"
         rows.append((bar(stored / whole), f"{stored:,}", said))
     return tag("table", tag("tbody", *(tag("tr", *_cells(*row)) for row in rows)))
 
@@ -153,5 +155,6 @@ def conversation_text(view: ConversationView) -> str:
 def _line(turn: Turn, most: int) -> str:
     calls = "; ".join(f"{name}({arguments})" for name, arguments in turn.calls)
     text = " ".join(" ".join((calls, *turn.texts)).split())
-    said = visible(text if len(text) <= CELL else f"{text[:CELL]}…")
-    return f"{ROLES.get(turn.role, turn.role):9} {turn.tokens:>7,} {bar_text(turn.tokens / max(most, 1)):16} {turn.name}: {said}"
+    said = text if len(text) <= CELL else f"{text[:CELL]}…"
+    role, bar_ = ROLES.get(turn.role, turn.role), bar_text(turn.tokens / max(most, 1))
+    return f"{role:9} {turn.tokens:>7,} {bar_:{BAR_WIDTH}} {turn.name}: {said}"

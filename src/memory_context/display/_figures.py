@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import fields
 
 from memory_context._packages import ContextPackage, Entry
-from memory_context.display._html import Html, bar, folded, joined, soft, table, tag, visible
+from memory_context.display._html import Html, bar, folded, joined, soft, table, tag
 from memory_context.folding import ContextStats
 from memory_context.judges import Decision
 
@@ -52,13 +52,12 @@ def _decision(one: Decision) -> Iterator[str]:
 
 def decisions_text(made: Sequence[Decision]) -> str:
     """Decisions in a terminal: a line for each."""
-    lines = (
-        visible(
-            f"{' '.join(one.asked.split())[:ASKED]} -> {', '.join(one.opened or one.found) or 'nothing'} ({one.judge}: {one.why})"
-        )
-        for one in made[-SHOWN:]
-    )
-    return "\n".join(lines) or "no decisions yet"
+    return "\n".join(map(_decision_text, made[-SHOWN:])) or "no decisions yet"
+
+
+def _decision_text(one: Decision) -> str:
+    asked, keys = " ".join(one.asked.split())[:ASKED], ", ".join(one.opened or one.found)
+    return f"{asked} -> {keys or 'nothing'} ({one.judge}: {one.why})"
 
 
 def stats(done: ContextStats) -> Html:
@@ -127,4 +126,4 @@ def package_text(made: ContextPackage) -> str:
     """A package in a terminal: its figures, and its text."""
     tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in made.tokens_by_tier.items())
     figures = f"{made.tokens:,} of {made.budget:,} tokens ({tiers}), {len(made.left_out):,} left out"
-    return f"ContextPackage: {figures}\n{visible(made.text)}"
+    return f"ContextPackage: {figures}\n{made.text}"

@@ -19,20 +19,25 @@ _UNSEEN = regex.compile(r"[^\P{C}\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOIN
 _ROOT = "mc tex2jax_ignore mathjax_ignore"
 STYLE: Final = """
 .mc{font:13px/1.45 system-ui,sans-serif;overflow-x:auto;max-width:1100px}
-.mc pre,.mc code{font:12px/1.45 ui-monospace,Menlo,Consolas,monospace;background:none;color:inherit;padding:0;border:0}
+.mc pre,.mc code{font:12px/1.45 ui-monospace,Menlo,Consolas,monospace;
+background:none;color:inherit;padding:0;border:0}
 .mc pre{margin:.2em 0;white-space:pre-wrap;overflow-wrap:anywhere}
-.mc .head{margin:.2em 0 .5em}.mc .soft,.mc .n{opacity:.62}.mc .n{user-select:none}
-.mc .key{font-weight:600;color:#2f7fd6}.mc .bar{color:#2f7fd6;font:11px/1 monospace;white-space:pre}
-.mc .bar i{font-style:normal;opacity:.4}
+.mc .head{margin:.2em 0 .5em}.mc .soft,.mc .n{opacity:.65}.mc .n{user-select:none}
+.mc .key{font-weight:600;color:#2f7fd6}
+.mc .bar{color:#2f7fd6;font:11px/1 monospace;white-space:pre}.mc .bar i{font-style:normal;opacity:.4}
 .mc table{border-collapse:collapse;border:0;margin:.3em 0;font:inherit}
-.mc th,.mc td{text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border:0;border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;overflow-wrap:anywhere;background:none}
-.mc th{opacity:.62;font-weight:600;white-space:nowrap}.mc .num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
+.mc th,.mc td{text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border:0;background:none;
+border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;overflow-wrap:anywhere}
+.mc th{opacity:.65;font-weight:600;white-space:nowrap}
+.mc .num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .mc td.who{border-left:3px solid #8a8f98;padding-left:.6em;white-space:nowrap;font-weight:600}
-.mc td.what{width:100%}.mc .user{border-left-color:#2f7fd6!important}.mc .assistant{border-left-color:#2e9d5b!important}
-.mc .memory{border-left-color:#9a63d6!important}.mc .error,.mc .minus{color:#d9483b}.mc .warning{color:#b57a14}
-.mc .plus{color:#2e9d5b}.mc .debug{opacity:.62}.mc .hunk,.mc .name{color:#2f7fd6}.mc .string{color:#2e9d5b}
-.mc .number{color:#b57a14}.mc summary{cursor:pointer}.mc details details{margin-left:1.1em}.mc .leaf{margin-left:1.1em}
-.mc mark{background:rgba(255,196,0,.42);color:inherit;border-radius:2px}.mc img{max-width:100%;max-height:360px}
+.mc td.what{width:100%}.mc td.user{border-left-color:#2f7fd6}.mc td.assistant{border-left-color:#2e9d5b}
+.mc td.memory{border-left-color:#9a63d6}
+.mc .error,.mc .minus{color:#d9483b}.mc .warning,.mc .number{color:#b57a14}.mc .debug{opacity:.65}
+.mc .plus,.mc .string{color:#2e9d5b}.mc .hunk,.mc .name{color:#2f7fd6}
+.mc summary{cursor:pointer}.mc details details,.mc .leaf{margin-left:1.1em}
+.mc mark{background:rgba(255,196,0,.42);color:inherit;border-radius:2px}
+.mc img{max-width:100%;max-height:360px}
 """.replace("\n", "")
 
 

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import islice
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
 from memory_context._documents import to_json
@@ -62,29 +61,32 @@ class Tree:
         """A value, under the name that it has in what holds it."""
         self._left -= 1
         label = () if name is None else (tag("span", name, cls="name"), ": ")
-        if not isinstance(value, dict | list) or not value:
+        members = _members_of(value)
+        if not members:
             return tag("div", *label, _scalar(value), cls="leaf")
-        size = f"{'{' if isinstance(value, dict) else '['}{len(value):,}{'}' if isinstance(value, dict) else ']'}"
-        inside = list(self._members(value, depth))
-        is_open = depth == 0 or (depth < OPEN_LEVELS and len(value) <= OPEN_MEMBERS)
-        return folded(joined((*label, soft(size))), *inside, is_open=is_open)
+        brackets = "{}" if isinstance(value, dict) else "[]"
+        size = soft(f"{brackets[0]}{len(members):,}{brackets[1]}")
+        is_open = depth == 0 or (depth < OPEN_LEVELS and len(members) <= OPEN_MEMBERS)
+        return folded(joined((*label, size)), *self._members(members, depth), is_open=is_open)
 
-    def _members(self, value: Mapping[str, Any] | Sequence[Any], depth: int) -> Iterator[Html]:
-        pairs: Iterable[tuple[str, Any]] = (
-            cast("Mapping[str, Any]", value).items() if isinstance(value, Mapping) else _numbered(value)
-        )
+    def _members(self, members: Sequence[tuple[str, Any]], depth: int) -> Iterator[Html]:
         drawn = 0
-        for name, member in islice(pairs, MEMBERS if depth < DEEPEST else 0):
+        for name, member in members[: MEMBERS if depth < DEEPEST else 0]:
             if self._left <= 0:
                 break
             yield self.draw(member, name, depth + 1)
             drawn += 1
-        if drawn < len(value):
-            yield tag("div", soft(f"⋯ {len(value) - drawn:,} more"), cls="leaf")
+        if drawn < len(members):
+            yield tag("div", soft(f"⋯ {len(members) - drawn:,} more"), cls="leaf")
 
 
-def _numbered(values: Sequence[Any]) -> Iterator[tuple[str, Any]]:
-    return ((str(number), value) for number, value in enumerate(values))
+def _members_of(value: object) -> list[tuple[str, Any]]:
+    """What a value holds, with names or numbers; nothing where it is no object and no list."""
+    if isinstance(value, dict):
+        return list(cast("Mapping[str, Any]", value).items())
+    if isinstance(value, list):
+        return [(str(number), member) for number, member in enumerate(cast("Sequence[Any]", value))]
+    return []
 
 
 def _scalar(value: object) -> Html:

@@ -10,7 +10,7 @@ from memory_context._analyzer import wanted_by, words_of
 from memory_context._items import Match, MemoryItem, is_secret
 from memory_context._scopes import DETAIL
 from memory_context.display._contents import SECRET_NOTE, content_of
-from memory_context.display._html import Html, folded, joined, soft, table, tag, visible
+from memory_context.display._html import Html, folded, joined, soft, table, tag
 from memory_context.display._lines import Line, marked_line, numbered, shortened
 
 SHOWN = 50
@@ -61,11 +61,13 @@ def memories(items: Sequence[MemoryItem]) -> Html:
     """Hits with their passages; records that no search with words has found, as a table."""
     if not items:
         return soft("no memories")
+    return joined((*_drawn(items[:SHOWN]), *_more(len(items) - SHOWN)))
+
+
+def _drawn(items: Sequence[MemoryItem]) -> Iterator[Html]:
     if any(item.match and item.match.why for item in items):
-        drawn = (_hit(item, is_open=at < OPEN) for at, item in enumerate(items[:SHOWN]))
-    else:
-        drawn = iter((_table(items[:SHOWN]),))
-    return joined((*drawn, *_more(len(items) - SHOWN)))
+        return (_hit(item, is_open=at < OPEN) for at, item in enumerate(items))
+    return iter((_table(items),))
 
 
 def _more(count: int) -> Iterator[Html]:
@@ -125,8 +127,12 @@ def marks_of(passage: str, why: Sequence[str]) -> list[str]:
     """What is highlighted in a passage: the words that it was found by, and other forms of them."""
     forms = words_of(passage, wanted_by(" ".join(why)))
     low = [word.casefold() for word in why if word.strip()]
-    others = [form for form in forms if not any(word in form.casefold() for word in low)]
+    others = [form for form in forms if (form.isascii() and form.isalnum()) or not _holds(form, low)]
     return [word for word in (*why, *others) if word.strip() and re.search(re.escape(word), passage, re.IGNORECASE)]
+
+
+def _holds(form: str, words: Sequence[str]) -> bool:
+    return any(word in form.casefold() for word in words)
 
 
 def memory_text(item: MemoryItem) -> str:
@@ -134,7 +140,7 @@ def memory_text(item: MemoryItem) -> str:
     if is_secret(item):
         return f"{item.ref}\n{SECRET_NOTE}"
     lines = item.text[:100_000].split("\n")
-    shown = [visible(shortened(line)) for line in lines[:PLAIN_LINES]]
+    shown = [shortened(line) for line in lines[:PLAIN_LINES]]
     rest = max(item.line_count, len(lines)) - len(shown)
     return "\n".join((str(item.ref), *shown, *([f"… and {rest:,} more lines"] if rest > 0 else [])))
 
@@ -151,4 +157,4 @@ def _hit_lines(item: MemoryItem) -> Iterator[str]:
     yield str(item.ref)
     if item.match and item.match.why and item.match.passage and not is_secret(item):
         words = marks_of(item.match.passage, item.match.why)
-        yield from (f"  {line.number}: {visible(shortened(line.text))}" for line in passage_lines(item.match, words))
+        yield from (f"  {line.number}: {shortened(line.text)}" for line in passage_lines(item.match, words))
