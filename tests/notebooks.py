@@ -9,6 +9,7 @@ A cell with the tag ``varies`` shows something else each time: it must run, what
 from __future__ import annotations
 
 import os
+import re
 import sys
 import tempfile
 from pathlib import Path
@@ -21,6 +22,7 @@ from traitlets.config import Config
 FOLDER = Path(__file__).parents[1] / "notebooks"
 VARIES = "varies"
 TIMEOUT = 100
+_MADE_UP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC|(?<=_)[0-9a-f]{8}\b")
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -53,8 +55,8 @@ def run(notebook: Any, folder: Path) -> None:  # noqa: ANN401 - nbformat ships n
 
 
 def shown(cell: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
-    """What the outputs of a cell say; a picture by its kind."""
-    return [line for output in cell.outputs for line in _shown(output)]
+    """What the outputs of a cell say, without the time of day and what is made up in keys; a picture by its kind."""
+    return [_MADE_UP.sub("(…)", line) for output in cell.outputs for line in _shown(output)]
 
 
 def _shown(output: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
