@@ -38,7 +38,7 @@ border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;
 .mc summary{cursor:pointer}.mc details details,.mc .leaf{margin-left:1.1em}
 .mc mark{background:rgba(255,196,0,.42);color:inherit;border-radius:2px}
 .mc img{max-width:100%;max-height:360px}
-""".replace("\n", "")
+""".replace("\n", "").replace(".mc ", ".mc.mc ")  # to go before what Jupyter says of tables
 
 
 class Html(str):

@@ -116,10 +116,8 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[Line]:
     speaking = sorted((at for at, count in counts.items() if count), key=lambda at: -counts[at]) or [0]
     most = counts[speaking[0]]
     best = [at for at in speaking if counts[at] == most]
-    ranked = dict.fromkeys(
-        [*best, *(at + step for step in (1, -1, 2, -2) for at in best), *speaking, *range(len(lines))]
-    )
-    chosen = [at for at in ranked if 0 <= at < len(lines)][:PASSAGE_LINES]
+    around = (at + step for step in (1, -1, 2, -2) for at in best)
+    chosen = [at for at in dict.fromkeys([*best, *around, *speaking]) if 0 <= at < len(lines)][:PASSAGE_LINES]
     return [Line(first + at, lines[at]) for at in sorted(chosen)]
 
 
