@@ -156,7 +156,7 @@ def test_migrate_says_what_it_did(store_url: str, capsys: pytest.CaptureFixture[
 def test_migrate_takes_the_database_from_the_environment(sqlite_url: str) -> None:
     """Without `--store`, the database is that of the variable."""
     done = memory_context("migrate", MEMORY_CONTEXT_STORE=sqlite_url)
-    assert done.stdout.startswith(sqlite_url)
+    assert done.stdout.replace("\n", "").startswith(sqlite_url)
 
 
 def test_migrate_never_shows_a_password(capsys: pytest.CaptureFixture[str]) -> None:

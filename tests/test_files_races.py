@@ -118,6 +118,7 @@ def test_attack_beats_a_checked_path(service: AgentMemoryService, tmp_path: Path
             with contextlib.suppress(OSError):
                 if (base / "work/x.txt").resolve().is_relative_to(base):
                     read = (base / "work/x.txt").read_text("utf-8")
+    assert read == SECRET
 
 
 def test_appends_are_whole(service: AgentMemoryService) -> None:

@@ -86,6 +86,21 @@ async def test_a_session(transport: str, mode: str, sqlite_url: str) -> None:
         assert "the port of the database is 5433" == (await client.read(listed["uri"]))["text"]
 
 
+async def test_notes(sqlite_url: str) -> None:
+    """A client keeps notes in the conversation and the project that the server was started for, and no other's."""
+    async with connected("stdio", sqlite_url, "--session", "s1", "--project", "web") as client:
+        assert {"save_memory", "get_memory", "clear_memory", "list_categories"} <= {*await client.tools()}
+        await client.text("save_memory", content="the port is 5433", tier="project", category="infra/db")
+        await client.text("save_memory", content="ask Bob first")
+        assert "5433" in await client.text("get_memory", category="infra")
+        assert "infra/db" in await client.text("list_categories")
+        assert "run" in await client.mistake("save_memory", content="x", tier="run")
+    async with connected("stdio", sqlite_url, "--session", "s2", "--project", "web") as client:
+        assert "5433" in await client.text("search_memory", query="port")
+        assert "Bob" not in await client.text("search_memory", query="whom to ask first")
+        assert "Bob" not in await client.text("get_memory")
+
+
 async def test_who_it_is(address: str) -> None:
     """The server says its name, its version, and to the model what it is for."""
     async with session_with(address) as client:

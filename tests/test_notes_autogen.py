@@ -172,14 +172,17 @@ async def test_runs_do_not_see_each_other() -> None:
         async with ours.run(task="t", project="p") as notes, theirs.run(task="u", project="q"):
             keys = [notes.save(f"zeppelin in {tier}", tags=["always"], tier=tier) for tier in
                     ("run", "plan", "session", "task", "project")]  # fmt: skip
+            for key in keys:
+                with pytest.raises(MemoryNotFoundError) as caught:
+                    await theirs.retrieve(key)
+                assert not isinstance(caught.value, MemoryDeletedError)
+                assert not await theirs.forget(key)
+            assert [] == await theirs.search("zeppelin", 50)
+            assert [] == await theirs.search("", 50, filters={"tier_id": "p"})
             for other in (theirs, plain):
                 for key in keys:
-                    with pytest.raises(MemoryNotFoundError) as caught:
-                        await other.retrieve(key)
-                    assert not isinstance(caught.value, MemoryDeletedError)
-                    assert not await other.forget(key)
-                assert [] == await other.search("zeppelin", 50)
-                assert [] == await other.search("", 50, filters={"tier_id": "p"})
+                    with pytest.raises(Exception, match="There is no memory with the key"):
+                        await use(other, "retrieve_memory", key=key)
                 assert "zeppelin in" not in await use(other, "search_memory", query="zeppelin")
                 messages = await fill(other, user(f"open [MemoryRef: {keys[0]}] as always, the zeppelin one"))
                 assert "zeppelin in" not in text_of(messages)

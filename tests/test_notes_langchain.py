@@ -21,6 +21,7 @@ from langgraph.types import Command
 from langchain_memory_context import MemoryContextMiddleware, memory_tools, note_tools
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MEMORY_INSTRUCTIONS, MemoryManager, ScopedMemory, SQLAlchemyStore, TierPolicy
+from memory_context.autogen import memory_tools as autogen_tools
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.stores import MemoryStore
 
@@ -359,3 +360,13 @@ def test_with_and_without() -> None:
         with pytest.raises(InvalidArgumentError, match="MiddlewareWithNotes"):
             own(store, user_id="ann", scopes=[TierPolicy("team")])
         assert own(store, user_id="ann").tools
+
+
+def test_tools_of_notes() -> None:
+    """The tools of a ScopedMemory are those of its manager and those on notes, in both hosts the same."""
+    with ScopedMemory("sqlite://", user_id="ann", session_id="s1") as notes:
+        tools = {tool.name: tool for tool in memory_tools(notes)}
+        tools["save_memory"].invoke({"content": "the port is 5433"})
+        assert "5433" in tools["search_memory"].invoke({"query": "port"})
+        assert [*tools] == [tool.name for tool in autogen_tools(notes)]
+        assert len(tools) == 7

@@ -243,7 +243,7 @@ class ContextAssembler:
 
     def _look(self, tier: str, limit: int) -> _Look:
         """The first of a tier by importance and by age, and how much there is of it."""
-        others = [self._look_at(self.memories.scope, filters, limit) for filters in _OF_THE_USER if tier == GLOBAL]
+        others = [self._look_at(self.memories.offered, filters, limit) for filters in _OF_THE_USER if tier == GLOBAL]
         looks = [self._look_at(self._scopes[tier], None, limit), *others]
         items = tuple(item for look in looks for item in look.items)
         return _Look(items, sum(look.count for look in looks), sum(look.tokens for look in looks))

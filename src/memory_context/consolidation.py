@@ -19,7 +19,7 @@ from memory_context._scopes import DETAIL, Scope
 from memory_context._similar import groups, merged, shingles, words_of
 from memory_context.assembly import PREFERENCE
 from memory_context.conversation import Turn
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.manager import MemoryManager
 
 logger = logging.getLogger("memory_context")
@@ -319,7 +319,10 @@ def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
     if item is None or item.content_hash != read.content_hash or item.tier_id != read.tier_id:
         return False
     links = {**item.content_metadata, INTO: into}
-    store.put(scope, replace(item, is_active=False, content_metadata=links, updated_at=now()), replace=True)
+    try:
+        store.put(scope, replace(item, is_active=False, content_metadata=links, updated_at=now()), replaces=item)
+    except RecordChangedError:
+        return False
     return True
 
 

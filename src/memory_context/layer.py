@@ -59,7 +59,7 @@ def user_layer(assembler: ContextAssembler, task: str, budget: int, *, returning
 
 def _recent(manager: MemoryManager) -> Iterator[str]:
     """The threads before this one, newest first, and what was run there."""
-    newest = manager.memory_store.query(manager.scope, limit=LOOKED_AT, order_by=NEWEST)
+    newest = manager.memory_store.query(manager.offered, limit=LOOKED_AT, order_by=NEWEST)
     others = [item for item in newest if item.thread_id and item.thread_id != manager.thread_id]
     threads = {item.thread_id: item for item in reversed(others)}
     for thread, item in list(reversed(threads.items()))[:LISTED]:
@@ -69,7 +69,7 @@ def _recent(manager: MemoryManager) -> Iterator[str]:
 
 
 def _existing(manager: MemoryManager) -> Iterator[str]:
-    counts = {kind: manager.memory_store.count(manager.scope, {"memory_type": kind}) for kind in COUNTED}
+    counts = {kind: manager.memory_store.count(manager.offered, {"memory_type": kind}) for kind in COUNTED}
     found = ", ".join(_prompts.LAYER_COUNT.format(count=count, kind=kind) for kind, count in counts.items() if count)
     if found:
         yield _prompts.LAYER_COUNTS.format(counts=found)

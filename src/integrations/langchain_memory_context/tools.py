@@ -70,14 +70,16 @@ def _problem_with(error: Any) -> str:  # noqa: ANN401 - LangChain also knows the
     return problem_with(error) if isinstance(error, ValidationError) else str(error)
 
 
-def memory_tools(manager: MemoryManager | Owner, *, max_tokens: int = 500) -> list[BaseTool]:
-    """`retrieve_memory`, `search_memory` and `store_memory` for an agent.
+def memory_tools(memories: MemoryManager | ScopedMemory | Owner, *, max_tokens: int = 500) -> list[BaseTool]:
+    """`retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
 
     Args:
-        manager: The memories; or a callable that gives, at each call, those of whoever calls.
+        memories: The memories; or a callable that gives, at each call, those of whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
-    owner = (lambda: manager) if isinstance(manager, MemoryManager) else manager
+    if isinstance(memories, ScopedMemory):
+        return [*memory_tools(memories.manager, max_tokens=max_tokens), *note_tools(memories, max_tokens=max_tokens)]
+    owner = (lambda: memories) if isinstance(memories, MemoryManager) else memories
     return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in VERBS]
 
 

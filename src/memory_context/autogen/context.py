@@ -201,10 +201,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._policies = () if isinstance(scopes, bool) else tuple(scopes)
         self._has_notes = scopes is not False
         self._notes = ScopedMemory(self._owner, policies=self._policies)
-        self._manager = self._owner.within(self._notes.places)
+        self._view = self._owner.within(self._notes.places)
+        self._manager = self._view if self._has_notes else self._owner
         bench = Bench(self._judge or LexicalJudge(), judge_limits or JudgeLimits())
         self._conversation = Conversation(
-            self._manager,
+            self._view,
             self.policy,
             bench,
             self.max_tokens,
@@ -266,7 +267,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         async with self._lock.held():
             await self._conversation.load(loaded.messages, facts)
             if facts is not None:
-                self._manager.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
+                self._view.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
                 if self._notes.run_id is None:
                     self._open(ScopedMemory(self._owner, policies=self._policies))
 
@@ -354,12 +355,12 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         try:
             yield notes
         finally:
-            await self._to_the_end(self._end_run(notes, ("run", "task") if ends_task else ("run",)))
+            await _completed(self._end_run(notes, ("run", "task") if ends_task else ("run",)))
 
     def _open(self, notes: ScopedMemory) -> None:
         """Let the agent see what is open there, and nothing else."""
         self._notes = notes
-        self._manager.set_places(notes.places, offered_places(notes))
+        self._view.set_places(notes.places, offered_places(notes))
         self._conversation.notes = notes if self._has_notes else None
 
     async def _end_run(self, notes: ScopedMemory, lifetimes: Sequence[Lifetime]) -> None:
@@ -383,7 +384,10 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @property
     def manager(self) -> MemoryManager:
-        """The same memories, synchronous; of runs, sessions, plans, tasks and projects, those that are open."""
+        """The same memories, synchronous; with tiers, of runs, sessions, plans, tasks and projects those that are open.
+
+        What the agent itself sees, by its tools and by recall, is never more than what is open.
+        """
         return self._manager
 
     @property
@@ -419,7 +423,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """
         most = self.policy.threshold
         notes = note_tools(lambda: self._notes, max_tokens=most) if self._has_notes else []
-        return [*memory_tools(self._manager, max_tokens=most), *notes]
+        return [*memory_tools(self._view, max_tokens=most), *notes]
 
     def workbench(
         self,
@@ -526,6 +530,19 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     async def _add(self, message: LLMMessage) -> None:
         async with self._lock.held():
             await self._conversation.add(message)
+
+
+async def _completed(work: Coroutine[Any, Any, None]) -> None:
+    """Wait until `work` is done, even if the caller is cancelled in the meantime."""
+    task, cancelled = asyncio.ensure_future(work), None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        raise cancelled
+    task.result()
 
 
 def _share(tokens: int, limit: int | None, part: int) -> int:

@@ -245,9 +245,14 @@ class ListCategoriesTool(_NoteTool):
     verb = LISTING
 
 
-def memory_tools(manager: MemoryManager, *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
-    """The three tools on the memories of `manager`; their answers take at most `max_tokens` (200, if that is less)."""
-    return [tool(manager, max_tokens=max_tokens) for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)]
+def memory_tools(memories: MemoryManager | ScopedMemory, *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
+    """The three tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
+
+    Their answers take at most `max_tokens` (200, if that is less).
+    """
+    if isinstance(memories, ScopedMemory):
+        return [*memory_tools(memories.manager, max_tokens=max_tokens), *note_tools(memories, max_tokens=max_tokens)]
+    return [tool(memories, max_tokens=max_tokens) for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)]
 
 
 def file_tools(

@@ -118,7 +118,7 @@ def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Passage]
     count(connection, user_id, -len(found), -sum(passage.length for passage in found.values()))
 
 
-def has_pool(connection: sa.Connection) -> bool:
+def ranks_all_cheaply(connection: sa.Connection) -> bool:
     """Whether to rank everything a user has is much cheaper than to rank a part of it."""
     index = _INDEXES[connection.dialect.name]
     return index.BEST is not index.SCORED

@@ -315,7 +315,8 @@ def parsed(path: str, data: bytes, signature: Signature) -> MemoryItem:
     if item.content_hash != hash_content(item.content):
         counted = recounted(item, default_counter().count)
         item = replace(counted, updated_at=max(changed_at, item.created_at))
-    return item if item.memory_key != _NO_KEY else replace(item, memory_key=new_key("note", item))
+    has_key = "memory_key" in said or item.memory_key != _NO_KEY
+    return item if has_key else replace(item, memory_key=new_key("note", item))
 
 
 _NO_KEY = "-"

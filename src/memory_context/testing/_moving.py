@@ -19,7 +19,8 @@ LONG_AGO = datetime(2020, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
 
 def _old(content: str = "a text", **values: Any) -> MemoryItem:  # noqa: ANN401 - a field's values
     """A memory of long ago, as another store has it."""
-    return memory(content, **{"created_at": LONG_AGO, "updated_at": LONG_AGO} | values)
+    facts: dict[str, Any] = {"created_at": LONG_AGO, "updated_at": LONG_AGO} | values
+    return memory(content, **facts)
 
 
 class MovingContract:
