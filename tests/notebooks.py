@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -50,8 +52,19 @@ def run(notebook: Any, folder: Path) -> None:  # noqa: ANN401 - nbformat ships n
             resources={"metadata": {"path": str(folder)}},
             config=Config(KernelManager=channels),
         )
-        client.execute(env={**os.environ, "IPYTHONDIR": f"{sockets}/ipython"})
+        client.execute(env={**os.environ, "IPYTHONDIR": f"{sockets}/ipython", "MPLCONFIGDIR": _plots().name})
     notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call] # nbformat ships no types
+
+
+@cache
+def _plots() -> tempfile.TemporaryDirectory[str]:
+    """A folder with matplotlib's list of fonts: it says on standard error that it makes one where there is none."""
+    folder = tempfile.TemporaryDirectory()
+    environment = {**os.environ, "MPLCONFIGDIR": folder.name}
+    subprocess.run(
+        [sys.executable, "-c", "import matplotlib.font_manager"], env=environment, check=True, timeout=TIMEOUT
+    )
+    return folder
 
 
 def shown(cell: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
