@@ -9,8 +9,11 @@ A cell with the tag ``varies`` shows something else each time: it must run, what
 from __future__ import annotations
 
 import os
+import re
+import subprocess
 import sys
 import tempfile
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +24,7 @@ from traitlets.config import Config
 FOLDER = Path(__file__).parents[1] / "notebooks"
 VARIES = "varies"
 TIMEOUT = 100
+_MADE_UP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC|(?<=_)[0-9a-f]{8}\b")
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -48,13 +52,24 @@ def run(notebook: Any, folder: Path) -> None:  # noqa: ANN401 - nbformat ships n
             resources={"metadata": {"path": str(folder)}},
             config=Config(KernelManager=channels),
         )
-        client.execute(env={**os.environ, "IPYTHONDIR": f"{sockets}/ipython"})
+        client.execute(env={**os.environ, "IPYTHONDIR": f"{sockets}/ipython", "MPLCONFIGDIR": _plots().name})
     notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call] # nbformat ships no types
 
 
+@cache
+def _plots() -> tempfile.TemporaryDirectory[str]:
+    """A folder with matplotlib's list of fonts: it says on standard error that it makes one where there is none."""
+    folder = tempfile.TemporaryDirectory()
+    environment = {**os.environ, "MPLCONFIGDIR": folder.name}
+    subprocess.run(
+        [sys.executable, "-c", "import matplotlib.font_manager"], env=environment, check=True, timeout=TIMEOUT
+    )
+    return folder
+
+
 def shown(cell: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
-    """What the outputs of a cell say; a picture by its kind."""
-    return [line for output in cell.outputs for line in _shown(output)]
+    """What the outputs of a cell say, without the time of day and what is made up in keys; a picture by its kind."""
+    return [_MADE_UP.sub("(…)", line) for output in cell.outputs for line in _shown(output)]
 
 
 def _shown(output: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types

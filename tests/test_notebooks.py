@@ -43,4 +43,4 @@ def test_is_small_and_of_no_machine(path: Path) -> None:
 
 def test_there_are_notebooks() -> None:
     """They lie beside the tests, in the wheel's run of CI too."""
-    assert "langchain" in {param.id for param in NOTEBOOKS}
+    assert {"explore", "langchain", "quickstart", "replay", "tiers"} <= {param.id for param in NOTEBOOKS}

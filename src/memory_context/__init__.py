@@ -17,7 +17,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from memory_context import exceptions
     from memory_context._categories import Category
-    from memory_context._items import Deletion, Match, MemoryItem
+    from memory_context._items import Deletion, Match, MemoryItem, MemoryList
     from memory_context._policy import FoldPolicy
     from memory_context._prompts import MEMORY_INSTRUCTIONS
     from memory_context._refs import MemoryRef
@@ -59,6 +59,7 @@ __all__ = [
     "MemoryContext",
     "MemoryContextError",
     "MemoryItem",
+    "MemoryList",
     "MemoryManager",
     "MemoryRef",
     "MemoryStore",
@@ -105,6 +106,7 @@ _HOMES = {
     "MemoryContext": "autogen",
     "MemoryContextError": "exceptions",
     "MemoryItem": "_items",
+    "MemoryList": "_items",
     "MemoryManager": "manager",
     "MemoryRef": "_refs",
     "MemoryStore": "stores",

@@ -9,9 +9,10 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, TypeAlias, cast
+from typing import Any, SupportsIndex, TypeAlias, cast, overload
 from uuid import UUID, uuid4
 
+from memory_context._displayed import Displayed
 from memory_context._media import BINARY as BINARY
 from memory_context._media import data_url, described, media_type_of
 from memory_context._refs import SHORTEST_DIGEST, MemoryRef, generated_keys
@@ -95,7 +96,7 @@ class Restored:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class MemoryItem:
+class MemoryItem(Displayed):
     """A memory: a record in a store, which lives as long as its tier says.
 
     Times are UTC. `content` is what was stored, ``str`` or ``bytes``; a dict or list is stored as JSON text.
@@ -197,6 +198,23 @@ class MemoryItem:
         finally:
             draft.unlink(missing_ok=True)
         return target
+
+
+class MemoryList(Displayed, list[MemoryItem]):
+    """A list of memories. A notebook shows hits with their passages, other records as a table."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> MemoryItem: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> MemoryList: ...
+
+    def __getitem__(self, index: SupportsIndex | slice, /) -> MemoryItem | MemoryList:
+        """A memory, or some of them in such a list."""
+        found = super().__getitem__(index)
+        return found if isinstance(found, MemoryItem) else MemoryList(found)
 
 
 def is_secret(item: MemoryItem) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from memory_context import _prompts
 from memory_context._assembly import Allocation, Candidate, Form, Place
+from memory_context._displayed import Displayed
 from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem, is_secret
 from memory_context._names import names
@@ -79,7 +80,7 @@ class LeftOut:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ContextPackage:
+class ContextPackage(Displayed):
     """What an agent starts with. ``str(package)`` is its text; a package without entries is false.
 
     Attributes:

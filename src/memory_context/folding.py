@@ -9,6 +9,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from memory_context._displayed import Displayed
 from memory_context._items import MemoryItem, hash_content
 from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold, level
 from memory_context._tokens import WIDEST_CHARACTER
@@ -25,7 +26,7 @@ TASK = 4000
 
 
 @dataclass(slots=True)
-class ContextStats:
+class ContextStats(Displayed):
     """What a context has done so far; tokens as its counter counts them.
 
     Attributes:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from memory_context._displayed import Displayed
 from memory_context._executor import off_loop
 from memory_context._items import now
 from memory_context._judge import Candidate, Expansion, Intent, Question, Verdict, judge_by_words
@@ -99,6 +100,12 @@ class Decision:
     why: str
     tokens: int
     seconds: float
+
+
+class Decisions(Displayed, list[Decision]):
+    """A list of decisions. A notebook shows it as a table."""
+
+    __slots__ = ()
 
 
 @dataclass(slots=True)

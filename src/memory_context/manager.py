@@ -15,6 +15,7 @@ from memory_context._items import (
     SECRET,
     Content,
     MemoryItem,
+    MemoryList,
     check_metadata,
     count_lines,
     hash_content,
@@ -369,7 +370,7 @@ class MemoryManager:
         since: datetime | None = None,
         until: datetime | None = None,
         filters: Filters | None = None,
-    ) -> list[MemoryItem]:
+    ) -> MemoryList:
         """The user's memories that speak of `query`, best first, each with a `match`; without words, the newest.
 
         Secrets are found by what describes them; the content of their hits is masked.
@@ -408,7 +409,8 @@ class MemoryManager:
             "thread_id": thread,
             "created_at": _between(since, until),
         }
-        return self.memory_store.search(self.scope, query, limit=limit, filters=_joined(narrow, filters), mode=mode)
+        found = self.memory_store.search(self.scope, query, limit=limit, filters=_joined(narrow, filters), mode=mode)
+        return MemoryList(found)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Make the search index of the whole database anew (every user's); how many memories it holds.

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from memory_context._categories import Category, check_category, trees
 from memory_context._executor import result_of
-from memory_context._items import Content, MemoryItem, check_metadata, now, to_content
+from memory_context._items import Content, MemoryItem, MemoryList, check_metadata, now, to_content
 from memory_context._refs import check_key, one_line
 from memory_context._scopes import DETAIL, Place, Scope
 from memory_context._tiers import (
@@ -206,7 +206,7 @@ class ScopedMemory:
         filters: Filters | None = None,
         tier: str | None = None,
         limit: int | None = None,
-    ) -> list[MemoryItem]: ...
+    ) -> MemoryList: ...
 
     def get(
         self,
@@ -217,7 +217,7 @@ class ScopedMemory:
         filters: Filters | None = None,
         tier: str | None = None,
         limit: int | None = None,
-    ) -> MemoryItem | list[MemoryItem] | None:
+    ) -> MemoryItem | MemoryList | None:
         """The note under `key`, or None; without a key, the notes that match, newest first. Counted as read.
 
         Args:
@@ -323,7 +323,7 @@ class ScopedMemory:
         since: datetime | None = None,
         until: datetime | None = None,
         mode: Mode = "hybrid",
-    ) -> list[MemoryItem]:
+    ) -> MemoryList:
         """The notes that speak of `query`, best first, each with a `match`; without words, the newest.
 
         See `MemoryManager.search`; `tier` None means every tier that is open here.
@@ -352,10 +352,12 @@ class ScopedMemory:
         wanted = self._filters(tier, category, tags, None)
         return sum(one.chars for one in self.manager.memory_store.usage(self.manager.scope, wanted))
 
-    def evicted(self, tier: str | None = None) -> list[MemoryItem]:
+    def evicted(self, tier: str | None = None) -> MemoryList:
         """The notes that made room for others, newest first: no longer offered, still there under their keys."""
         wanted = self._filters(tier, None, (), {"is_active": False})
-        return self.manager.memory_store.query(self.manager.scope, wanted, limit=None, order_by=NEWEST_FIRST)
+        return MemoryList(
+            self.manager.memory_store.query(self.manager.scope, wanted, limit=None, order_by=NEWEST_FIRST)
+        )
 
     def promote(self, key: str, to: str) -> MemoryItem | None:
         """Move a memory to a wider tier: the same record under the same key. None for no such memory, or if declined.
@@ -412,7 +414,7 @@ class ScopedMemory:
         facts = {"tool_id": tool_id} | ({"stage_id": stage_id} if stage_id else {})
         return self._saved(output, 0.7, "task", type="tool_output", tags=[f"tool:{tool_id}", *tags], metadata=facts)
 
-    def get_stage_outputs(self, stage_id: str) -> list[MemoryItem]:
+    def get_stage_outputs(self, stage_id: str) -> MemoryList:
         """What was kept in a stage of the task, reasoning and tools' outputs, oldest first."""
         return self.get(tags=_stage(stage_id), filters=_of_type("reasoning", "tool_output"), tier="task")[::-1]
 
@@ -420,7 +422,7 @@ class ScopedMemory:
         """Keep a decision of the project (importance 0.9); its key. Raises what `save` raises."""
         return self._saved(decision, 0.9, "project", type="decision", tags=tags)
 
-    def query_decisions(self, tags: str | Iterable[str] = ()) -> list[MemoryItem]:
+    def query_decisions(self, tags: str | Iterable[str] = ()) -> MemoryList:
         """The decisions of the project, with one of `tags` if some are given, newest first."""
         return self.get(tags=tags, filters=_of_type("decision"), tier="project")
 
@@ -450,7 +452,7 @@ class ScopedMemory:
         facts = {"confirm": True} if confirm else None
         return self._saved(preference, 0.9, "global", type=PREFERENCE, category=category, metadata=facts)
 
-    def query_preferences(self, category: str | None = None) -> list[MemoryItem]:
+    def query_preferences(self, category: str | None = None) -> MemoryList:
         """The user's preferences, of a category or below it if one is given, newest first."""
         return self.get(category=category, filters=_of_type(PREFERENCE), tier="global")
 
@@ -523,15 +525,15 @@ class ScopedMemory:
             message = f"the tier {item.tier!r} does not take this: {wrong}"
             raise InvalidArgumentError(message)
 
-    def _counted(self, items: Sequence[MemoryItem]) -> list[MemoryItem]:
+    def _counted(self, items: Sequence[MemoryItem]) -> MemoryList:
         """The notes, after they were counted as read."""
         try:
             self.manager.memory_store.touch(self.manager.scope, [item.memory_key for item in items])
         except StoreError as error:
             logger.warning("the reading of %d notes could not be counted: %s", len(items), error)
-            return list(items)
+            return MemoryList(items)
         moment = now()
-        return [replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items]
+        return MemoryList(replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items)
 
     def _note(self, key: str) -> MemoryItem | None:
         """The note under `key`, of a tier of ours.

@@ -23,7 +23,7 @@ from memory_context._policy import FoldPolicy
 from memory_context.conversation import ConversationMemory, Turn
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.folding import ContextStats, Folder, Guard, Part
-from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
+from memory_context.judges import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 from memory_context.recall import Need, Recall, Recaller
 
@@ -133,9 +133,9 @@ class MemoryContextMemory(BaseMemory):
         """What this memory has done so far."""
         return replace(self._guard.stats)
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> Decisions:
         """What was decided to bring back so far, for which input, by whom and why; the newest 1,000."""
-        return list(self._recaller.decisions)
+        return Decisions(self._recaller.decisions)
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """The history, and behind it what the input needs from memory.

@@ -48,7 +48,7 @@ from memory_context._tiers import Lifetime, TierPolicy
 from memory_context._tokens import TokenCounter
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StoreError
 from memory_context.folding import ContextStats, Guard
-from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
+from memory_context.judges import Bench, Decision, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 from memory_context.recall import KEPT_DECISIONS, Recaller
 from memory_context.run_notes import offered_places, unseen_notes
@@ -228,9 +228,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """What this middleware has done so far, for all users."""
         return replace(self._guard.stats)
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> Decisions:
         """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
-        return list(self._decisions)
+        return Decisions(self._decisions)
 
     def end_task(self, task: str, *, user_id: str | int | None = None) -> int:
         """Delete the notes of a task that has ended; how many there were. With ``ends_task=False`` nothing else does.

@@ -30,6 +30,7 @@ _ERROR_MARKS = (
     "panic:",
 )
 _WARNING_MARKS = ("WARN", "level=warn", " warning: ", "[warn")
+_DEBUG = re.compile(r"\b(?:TRACE|DEBUG)\b|level=debug")
 _ERROR_LINE = re.compile(f"(?:{'|'.join(map(re.escape, _ERROR_MARKS))})[^\n]*")
 _ACCESS = re.compile(r'\S+ \S+ \S+ \[[^\]\n]+\] "(?:GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) [^"\n]*" (\d{3}) ')
 _ACCESS_FAILED = re.compile(r'" 5\d\d ')
@@ -203,6 +204,15 @@ def _command(sample: Sample, tool: str) -> str:
     """What was run: as the call says it, else what that tool usually does."""
     said = _RUNNERS.findall(sample.hint.command)
     return said[-1] if said else _COMMANDS.get(tool, tool)
+
+
+def level_of(line: str) -> str:
+    """How serious a line of a log is: ``error``, ``warning``, ``debug``, or nothing where it is neither."""
+    if any(mark in line for mark in _ERROR_MARKS) or _ACCESS_FAILED.search(line):
+        return "error"
+    if any(mark in line for mark in _WARNING_MARKS):
+        return "warning"
+    return "debug" if _DEBUG.search(line[:LONGEST_PIECE]) else ""
 
 
 def recognise_log(sample: Sample) -> Log | None:

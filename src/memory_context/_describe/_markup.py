@@ -23,7 +23,7 @@ _TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _H1 = re.compile(r"<h1[^<>]{0,300}>(.{1,300}?)</h1", re.IGNORECASE | re.DOTALL)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
 _XML = re.compile(
-    r"\s*(?:<\?xml[^<>]{0,300}\?>\s*)?(?:<!--.{0,2000}?-->\s*|<!DOCTYPE[^<>]{0,500}>\s*|<\?[^<>]{0,300}\?>\s*)*<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])",
+    r"\s*(?:<\?xml[^<>]{0,300}\?>\s*)?(?:(?><!--.{0,2000}?-->)\s*|<!DOCTYPE[^<>]{0,500}>\s*|<\?[^<>]{0,300}\?>\s*)*+<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])",
     re.DOTALL,
 )
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")

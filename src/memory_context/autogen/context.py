@@ -25,13 +25,15 @@ from autogen_core.tools import BaseTool, Workbench
 from pydantic import BaseModel, Field
 
 from memory_context._arguments import DEFAULT_LIMIT
+from memory_context._displayed import Displayed
 from memory_context._executor import off_loop
-from memory_context._items import Content, MemoryItem
+from memory_context._items import Content, MemoryList
 from memory_context._policy import LEAST_THRESHOLD, FoldPolicy
 from memory_context._prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS
 from memory_context._selection import Page, Selection
 from memory_context._tiers import Lifetime, TierPolicy
 from memory_context._tokens import TokenCounter
+from memory_context._views import ConversationView
 from memory_context.autogen._caller import set_caller
 from memory_context.autogen._compaction import limit_of
 from memory_context.autogen._conversation import Conversation
@@ -42,13 +44,14 @@ from memory_context.autogen._messages import (
 from memory_context.autogen._state import ContextState, parse_state
 from memory_context.autogen._tier_config import TierConfig, dumped_tiers, loaded_tiers
 from memory_context.autogen._toolbox import AnyTool
+from memory_context.autogen._view import stored_behind, turns_of
 from memory_context.autogen.judge import LLMJudge, one_judge
 from memory_context.autogen.summarizer import LLMSummarizer
 from memory_context.autogen.tools import memory_tools, note_tools
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError, StoreError
 from memory_context.folding import ContextStats, Part
-from memory_context.judges import Bench, Decision, Judge, JudgeLimits, LexicalJudge
+from memory_context.judges import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
 from memory_context.run_notes import offered_places
 from memory_context.summaries import Summaries, Summarizer, SummaryLimits
@@ -90,7 +93,7 @@ class MemoryContextConfig(BaseModel):
     initial_messages: list[LLMMessage] | None = Field(default=None)
 
 
-class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
+class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextConfig]):
     """A `ChatCompletionContext` that keeps large texts in a store, and brings back what the next step needs.
 
     Each large text of a message is committed to the store when the message is added; a reference and a short preview
@@ -304,7 +307,7 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """See `MemoryManager.page`."""
         return await off_loop(self._manager.page, key, selection, offset=offset, max_tokens=max_tokens)
 
-    async def search(self, query: str, limit: int = 5, **narrow: Any) -> list[MemoryItem]:  # noqa: ANN401 - those of the manager
+    async def search(self, query: str, limit: int = 5, **narrow: Any) -> MemoryList:  # noqa: ANN401 - those of the manager
         """See `MemoryManager.search`."""
         return await off_loop(self._manager.search, query, limit, **narrow)
 
@@ -409,9 +412,9 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         """A tool's output as this context would show it: itself, or reference and preview. Never raises."""
         return await self._conversation.fold_output(Part(0, text, None, tool, is_error=is_error), arguments)
 
-    def decisions(self) -> list[Decision]:
+    def decisions(self) -> Decisions:
         """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
-        return list(self._conversation.recaller.decisions)
+        return Decisions(self._conversation.recaller.decisions)
 
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
@@ -455,6 +458,17 @@ class MemoryContext(ChatCompletionContext, Component[MemoryContextConfig]):
         if under_way := {work for work in self._running if work.get_loop() is loop}:
             await asyncio.wait(under_way)
         await off_loop(self._owner.close)
+
+    def _drawn_as(self) -> ConversationView:
+        """The conversation as a notebook shows it, with messages that are not folded yet; nothing is read for it."""
+        messages = [*self._conversation.messages, *self._conversation.waiting]
+        return ConversationView(
+            "MemoryContext",
+            (("user", self.user_id), ("thread", self.thread_id)),
+            turns_of(messages, self._manager.counter.count),
+            stored_behind(messages, self._conversation.references),
+            self.max_tokens,
+        )
 
     def _to_config(self) -> MemoryContextConfig:
         return MemoryContextConfig(

@@ -1,0 +1,119 @@
+"""HTML in which every text is escaped by construction: what is not `Html` is a text, and a text is shown.
+
+Nothing here loads or runs anything: no script, no link, no address. Colours go with light and dark pages, sizes with
+the page's own; where a page takes the style away, as code hosts do, what is left reads in order.
+"""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+from typing import Final
+
+import regex
+
+BAR_WIDTH = 16
+_EIGHTHS: Final = " ▏▎▍▌▋▊▉"
+_UNSEEN = regex.compile(r"[^\P{C}\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}]|[\p{Zl}\p{Zp}]")
+# MathJax would read formulas into texts with dollar signs; Jupyter's two versions of it leave these classes alone.
+_ROOT = "mc tex2jax_ignore mathjax_ignore"
+STYLE: Final = """
+.mc{font:13px/1.45 system-ui,sans-serif;overflow-x:auto;max-width:1100px}
+.mc pre,.mc code{font:12px/1.45 ui-monospace,Menlo,Consolas,monospace;
+background:none;color:inherit;padding:0;border:0}
+.mc pre{margin:.2em 0;white-space:pre-wrap;overflow-wrap:anywhere}
+.mc .head{margin:.2em 0 .5em}.mc .soft,.mc .n{opacity:.65}.mc .n{user-select:none}
+.mc .key{font-weight:600;color:#2f7fd6}
+.mc .bar{color:#2f7fd6;font:11px/1 monospace;white-space:pre}.mc .bar i{font-style:normal;opacity:.4}
+.mc table{border-collapse:collapse;border:0;margin:.3em 0;font:inherit}
+.mc th,.mc td{text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border:0;background:none;
+border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;overflow-wrap:anywhere}
+.mc th{opacity:.65;font-weight:600;white-space:nowrap}
+.mc .num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
+.mc td.who{border-left:3px solid #8a8f98;padding-left:.6em;white-space:nowrap;font-weight:600}
+.mc td.what{width:100%}.mc td.user{border-left-color:#2f7fd6}.mc td.assistant{border-left-color:#2e9d5b}
+.mc td.memory{border-left-color:#9a63d6}
+.mc .error,.mc .minus{color:#d9483b}.mc .warning,.mc .number{color:#b57a14}.mc .debug{opacity:.65}
+.mc .plus,.mc .string{color:#2e9d5b}.mc .hunk,.mc .name{color:#2f7fd6}
+.mc summary{cursor:pointer}.mc details details,.mc .leaf{margin-left:1.1em}
+.mc mark{background:rgba(255,196,0,.42);color:inherit;border-radius:2px}
+.mc img{max-width:100%;max-height:360px}
+""".replace("\n", "").replace(".mc ", ".mc.mc ")  # to go before what Jupyter says of tables
+
+
+class Html(str):
+    """Markup: texts in it are escaped already."""
+
+    __slots__ = ()
+
+
+def visible(text: str) -> str:
+    """`text` without what cannot be seen, or turns the order of letters: it is replaced; joiners of letters stay."""
+    return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
+
+
+def escaped(text: str) -> Html:
+    """`text` as it may stand in markup; markup as it is."""
+    return text if isinstance(text, Html) else Html(html.escape(visible(text)))
+
+
+def joined(parts: Iterable[str]) -> Html:
+    """Texts and markup, one behind the other."""
+    return Html("".join(map(escaped, parts)))
+
+
+def tag(name: str, *parts: str, cls: str = "", **attributes: str) -> Html:
+    """An element with texts and markup in it."""
+    given = {"class": cls, **attributes} if cls else attributes
+    written = "".join(f' {key}="{html.escape(visible(value))}"' for key, value in given.items())
+    return Html(f"<{name}{written}>{joined(parts)}</{name}>")
+
+
+def image(data_url: str) -> Html:
+    """A picture that stands in the page itself."""
+    return Html(f'<img alt="" src="{html.escape(data_url)}">')
+
+
+def folded(summary: str, *parts: str, is_open: bool = False) -> Html:
+    """Parts that can be folded away, under a summary."""
+    start = Html("<details open>" if is_open else "<details>")
+    return joined((start, tag("summary", summary), *parts, Html("</details>")))
+
+
+def soft(text: str) -> Html:
+    """What is said beside."""
+    return tag("span", text, cls="soft")
+
+
+def table(columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterable[int] = (), *, cls: str = "") -> Html:
+    """A table; the columns `numbers`, counted from 0, stand on the right."""
+    right = frozenset(numbers)
+
+    def cells(name: str, texts: Iterable[str]) -> Html:
+        return tag("tr", *(tag(name, text, cls="num" if at in right else "") for at, text in enumerate(texts)))
+
+    names = list(columns)
+    head = (tag("thead", cells("th", names)),) if any(names) else ()
+    return tag("table", *head, tag("tbody", *(cells("td", row) for row in rows)), cls=cls)
+
+
+def bar(part: float, rest: float = 0.0) -> Html:
+    """A bar for a share of a whole, 0 to 1, and a paler one behind it; of characters, which every page shows."""
+    blocks = bar_text(part)
+    room = BAR_WIDTH - len(blocks)
+    return (
+        tag("span", blocks, tag("i", "░" * min(room, round(rest * BAR_WIDTH))), cls="bar")
+        if rest
+        else tag("span", blocks, cls="bar")
+    )
+
+
+def bar_text(part: float) -> str:
+    """A bar as text, to an eighth of a character; something can be seen of everything above 0."""
+    eighths = max(round(min(max(part, 0.0), 1.0) * BAR_WIDTH * 8), 1 if part > 0 else 0)
+    return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def page(*parts: str) -> str:
+    """What a notebook shows: its style and its parts."""
+    return str(tag("div", tag("style", Html(STYLE)), *parts, cls=_ROOT))
