@@ -24,6 +24,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 
+from html_pages import Page, bundle, shown
 from memory_context import (
     ContextAssembler,
     Decision,
@@ -42,7 +43,6 @@ from memory_context.folding import ContextStats
 from memory_context.judges import Decisions
 from memory_context.testing._memories import memory
 from messages import LOG
-from html_pages import Page, bundle, shown
 
 HOSTILE = [
     "<script>alert(1)</script>",
@@ -385,8 +385,8 @@ def test_a_package_shows_what_went_in_and_what_did_not() -> None:
 
 async def test_ipython_gets_what_it_asks_for(context: MemoryContext) -> None:
     """IPython's own formatter takes text and HTML from it; only what is asked for is drawn."""
-    formatter = DisplayFormatter()
-    formatter.active_types = ["text/plain", "text/html"]  # type: ignore[assignment] # a trait
+    formatter: Any = DisplayFormatter()
+    formatter.active_types = ["text/plain", "text/html"]
     for value in (context, context.stats(), context.decisions(), context.manager.search("worker")):
         data, _ = formatter.format(value)
         assert {"text/plain", "text/html"} == set(data)
