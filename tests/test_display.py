@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 
 import pytest
 from autogen_core import FunctionCall, Image
