@@ -12,7 +12,7 @@ import pytest
 DOCS = Path(__file__).parents[1] / "docs"
 BLOCKS = [
     pytest.param(code, id=f"{name}-{number}")
-    for name in ("assembly.md", "partial-reads.md", "langchain.md", "files.md", "stores.md", "tiers.md")
+    for name in ("assembly.md", "partial-reads.md", "langchain.md", "files.md", "notebooks.md", "stores.md", "tiers.md")
     for number, code in enumerate(re.findall(r"```python\n(.*?)```", (DOCS / name).read_text("utf-8"), re.DOTALL))
 ]
 
