@@ -283,6 +283,7 @@ def test_megabytes_are_described(text: str, beginning: str) -> None:
 @pytest.mark.parametrize(
     "piece",
     [
+        "<!-- x -->\n",
         "\\'",
         "'",
         '\\"',

@@ -21,13 +21,13 @@ STYLE: Final = """
 .mc{font:13px/1.45 system-ui,sans-serif;overflow-x:auto;max-width:1100px}
 .mc pre,.mc code{font:12px/1.45 ui-monospace,Menlo,Consolas,monospace;
 background:none;color:inherit;padding:0;border:0}
-.mc pre{margin:.2em 0;white-space:pre-wrap;overflow-wrap:anywhere}
+.mc pre{margin:.2em 0;white-space:pre-wrap;overflow-wrap:anywhere;word-break:normal}
 .mc .head{margin:.2em 0 .5em}.mc .soft,.mc .n{opacity:.65}.mc .n{user-select:none}
 .mc .key{font-weight:600;color:#2f7fd6}
 .mc .bar{color:#2f7fd6;font:11px/1 monospace;white-space:pre}.mc .bar i{font-style:normal;opacity:.4}
 .mc table{border-collapse:collapse;border:0;margin:.3em 0;font:inherit}
 .mc th,.mc td{text-align:left;vertical-align:top;padding:.2em .7em .2em 0;border:0;background:none;
-border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;overflow-wrap:anywhere}
+border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;overflow-wrap:break-word}
 .mc th{opacity:.65;font-weight:600;white-space:nowrap}
 .mc .num{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .mc td.who{border-left:3px solid #8a8f98;padding-left:.6em;white-space:nowrap;font-weight:600}
