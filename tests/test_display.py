@@ -386,11 +386,7 @@ def test_a_package_shows_what_went_in_and_what_did_not() -> None:
 
 async def test_ipython_gets_what_it_asks_for(context: MemoryContext) -> None:
     """IPython's own formatter takes text and HTML from it; only what is asked for is drawn."""
-<<<<<<< HEAD
     formatter: Any = DisplayFormatter()
-=======
-    formatter = DisplayFormatter()
->>>>>>> people
     formatter.active_types = ["text/plain", "text/html"]
     for value in (context, context.stats(), context.decisions(), context.manager.search("worker")):
         data, _ = formatter.format(value)  # type: ignore[no-untyped-call] # IPython types little

@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-<<<<<<< HEAD
 import langchain_memory_context
 import memory_context
 import reference
@@ -22,14 +21,6 @@ PAGES = [page for page in (*DOCS, ROOT / "README.md", ROOT / "CHANGELOG.md", ROO
 REFERENCE = ROOT / "docs/reference"
 TOLD = [page for page in PAGES if REFERENCE not in page.parents]  # the others hold signatures, no programs
 WITH_CODE = [page for page in DOCS if page in TOLD and programs(page)]
-=======
-DOCS = Path(__file__).parents[1] / "docs"
-BLOCKS = [
-    pytest.param(code, id=f"{name}-{number}")
-    for name in ("assembly.md", "partial-reads.md", "langchain.md", "files.md", "notebooks.md", "stores.md", "tiers.md")
-    for number, code in enumerate(re.findall(r"```python\n(.*?)```", (DOCS / name).read_text("utf-8"), re.DOTALL))
-]
->>>>>>> people
 
 
 def name_of(page: Path) -> str:
