@@ -31,7 +31,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "memories": (
         "Memories",
         "memory_context",
-        ("MemoryManager", "MemoryItem", "MemoryRef", "Match", "Deletion", "Scope", "Selection", "Page"),
+        ("MemoryManager", "MemoryItem", "MemoryList", "MemoryRef", "Match", "Deletion", "Scope", "Selection", "Page"),
     ),
     "tiers": (
         "Tiers",

@@ -389,7 +389,7 @@ async def test_ipython_gets_what_it_asks_for(context: MemoryContext) -> None:
     formatter: Any = DisplayFormatter()
     formatter.active_types = ["text/plain", "text/html"]
     for value in (context, context.stats(), context.decisions(), context.manager.search("worker")):
-        data, _ = formatter.format(value)  # type: ignore[no-untyped-call] # IPython types little
+        data, _ = formatter.format(value)
         assert {"text/plain", "text/html"} == set(data)
         assert data == bundle(value)
     assert ["text/plain"] == list(context._repr_mimebundle_(include=["text/plain"]))
