@@ -200,6 +200,19 @@ def test_never_over_budget(
         manager.memory_store.close()
 
 
+def test_what_an_excerpt_leaves_goes_to_others(manager: MemoryManager) -> None:
+    """Where an excerpt takes less than its place, the best of the rest go in; nothing that fits whole is left out."""
+    log = [f"12:{second // 60:02}:{second % 60:02} INFO request {second} served" for second in range(400)]
+    manager.store("\n".join([*log, "ERROR login failed"]), "a log", "note", tier="task", tier_id="t", importance=0.9)
+    for number in range(60):
+        manager.store(f"ticket SHOP-{number} changed a timeout", None, "note", tier="project", tier_id="p")
+
+    package = both(manager).build("find out why the login failed", 400)
+
+    assert "excerpt" in {entry.form for entry in package.entries}
+    assert package.tokens > 400 - 2 * min(one.tokens for one in package.left_out)
+
+
 CANDIDATES = st.lists(
     st.builds(
         Candidate,

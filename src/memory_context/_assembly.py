@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Literal, TypeAlias
@@ -88,6 +88,23 @@ def choose(
     """
     wanted = [one for one in candidates if allocation.get(one.tier, 0) > 0]
     return _Filling(wanted, budget, allocation, longest).fill(wanted)
+
+
+def also(candidates: Iterable[Candidate], chosen: Container[str], longest: int, spare: int) -> dict[str, Place]:
+    """The places of more that go in whole, best first, where excerpts took less than they might have.
+
+    Args:
+        candidates: Best first; no key twice.
+        chosen: The keys of those that are in.
+        longest: The most tokens that one memory may take.
+        spare: The tokens that are left.
+    """
+    places = dict[str, Place]()
+    for one in candidates:
+        if one.opens and one.key not in chosen and one.whole <= min(longest, spare):
+            places[one.key] = Place("whole", one.whole)
+            spare -= one.whole
+    return places
 
 
 class _Filling:

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, cast
 from uuid import uuid4
 
-from memory_context._assembly import Allocation, Assembled, Candidate, choose, improved, score, served
+from memory_context._assembly import Allocation, Assembled, Candidate, also, choose, improved, score, served
 from memory_context._items import JSON, MemoryItem, hash_content, now
 from memory_context._packages import (
     GLOBAL,
@@ -210,6 +210,9 @@ class ContextAssembler:
         made = {
             key: entry_of(one, places[key], task, count) for one in wanted if (key := one.item.memory_key) in places
         }
+        spare = room - sum(entry.tokens + 1 for entry in made.values())
+        more = also(candidates.values(), made, room if longest is None else longest, spare)
+        made |= {key: entry_of(one, more[key], task, count) for one in wanted if (key := one.item.memory_key) in more}
         entries, text = fitted(made, wanted, tiers, budget, count)
         number = Counter(one.tier for one in ranked)
         return ContextPackage(
