@@ -216,6 +216,13 @@ def test_a_record_comes_whole_for_a_question() -> None:
         assert records[57] == json.loads(line.partition(" ")[2])
 
 
+def test_a_row_of_a_list_comes_with_its_neighbours_only() -> None:
+    """Of a list whose rows all hold a word of the question, the one that is asked for, and one row on either side."""
+    rows = [{"id": f"order-{number}", "customer": f"customer {number * 37 % 991}"} for number in range(800)]
+    found = excerpt(json.dumps(rows), "Who was the customer of order-612?", 2000, len).text
+    assert rows[611:614] == json.loads(found.removeprefix("$ "))[:-1]
+
+
 def test_left_out_members_are_counted() -> None:
     """A record that is shown in part says how many of its members are missing."""
     record = {f"field_number_{n}": "nothing of interest here, as it were" for n in range(20)}

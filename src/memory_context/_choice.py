@@ -143,7 +143,7 @@ class Choice:
     def _around(self, index: int) -> Iterator[int]:
         """The pieces before and behind one; of a record, all its members."""
         group = self.pieces[index].group
-        reach = len(self.pieces) if self.groups[group].kind != "text" and self.weights.relevance[index] else 1
+        reach = len(self.pieces) if self.groups[group].kind == "object" and self.weights.relevance[index] else 1
         for step in (-1, 1):
             beside = index + step
             while abs(beside - index) <= reach and 0 <= beside < len(self.pieces) and self._in(group, beside):
