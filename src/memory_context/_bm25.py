@@ -15,7 +15,8 @@ B = 0.75
 MAX_TERMS = 32
 MAX_TRIED = 256
 LENGTH_BITS = 7
-_FINE = 4
+FINE_BITS = 4
+LONGEST = 1984
 STEPS = (("", 1.0), ("\u00b2", 2.0), ("\u00b3", 3.5), ("\u2075", 6.0))
 
 
@@ -50,14 +51,15 @@ class Posting:
 
 def step_of(length: int) -> int:
     """The step, below 128, that a length in words is kept in: exact up to 32, above it 1 in 17 too low at most."""
-    above = max(min(length, 1984).bit_length() - 1 - _FINE, 0)
-    return (above << _FINE) + (min(length, 1984) >> above)
+    kept = min(length, LONGEST)
+    above = max(kept.bit_length() - 1 - FINE_BITS, 0)
+    return (above << FINE_BITS) + (kept >> above)
 
 
 def length_at(step: int) -> int:
     """The length that stands for a step: the lowest one in it."""
-    above = max((step >> _FINE) - 1, 0)
-    return (step - (above << _FINE)) << above
+    above = max((step >> FINE_BITS) - 1, 0)
+    return (step - (above << FINE_BITS)) << above
 
 
 def encoded(counts: Mapping[str, int]) -> str:

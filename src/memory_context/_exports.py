@@ -21,8 +21,8 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
-from uuid import uuid4
 
+from memory_context._drafts import draft_of
 from memory_context._items import Deletion, MemoryItem, hash_content
 from memory_context._records import deletion_from, deletion_record, item_from, record_of
 from memory_context._scopes import Scope
@@ -156,14 +156,3 @@ def new_file(path: Path) -> Generator[IO[bytes]]:
     except OSError as error:
         message = f"{path} cannot be written: {error}"
         raise StoreError(message) from error
-
-
-@contextmanager
-def draft_of(path: Path) -> Generator[Path]:
-    """A file beside `path` that takes its place at the end, and is gone after an error."""
-    draft = path.with_name(f".{uuid4().hex}.tmp")
-    try:
-        yield draft
-        draft.replace(path)
-    finally:
-        draft.unlink(missing_ok=True)

@@ -13,6 +13,7 @@ from typing import Any, SupportsIndex, TypeAlias, cast, overload
 from uuid import UUID, uuid4
 
 from memory_context._displayed import Displayed
+from memory_context._drafts import draft_of
 from memory_context._media import BINARY as BINARY
 from memory_context._media import data_url, described, media_type_of
 from memory_context._refs import SHORTEST_DIGEST, MemoryRef, generated_keys
@@ -21,6 +22,7 @@ from memory_context.exceptions import InvalidContentError
 
 TEXT = "text/plain"
 JSON = "application/json"
+PREFERENCE = "user_preference"
 SECRET = "secret"  # noqa: S105 - the name of a memory type
 
 Content: TypeAlias = str | bytes
@@ -191,12 +193,8 @@ class MemoryItem(Displayed):
             OSError: It cannot be written.
         """
         target = Path(path)
-        draft = target.with_name(f".{uuid4().hex}")
-        try:
+        with draft_of(target) as draft:
             draft.write_bytes(self.data)
-            draft.replace(target)
-        finally:
-            draft.unlink(missing_ok=True)
         return target
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 
 from memory_context import _prompts
@@ -13,11 +13,11 @@ from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem, is_secret
 from memory_context._names import names
 from memory_context._refs import names_key, one_line
+from memory_context._similar import runs
 
 GLOBAL = "global"
 QUOTED_WORDS = 5
 SAME_BEGINNING = 24
-_WORD = re.compile(r"\w+")
 
 Count = Callable[[str], int]
 
@@ -151,23 +151,17 @@ class ContextPackage(Displayed):
         left out is used by a text that names its key. What shapes an answer without being named in it is not seen.
         """
         said = "\n".join(texts)
-        spoken, quoted = names(said) - names(self.task), _runs(said)
+        spoken, quoted = names(said) - names(self.task), runs(said, QUOTED_WORDS)
         shown = (entry.item.memory_key for entry in self.entries if _speaks_of(entry, said, spoken, quoted))
         return frozenset((*shown, *(one.key for one in self.left_out if names_key(said, one.key))))
 
 
-def _speaks_of(entry: Entry, said: str, spoken: set[str], quoted: set[tuple[str, ...]]) -> bool:
+def _speaks_of(entry: Entry, said: str, spoken: set[str], quoted: AbstractSet[tuple[str, ...]]) -> bool:
     return (
         names_key(said, entry.item.memory_key)
         or not spoken.isdisjoint(names(entry.text))
-        or not quoted.isdisjoint(_runs(entry.text))
+        or not quoted.isdisjoint(runs(entry.text, QUOTED_WORDS))
     )
-
-
-def _runs(text: str) -> set[tuple[str, ...]]:
-    """Every five words in a row."""
-    words = _WORD.findall(text.lower())
-    return set(zip(*(words[start:] for start in range(QUOTED_WORDS)), strict=False))
 
 
 def whole_text(item: MemoryItem) -> str:

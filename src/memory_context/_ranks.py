@@ -14,9 +14,10 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from uuid import uuid4
 
 import tiktoken
+
+from memory_context._drafts import draft_of
 
 logger = logging.getLogger("memory_context")
 
@@ -164,8 +165,7 @@ def _keep(file: RankFile, data: bytes) -> None:
         return
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        part = folder / f"{file.cache_name}.{uuid4().hex}.tmp"
-        part.write_bytes(data)
-        part.replace(folder / file.cache_name)
+        with draft_of(folder / file.cache_name) as draft:
+            draft.write_bytes(data)
     except OSError as error:
         logger.debug("%s could not be kept in %s: %s", file.name, folder, error)

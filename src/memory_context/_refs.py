@@ -130,6 +130,11 @@ def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:
     return frozenset((*(ref.key for ref in MemoryRef.find_all(text)), *(key for key in keys if names_key(text, key))))
 
 
+def key_in(text: str) -> str:
+    """The key of the first reference in `text`; without one, `text` itself."""
+    return next((ref.key for ref in MemoryRef.find_all(text)), text)
+
+
 def names_key(text: str, key: str) -> bool:
     """Whether `key` stands in `text` as a word of its own."""
     return key in text and re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", text) is not None

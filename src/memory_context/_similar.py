@@ -23,9 +23,13 @@ def words_of(text: str) -> frozenset[str]:
 
 def shingles(text: str) -> frozenset[tuple[str, ...]]:
     """Every three words in a row; a shorter text's words as one (Broder, "On the resemblance of documents", 1997)."""
+    return runs(text, SHINGLE) or frozenset((tuple(_WORD.findall(text.lower())),))
+
+
+def runs(text: str, length: int) -> frozenset[tuple[str, ...]]:
+    """Every `length` words in a row, in small letters."""
     words = _WORD.findall(text.lower())
-    runs = zip(*(words[start:] for start in range(SHINGLE)), strict=False)
-    return frozenset(runs) or frozenset((tuple(words),))
+    return frozenset(zip(*(words[start:] for start in range(length)), strict=False))
 
 
 def resemblance(one: AbstractSet[object], other: AbstractSet[object]) -> float:

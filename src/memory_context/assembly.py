@@ -13,7 +13,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from memory_context._assembly import Allocation, Assembled, Candidate, also, choose, improved, score, served
-from memory_context._items import JSON, MemoryItem, hash_content, now
+from memory_context._items import JSON, PREFERENCE, MemoryItem, hash_content, now
 from memory_context._packages import (
     GLOBAL,
     ContextPackage,
@@ -33,7 +33,6 @@ from memory_context.stores import Filters
 
 DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL: 0.2}
 MOST_PART = 100
-PREFERENCE = "user_preference"
 ALWAYS = "always"
 RECORD = "assembly"
 RECORDED = 50

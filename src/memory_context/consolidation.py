@@ -11,13 +11,12 @@ from typing import Protocol, cast, runtime_checkable
 
 from memory_context import _prompts
 from memory_context._deadline import within
-from memory_context._items import MemoryItem, is_secret, now
+from memory_context._items import PREFERENCE, MemoryItem, is_secret, now
 from memory_context._names import names
 from memory_context._packages import GLOBAL
 from memory_context._refs import one_line
 from memory_context._scopes import DETAIL, Scope
 from memory_context._similar import groups, merged, shingles, words_of
-from memory_context.assembly import PREFERENCE
 from memory_context.conversation import Turn
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.manager import MemoryManager

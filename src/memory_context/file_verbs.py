@@ -24,7 +24,7 @@ from memory_context.exceptions import (
     InvalidPathError,
 )
 from memory_context.files import AgentMemoryService, FileEntry
-from memory_context.verbs import Answer, MemoryToolError, Verb, plain_schema
+from memory_context.verbs import Answer, MemoryToolError, Offset, Verb, plain_schema
 
 MEMORY = "memory"
 ROOT = "/memories"
@@ -49,7 +49,7 @@ class FileArgs(BaseModel):
     insert_text: str | Null = Field(default=None, description=_prompts.FILES_INSERT_TEXT)
     old_path: str | Null = Field(default=None, description=_prompts.FILES_OLD_PATH)
     new_path: str | Null = Field(default=None, description=_prompts.FILES_NEW_PATH)
-    offset: int = Field(default=0, description=_prompts.FILES_OFFSET)
+    offset: Offset = Field(default=0, description=_prompts.FILES_OFFSET)
 
     @field_validator("view_range", mode="before")
     @classmethod
@@ -58,11 +58,6 @@ class FileArgs(BaseModel):
             numbers = re.findall(r"(?<!\d)-?\d+", value)
             value = [*numbers, "-1"] if value.rstrip(" ]").endswith("-") else numbers
         return value or None
-
-    @field_validator("offset", mode="before")
-    @classmethod
-    def _plain_offset(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        return max(0, value) if isinstance(value, int) else value or 0
 
     @property
     def lines(self) -> tuple[int, int] | None:

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from memory_context import _prompts
 from memory_context._categories import Category
@@ -14,40 +14,24 @@ from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import cut
 from memory_context._parts import answer
-from memory_context._refs import MemoryRef
+from memory_context._refs import MemoryRef, key_in
 from memory_context._selection import Selection
 from memory_context._tiers import priority_of
 from memory_context.tiers import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
-from memory_context.verbs import CLEAR, GET, LIST, SAVE, Answer, MemoryToolError, Verb, as_meant, plain_schema
+from memory_context.verbs import CLEAR, GET, LIST, SAVE, Answer, MemoryToolError, NoteArgs, Text, Verb
 
 LEAST_TEXT = 30
 
 
-class _NoteArgs(BaseModel):
-    """Arguments as models write them."""
-
-    model_config = ConfigDict(json_schema_extra=plain_schema)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_meant(cls, values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        return as_meant(values)
-
-
-class SaveArgs(_NoteArgs):
+class SaveArgs(NoteArgs):
     """The arguments of `save_memory`."""
 
-    content: str = Field(description=_prompts.SAVE_CONTENT)
+    content: Text = Field(description=_prompts.SAVE_CONTENT)
     tier: str = Field(default=DEFAULT_TIER, description=_prompts.SAVE_TIER)
     category: str = Field(default="", description=_prompts.SAVE_CATEGORY)
     tags: list[str] = Field(default=[], description=_prompts.SAVE_TAGS)
     metadata: dict[str, Any] = Field(default={}, description=_prompts.SAVE_METADATA)
     priority: int = Field(default=DEFAULT_PRIORITY, description=_prompts.SAVE_PRIORITY)
-
-    @field_validator("content", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
     @field_validator("metadata", mode="before")
     @classmethod
@@ -60,7 +44,7 @@ class SaveArgs(_NoteArgs):
             return value
 
 
-class GetArgs(_NoteArgs):
+class GetArgs(NoteArgs):
     """The arguments of `get_memory`."""
 
     tier: str = Field(default="", description=_prompts.GET_TIER)
@@ -72,11 +56,10 @@ class GetArgs(_NoteArgs):
     @field_validator("key", mode="before")
     @classmethod
     def _plain_key(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        refs = MemoryRef.find_all(value) if isinstance(value, str) else []
-        return refs[0].key if refs else value
+        return key_in(value) if isinstance(value, str) else value
 
 
-class ClearArgs(_NoteArgs):
+class ClearArgs(NoteArgs):
     """The arguments of `clear_memory`."""
 
     tier: str = Field(description=_prompts.CLEAR_TIER)
@@ -84,7 +67,7 @@ class ClearArgs(_NoteArgs):
     tags: list[str] = Field(default=[], description=_prompts.SEARCH_TAGS)
 
 
-class ListArgs(_NoteArgs):
+class ListArgs(NoteArgs):
     """`list_categories` takes no arguments."""
 
 
@@ -114,10 +97,10 @@ def _listed(notes: ScopedMemory, found: list[MemoryItem], offset: int, most: int
     shown = list[str]()
     for item in found:
         line = note_line(item)
-        if count(line) + 1 > left:
+        if (needed := count(line) + 1) > left:
             break
         shown.append(line)
-        left -= count(line) + 1
+        left -= needed
     if not shown:
         shown = [_shortened(found[0], left, notes)]
     rest = len(found) - len(shown)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import contextvars
 import logging
-import queue
 import threading
 import time
 from collections.abc import Callable
@@ -12,6 +10,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from memory_context._deadline import within
 from memory_context._limits import Breaker, check_not_negative
 from memory_context._refs import one_line
 from memory_context.exceptions import InvalidArgumentError
@@ -97,20 +96,16 @@ class Summaries:
             return description
         if not self._threads.acquire(blocking=False):
             return description
-        answers = queue.SimpleQueue[object]()
-        work = partial(self._ask, self._shown(text), description, answers)
-        threading.Thread(target=contextvars.copy_context().run, args=(work,), name="summarizer", daemon=True).start()
+        answer: object
         try:
-            answer = answers.get(timeout=self.limits.seconds)
-        except queue.Empty:
-            answer = TimeoutError(f"no answer within {self.limits.seconds} s")
+            answer = within(self.limits.seconds, partial(self._asked, self._shown(text), description), "summarizer")
+        except Exception as error:  # noqa: BLE001 - whatever a summarizer of somebody else's raises
+            answer = error
         return self._accepted(answer) or description
 
-    def _ask(self, text: str, description: str, answers: queue.SimpleQueue[object]) -> None:
+    def _asked(self, text: str, description: str) -> object:
         try:
-            answers.put(self.summarizer.summarize(text, description))
-        except Exception as error:  # noqa: BLE001 - whatever a summarizer of somebody else's raises
-            answers.put(error)
+            return self.summarizer.summarize(text, description)
         finally:
             self._threads.release()
 

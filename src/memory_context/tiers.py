@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 
 from memory_context._categories import Category, check_category, trees
 from memory_context._executor import result_of
-from memory_context._items import Content, MemoryItem, MemoryList, check_metadata, now, to_content
+from memory_context._items import PREFERENCE, Content, MemoryItem, MemoryList, check_metadata, now, to_content
 from memory_context._refs import check_key, one_line
 from memory_context._scopes import DETAIL, Place, Scope
 from memory_context._tiers import (
@@ -45,7 +45,6 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger("memory_context")
 
-PREFERENCE = "user_preference"
 DEFAULT_TIER = "session"
 DEFAULT_PRIORITY = 5
 NEWEST_FIRST = "created_at"

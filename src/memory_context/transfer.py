@@ -17,7 +17,8 @@ from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
 from memory_context._batches import batches_of, size_of
-from memory_context._exports import GZIP, VERSION, DamagedLine, Owned, Reading, draft_of, line_of, new_file, write_line
+from memory_context._drafts import draft_of
+from memory_context._exports import GZIP, VERSION, DamagedLine, Owned, Reading, line_of, new_file, write_line
 from memory_context._items import Conflict, MemoryItem, now
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, StoreError

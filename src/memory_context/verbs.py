@@ -7,15 +7,15 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, Protocol, TypeVar, cast
+from typing import Annotated, Any, Generic, Protocol, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
 
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import cut
-from memory_context._refs import MemoryRef
+from memory_context._refs import MemoryRef, key_in
 from memory_context._scopes import OPEN_TIERS
 from memory_context._selection import Selection
 from memory_context._tiers import policies_with
@@ -60,6 +60,18 @@ def plain_schema(schema: dict[str, Any]) -> None:
             del argument["default"]
 
 
+def _as_text(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+def _as_offset(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    return max(0, value) if isinstance(value, int) else value or 0
+
+
+Text = Annotated[str, BeforeValidator(_as_text)]
+Offset = Annotated[int, BeforeValidator(_as_offset)]
+
+
 class RetrieveArgs(BaseModel):
     """The arguments of `retrieve_memory`, as models write them: whole references, numbers and lists are understood."""
 
@@ -69,12 +81,12 @@ class RetrieveArgs(BaseModel):
     lines: str = Field(default="", description=_prompts.RETRIEVE_LINES)
     contains: str = Field(default="", description=_prompts.RETRIEVE_CONTAINS)
     pattern: str = Field(default="", description=_prompts.RETRIEVE_PATTERN)
-    context: int = Field(default=0, description=_prompts.RETRIEVE_CONTEXT)
+    context: Offset = Field(default=0, description=_prompts.RETRIEVE_CONTEXT)
     path: str = Field(default="", description=_prompts.RETRIEVE_PATH)
     where: str = Field(default="", description=_prompts.RETRIEVE_WHERE)
     columns: str = Field(default="", description=_prompts.RETRIEVE_COLUMNS)
     query: str = Field(default="", description=_prompts.RETRIEVE_QUERY)
-    offset: int = Field(default=0, description=_prompts.RETRIEVE_OFFSET)
+    offset: Offset = Field(default=0, description=_prompts.RETRIEVE_OFFSET)
 
     @property
     def selection(self) -> Selection:
@@ -86,8 +98,7 @@ class RetrieveArgs(BaseModel):
     @field_validator("key", mode="before")
     @classmethod
     def _plain_key(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        refs = MemoryRef.find_all(value) if isinstance(value, str) else []
-        return refs[0].key if refs else value.strip(" `\"'[]") if isinstance(value, str) else value
+        return key_in(value).strip(" `\"'[]") if isinstance(value, str) else value
 
     @field_validator("lines", mode="before")
     @classmethod
@@ -101,16 +112,20 @@ class RetrieveArgs(BaseModel):
             return ", ".join(map(str, cast("Iterable[Any]", value)))
         return "" if value is None else value
 
-    @field_validator("offset", "context", mode="before")
-    @classmethod
-    def _plain_offset(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        return max(0, value) if isinstance(value, int) else value or 0
 
-
-class SearchArgs(BaseModel):
-    """The arguments of `search_memory`."""
+class NoteArgs(BaseModel):
+    """Arguments that speak of tiers and tags, as models write them: see `as_meant`."""
 
     model_config = ConfigDict(json_schema_extra=plain_schema)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_meant(cls, values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        return as_meant(values)
+
+
+class SearchArgs(NoteArgs):
+    """The arguments of `search_memory`."""
 
     query: str = Field(description=_prompts.SEARCH_QUERY)
     category: str = Field(default="", description=_prompts.SEARCH_CATEGORY)
@@ -124,11 +139,6 @@ class SearchArgs(BaseModel):
     @classmethod
     def _within_limits(cls, value: int) -> int:
         return min(max(value, 1), MAX_HITS)
-
-    @model_validator(mode="before")
-    @classmethod
-    def _as_meant(cls, values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        return as_meant(values)
 
     @field_validator("since", "until")
     @classmethod
@@ -152,14 +162,9 @@ class SearchArgs(BaseModel):
 class StoreArgs(BaseModel):
     """The arguments of `store_memory`."""
 
-    content: str = Field(description=_prompts.STORE_CONTENT)
+    content: Text = Field(description=_prompts.STORE_CONTENT)
     description: str = Field(default="", description=_prompts.STORE_DESCRIPTION)
     type: str = Field(default="note", description=_prompts.STORE_TYPE)
-
-    @field_validator("content", mode="before")
-    @classmethod
-    def _as_text(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
 
 
 class MemoryToolError(Exception):

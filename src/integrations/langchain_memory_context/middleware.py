@@ -441,8 +441,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     async def _noted(self, talk: _Conversation, shown: int) -> ConversationFacts:
         """What is known when the prompt has what the run has noted since."""
         facts = talk.facts
+        if facts.run_id is None:
+            return facts
         position = recall_position([link_of(message) for message in talk.messages], shown)
-        if facts.run_id is None or position is None:
+        if position is None:
             return facts
         noted = await off_loop(self._guard.run, unseen_notes, self._notes(facts), facts.noted)
         if noted is None:

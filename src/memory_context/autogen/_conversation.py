@@ -278,15 +278,19 @@ class Conversation:
         asking = self._asking() if self.policy.recall else None
         found = await self.recaller.recall(self._need(asking)) if asking else None
         self.held = self._hold(found) if found else self.held
+        if self.held is None:
+            return
         position = recall_position([link_of(message) for message in self.messages], self.shown)
-        if self.held and position is not None:
+        if position is not None:
             self.messages.insert(position, self.held)
             self.held = None
 
     async def _note(self) -> None:
         """Put what a run has noted since before the newest group of messages."""
+        if self.notes is None:
+            return
         position = recall_position([link_of(message) for message in self.messages], self.shown)
-        if self.notes is None or position is None:
+        if position is None:
             return
         noted = await off_loop(self.guard.run, unseen_notes, self.notes, self.noted)
         if noted is None:

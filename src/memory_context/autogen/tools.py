@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Self
 
@@ -76,9 +77,9 @@ class _VerbTool(BaseTool[Any, Any]):
         super().__init__(self.verb.args, str, self.verb.name, self.verb.description)
         self._max_tokens = max(max_tokens, LEAST_ANSWER)
 
+    @abstractmethod
     def _memories(self) -> Counting:
         """What the verb works on."""
-        raise NotImplementedError
 
     async def run_json(
         self, args: Mapping[str, Any], cancellation_token: CancellationToken, call_id: str | None = None

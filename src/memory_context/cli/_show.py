@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import cast
 
 from memory_context._items import MemoryItem
-from memory_context._refs import MemoryRef
+from memory_context._refs import key_in
 from memory_context._selection import Page, Selection
 from memory_context.cli._find import Place, record
 from memory_context.cli._open import opened
@@ -46,12 +46,6 @@ class Shown:
         return self.selection == Selection() and self.offset == 0 and self.max_tokens is None
 
 
-def key_of(text: str) -> str:
-    """The key, of a reference too."""
-    refs = MemoryRef.find_all(text)
-    return refs[0].key if refs else text
-
-
 def show_memory(place: Place, key: str, shown: Shown) -> None:
     """Print what is selected of a user's memory; on standard error, its reference and what part of how much it is.
 
@@ -64,7 +58,7 @@ def show_memory(place: Place, key: str, shown: Shown) -> None:
         MemoryContextError: The selection means nothing in this memory, or the store or the file could not do it.
     """
     with opened(place.store, place.user, "show") as memory:
-        item = memory.get(key_of(key))
+        item = memory.get(key_in(key))
         if shown.info:
             _print_facts(item, as_json=shown.as_json)
             return
@@ -149,7 +143,7 @@ def forget_memories(place: Place, keys: Sequence[str], reason: str, *, yes: bool
         InvalidArgumentError: There is nobody to ask.
     """
     with opened(place.store, place.user, "forget") as memory:
-        wanted = list(dict.fromkeys(map(key_of, keys)))
+        wanted = list(dict.fromkeys(map(key_in, keys)))
         refs = [str(memory.get(key).ref) for key in wanted]
         if not yes:
             say("\n".join(refs))

@@ -13,7 +13,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context import _bm25
-from memory_context._bm25 import LENGTH_BITS, Statistics, step_of
+from memory_context._bm25 import FINE_BITS, LENGTH_BITS, Statistics, step_of
 from memory_context.stores._schema import passages
 
 TABLE = "agent_memory_index"
@@ -25,7 +25,9 @@ _CREATE = (
 )
 # To look up the length of each passage would take most of a query's time. So a passage's number carries it.
 _STEP = f"(i.rowid & {(1 << LENGTH_BITS) - 1})"
-_LENGTH = f"CASE WHEN {_STEP} < 32 THEN {_STEP} ELSE (16 + ({_STEP} & 15)) << (({_STEP} >> 4) - 1) END"
+_FINE = 1 << FINE_BITS
+_COARSE = f"({_FINE} + ({_STEP} & {_FINE - 1})) << (({_STEP} >> {FINE_BITS}) - 1)"
+_LENGTH = f"CASE WHEN {_STEP} < {2 * _FINE} THEN {_STEP} ELSE {_COARSE} END"
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'agent_memory_passages'"
 _ADD = sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)")
 _REMOVE = sa.text("INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes) VALUES ('delete', :id, :names)")

@@ -1,0 +1,19 @@
+"""Files that take their place once they are complete."""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+from uuid import uuid4
+
+
+@contextmanager
+def draft_of(path: Path) -> Generator[Path]:
+    """A file beside `path` that takes its place at the end, and is gone after an error."""
+    draft = path.with_name(f".{uuid4().hex}.tmp")
+    try:
+        yield draft
+        draft.replace(path)
+    finally:
+        draft.unlink(missing_ok=True)
