@@ -28,7 +28,8 @@
     ├── StoreError
     │   ├── StoreUnavailableError
     │   │   └── StoreLockedError
-    │   └── SchemaVersionError
+    │   ├── SchemaVersionError
+    │   └── RedactionTimeoutError (TimeoutError)
     ├── StateError (ValueError)
     │   ├── StateVersionError
     │   └── StateOwnerError
@@ -172,6 +173,10 @@ class StoreLockedError(StoreUnavailableError):
 
 class SchemaVersionError(StoreError):
     """The database's schema is not the one that this version of memory-context works with."""
+
+
+class RedactionTimeoutError(StoreError, TimeoutError):
+    """A user's pattern for redaction took too long; nothing was stored or shown."""
 
 
 class StateError(MemoryContextError, ValueError):

@@ -1,0 +1,120 @@
+"""Secrets that have no form of their own, but a name before them: ``password=…``, ``"api_key": "…"``.
+
+Such a name stands in much that is no secret: code, schemas, translations, documentation. So the value decides: what
+looks like a word, a name, a path, an expression or a place to fill in is none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import regex
+
+from memory_context._redaction._rules import Match
+
+LOOKED_AT = 256
+_QUOTE = r"\\{0,7}[\"'`]"
+_SPACE = r"[ \t]{0,8}"
+_SIGNS = "|".join(
+    (
+        rf"(?:{_QUOTE})?{_SPACE}:{_SPACE}[A-Za-z_][\w.|\[\] ]{{0,40}}?={_SPACE}(?={_QUOTE})",  # name: type = "…"
+        rf"(?:{_QUOTE})?{_SPACE}(?:={{1,3}}|!={{1,2}}|:=|=>|:){_SPACE}",
+        rf"(?:{_QUOTE})?[,\s]{{1,20}}(?:{_QUOTE})?value(?:{_QUOTE})?{_SPACE}[:=]{_SPACE}",  # name: …, value: …
+        r">(?=[^<>\s]{4,256}</)",
+        r"(?<=(?:^|[\s\"'])--[A-Za-z0-9_-]{0,40})[ \t]{1,8}",
+        r"(?<=login\s{1,8}\S{1,64}\s{1,8}password)\s{1,8}",
+        r"[ \t]{1,8}(?=')",
+    )
+)
+_SCHEME = r"(?:(?:Token|ApiKey|Key|apikey|token)[ =](?:token=)?)?"
+_BARE = r"[^\s\"'`,;&(){}\[\]<>\\|]"
+_IN_QUOTES = r"(?:\\\\.|\\[^\"'`\s]|[^\s\\\"'`])"
+
+_PLACEHOLDER = regex.compile(
+    r"(?i)[$%]?[{<\[(].*|\$\w+|%\w+%?|[*•.x_#?-]+|.*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*"
+    r"|.*(?:example|placeholder|change[_-]?(?:me|it)|dummy|redacted|[$]\{|\{\{).*"
+)
+_EXPRESSION = regex.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*[!?]?)+")
+_PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
+_LIKE_A_NAME = regex.compile(rf"{_PART}(?:[-_./:@]+{_PART})+|(?:[A-Z]?[a-z]+[0-9]{{0,3}}){{2,}}|[A-Z]+(?:_[A-Z0-9]+)*")
+_LEAST_PASSWORD, _LEAST_KEY, _LETTERS_ALONE = 5, 8, 20
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """A kind of secret that stands behind a name.
+
+    Attributes:
+        kind: See `Finding`.
+        literals: See `Finding`.
+        named: The end of the name, the sign after it, and the quote that opens the value, as group ``open``.
+        is_password: Whether a person may have made it up.
+    """
+
+    kind: str
+    literals: tuple[str, ...]
+    named: regex.Pattern[str]
+    is_password: bool = False
+
+    def span(self, text: str, place: int) -> tuple[int, int] | None:
+        """See `Finding`."""
+        name = self.named.match(text, place)
+        if name is None:
+            return None
+        some, rest = _VALUES[name["open"] is not None]
+        value = some.match(text, name.end())
+        if value is None or not self._is_meant(text, name, value):
+            return None
+        return value.start(), rest.match(text, value.end()).end()  # type: ignore[union-attr] # it matches nothing too
+
+    def _is_meant(self, text: str, name: Match, value: Match) -> bool:
+        found = value[0].rstrip(".!?:")
+        is_bare = name["open"] is None
+        if _PLACEHOLDER.fullmatch(found) or (is_bare and text[value.end() : value.end() + 1] in tuple("([{")):
+            return False
+        if is_bare and (_EXPRESSION.fullmatch(found) or name["name"].lower() in found.lower()):
+            return False
+        return is_made_up(found) if self.is_password else is_random(found)
+
+
+def is_made_up(value: str) -> bool:
+    """Whether a person may have chosen this as a password: letters with digits or signs, or digits with signs."""
+    kinds = (any(map(str.isalpha, value)), any(map(str.isdigit, value)), not all(c.isalnum() or c in "-_./:" for c in value))
+    return len(value) >= _LEAST_PASSWORD and sum(kinds) > 1 and not regex.fullmatch(r"[/~.].*/.*", value)
+
+
+def is_random(value: str) -> bool:
+    """Whether a machine may have made this: letters and digits, and not as they stand in names, paths and versions."""
+    if len(value) < _LEAST_KEY or _LIKE_A_NAME.fullmatch(value):
+        return False
+    has_letters, has_digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
+    return has_letters and (has_digits or (len(value) >= _LETTERS_ALONE and value.isalpha() and not value.islower()))
+
+
+_VALUES = {
+    quoted: (regex.compile(rf"{one}{{4,{LOOKED_AT}}}+"), regex.compile(f"{one}*+"))
+    for quoted, one in ((True, _IN_QUOTES), (False, _BARE))
+}
+
+
+def _assigned(kind: str, literals: str, name: str, *, is_password: bool = False) -> Assigned:
+    named = rf"(?P<name>(?i:{name}))(?:[_-]?[0-9]{{1,2}})?(?:{_SIGNS}){_SCHEME}(?P<open>{_QUOTE})?"
+    return Assigned(kind, tuple(literals.split()), regex.compile(named, regex.MULTILINE), is_password)
+
+
+_NO_CURSOR = (
+    r"(?<!(?:page|next|continuation|cursor|sync|resume|pagination|start|end|[beps]os|pad|unk|sep|cls|mask|stop)[_-]?)"
+)
+_SORTS_OF_KEY = "api account access private auth encryption signing master".split()
+
+ASSIGNED = (
+    _assigned("password", "pass pwd", r"pass(?:word|wd|phrase|code)|(?<=[_\"'-])pass|(?-i:PASS)|pwd", is_password=True),
+    _assigned("secret", "secret", "secret(?:[_-]?(?:access[_-]?)?key)?"),
+    _assigned("token", "token", f"{_NO_CURSOR}token"),
+    _assigned("token", "authorization", "authorization"),
+    _assigned(
+        "api_key",
+        " ".join(f"{sort}{joint}key" for sort in _SORTS_OF_KEY for joint in ("", "_", "-")),
+        f"(?:{'|'.join(_SORTS_OF_KEY)})[_-]?key",
+    ),
+)
