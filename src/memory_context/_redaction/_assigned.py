@@ -6,6 +6,7 @@ looks like a word, a name, a path, an expression or a place to fill in is none.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 
 import regex
@@ -36,7 +37,9 @@ _PLACEHOLDER = regex.compile(
 )
 _EXPRESSION = regex.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*[!?]?)+")
 _PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
-_LIKE_A_NAME = regex.compile(rf"{_PART}(?:[-_./:@]+{_PART})+|(?:[A-Z]?[a-z]+[0-9]{{0,3}}){{2,}}|[A-Z]+(?:_[A-Z0-9]+)*")
+_LIKE_A_NAME = regex.compile(
+    rf"{_PART}(?:[-_./:@]+{_PART})+|(?:[A-Z]?[a-z]{{2,}})+[0-9]{{0,4}}(?:[A-Z][a-z]{{2,}})*|[A-Z]+(?:_[A-Z0-9]+)*"
+)
 _LEAST_PASSWORD, _LEAST_KEY, _LETTERS_ALONE = 5, 8, 20
 
 
@@ -46,13 +49,13 @@ class Assigned:
 
     Attributes:
         kind: See `Finding`.
-        literals: See `Finding`.
+        hint: See `Finding`.
         named: The end of the name, the sign after it, and the quote that opens the value, as group ``open``.
         is_password: Whether a person may have made it up.
     """
 
     kind: str
-    literals: tuple[str, ...]
+    hint: re.Pattern[bytes]
     named: regex.Pattern[str]
     is_password: bool = False
 
@@ -97,24 +100,24 @@ _VALUES = {
 }
 
 
-def _assigned(kind: str, literals: str, name: str, *, is_password: bool = False) -> Assigned:
+_AHEAD = r"[0-9_\-]{0,3}[\"'`\\ \t:=!>,\r\n]"  # what must follow a name before it is worth a closer look
+
+
+def _assigned(kind: str, hint: str, name: str, *, is_password: bool = False) -> Assigned:
     named = rf"(?P<name>(?i:{name}))(?:[_-]?[0-9]{{1,2}})?(?:{_SIGNS}){_SCHEME}(?P<open>{_QUOTE})?"
-    return Assigned(kind, tuple(literals.split()), regex.compile(named, regex.MULTILINE), is_password)
+    return Assigned(kind, re.compile((hint + _AHEAD).encode()), regex.compile(named, regex.MULTILINE), is_password)
 
 
 _NO_CURSOR = (
-    r"(?<!(?:page|next|continuation|cursor|sync|resume|pagination|start|end|[beps]os|pad|unk|sep|cls|mask|stop)[_-]?)"
+    r"(?<!(?:page|next|continuation|cursor|sync|resume|pagination|start|end|[beps]os|pad|unk|sep|cls|mask|stop)[_-]?token)"
 )
-_SORTS_OF_KEY = "api account access private auth encryption signing master".split()
+_SORTS_OF_KEY = "api|access|private|account|auth|encryption|signing|master"
 
 ASSIGNED = (
-    _assigned("password", "pass pwd", r"pass(?:word|wd|phrase|code)|(?<=[_\"'-])pass|(?-i:PASS)|pwd", is_password=True),
-    _assigned("secret", "secret", "secret(?:[_-]?(?:access[_-]?)?key)?"),
-    _assigned("token", "token", f"{_NO_CURSOR}token"),
+    _assigned("password", "pass(?:word|wd|phrase|code)?", r"pass(?:word|wd|phrase|code)|(?<=[_\"'-])pass|(?-i:PASS)", is_password=True),
+    _assigned("password", "pwd", "pwd", is_password=True),
+    _assigned("secret", "secret(?:[_-]?(?:access[_-]?)?key)?", "secret(?:[_-]?(?:access[_-]?)?key)?"),
+    _assigned("token", "token", f"token{_NO_CURSOR}"),
     _assigned("token", "authorization", "authorization"),
-    _assigned(
-        "api_key",
-        " ".join(f"{sort}{joint}key" for sort in _SORTS_OF_KEY for joint in ("", "_", "-")),
-        f"(?:{'|'.join(_SORTS_OF_KEY)})[_-]?key",
-    ),
+    _assigned("api_key", "key(?<=[iesthngr_-]key)", f"key(?<=(?:{_SORTS_OF_KEY})[_-]?key)"),
 )

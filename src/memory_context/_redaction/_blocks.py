@@ -14,11 +14,11 @@ _GAP = r"(?:\\+[nrt]|[^A-Za-z0-9+/=\\-]|[0-9]{1,6}[:|\t]|[+,](?=\s|\\|[\"'])){1,
 _HEADER = rf"(?:{_GAP}[A-Za-z-]{{4,20}}: [^\r\n\\\"]{{0,200}}+){{0,5}}+"
 _LINE = "[A-Za-z0-9+/]{16,}+={0,2}"
 _LAST = "(?:[A-Za-z0-9+/]{1,15}={0,2}(?![A-Za-z0-9+/])|=[A-Za-z0-9+/]{4})"
-_BODY = rf"(?:{_GAP}{_LINE})++(?:{_GAP}{_LAST}){{0,2}}"
+_BODY = rf"(?:{_GAP}{_LINE})++(?:(?:{_GAP}{_LAST}){{1,2}}(?=(?:{_GAP})?-----END)|{_GAP}{_LAST}(?=\s*+(?:\\*[\"'`]|$)))?"
 _FOOT = rf"-----END {_NAME}-----"
 
 BLOCKS = (
-    rule("private_key", "-----begin", rf"-----BEGIN {_NAME}-----{_HEADER}{_BODY}(?:{_GAP}{_FOOT})?"),
+    rule("private_key", r"-----begin [a-z0-9 ]{0,30}private", rf"-----BEGIN {_NAME}-----{_HEADER}{_BODY}(?:{_GAP}{_FOOT})?"),
     rule("private_key", "private-lines:", rf"Private-Lines: [0-9]{{1,4}}(?P<value>{_BODY})"),
-    rule("private_key", "-----end", rf"(?<=(?P<head>(?<![A-Za-z0-9+/=]){_LINE}(?:{_GAP}{_LINE})*{_GAP}(?:{_LAST}{_GAP})?)){_FOOT}"),
+    rule("private_key", r"-----end [a-z0-9 ]{0,30}private", rf"(?<=(?P<head>(?<![A-Za-z0-9+/=]){_LINE}(?:{_GAP}{_LINE})*{_GAP}(?:{_LAST}{_GAP})?)){_FOOT}"),
 )

@@ -32,20 +32,20 @@ def _is_password(match: Match) -> bool:
 
 
 CARRIED = (
-    rule("bearer_token", "bearer", r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})", _is_token),
-    rule("basic_auth", "basic", r"(?i:basic)(?:\s{1,8}|%20)(?P<value>[A-Za-z0-9+/]{6,}+={0,2})", _is_user_and_password),
+    rule("bearer_token", r"bearer[\s%+]", r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})", _is_token),
+    rule("basic_auth", r"basic[\s%]", r"(?i:basic)(?:\s{1,8}|%20)(?P<value>[A-Za-z0-9+/]{6,}+={0,2})", _is_user_and_password),
     rule(
         "url_password",
-        r"://  :\/\/",
+        r":\\?/\\?/[^\s/]{0,200}@",
         r":\\?/\\?/[^\s/?#:@\"'<>`\\]{0,128}:(?![0-9]{1,5}[/?#])"
         r"(?P<value>(?:[!#-&(-.0-;=?A-\[\]-_a-~]|\\u[0-9a-f]{4}|@(?=[^\s/@\"'<>`\\?#]{0,200}@)){1,256})@(?=[\w\[.%-])",
         _is_password,
     ),
     rule(
         "password",
-        "-u --user",
-        r"(?<=\bcurl\b[^\n|;]{0,300}?\s)(?:-u|--user)[ =]?[\"']?[^\s:\"']{1,64}:(?P<value>[^\s\"']{1,256})",
+        r"-u(?:ser)?[ =]",
+        r"(?<=\bcurl\b[^\n|;]{0,300}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{1,64}:(?P<value>[^\s\"']{1,256})",
         _is_password,
     ),
-    rule("password", "sshpass", r"sshpass\s{1,4}-p[ =]?[\"']?(?P<value>[^\s\"']{1,256})", _is_password),
+    rule("password", r"sshpass\s", r"sshpass\s{1,4}-p[ =]?[\"']?(?P<value>[^\s\"']{1,256})", _is_password),
 )

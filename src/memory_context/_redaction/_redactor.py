@@ -20,6 +20,8 @@ SECONDS = 5.0
 SECONDS_PER_MEGABYTE = 1.0
 PASSES = 8
 _RUN = 16
+_MANY = 256
+_JOINTED = 10
 _EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *ANYWHERE, *CARRIED, *ASSIGNED)
 _ORDER = {one: rank for rank, one in enumerate(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *_EVERYWHERE)))}
 KINDS = tuple(_ORDER)
@@ -113,8 +115,9 @@ class Redactor:
     def _known(self, text: str) -> Iterator[_Span]:
         flat = text.encode("ascii", "replace").lower()  # one byte for each character, so places are the same
         runs = _long_runs(flat)
+        joints = _before_joints(runs)
         for rule in self._in_runs:
-            if any(literal.encode() in runs for literal in rule.literals):
+            if rule.hint.search(joints if rule.hint.pattern.endswith((b"_", b"-")) else runs):
                 yield from _of_rule(rule, text, flat)
         for rule in self._everywhere:
             yield from _of_rule(rule, text, flat)
@@ -173,17 +176,23 @@ def _long_runs(flat: bytes) -> bytes:
         stop = len(shape) if stop < 0 else stop
         pieces.append(flat[place:stop])
         place = stop
+        if len(pieces) * _MANY > len(flat):
+            return flat
     return b" ".join(pieces)
 
 
+def _before_joints(runs: bytes) -> bytes:
+    """What stands before each _ and each -: where most keys have their name."""
+    return b" ".join(joint.join(part[-_JOINTED:] for part in runs.split(joint)) for joint in (b"_", b"-"))
+
+
 def _of_rule(rule: Finding, text: str, flat: bytes) -> Iterator[_Span]:
-    for literal in rule.literals:
-        sought, place = literal.encode(), 0
-        while (place := flat.find(sought, place)) >= 0:
-            span = rule.span(text, place)
-            if span:
-                yield _Span(*span, rule.kind)
-            place = max(place + 1, span[1] if span else 0)
+    place = 0
+    while hint := rule.hint.search(flat, place):
+        span = rule.span(text, hint.start())
+        if span:
+            yield _Span(*span, rule.kind)
+        place = max(hint.start() + 1, span[1] if span else 0)
 
 
 def _merged(spans: Iterable[_Span], ranks: Mapping[str, int]) -> list[_Span]:

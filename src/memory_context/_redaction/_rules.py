@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -20,16 +21,17 @@ class Finding(Protocol):
 
     Attributes:
         kind: What it is called: ``[redacted <kind>]``.
-        literals: Lower-case ASCII; one of them stands in every secret of the kind, however it is capitalised there.
+        hint: Where one may be: a cheap pattern of the standard library's ``re``, for text in lower-case ASCII. It begins
+            with a literal, by which ``re`` passes over a megabyte in half a millisecond (measured).
     """
 
     @property
     def kind(self) -> str: ...  # noqa: D102 - see above
     @property
-    def literals(self) -> tuple[str, ...]: ...  # noqa: D102 - see above
+    def hint(self) -> re.Pattern[bytes]: ...  # noqa: D102 - see above
 
     def span(self, text: str, place: int) -> tuple[int, int] | None:
-        """Where the secret that has its literal at `place` begins and ends; None if there is none."""
+        """Where the secret with its hint at `place` begins and ends; None if there is none."""
         ...
 
 
@@ -39,14 +41,14 @@ class Rule:
 
     Attributes:
         kind: See `Finding`.
-        literals: See `Finding`.
-        pattern: Begins with a literal. What is redacted is its group ``value``, else all of it, from its group
+        hint: See `Finding`.
+        pattern: Begins where the hint does. What is redacted is its group ``value``, else all of it, from its group
             ``head`` on, which a lookbehind sets, where it has one.
         check: Whether a match is one.
     """
 
     kind: str
-    literals: tuple[str, ...]
+    hint: re.Pattern[bytes]
     pattern: regex.Pattern[str]
     check: Callable[[Match], bool] | None = None
 
@@ -60,6 +62,6 @@ class Rule:
         return (match.start("head") if "head" in groups else start), stop
 
 
-def rule(kind: str, literals: str, pattern: str, check: Callable[[Match], bool] | None = None) -> Rule:
-    """A rule; `literals` with blanks between them."""
-    return Rule(kind, tuple(literals.lower().split()), regex.compile(pattern), check)
+def rule(kind: str, hint: str, pattern: str, check: Callable[[Match], bool] | None = None) -> Rule:
+    """A rule."""
+    return Rule(kind, re.compile(hint.encode()), regex.compile(pattern), check)
