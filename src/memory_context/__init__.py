@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from memory_context._items import Deletion, Match, MemoryItem, MemoryList
     from memory_context._policy import FoldPolicy
     from memory_context._prompts import MEMORY_INSTRUCTIONS
+    from memory_context._redaction import Redacted, RedactionPattern, Redactor
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
     from memory_context.mcp import mcp_server
-    from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
+    from memory_context.stores import FileStore, MemoryStore, RedactingStore, SQLAlchemyStore
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
     from memory_context.tiers import ScopedMemory
 
@@ -65,6 +66,10 @@ __all__ = [
     "MemoryStore",
     "MemoryWorkbench",
     "Page",
+    "Redacted",
+    "RedactingStore",
+    "RedactionPattern",
+    "Redactor",
     "Room",
     "SQLAlchemyStore",
     "SQLMemory",
@@ -112,6 +117,10 @@ _HOMES = {
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
     "Page": "_selection",
+    "Redacted": "_redaction",
+    "RedactingStore": "stores",
+    "RedactionPattern": "_redaction",
+    "Redactor": "_redaction",
     "Room": "_tiers",
     "SQLAlchemyStore": "stores",
     "SQLMemory": "autogen",

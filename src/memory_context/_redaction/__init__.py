@@ -7,6 +7,6 @@ stopped: no text makes them slow.
 
 from __future__ import annotations
 
-from memory_context._redaction._redactor import KINDS, Redacted, Redactor, UserPattern
+from memory_context._redaction._redactor import KINDS, Redacted, RedactionPattern, Redactor, Secret, without_pieces
 
-__all__ = ["KINDS", "Redacted", "Redactor", "UserPattern"]
+__all__ = ["KINDS", "Redacted", "RedactionPattern", "Redactor", "Secret", "without_pieces"]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from operator import itemgetter
 
 import regex
 
@@ -19,6 +21,8 @@ from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutErro
 SECONDS = 5.0
 SECONDS_PER_MEGABYTE = 1.0
 PASSES = 8
+_PIECE = 6
+_COMPARED = 100_000
 _RUN = 16
 _MANY = 256
 _JOINTED = 10
@@ -29,13 +33,14 @@ _RUNS = bytes(
     ord("a") if chr(code).isalnum() and code < 128 or chr(code) in "_-" else ord(" ") for code in range(256)
 )
 _NAME = regex.compile("[a-z][a-z0-9_]{0,39}")
+_OPENING = "[redacted "
 _MARKED = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
 _BREAKS = regex.compile(r"\r\n|[\n\r]")
 _ESCAPED_BREAKS = regex.compile(r"\r\n|[\n\r]|\\+[nr]")
 
 
 @dataclass(frozen=True, slots=True)
-class UserPattern:
+class RedactionPattern:
     """What a user wants to have redacted.
 
     Attributes:
@@ -62,6 +67,14 @@ class Redacted:
 
 
 @dataclass(frozen=True, slots=True)
+class Secret:
+    """What stood in a text."""
+
+    kind: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
 class _Span:
     start: int
     stop: int
@@ -72,7 +85,7 @@ class Redactor:
     """Takes secrets out of texts: keys and tokens of many vendors, passwords, private keys, JWTs, and a user's own.
 
     Args:
-        patterns: What else to redact, by the name that stands in its place: a regular expression, or a `UserPattern`.
+        patterns: What else to redact, by the name that stands in its place: a regular expression, or a `RedactionPattern`.
         without: Kinds that are left alone; `kinds` has them all.
 
     Raises:
@@ -80,7 +93,7 @@ class Redactor:
             matches an empty text; a kind that does not exist.
     """
 
-    def __init__(self, patterns: Mapping[str, str | UserPattern] | None = None, *, without: Iterable[str] = ()) -> None:
+    def __init__(self, patterns: Mapping[str, str | RedactionPattern] | None = None, *, without: Iterable[str] = ()) -> None:
         left_out = frozenset(without)
         if unknown := left_out - set(KINDS):
             message = f"there is no kind {sorted(unknown)[0]!r}; there are {', '.join(KINDS)}"
@@ -97,14 +110,18 @@ class Redactor:
         Raises:
             RedactionTimeoutError: A user's pattern took more than 5 seconds and a second for each megabyte.
         """
-        counts = Counter[str]()
+        return self.cleared(text)[0]
+
+    def cleared(self, text: str) -> tuple[Redacted, tuple[Secret, ...]]:
+        """What `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then."""
+        secrets = list[Secret]()
         for _ in range(PASSES):  # what stood beside a secret may be one, too, once that is gone
             spans = self._spans(text)
             if not spans:
                 break
-            counts.update(span.kind for span in spans)
+            secrets += (Secret(span.kind, text[span.start : span.stop]) for span in spans)
             text = _without(text, spans)
-        return Redacted(text, dict(counts))
+        return Redacted(text, dict(Counter(secret.kind for secret in secrets))), tuple(secrets)
 
     def _spans(self, text: str) -> list[_Span]:
         found = [*self._known(text), *self._users(text)]
@@ -137,8 +154,8 @@ class _Own:
     literal: str
 
     @classmethod
-    def of(cls, name: str, given: str | UserPattern) -> _Own:
-        pattern = given if isinstance(given, UserPattern) else UserPattern(given)
+    def of(cls, name: str, given: str | RedactionPattern) -> _Own:
+        pattern = given if isinstance(given, RedactionPattern) else RedactionPattern(given)
         if not _NAME.fullmatch(name) or name in KINDS:
             message = f"a kind is named by 1 to 40 of a-z 0-9 _, other than {', '.join(KINDS)}; not {name!r}"
             raise InvalidArgumentError(message)
@@ -209,19 +226,18 @@ def _merged(spans: Iterable[_Span], ranks: Mapping[str, int]) -> list[_Span]:
 
 def _outside(spans: Sequence[_Span], text: str) -> list[_Span]:
     """`spans` without what was redacted before."""
-    marks = [mark.span() for mark in _MARKED.finditer(text)] if "[redacted " in text else []
-    if not marks:
-        return list(spans)
-    return [part for span in spans for part in _cut(span, marks)]
+    marks = [mark.span() for mark in _MARKED.finditer(text)] if _OPENING in text else []
+    return [part for span in spans for part in _cut(span, marks)] if marks else list(spans)
 
 
 def _cut(span: _Span, marks: Sequence[tuple[int, int]]) -> Iterator[_Span]:
     place = span.start
-    for start, stop in marks:
-        if start < span.stop and stop > place:
-            if start > place:
-                yield _Span(place, start, span.kind)
-            place = stop
+    for start, stop in marks[bisect_right(marks, span.start, key=itemgetter(1)) :]:
+        if start >= span.stop:
+            break
+        if start > place:
+            yield _Span(place, start, span.kind)
+        place = stop
     if place < span.stop:
         yield _Span(place, span.stop, span.kind)
 
@@ -234,3 +250,21 @@ def _without(text: str, spans: Iterable[_Span]) -> str:
         pieces += [text[place : span.start], f"[redacted {span.kind}]{kept}"]
         place = span.stop
     return "".join([*pieces, text[place:]])
+
+
+def without_pieces(text: str, secrets: Iterable[Secret]) -> Redacted:
+    """`text`, which was made of a text with `secrets`, without pieces of them: a description may have cut them short."""
+    kinds = {
+        secret.value[place : place + _PIECE]: secret.kind
+        for secret in secrets
+        for place in range(min(len(secret.value), _COMPARED) - _PIECE + 1)
+    }
+    spans, place = list[_Span](), 0
+    for place in range(len(text) - _PIECE + 1 if kinds else 0):
+        kind = kinds.get(text[place : place + _PIECE])
+        if kind and spans and spans[-1].stop >= place:
+            spans[-1] = _Span(spans[-1].start, place + _PIECE, spans[-1].kind)
+        elif kind:
+            spans.append(_Span(place, place + _PIECE, kind))
+    spans = _outside(spans, text)
+    return Redacted(_without(text, spans), dict(Counter(span.kind for span in spans)))

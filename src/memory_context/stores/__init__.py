@@ -13,6 +13,7 @@ from memory_context.stores._wrapper import StoreWrapper
 if TYPE_CHECKING:
     from memory_context.stores._files import FileStore
     from memory_context.stores._mirror import DamagedFile
+    from memory_context.stores._redacting import RedactingStore
 
 __all__ = [
     "Administration",
@@ -21,16 +22,17 @@ __all__ = [
     "Filters",
     "MemoryStore",
     "Mode",
+    "RedactingStore",
     "SQLAlchemyStore",
     "StoreWrapper",
     "as_store",
 ]
 
-_HOMES = {"DamagedFile": "_mirror", "FileStore": "_files"}
+_HOMES = {"DamagedFile": "_mirror", "FileStore": "_files", "RedactingStore": "_redacting"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load what is for POSIX systems only when it is first used."""
+    """Load what is for POSIX systems only, or compiles many patterns, when it is first used."""
     if name not in _HOMES:
         message = f"module 'memory_context.stores' has no attribute {name!r}"
         raise AttributeError(message)
