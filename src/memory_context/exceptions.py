@@ -28,8 +28,10 @@
     ├── StoreError
     │   ├── StoreUnavailableError
     │   │   └── StoreLockedError
-    │   ├── SchemaVersionError
-    │   └── RedactionTimeoutError (TimeoutError)
+    │   ├── QuotaExceededError
+    │   ├── EncryptionError
+    │   ├── RedactionTimeoutError (TimeoutError)
+    │   └── SchemaVersionError
     ├── StateError (ValueError)
     │   ├── StateVersionError
     │   └── StateOwnerError
@@ -169,6 +171,25 @@ class StoreUnavailableError(StoreError):
 
 class StoreLockedError(StoreUnavailableError):
     """Another process writes into this folder; only one may at a time."""
+
+
+class QuotaExceededError(StoreError):
+    """The user's quota does not allow this.
+
+    Attributes:
+        unit: What is counted: ``memories`` or ``bytes``.
+        size: How many there would be.
+        limit: How many there may be.
+    """
+
+    def __init__(self, message: str | None = None, *, unit: str = "", size: int = 0, limit: int = 0) -> None:
+        """Say `message`."""
+        super().__init__(message)
+        self.unit, self.size, self.limit = unit, size, limit
+
+
+class EncryptionError(StoreError):
+    """This record cannot be read with the keys at hand."""
 
 
 class SchemaVersionError(StoreError):

@@ -35,6 +35,7 @@ _PLACEHOLDER = regex.compile(
     r"(?i)[$%]?[{<\[(].*|\$\w+|%\w+%?|[*•.x_#?-]+|.*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*"
     r"|.*(?:example|placeholder|change[_-]?(?:me|it)|dummy|redacted|[$]\{|\{\{).*"
 )
+_PATH = regex.compile(r"[/~.].*/.*")
 _EXPRESSION = regex.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*[!?]?)+")
 _PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
 _LIKE_A_NAME = regex.compile(
@@ -82,7 +83,11 @@ class Assigned:
 
 def is_made_up(value: str) -> bool:
     """Whether a person may have chosen this as a password: letters with digits or signs, or digits with signs."""
-    kinds = (any(map(str.isalpha, value)), any(map(str.isdigit, value)), not all(c.isalnum() or c in "-_./:" for c in value))
+    kinds = (
+        any(map(str.isalpha, value)),
+        any(map(str.isdigit, value)),
+        not all(c.isalnum() or c in "-_./:" for c in value),
+    )
     return len(value) >= _LEAST_PASSWORD and sum(kinds) > 1 and not regex.fullmatch(r"[/~.].*/.*", value)
 
 
@@ -108,13 +113,16 @@ def _assigned(kind: str, hint: str, name: str, *, is_password: bool = False) -> 
     return Assigned(kind, re.compile((hint + _AHEAD).encode()), regex.compile(named, regex.MULTILINE), is_password)
 
 
-_NO_CURSOR = (
-    r"(?<!(?:page|next|continuation|cursor|sync|resume|pagination|start|end|[beps]os|pad|unk|sep|cls|mask|stop)[_-]?token)"
-)
+_NO_CURSOR = r"(?<!(?:page|next|continuation|cursor|sync|resume|pagination|start|end|[beps]os|pad|unk|sep|cls|mask|stop)[_-]?token)"
 _SORTS_OF_KEY = "api|access|private|account|auth|encryption|signing|master"
 
 ASSIGNED = (
-    _assigned("password", "pass(?:word|wd|phrase|code)?", r"pass(?:word|wd|phrase|code)|(?<=[_\"'-])pass|(?-i:PASS)", is_password=True),
+    _assigned(
+        "password",
+        "pass(?:word|wd|phrase|code)?",
+        r"pass(?:word|wd|phrase|code)|(?<=[_\"'-])pass|(?-i:PASS)",
+        is_password=True,
+    ),
     _assigned("password", "pwd", "pwd", is_password=True),
     _assigned("secret", "secret(?:[_-]?(?:access[_-]?)?key)?", "secret(?:[_-]?(?:access[_-]?)?key)?"),
     _assigned("token", "token", f"token{_NO_CURSOR}"),

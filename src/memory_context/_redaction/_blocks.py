@@ -6,7 +6,7 @@ follows, then base64.
 
 from __future__ import annotations
 
-from memory_context._redaction._rules import Rule, rule
+from memory_context._redaction._rules import rule
 
 _NAME = "[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?"
 # Between two lines stand line breaks, also escaped ones, and what programs put before lines: >, |, quotes, numbers.
@@ -18,7 +18,15 @@ _BODY = rf"(?:{_GAP}{_LINE})++(?:(?:{_GAP}{_LAST}){{1,2}}(?=(?:{_GAP})?-----END)
 _FOOT = rf"-----END {_NAME}-----"
 
 BLOCKS = (
-    rule("private_key", r"-----begin [a-z0-9 ]{0,30}private", rf"-----BEGIN {_NAME}-----{_HEADER}{_BODY}(?:{_GAP}{_FOOT})?"),
+    rule(
+        "private_key",
+        r"-----begin [a-z0-9 ]{0,30}private",
+        rf"-----BEGIN {_NAME}-----{_HEADER}{_BODY}(?:{_GAP}{_FOOT})?",
+    ),
     rule("private_key", "private-lines:", rf"Private-Lines: [0-9]{{1,4}}(?P<value>{_BODY})"),
-    rule("private_key", r"-----end [a-z0-9 ]{0,30}private", rf"(?<=(?P<head>(?<![A-Za-z0-9+/=]){_LINE}(?:{_GAP}{_LINE})*{_GAP}(?:{_LAST}{_GAP})?)){_FOOT}"),
+    rule(
+        "private_key",
+        r"-----end [a-z0-9 ]{0,30}private",
+        rf"(?<=(?P<head>(?<![A-Za-z0-9+/=]){_LINE}(?:{_GAP}{_LINE})*{_GAP}(?:{_LAST}{_GAP})?)){_FOOT}",
+    ),
 )

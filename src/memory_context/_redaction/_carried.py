@@ -8,7 +8,9 @@ import binascii
 from memory_context._redaction._assigned import is_random
 from memory_context._redaction._rules import Match, rule
 
-_USED_AS_EXAMPLES = frozenset("password passwd pass pwd pw secret xxx xxxx xxxxx yourpassword mypassword token".split())
+_USED_AS_EXAMPLES = frozenset(
+    ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "xxx", "xxxx", "xxxxx", "yourpassword", "mypassword")
+)
 
 
 def _is_token(match: Match) -> bool:
@@ -32,8 +34,18 @@ def _is_password(match: Match) -> bool:
 
 
 CARRIED = (
-    rule("bearer_token", r"bearer[\s%+]", r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})", _is_token),
-    rule("basic_auth", r"basic[\s%]", r"(?i:basic)(?:\s{1,8}|%20)(?P<value>[A-Za-z0-9+/]{6,}+={0,2})", _is_user_and_password),
+    rule(
+        "bearer_token",
+        r"bearer[\s%+]",
+        r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})",
+        _is_token,
+    ),
+    rule(
+        "basic_auth",
+        r"basic[\s%]",
+        r"(?i:basic)(?:\s{1,8}|%20)(?P<value>[A-Za-z0-9+/]{6,}+={0,2})",
+        _is_user_and_password,
+    ),
     rule(
         "url_password",
         r":\\?/\\?/[^\s/]{0,200}@",

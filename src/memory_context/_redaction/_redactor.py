@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import string
 import time
 from bisect import bisect_right
 from collections import Counter
@@ -29,9 +30,7 @@ _JOINTED = 10
 _EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *ANYWHERE, *CARRIED, *ASSIGNED)
 _ORDER = {one: rank for rank, one in enumerate(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *_EVERYWHERE)))}
 KINDS = tuple(_ORDER)
-_RUNS = bytes(
-    ord("a") if chr(code).isalnum() and code < 128 or chr(code) in "_-" else ord(" ") for code in range(256)
-)
+_RUNS = bytes(ord("a") if chr(code).isalnum() and code < 128 or chr(code) in "_-" else ord(" ") for code in range(256))
 _NAME = regex.compile("[a-z][a-z0-9_]{0,39}")
 _OPENING = "[redacted "
 _MARKED = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
@@ -93,10 +92,12 @@ class Redactor:
             matches an empty text; a kind that does not exist.
     """
 
-    def __init__(self, patterns: Mapping[str, str | RedactionPattern] | None = None, *, without: Iterable[str] = ()) -> None:
+    def __init__(
+        self, patterns: Mapping[str, str | RedactionPattern] | None = None, *, without: Iterable[str] = ()
+    ) -> None:
         left_out = frozenset(without)
         if unknown := left_out - set(KINDS):
-            message = f"there is no kind {sorted(unknown)[0]!r}; there are {', '.join(KINDS)}"
+            message = f"there is no kind {min(unknown)!r}; there are {', '.join(KINDS)}"
             raise InvalidArgumentError(message)
         self._everywhere = [rule for rule in _EVERYWHERE if rule.kind not in left_out]
         self._in_runs = [rule for rule in IN_RUNS if rule.kind not in left_out]
@@ -217,10 +218,11 @@ def _merged(spans: Iterable[_Span], ranks: Mapping[str, int]) -> list[_Span]:
     merged = list[_Span]()
     for span in sorted(spans, key=lambda one: (one.start, -one.stop)):
         if merged and span.start < merged[-1].stop:
-            last = merged.pop()
+            last = merged[-1]
             kind = min(last.kind, span.kind, key=ranks.__getitem__)
-            span = _Span(last.start, max(last.stop, span.stop), kind)
-        merged.append(span)
+            merged[-1] = _Span(last.start, max(last.stop, span.stop), kind)
+        else:
+            merged.append(span)
     return merged
 
 

@@ -21,14 +21,14 @@ class Finding(Protocol):
 
     Attributes:
         kind: What it is called: ``[redacted <kind>]``.
-        hint: Where one may be: a cheap pattern of the standard library's ``re``, for text in lower-case ASCII. It begins
-            with a literal, by which ``re`` passes over a megabyte in half a millisecond (measured).
+        hint: Where one may be: a cheap pattern of the standard library's ``re``, for text in lower-case ASCII. It
+            begins with a literal, by which ``re`` passes over a megabyte in half a millisecond (measured).
     """
 
     @property
-    def kind(self) -> str: ...  # noqa: D102 - see above
+    def kind(self) -> str: ...
     @property
-    def hint(self) -> re.Pattern[bytes]: ...  # noqa: D102 - see above
+    def hint(self) -> re.Pattern[bytes]: ...
 
     def span(self, text: str, place: int) -> tuple[int, int] | None:
         """Where the secret with its hint at `place` begins and ends; None if there is none."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import replace as changed
 
 import sqlalchemy as sa
 
@@ -22,8 +22,8 @@ from memory_context.stores._wrapper import StoreWrapper
 class RedactingStore(StoreWrapper):
     """A `MemoryStore` whose texts are redacted before they are stored, and what was stored before when it is read.
 
-    Content, summary, metadata, category and tags; where the content is changed, its tokens, characters, lines and hash
-    are those of what is stored, and no key tells of the hash of what was not. The record's metadata says what was taken
+    Content, summary, metadata, category and tags; where the content is changed, its tokens, characters, lines and
+    hash are those of what is stored, and no key tells of the hash of what was not. The record's metadata says what was taken
     out: ``{"redacted": {"github_token": 2}}``. Memories of type ``secret`` are left alone, binary content too; keys that
     callers bring and names of agents, threads and tiers stay as they are.
 
@@ -83,4 +83,4 @@ class RedactingStore(StoreWrapper):
 
 
 def _with_key(item: MemoryItem, key: str) -> MemoryItem:
-    return item if item.memory_key == key else replace(item, memory_key=key)
+    return item if item.memory_key == key else changed(item, memory_key=key)
