@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -37,19 +37,19 @@ class Clearing:
         """
         if item.memory_type == SECRET:
             return item
-        content = self._content(item)
-        changes = {
-            "content": content,
-            "summary": self._line(item.summary),
-            "content_metadata": self._object(item.content_metadata),
-            "category": item.category and self._text(item.category),
-            "tags": tuple(map(self._text, item.tags)),
-        }
+        cleared = replace(
+            item,
+            content=self._content(item),
+            summary=self._line(item.summary),
+            content_metadata=self._object(item.content_metadata),
+            category=item.category and self._text(item.category),
+            tags=tuple(map(self._text, item.tags)),
+            match=item.match and self._match(item.match),
+        )
         if not self.counts:
-            return item if item.match is None else replace(item, match=self._match(item.match))
-        changes["content_metadata"] = _noted(changes["content_metadata"], self.counts)
-        changes["match"] = item.match and self._match(item.match)
-        return replace(item, **changes, **(self._facts(item, content) if content != item.content else {}))
+            return item if cleared.match == item.match else cleared
+        noted = replace(cleared, content_metadata=_noted(cleared.content_metadata, self.counts))
+        return noted if noted.content == item.content else replace(noted, **self._facts(noted))
 
     def _content(self, item: MemoryItem) -> str | bytes:
         if isinstance(item.content, bytes):
@@ -58,15 +58,14 @@ class Clearing:
         self.counts.update(redacted.counts)
         return redacted.text
 
-    def _facts(self, item: MemoryItem, content: str | bytes) -> dict[str, Any]:
-        digest = hash_content(content)
-        identity = item.identity and identity_of(content, digest)
+    def _facts(self, item: MemoryItem) -> dict[str, Any]:
+        digest = hash_content(item.content)
         return {
-            "token_count": self.count(content) if isinstance(content, str) else 0,
-            "char_count": len(content),
-            "line_count": count_lines(content),
+            "token_count": self.count(item.text),
+            "char_count": len(item.content),
+            "line_count": count_lines(item.content),
             "content_hash": digest,
-            "identity": identity,
+            "identity": item.identity and identity_of(item.content, digest),
         }
 
     def _text(self, text: str) -> str:
@@ -90,7 +89,7 @@ class Clearing:
         if isinstance(value, dict):
             return self._object(cast("dict[str, Any]", value))
         if isinstance(value, list):
-            return [self._value(one, name) for one in cast("list[Any]", value)]
+            return [self._value(one, name) for one in cast("Iterable[Any]", value)]
         return value
 
     def _named(self, value: str, name: str) -> str:

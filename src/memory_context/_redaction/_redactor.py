@@ -30,7 +30,8 @@ _JOINTED = 10
 _EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *ANYWHERE, *CARRIED, *ASSIGNED)
 _ORDER = {one: rank for rank, one in enumerate(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *_EVERYWHERE)))}
 KINDS = tuple(_ORDER)
-_RUNS = bytes(ord("a") if chr(code).isalnum() and code < 128 or chr(code) in "_-" else ord(" ") for code in range(256))
+_IN_KEYS = (string.ascii_letters + string.digits + "_-").encode()
+_RUNS = bytes(ord("a") if code in _IN_KEYS else ord(" ") for code in range(256))
 _NAME = regex.compile("[a-z][a-z0-9_]{0,39}")
 _OPENING = "[redacted "
 _MARKED = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
@@ -81,7 +82,7 @@ class _Span:
 
 
 class Redactor:
-    """Takes secrets out of texts: keys and tokens of many vendors, passwords, private keys, JWTs, and a user's own.
+    """Takes secrets out of texts: keys and tokens of many vendors, passwords, private keys, JWTs, a user's own.
 
     Args:
         patterns: What else to redact, by the name that stands in its place: a regular expression, or a `RedactionPattern`.
@@ -255,7 +256,7 @@ def _without(text: str, spans: Iterable[_Span]) -> str:
 
 
 def without_pieces(text: str, secrets: Iterable[Secret]) -> Redacted:
-    """`text`, which was made of a text with `secrets`, without pieces of them: a description may have cut them short."""
+    """`text`, which was made of a text with `secrets`, without pieces of them: a description may cut them short."""
     kinds = {
         secret.value[place : place + _PIECE]: secret.kind
         for secret in secrets

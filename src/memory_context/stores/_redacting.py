@@ -22,10 +22,10 @@ from memory_context.stores._wrapper import StoreWrapper
 class RedactingStore(StoreWrapper):
     """A `MemoryStore` whose texts are redacted before they are stored, and what was stored before when it is read.
 
-    Content, summary, metadata, category and tags; where the content is changed, its tokens, characters, lines and
-    hash are those of what is stored, and no key tells of the hash of what was not. The record's metadata says what was taken
-    out: ``{"redacted": {"github_token": 2}}``. Memories of type ``secret`` are left alone, binary content too; keys that
-    callers bring and names of agents, threads and tiers stay as they are.
+    That is content, summary, metadata, category and tags. Where the content is changed, its tokens, characters, lines
+    and hash are those of what is stored, and no key tells of the hash of what was not. The metadata says what was taken
+    out: ``{"redacted": {"github_token": 2}}``. Memories of type ``secret`` are left alone, binary content too; keys
+    that callers bring and the names of agents, threads and tiers stay as they are.
 
     Args:
         store: The store inside; what `as_store` takes.
