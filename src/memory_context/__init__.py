@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
-    from memory_context._tiers import Confirmation, Room, TierPolicy, Usage
+    from memory_context._tiers import Confirmation, Quota, Room, TierPolicy, Usage
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
     from memory_context.assembly import ContextAssembler, ContextPackage
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
@@ -66,6 +66,7 @@ __all__ = [
     "MemoryStore",
     "MemoryWorkbench",
     "Page",
+    "Quota",
     "Redacted",
     "RedactingStore",
     "RedactionPattern",
@@ -117,6 +118,7 @@ _HOMES = {
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
     "Page": "_selection",
+    "Quota": "_tiers",
     "Redacted": "_redaction",
     "RedactingStore": "stores",
     "RedactionPattern": "_redaction",

@@ -76,7 +76,8 @@ def _make_room(connection: sa.Connection, item: MemoryItem, room: Room, way: Way
 
 def _taken_over(connection: sa.Connection, item: MemoryItem, way: Way, read: MemoryItem) -> MemoryItem:
     """`item` in the place of `read`, if that is still there as it was read."""
-    statement = sa.select(memories.c.updated_at).where(*within(way.scope), memories.c.id == read.id).with_for_update()
+    row = (*within(way.scope), memories.c.id == read.id)
+    statement = sa.select(memories.c.updated_at).where(*row).with_for_update(key_share=True)
     if connection.execute(statement).scalar() != read.updated_at:
         message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
         raise RecordChangedError(message)
@@ -87,8 +88,11 @@ def _taken_over(connection: sa.Connection, item: MemoryItem, way: Way, read: Mem
 
 def _same(holder: MemoryItem, item: MemoryItem) -> bool:
     """Whether `item`, under its writer's own key, is what is there already."""
-    facts = ("content", "tier", "tier_id", "memory_type")
-    return item.identity is None and all(getattr(holder, fact) == getattr(item, fact) for fact in facts)
+    facts = ("content_hash", "tier", "tier_id", "memory_type")
+    same = type(holder.content) is type(item.content) and all(
+        getattr(holder, fact) == getattr(item, fact) for fact in facts
+    )
+    return item.identity is None and same and (item.content_hash != "" or holder.content == item.content)
 
 
 def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
