@@ -13,28 +13,27 @@ import regex
 
 from memory_context._redaction._rules import Match
 
-LOOKED_AT = 256
+LOOKED_AT = 64
 _QUOTE = r"\\{0,7}[\"'`]"
 _SPACE = r"[ \t]{0,8}"
 _SIGNS = "|".join(
     (
-        rf"(?:{_QUOTE})?{_SPACE}:{_SPACE}[A-Za-z_][\w.|\[\] ]{{0,40}}?={_SPACE}(?={_QUOTE})",  # name: type = "…"
-        rf"(?:{_QUOTE})?{_SPACE}(?:={{1,3}}|!={{1,2}}|:=|=>|:){_SPACE}",
+        rf"(?:{_QUOTE})?{_SPACE}:{_SPACE}[A-Za-z_][\w.|\[\] ]{{0,40}}+={_SPACE}(?={_QUOTE})",  # name: type = "…"
+        rf"(?:{_QUOTE})?{_SPACE}(?:=>|:=|={{1,3}}|!={{1,2}}|:){_SPACE}",
         rf"(?:{_QUOTE})?[,\s]{{1,20}}(?:{_QUOTE})?value(?:{_QUOTE})?{_SPACE}[:=]{_SPACE}",  # name: …, value: …
         r">(?=[^<>\s]{4,256}</)",
-        r"(?<=(?:^|[\s\"'])--[A-Za-z0-9_-]{0,40})[ \t]{1,8}",
-        r"(?<=login\s{1,8}\S{1,64}\s{1,8}password)\s{1,8}",
         r"[ \t]{1,8}(?=')",
     )
 )
 _SCHEME = r"(?:(?:Token|ApiKey|Key|apikey|token)[ =](?:token=)?)?"
-_BARE = r"[^\s\"'`,;&(){}\[\]<>\\|]"
-_IN_QUOTES = r"(?:\\\\.|\\[^\"'`\s]|[^\s\\\"'`])"
 
 _PLACEHOLDER = regex.compile(
-    r"(?i)[$%]?[{<\[(].*|\$\w+|%\w+%?|[*•.x_#?-]+|.*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*"
+    r"(?i)[$%]?[{<\[(].*|!\w+|\$\w+|%\w+%?|[*•.x_#?-]+|.*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*"
     r"|.*(?:example|placeholder|change[_-]?(?:me|it)|dummy|redacted|[$]\{|\{\{).*"
 )
+_ESCAPES = regex.compile(r"\\[bfnrt]")
+_CALLS = ("(", "[", "{")
+_SIGN = regex.compile(r"[^\p{L}\p{M}\p{N}_./:-]")
 _PATH = regex.compile(r"[/~.].*/.*")
 _EXPRESSION = regex.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*[!?]?)+")
 _PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
@@ -65,7 +64,7 @@ class Assigned:
         name = self.named.match(text, place)
         if name is None:
             return None
-        some, rest = _VALUES[name["open"] is not None]
+        some, rest = _IN_QUOTES if name["open"] else _BARE_PASSWORD if self.is_password else _BARE_KEY
         value = some.match(text, name.end())
         if value is None or not self._is_meant(text, name, value):
             return None
@@ -73,39 +72,53 @@ class Assigned:
 
     def _is_meant(self, text: str, name: Match, value: Match) -> bool:
         found = value[0].rstrip(".!?:")
-        is_bare = name["open"] is None
-        if _PLACEHOLDER.fullmatch(found) or (is_bare and text[value.end() : value.end() + 1] in tuple("([{")):
+        if "\\" in found:
+            found = _ESCAPES.sub("", found)
+        if not (is_made_up(found) if self.is_password else is_random(found)):
             return False
-        if is_bare and (_EXPRESSION.fullmatch(found) or name["name"].lower() in found.lower()):
+        if name["open"] is None and (
+            text.startswith(_CALLS, value.end()) or name["name"].lower() in found.lower() or _EXPRESSION.fullmatch(found)
+        ):
             return False
-        return is_made_up(found) if self.is_password else is_random(found)
+        return not _PLACEHOLDER.fullmatch(found)
 
 
 def is_made_up(value: str) -> bool:
     """Whether a person may have chosen this as a password: letters with digits or signs, or digits with signs."""
-    kinds = (
-        any(map(str.isalpha, value)),
-        any(map(str.isdigit, value)),
-        not all(c.isalnum() or c in "-_./:" for c in value),
-    )
-    return len(value) >= _LEAST_PASSWORD and sum(kinds) > 1 and not regex.fullmatch(r"[/~.].*/.*", value)
+    if len(value) < _LEAST_PASSWORD or value.isalpha():
+        return False
+    kinds = (any(map(str.isalpha, value)), any(map(str.isdigit, value)), bool(_SIGN.search(value)))
+    return sum(kinds) > 1 and not _PATH.fullmatch(value)
 
 
 def is_random(value: str) -> bool:
     """Whether a machine may have made this: letters and digits, and not as they stand in names, paths and versions."""
-    if len(value) < _LEAST_KEY or _LIKE_A_NAME.fullmatch(value):
+    if len(value) < _LEAST_KEY or not value.isascii():
         return False
-    has_letters, has_digits = any(map(str.isalpha, value)), any(map(str.isdigit, value))
-    return has_letters and (has_digits or (len(value) >= _LETTERS_ALONE and value.isalpha() and not value.islower()))
+    if not any(map(str.isdigit, value)):
+        return len(value) >= _LETTERS_ALONE and value.isalpha() and not value.islower() and not _is_name(value)
+    return any(map(str.isalpha, value)) and not _is_name(value)
 
 
-_VALUES = {
-    quoted: (regex.compile(rf"{one}{{4,{LOOKED_AT}}}+"), regex.compile(f"{one}*+"))
-    for quoted, one in ((True, _IN_QUOTES), (False, _BARE))
-}
+def _is_name(value: str) -> bool:
+    return _LIKE_A_NAME.fullmatch(value) is not None
 
 
-_AHEAD = r"[0-9_\-]{0,3}[\"'`\\ \t:=!>,\r\n]"  # what must follow a name before it is worth a closer look
+def _values(char: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+    """The beginning of a value, by which it is judged, and the rest of it."""
+    return regex.compile(f"{char}{{4,{LOOKED_AT}}}+"), regex.compile(f"{char}*+")
+
+
+_IN_QUOTES = _values(r"(?:\\\\.|\\[^\"'`\s]|[^\s\\\"'`])")
+_BARE_PASSWORD = _values(r"[^\s\"'`,;&(){}\[\]<>\\|]")
+_BARE_KEY = _values(r"[^\s\"'`,;&(){}\[\]<>\\|@]")
+
+
+# What must follow a name before it is worth a closer look: a sign and some of a value.
+_AHEAD = (
+    r"[0-9_\-]{0,3}(?:[\\\"'`]{0,8}[ \t]{0,8}(?:[:=!]{1,3}>?[ \t]{0,8}[\\\"'`]{0,8}[^\s\"'`<>(){}\[\],;|]{4}"
+    r"|:[ \t]{0,8}[a-z_][a-z0-9_.|\[\] ]{0,40}=[ \t]{0,8}[\\\"'`]|,?\s{0,20}[\\\"'`]{0,8}value|')|>[^<>\s]{4})"
+)
 
 
 def _assigned(kind: str, hint: str, name: str, *, is_password: bool = False) -> Assigned:
@@ -113,7 +126,16 @@ def _assigned(kind: str, hint: str, name: str, *, is_password: bool = False) -> 
     return Assigned(kind, re.compile((hint + _AHEAD).encode()), regex.compile(named, regex.MULTILINE), is_password)
 
 
-_NO_CURSOR = r"(?<!(?:page|next|continuation|cursor|sync|resume|pagination|start|end|[beps]os|pad|unk|sep|cls|mask|stop)[_-]?token)"
+def _argument(kind: str, name: str, before: str = "--[A-Za-z0-9_-]{0,40}?", *, is_password: bool = False) -> Assigned:
+    """A rule for a value that stands behind a blank: of an option, or in .netrc."""
+    hint = re.compile(f"{before}(?:{name})[ \\t]".lower().encode())
+    named = rf"{before}(?P<name>(?i:{name}))[ \t]{{1,8}}(?P<open>{_QUOTE})?"
+    return Assigned(kind, hint, regex.compile(named), is_password)
+
+
+_CURSORS = "page|next|continuation|cursor|sync|resume|pagination|public[_-]?key"
+_OF_TOKENIZERS = "start|end|[beps]os|pad|unk|sep|cls|mask|stop"
+_NO_CURSOR = f"(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
 _SORTS_OF_KEY = "api|access|private|account|auth|encryption|signing|master"
 
 ASSIGNED = (
@@ -128,4 +150,9 @@ ASSIGNED = (
     _assigned("token", "token", f"token{_NO_CURSOR}"),
     _assigned("token", "authorization", "authorization"),
     _assigned("api_key", "key(?<=[iesthngr_-]key)", f"key(?<=(?:{_SORTS_OF_KEY})[_-]?key)"),
+    _argument("password", "pass(?:word|wd|phrase|code)?|pwd", is_password=True),
+    _argument("password", "password", r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}", is_password=True),
+    _argument("secret", "secret(?:[_-]?key)?"),
+    _argument("token", "token"),
+    _argument("api_key", f"(?:{_SORTS_OF_KEY})[_-]?key"),
 )

@@ -17,6 +17,10 @@ _LAST = "(?:[A-Za-z0-9+/]{1,15}={0,2}(?![A-Za-z0-9+/])|=[A-Za-z0-9+/]{4})"
 _BODY = rf"(?:{_GAP}{_LINE})++(?:(?:{_GAP}{_LAST}){{1,2}}(?=(?:{_GAP})?-----END)|{_GAP}{_LAST}(?=\s*+(?:\\*[\"'`]|$)))?"
 _FOOT = rf"-----END {_NAME}-----"
 
+# Backwards, from an end whose beginning was cut off: a line begins behind a break, of which n may be the last character.
+_BACK = r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/]{16,}={0,2}"
+_CUT = rf"(?<=(?P<head>{_BACK}(?:{_GAP}{_BACK})*{_GAP}(?:{_LAST}{_GAP})?))"
+
 BLOCKS = (
     rule(
         "private_key",
@@ -24,9 +28,5 @@ BLOCKS = (
         rf"-----BEGIN {_NAME}-----{_HEADER}{_BODY}(?:{_GAP}{_FOOT})?",
     ),
     rule("private_key", "private-lines:", rf"Private-Lines: [0-9]{{1,4}}(?P<value>{_BODY})"),
-    rule(
-        "private_key",
-        r"-----end [a-z0-9 ]{0,30}private",
-        rf"(?<=(?P<head>(?<![A-Za-z0-9+/=]){_LINE}(?:{_GAP}{_LINE})*{_GAP}(?:{_LAST}{_GAP})?)){_FOOT}",
-    ),
+    rule("private_key", r"-----end [a-z0-9 ]{0,30}private", _CUT + _FOOT),
 )

@@ -9,7 +9,7 @@ from memory_context._redaction._assigned import is_random
 from memory_context._redaction._rules import Match, rule
 
 _USED_AS_EXAMPLES = frozenset(
-    ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "xxx", "xxxx", "xxxxx", "yourpassword", "mypassword")
+    ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "xxx", "xxxx", "xxxxx", "yourpassword", "mypassword", "redacted")
 )
 
 
