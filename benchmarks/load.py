@@ -123,7 +123,9 @@ def output(agent: int, number: int) -> str:
 
 def refs_in(messages: Sequence[LLMMessage]) -> list[MemoryRef]:
     """The references in tools' results."""
-    results = [one for message in messages if isinstance(message, FunctionExecutionResultMessage) for one in message.content]
+    results = [
+        one for message in messages if isinstance(message, FunctionExecutionResultMessage) for one in message.content
+    ]
     return [ref for result in results for ref in MemoryRef.find_all(result.content)]
 
 
@@ -137,7 +139,9 @@ class Agent:
     async def work(self, until: float) -> None:
         """Converse."""
         while time.monotonic() < until:
-            context = TimedContext(USER, store=self.store, agent_id=f"agent-{self.number}", scopes=True, max_tokens=20_000)
+            context = TimedContext(
+                USER, store=self.store, agent_id=f"agent-{self.number}", scopes=True, max_tokens=20_000
+            )
             context.report = self.report
             for _ in range(ROUNDS):
                 if time.monotonic() < until:
@@ -153,7 +157,11 @@ class Agent:
         tools = [FunctionTool(self._read, "Read an output.", name="read")]
         client = ScriptedChatClient(script)
         agent = AssistantAgent(
-            "worker", model_client=client, model_context=context, workbench=context.workbench(tools), max_tool_iterations=6
+            "worker",
+            model_client=client,
+            model_context=context,
+            workbench=context.workbench(tools),
+            max_tool_iterations=6,
         )
         task = f"Round {first}: look at the outputs." + (f" What was slow in {self.last}?" if self.last else "")
         try:
@@ -201,7 +209,9 @@ class Agent:
 
     def _note(self, prompt: Sequence[LLMMessage]) -> list[FunctionCall]:
         del prompt
-        return [self._call("save_memory", content=f"note {self.made} of agent {self.number}", tier="global", tags=["load"])]
+        return [
+            self._call("save_memory", content=f"note {self.made} of agent {self.number}", tier="global", tags=["load"])
+        ]
 
 
 async def watch_pool(store: SQLAlchemyStore, report: Report, until: float) -> None:
@@ -210,7 +220,11 @@ async def watch_pool(store: SQLAlchemyStore, report: Report, until: float) -> No
         pool = store._engine.pool if store._engine is not None else None  # noqa: SLF001 - looked at from outside
         if isinstance(pool, sa.QueuePool):
             open_now = pool.checkedin() + pool.checkedout()
-            for name, value in {"open": open_now, "in use": pool.checkedout(), "overflow": max(0, pool.overflow())}.items():
+            for name, value in {
+                "open": open_now,
+                "in use": pool.checkedout(),
+                "overflow": max(0, pool.overflow()),
+            }.items():
                 report.pool[name] = max(report.pool.get(name, 0), value)
         await asyncio.sleep(0.05)
 
@@ -235,7 +249,9 @@ def lost(url: str, kept: dict[str, str]) -> int:
         keys, wrong = list(kept), 0
         for start in range(0, len(keys), 50):
             some = keys[start : start + 50]
-            found: dict[str, MemoryItem] = {one.memory_key: one for one in manager.memory_store.get_many(manager.scope, some)}
+            found: dict[str, MemoryItem] = {
+                one.memory_key: one for one in manager.memory_store.get_many(manager.scope, some)
+            }
             wrong += sum(key not in found or hash_content(found[key].content) != kept[key] for key in some)
     return wrong
 
@@ -262,7 +278,9 @@ def watch_server(url: str, processes: Sequence[subprocess.Popen[str]], cut: floa
         while any(process.poll() is None for process in processes):
             seen.most = max(seen.most, connection.exec_driver_sql(f"SELECT count(*) {_OTHERS}").scalar_one())
             if cut and next_cut < time.time() < ends:
-                seen.cuts += connection.exec_driver_sql(f"SELECT count(pg_terminate_backend(pid)) {_OTHERS}").scalar_one()
+                seen.cuts += connection.exec_driver_sql(
+                    f"SELECT count(pg_terminate_backend(pid)) {_OTHERS}"
+                ).scalar_one()
                 seen.last_cut, next_cut = time.time(), time.time() + cut
             time.sleep(0.5)
     engine.dispose()
@@ -326,7 +344,8 @@ def run(url: str, options: argparse.Namespace) -> int:
     with tempfile.TemporaryDirectory() as folder:
         files = [Path(folder) / f"{place}.json" for place in range(options.processes)]
         processes = [
-            subprocess.Popen([*command, place, "--into", str(file)], text=True) for place, file in zip(places, files, strict=True)
+            subprocess.Popen([*command, place, "--into", str(file)], text=True)
+            for place, file in zip(places, files, strict=True)
         ]
         ends = time.time() + options.seconds - 2 * options.cut - 3
         server = watch_server(url, processes, options.cut, ends) if url.startswith("postgresql") else None

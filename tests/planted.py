@@ -124,7 +124,9 @@ def jwt(chosen: random.Random) -> str:
     def part(value: object) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
-    return f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part({'sub': 'ann', 'n': chosen.random()})}.{some(chosen, WORD, 43)}"
+    return (
+        f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part({'sub': 'ann', 'n': chosen.random()})}.{some(chosen, WORD, 43)}"
+    )
 
 
 def pem(chosen: random.Random, name: str = "RSA PRIVATE KEY", lines: int = 25) -> str:
@@ -199,7 +201,10 @@ def planted(seed: int) -> list[tuple[str, Planted]]:
     signature = base64.b64encode(some(chosen, MIXED, 32).encode()).decode().replace("=", "%3D")
     sas = f"https://x.blob.core.windows.net/c/f?sv=2022-11-02&se=2026&sig={signature}&sp=r"
     found.append(("sas", Planted("azure_key", sas, signature)))
-    hook = "https://hooks." + f"slack.com/services/T{some(chosen, DIGITS, 9)}/B{some(chosen, DIGITS, 9)}/{some(chosen, MIXED, 24)}"
+    hook = (
+        "https://hooks."
+        + f"slack.com/services/T{some(chosen, DIGITS, 9)}/B{some(chosen, DIGITS, 9)}/{some(chosen, MIXED, 24)}"
+    )
     found.append(("webhook", Planted("slack_webhook", hook, hook.rpartition("/")[2])))
     hook = f"https://discord.com/api/webhooks/{chosen.randrange(10**17, 10**18)}/{some(chosen, WORD, 68)}"
     found.append(("webhook", Planted("discord_webhook", hook, hook.rpartition("/")[2])))

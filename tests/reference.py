@@ -38,7 +38,11 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context",
         ("ScopedMemory", "TierPolicy", "Confirmation", "Category", "Room", "Usage"),
     ),
-    "stores": ("Stores", "memory_context", ("MemoryStore", "SQLAlchemyStore", "FileStore")),
+    "stores": (
+        "Stores",
+        "memory_context",
+        ("MemoryStore", "SQLAlchemyStore", "FileStore", "RedactingStore", "Redactor", "Redacted", "RedactionPattern"),
+    ),
     "judges": (
         "Judges and summarizers",
         "memory_context",

@@ -65,7 +65,9 @@ def fill(url: str) -> None:
 
 def _fill(ann: Any) -> None:  # noqa: ANN401 - a manager of any version
     for name, content in NAMED.items():
-        ann.store(content, f"the {name}", "tool_output", key=name, metadata={"exit": 1, "args": ["a", None, {"ü": True}]})
+        ann.store(
+            content, f"the {name}", "tool_output", key=name, metadata={"exit": 1, "args": ["a", None, {"ü": True}]}
+        )
     ann.store("hunter2", "the password of staging", "secret", key="staging-password", tags=["staging"])
     for tier, tier_id in TIERS.items():
         place = {"tier": tier, "tier_id": tier_id, "category": f"notes/{tier}", "tags": ["red", "grün"]}
@@ -106,7 +108,10 @@ def told(url: str) -> dict[str, Any]:
     names = [*NAMED, "staging-password", *(f"in-{tier}" for tier in TIERS), "evicted"]
     with SQLAlchemyStore(url) as store:
         scope = Scope("ann")
-        records = store.get_many(scope, names) + store.query(scope, {"memory_type": "tool_output", "category": None, "expires_at": {"$gt": datetime(2900, 1, 1, tzinfo=UTC)}})
+        records = store.get_many(scope, names) + store.query(
+            scope,
+            {"memory_type": "tool_output", "category": None, "expires_at": {"$gt": datetime(2900, 1, 1, tzinfo=UTC)}},
+        )
         deletions = [store.deletion(scope, name) for name in ("gone", "gone-too")]
         others = store.get_many(Scope("bob"), ["decision"])
         return {

@@ -120,7 +120,11 @@ class TestBeforeStoring:
             f"a log that names {TOKEN}",
             "tool_output",
             source="git push",
-            metadata={"arguments": json.dumps({"url": f"https://a:{PASSWORD}@b.org"}), "deep": [{"password": PASSWORD}], "n": 1},
+            metadata={
+                "arguments": json.dumps({"url": f"https://a:{PASSWORD}@b.org"}),
+                "deep": [{"password": PASSWORD}],
+                "n": 1,
+            },
             category=f"logs/{TOKEN}",
             tags=["a", TOKEN],
         )
@@ -134,7 +138,11 @@ class TestBeforeStoring:
             {name: getattr(inside, name) for name in ("token_count", "char_count", "line_count", "content_hash")},
             inside.identity,
         )
-        assert {"github_token": 4, "url_password": 1, "password": 1} == inside.content_metadata["redacted"] == redacting.counts
+        assert (
+            {"github_token": 4, "url_password": 1, "password": 1}
+            == inside.content_metadata["redacted"]
+            == redacting.counts
+        )
         assert 1 == inside.content_metadata["n"]
 
     def test_nothing_of_the_hash(self, redacting: RedactingStore) -> None:
@@ -174,7 +182,10 @@ class TestBeforeStoring:
     def test_moving_in(self, redacting: RedactingStore) -> None:
         """Records that come from another store lose their secrets, and keep their keys; coming again changes nothing."""
         with MemoryManager("sqlite://", user_id="ann") as other:
-            keys = [other.store(LOG, type="tool_output"), other.store(f"password={PASSWORD}", tier="project", tier_id="p")]
+            keys = [
+                other.store(LOG, type="tool_output"),
+                other.store(f"password={PASSWORD}", tier="project", tier_id="p"),
+            ]
             records = list(other.memory_store.list_all(other.scope))
         ann = MemoryManager(redacting, user_id="ann")
 
@@ -202,7 +213,13 @@ class TestBeforeRecalling:
         key = plain.store(LOG, f"log with {TOKEN}", "tool_output", metadata={"password": PASSWORD})
         scope = plain.scope
         [hit] = redacting.search(scope, "zebrafish push rejected")
-        shown = [redacting.get(scope, key), *redacting.get_many(scope, [key]), *redacting.query(scope), *redacting.list_all(scope), hit]
+        shown = [
+            redacting.get(scope, key),
+            *redacting.get_many(scope, [key]),
+            *redacting.query(scope),
+            *redacting.list_all(scope),
+            hit,
+        ]
 
         assert 5 == len(shown)
         for item in shown:
@@ -263,7 +280,13 @@ async def test_autogen_agent() -> None:
         "As I said.",
     ]  # fmt: skip
     client = ScriptedChatClient(script)
-    agent = AssistantAgent("coder", model_client=client, model_context=context, workbench=context.workbench([pushing]), max_tool_iterations=6)
+    agent = AssistantAgent(
+        "coder",
+        model_client=client,
+        model_context=context,
+        workbench=context.workbench([pushing]),
+        max_tool_iterations=6,
+    )
     await agent.run(task="push it")
     await agent.run(task=f"why was [MemoryRef: {_refs(client.prompts[-1])[0].key}] rejected?")
 

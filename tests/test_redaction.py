@@ -73,11 +73,28 @@ class TestFinds:
 
     @pytest.mark.parametrize(
         "name",
-        ["RSA PRIVATE KEY", "PRIVATE KEY", "EC PRIVATE KEY", "OPENSSH PRIVATE KEY", "ENCRYPTED PRIVATE KEY", "PGP PRIVATE KEY BLOCK"],
+        [
+            "RSA PRIVATE KEY",
+            "PRIVATE KEY",
+            "EC PRIVATE KEY",
+            "OPENSSH PRIVATE KEY",
+            "ENCRYPTED PRIVATE KEY",
+            "PGP PRIVATE KEY BLOCK",
+        ],
     )
     @pytest.mark.parametrize(
         "form",
-        ["{}", "a\n{}\nb", "\t{}\n", "key: |\n  {}\nnext: 1\n", '{{"k": {j}, "n": 1}}', '{{"b": {jj}}}', "'{r}'", "{crlf}", "> {}"],
+        [
+            "{}",
+            "a\n{}\nb",
+            "\t{}\n",
+            "key: |\n  {}\nnext: 1\n",
+            '{{"k": {j}, "n": 1}}',
+            '{{"b": {jj}}}',
+            "'{r}'",
+            "{crlf}",
+            "> {}",
+        ],
     )
     def test_private_keys(self, name: str, form: str) -> None:
         """Blocks of every name: indented, quoted, inside JSON and JSON inside JSON, with any line breaks."""
@@ -85,14 +102,22 @@ class TestFinds:
         inner = json.dumps(block + "\n")
         margin = form.partition("{")[0].rpartition("\n")[2]
         shown = block.replace("\n", f"\n{margin if margin.strip() in ('', '>') else ''}")
-        text = form.format(shown, j=inner, jj=json.dumps(json.dumps({"k": block})), r=block.replace("\n", "\\n"), crlf=block.replace("\n", "\r\n"))
+        text = form.format(
+            shown,
+            j=inner,
+            jj=json.dumps(json.dumps({"k": block})),
+            r=block.replace("\n", "\\n"),
+            crlf=block.replace("\n", "\r\n"),
+        )
         redacted = REDACTOR.redact(text)
 
         assert {"private_key": 1} == redacted.counts
         assert not regex.search("[A-Za-z0-9+/]{20}", redacted.text)
         assert [] == spoiled(text, redacted)
 
-    @pytest.mark.parametrize("header", ["Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF00FF00FF\n\n", "Version: GnuPG v2\n\n"])
+    @pytest.mark.parametrize(
+        "header", ["Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF00FF00FF\n\n", "Version: GnuPG v2\n\n"]
+    )
     def test_private_keys_with_headers(self, header: str) -> None:
         """What stands before the base64 belongs to the block."""
         first, _, rest = pem(random.Random(2)).partition("\n")
@@ -193,7 +218,13 @@ class TestLaws:
         assert Redacted(redacted.text) == REDACTOR.redact(redacted.text)
         assert [c for c in text if c in "\r\n"] == [c for c in redacted.text if c in "\r\n"]
 
-    @given(st.recursive(PIECES | st.text(max_size=20), lambda inner: st.lists(inner, max_size=3) | st.dictionaries(PIECES, inner, max_size=3), max_leaves=6))
+    @given(
+        st.recursive(
+            PIECES | st.text(max_size=20),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(PIECES, inner, max_size=3),
+            max_leaves=6,
+        )
+    )
     @settings(max_examples=200)
     def test_json_stays_json(self, value: object) -> None:
         """A JSON text is one afterwards, of the same shape, however often it is JSON inside JSON."""
@@ -209,7 +240,9 @@ class TestLaws:
 
         assert _long_runs(flat) in (b" ".join(runs), flat)
 
-    @pytest.mark.parametrize("rule", [*IN_RUNS, *BLOCKS, *CARRIED, *ASSIGNED], ids=lambda rule: rule.hint.pattern.decode()[:20])
+    @pytest.mark.parametrize(
+        "rule", [*IN_RUNS, *BLOCKS, *CARRIED, *ASSIGNED], ids=lambda rule: rule.hint.pattern.decode()[:20]
+    )
     def test_hints_begin_with_a_literal(self, rule: object) -> None:
         """Otherwise `re` would look at every character."""
         assert regex.match(rb"[a-z0-9:_~/-]", rule.hint.pattern)  # type: ignore[attr-defined] # a Finding
@@ -233,8 +266,12 @@ class TestTime:
 
         assert Redacted(redacted.text) == REDACTOR.redact(redacted.text)
 
-    @pytest.mark.parametrize("middle", ["A" * 200_000, ("A" * 64 + "\n") * 3000, "\\n" * 100_000, " " * 200_000, "a1" * 100_000])
-    @pytest.mark.parametrize("first", ["-----BEGIN PRIVATE KEY-----\n", "password=", "eyJaaaaaaaaa.eyJ", "https://a:", "Bearer ", "AKIA", ""])
+    @pytest.mark.parametrize(
+        "middle", ["A" * 200_000, ("A" * 64 + "\n") * 3000, "\\n" * 100_000, " " * 200_000, "a1" * 100_000]
+    )
+    @pytest.mark.parametrize(
+        "first", ["-----BEGIN PRIVATE KEY-----\n", "password=", "eyJaaaaaaaaa.eyJ", "https://a:", "Bearer ", "AKIA", ""]
+    )
     @pytest.mark.parametrize("last", ["-----END PRIVATE KEY-----", "@host", "Q~" + "a" * 34, '"', ""])
     def test_long_runs_between(self, first: str, middle: str, last: str) -> None:
         """A fifth of a megabyte between a beginning and an end."""

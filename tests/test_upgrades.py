@@ -140,7 +140,9 @@ class TestEverythingIsThere:
         _, _, url = old
         with SQLAlchemyStore(url) as store:
             store.migrate()
-            found = {query: [hit.memory_key for hit in store.search(Scope("ann"), query, limit=3)] for query in SEARCHES}
+            found = {
+                query: [hit.memory_key for hit in store.search(Scope("ann"), query, limit=3)] for query in SEARCHES
+            }
             secret = [hit.memory_key for hit in store.search(Scope("ann"), "hunter2")]
             others = [hit.memory_key for hit in store.search(Scope("bob"), "launch window")]
 
@@ -156,7 +158,9 @@ class TestEverythingIsThere:
             sizes = {item.id: len(item.data) for item in store.list_all(Scope("ann"))}
         engine = sa.create_engine(url)
         with engine.connect() as connection:
-            rows = connection.execute(sa.select(memories.c.id, memories.c.byte_count).where(memories.c.user_id == "ann"))
+            rows = connection.execute(
+                sa.select(memories.c.id, memories.c.byte_count).where(memories.c.user_id == "ann")
+            )
             counted = {row.id: row.byte_count for row in rows}
         engine.dispose()
 
@@ -291,7 +295,9 @@ def rows_of(url: str, table: sa.Table) -> list[Any]:
 
 def killed_after(url: str, statements: int) -> bool:
     """Migrate in a process that is killed after so many statements that write; whether it came to that."""
-    run = subprocess.run([sys.executable, "-c", KILLED, url, str(statements)], capture_output=True, text=True, check=False)
+    run = subprocess.run(
+        [sys.executable, "-c", KILLED, url, str(statements)], capture_output=True, text=True, check=False
+    )
     assert run.returncode in (0, -signal.SIGKILL), run.stderr
     return run.returncode != 0
 
@@ -347,8 +353,9 @@ class TestNewerThanTheLibrary:
         [warning] = warnings_of(caplog)
         assert "upgrade memory-context" in warning
 
-
-    @pytest.mark.parametrize("verb", [["list"], ["show", "k"], ["search", "text"], ["stats"], ["migrate"]], ids=" ".join)
+    @pytest.mark.parametrize(
+        "verb", [["list"], ["show", "k"], ["search", "text"], ["stats"], ["migrate"]], ids=" ".join
+    )
     def test_command_line(self, newer: str, verb: list[str]) -> None:
         """A line on standard error, no stack trace, exit code 2."""
         run = memory_context(*verb, "--store", newer)

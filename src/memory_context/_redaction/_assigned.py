@@ -77,7 +77,9 @@ class Assigned:
         if not (is_made_up(found) if self.is_password else is_random(found)):
             return False
         if name["open"] is None and (
-            text.startswith(_CALLS, value.end()) or name["name"].lower() in found.lower() or _EXPRESSION.fullmatch(found)
+            text.startswith(_CALLS, value.end())
+            or name["name"].lower() in found.lower()
+            or _EXPRESSION.fullmatch(found)
         ):
             return False
         return not _PLACEHOLDER.fullmatch(found)

@@ -9,7 +9,21 @@ from memory_context._redaction._assigned import is_random
 from memory_context._redaction._rules import Match, rule
 
 _USED_AS_EXAMPLES = frozenset(
-    ("password", "passwd", "pass", "pwd", "pw", "secret", "token", "xxx", "xxxx", "xxxxx", "yourpassword", "mypassword", "redacted")
+    (
+        "password",
+        "passwd",
+        "pass",
+        "pwd",
+        "pw",
+        "secret",
+        "token",
+        "xxx",
+        "xxxx",
+        "xxxxx",
+        "yourpassword",
+        "mypassword",
+        "redacted",
+    )
 )
 
 

@@ -50,7 +50,9 @@ def migrate(connection: sa.Connection) -> str | None:
     if revision is None:
         create_all(connection)
     elif revision not in REVISIONS:
-        message = f"the database has schema {revision}, which is newer than this library's {HEAD}; upgrade memory-context"
+        message = (
+            f"the database has schema {revision}, which is newer than this library's {HEAD}; upgrade memory-context"
+        )
         raise SchemaVersionError(message)
     elif revision != HEAD:
         upgrade(connection, HEAD)
