@@ -9,7 +9,28 @@ import random
 import uuid
 from collections.abc import Callable
 
-WORDS = "the server answered after a while and wrote what it had found into the file that the next step reads".split()
+WORDS = [
+    "the",
+    "server",
+    "answered",
+    "after",
+    "a",
+    "while",
+    "and",
+    "wrote",
+    "what",
+    "it",
+    "had",
+    "found",
+    "into",
+    "the",
+    "file",
+    "that",
+    "the",
+    "next",
+    "step",
+    "reads",
+]
 
 
 def _hex(number: int) -> str:

@@ -86,7 +86,7 @@ TOKENS: list[tuple[str, Make]] = [
     ("planetscale_token", lambda r: "psca" + "le_tkn_" + some(r, MIXED, 43)),
     ("vault_token", lambda r: "hv" + "s." + some(r, MIXED, 90)),
     ("private_key", lambda r: "AGE-SECRET-" + "KEY-1" + some(r, string.ascii_uppercase + DIGITS, 58)),
-    ("jwt", lambda r: jwt(r)),
+    ("jwt", jwt),
 ]  # fmt: skip
 
 CONTEXTS: dict[str, str] = {
@@ -147,7 +147,7 @@ KEYS: list[Make] = [lambda r: some(r, MIXED, 32), lambda r: some(r, MIXED, 20), 
 _PASSWORD_PLACES = {
     "password": (
         'password="{}"', "password = '{}'", '"password": "{}"', "'password': '{}'", '"db_password":"{}"', "DB_PASSWORD={}\n",
-        "export PGPASSWORD='{}'", "password: {}\n", "  password: \"{}\"\n", "spring.datasource.password={}\n", "passwd={}",
+        "export PGPASSWORD='{}'", "password: {}\n", '  password: "{}"\n', "spring.datasource.password={}\n", "passwd={}",
         'PASSPHRASE="{}"', '{{"user": "ann", "userPassword": "{}"}}', "Server=db;Uid=sa;Pwd={};", "--password {}", "--password={}",
         "<password>{}</password>", '<add key="Password" value="{}" />', '{{"name": "DB_PASSWORD", "value": "{}"}}',
         "- name: DB_PASSWORD\n  value: {}\n", 'password: str = "{}"', ":password => '{}'", "ALTER USER ann WITH PASSWORD '{}'",
@@ -167,7 +167,7 @@ _KEY_PLACES = {
         '"private_key": "{}"', "ENCRYPTION_KEY={}\n", "SharedAccessKeyName=root;SharedAccessKey={}",
     ),
     "secret": (
-        'aws_secret_access_key = {}\n', '"SecretAccessKey": "{}"', "CLIENT_SECRET={}\n", '"client_secret": "{}"',
+        "aws_secret_access_key = {}\n", '"SecretAccessKey": "{}"', "CLIENT_SECRET={}\n", '"client_secret": "{}"',
         "secret_key: '{}'", "JWT_SECRET={}\n", 'SECRET_KEY = "{}"',
     ),
     "token": (

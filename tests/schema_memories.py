@@ -9,7 +9,7 @@ import base64
 import inspect
 import json
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -25,7 +25,7 @@ SEARCHES = {
     "数据库": "chinese",
     "password of staging": "staging-password",
 }
-NAMED = {
+NAMED: dict[str, Any] = {
     "decision": "The launch window of the rocket is on Friday.",
     "chinese": "数据库连接失败：请检查密码 😀",
     "large": LARGE,
@@ -94,7 +94,7 @@ def _wait_for_vectors(url: str) -> None:
         time.sleep(1)
         with engine.connect() as connection:
             [name] = [one for one in sa.inspect(connection).get_table_names() if "vectors" in one]
-            count = connection.execute(sa.text(f'SELECT count(*) FROM "{name}"')).scalar_one()  # noqa: S608 - ours
+            count = connection.execute(sa.text(f'SELECT count(*) FROM "{name}"')).scalar_one()
         if count == before and count > 0:
             return
         before = count

@@ -44,7 +44,11 @@ def test_agents_side_by_side(
 
 
 @pytest.mark.parametrize("seconds", [20, pytest.param(120, marks=LONG)])
-def test_connections_are_cut(postgres_url: str, seconds: int, record_property: Any) -> None:  # noqa: ANN401 - pytest's fixture
+def test_connections_are_cut(
+    postgres_url: str,
+    seconds: int,
+    record_property: Any,  # noqa: ANN401 - pytest's fixture
+) -> None:
     """Every connection is cut again and again: runs go on, folding begins again, and nothing that was folded is lost."""
     *_, server, verdict = run_load(
         postgres_url, "--processes", "2", "--agents", "6", "--seconds", str(seconds), "--cut", "4"

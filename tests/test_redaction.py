@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 import clean_texts
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context._redaction import without_pieces
-from memory_context._redaction._redactor import ASSIGNED, BLOCKS, CARRIED, IN_RUNS, KINDS, _long_runs
+from memory_context._redaction._assigned import ASSIGNED
+from memory_context._redaction._blocks import BLOCKS
+from memory_context._redaction._carried import CARRIED
+from memory_context._redaction._redactor import KINDS, _long_runs
+from memory_context._redaction._vendors import IN_RUNS
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from planted import CONTEXTS, TOKENS, pem, planted
 
@@ -252,7 +256,7 @@ HOSTILE = [
     *("password=", "password: ", '"password": "', "token:", "api_key='", "secret: ${", "-----BEGIN PRIVATE KEY-----\n", "pass", "key="),
     *("-----END PRIVATE KEY-----", "eyJ", "eyJaaaaaaaaa.", "://", "://a:", "://a:b@", "@", ":AA", "Bearer ", "Basic YTpi ", "sk-", "xoxb-"),
     *("ghp_", "AKIA", "SG.", "Q~", "sig=", "login a password ", "--password ", "\\", '\\"', "\\n", "A" * 63 + "\n", "a1", "=", " ", "\x1b[32m"),
-    *("[redacted ", "[redacted jwt]", "curl -u ", "-u a:", "A+/", "password: str = ", "value: ", "https://a.b:80/", "\u001b[1m", "{\"password\":"),
+    *("[redacted ", "[redacted jwt]", "curl -u ", "-u a:", "A+/", "password: str = ", "value: ", "https://a.b:80/", "\u001b[1m", '{"password":'),
 ]  # fmt: skip
 
 

@@ -25,7 +25,6 @@ from memory_context._scopes import Scope
 from memory_context.exceptions import SchemaVersionError
 from memory_context.stores import SQLAlchemyStore, _indexing, _keyword, _migrate
 from memory_context.stores._schema import memories, passages, pending, version
-from memory_context.testing import ScriptedChatClient
 from schema_memories import SEARCHES, letters, told
 from test_faults import run_agent, warnings_of
 
@@ -146,7 +145,7 @@ class TestEverythingIsThere:
             secret = [hit.memory_key for hit in store.search(Scope("ann"), "hunter2")]
             others = [hit.memory_key for hit in store.search(Scope("bob"), "launch window")]
 
-        assert {query: True for query in SEARCHES} == {query: key in found[query] for query, key in SEARCHES.items()}
+        assert dict.fromkeys(SEARCHES, True) == {query: key in found[query] for query, key in SEARCHES.items()}
         assert "staging-password" not in secret
         assert ["decision"] == others
 
@@ -337,7 +336,7 @@ class TestNewerThanTheLibrary:
         """Every verb says it."""
         with MemoryManager(newer, user_id="ann") as manager:
             for verb in (lambda: manager.get("k"), lambda: manager.store("x"), lambda: manager.search("x")):
-                with pytest.raises(SchemaVersionError, match="9999, which is newer than .*; upgrade memory-context"):
+                with pytest.raises(SchemaVersionError, match=r"9999, which is newer than .*; upgrade memory-context"):
                     verb()
 
         assert "9999" == revision_of(newer)
