@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
+from memory_context.stores._wrapper import StoreWrapper
 
 if TYPE_CHECKING:
     from memory_context.stores._files import FileStore
@@ -21,6 +22,7 @@ __all__ = [
     "MemoryStore",
     "Mode",
     "SQLAlchemyStore",
+    "StoreWrapper",
     "as_store",
 ]
 

@@ -1,0 +1,170 @@
+"""A store around a store: records change on their way in, and on their way out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import Self
+
+import sqlalchemy as sa
+
+from memory_context._items import Deletion, MemoryItem, Restored
+from memory_context._scopes import Scope
+from memory_context._tiers import Room, Usage
+from memory_context.exceptions import StoreError
+from memory_context.stores._opening import as_store
+from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
+
+
+class StoreWrapper:
+    """A `MemoryStore` that passes every verb on to another one. Subclasses say what becomes of the records.
+
+    It has no URL, because a URL would lead past it.
+
+    Args:
+        store: The store inside; what `as_store` takes.
+
+    Attributes:
+        inner: The store inside.
+    """
+
+    def __init__(self, store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None) -> None:
+        self.inner = as_store(store)
+
+    def __repr__(self) -> str:
+        """Name what is inside."""
+        return f"<{type(self).__name__} around {self.inner!r}>"
+
+    def __enter__(self) -> Self:
+        """The store itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        self.close()
+
+    def inward(self, item: MemoryItem) -> MemoryItem:
+        """The record that the store inside is given for `item`."""
+        return item
+
+    def outward(self, item: MemoryItem) -> MemoryItem:
+        """The record that a caller is given for `item` of the store inside."""
+        return item
+
+    @property
+    def has_embedder(self) -> bool:
+        """Whether the store inside searches by meaning too."""
+        return bool(getattr(self.inner, "has_embedder", False))
+
+    def put(
+        self,
+        scope: Scope,
+        item: MemoryItem,
+        *,
+        replace: bool = False,
+        room: Room | None = None,
+        replaces: MemoryItem | None = None,
+    ) -> MemoryItem:
+        """See `MemoryStore.put`."""
+        return self.outward(self.inner.put(scope, self.inward(item), replace=replace, room=room, replaces=replaces))
+
+    def get(self, scope: Scope, key: str) -> MemoryItem | None:
+        """See `MemoryStore.get`."""
+        found = self.inner.get(scope, key)
+        return None if found is None else self.outward(found)
+
+    def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
+        """See `MemoryStore.get_many`."""
+        return [self.outward(item) for item in self.inner.get_many(scope, keys)]
+
+    def query(
+        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
+    ) -> list[MemoryItem]:
+        """See `MemoryStore.query`."""
+        return [self.outward(item) for item in self.inner.query(scope, filters, limit=limit, order_by=order_by)]
+
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        filters: Filters | None = None,
+        mode: Mode = "hybrid",
+        passages: bool = True,
+    ) -> list[MemoryItem]:
+        """See `MemoryStore.search`."""
+        found = self.inner.search(scope, query, limit=limit, filters=filters, mode=mode, passages=passages)
+        return [self.outward(item) for item in found]
+
+    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
+        """See `MemoryStore.delete`."""
+        return self.inner.delete(scope, key, reason=reason)
+
+    def deletion(self, scope: Scope, key: str) -> Deletion | None:
+        """See `MemoryStore.deletion`."""
+        return self.inner.deletion(scope, key)
+
+    def touch(self, scope: Scope, keys: Iterable[str]) -> int:
+        """See `MemoryStore.touch`."""
+        return self.inner.touch(scope, keys)
+
+    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
+        """See `MemoryStore.list_all`."""
+        return map(self.outward, self.inner.list_all(scope))
+
+    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
+        """See `MemoryStore.list_deleted`."""
+        return self.inner.list_deleted(scope)
+
+    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+        """See `MemoryStore.restore`."""
+        return self.inner.restore(scope, (one if isinstance(one, Deletion) else self.inward(one) for one in records))
+
+    def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
+        """See `MemoryStore.clear`."""
+        return self.inner.clear(scope, reason=reason)
+
+    def count(self, scope: Scope, filters: Filters | None = None) -> int:
+        """See `MemoryStore.count`."""
+        return self.inner.count(scope, filters)
+
+    def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
+        """See `MemoryStore.sum`."""
+        return self.inner.sum(scope, column, filters)
+
+    def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
+        """See `MemoryStore.usage`."""
+        return self.inner.usage(scope, filters)
+
+    def users(self) -> list[str]:
+        """See `Administration.users`."""
+        return self._administration("users").users()
+
+    def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Make the search index of the store inside anew; how many memories it holds.
+
+        Raises:
+            StoreError: It could not do it, or keeps no index.
+        """
+        remake = getattr(self.inner, "reindex", None)
+        if remake is None:
+            message = f"{self.inner!r} keeps no index that could be made anew"
+            raise StoreError(message)
+        return int(remake(progress))
+
+    def close(self) -> None:
+        """Close the store inside. It may be used again."""
+        self.inner.close()
+
+    def _administration(self, verb: str) -> Administration:
+        if not isinstance(self.inner, Administration):
+            message = f"{self.inner!r} has no verb {verb!r} for administrators"
+            raise StoreError(message)
+        return self.inner
+
+
+def innermost(store: MemoryStore) -> MemoryStore:
+    """The store inside all wrappers."""
+    while isinstance(store, StoreWrapper):
+        store = store.inner
+    return store
