@@ -13,7 +13,7 @@ import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.teams import RoundRobinGroupChat
 from autogen_core import FunctionCall
-from autogen_core.models import FunctionExecutionResultMessage
+from autogen_core.models import FunctionExecutionResultMessage, UserMessage
 from autogen_core.tools import FunctionTool
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
@@ -108,9 +108,12 @@ async def test_team_goes_on(
     started = time.monotonic()
     await RoundRobinGroupChat([runner, reader], max_turns=2 * jobs).run(task="Run all jobs.")
 
-    heard = {name: [shown(message) for message in await context.get_messages()] for name, context in own.items()}
-    check_outputs([text for text in heard["runner"] if "job " in text[:200]][1:], own["runner"].manager)
-    check_outputs([text for text in heard["reader"] if "job " in text[:200]][1:], own["reader"].manager)
+    given = await own["runner"].get_messages(), await own["reader"].get_messages()
+    results_of_tools = [shown(message) for message in given[0] if isinstance(message, FunctionExecutionResultMessage)]
+    broadcast = [shown(message) for message in given[1] if isinstance(message, UserMessage)][1:]
+    for texts, context in zip((results_of_tools, broadcast), own.values(), strict=True):
+        assert jobs == len(texts)
+        check_outputs(texts, context.manager)
     assert 2 * outages == outages_warned_of(caplog)
     assert all(context.stats().store_failures >= 2 * outages for context in own.values())
     told(f"{outages} outages, {jobs} jobs, {time.monotonic() - started:.0f} s; {own['runner'].stats()}")
