@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -65,11 +66,14 @@ class ContextStats(Displayed):
 class Guard:
     """Lets work fail without stopping the run: one warning for each outage, every failure counted.
 
-    After a failure that took more than 2 seconds, a locked database or a silent server, nothing is tried for 15.
+    An outage ends when the store does again what it failed to do: where a write failed, as on a full disk, reads that
+    go well do not end it. After a failure that took more than 2 seconds, a locked database or a silent server, nothing
+    is tried for 15.
     """
 
     stats: ContextStats
     warned: bool = False
+    write_failed: bool = False
     closed_until: float = 0.0
 
     def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
@@ -79,7 +83,7 @@ class Guard:
             self.stats.store_failures += 1
             return None
         try:
-            result = work(*args)
+            return work(*args)
         except Exception as error:
             self.stats.store_failures += 1
             if time.monotonic() - started > SLOW_FAILURE:
@@ -88,8 +92,17 @@ class Guard:
                 logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
             self.warned = True
             return None
-        self.warned = self.warned and result is None
-        return result
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Around what writes: if it goes well, an outage is over; if not, only a write that does will end it."""
+        self.write_failed = True
+        yield
+        self.write_failed = self.warned = False
+
+    def note_read(self) -> None:
+        """The store was read from: an outage in which nothing was written is over."""
+        self.warned = self.warned and self.write_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,7 +208,9 @@ class Folder:
 
         def commit(text: str) -> MemoryItem:
             kind = "tool_output" if part.source is None else "message"
-            return self.manager.remember(text, type=kind, source=part.origin, metadata=_facts(part, origin.arguments))
+            facts = _facts(part, origin.arguments)
+            with self.guard.writing():
+                return self.manager.remember(text, type=kind, source=part.origin, metadata=facts)
 
         return fold(
             part.text,
