@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import random
 import threading
@@ -153,6 +154,7 @@ async def test_outages_at_any_moment(server: OwnServer, told: Callable[[str], No
     given = list[str]()
     while trouble.is_alive():
         await run_job(context, given)
+        await asyncio.sleep(0.02)
     until_open(context._conversation.guard)  # noqa: SLF001
     await run_job(context, given)
 
