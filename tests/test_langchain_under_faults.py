@@ -270,3 +270,21 @@ def answers_kept(store: FaultyStore) -> list[str]:
     history = memory.load_memory_variables({"input": ""})["history"]
     texts = [str(message.content) for message in history if isinstance(message, AIMessage)]
     return [memory.manager.retrieve(found[0].key) if (found := MemoryRef.find_all(text)) else text for text in texts]  # type: ignore[misc] # texts were stored
+
+
+def test_an_answer_that_is_saved_again() -> None:
+    """An answer that could not be saved can be saved again, with what had been recalled for it."""
+    store = FaultyStore("sqlite://")
+    memory = MemoryContextMemory(user_id="42", thread_id="t", store=store)
+    memory.save_context({"input": "Run it."}, {"output": LINES})
+    before = memory.load_memory_variables({"input": QUESTION})["history"]
+    assert 1 == memory.stats().recalls
+
+    store.inject(repeat(Fault.LOST))
+    with pytest.raises(StoreError):
+        memory.save_context({"input": QUESTION}, {"output": "It handled a job."})
+    store.inject(())
+    memory.save_context({"input": QUESTION}, {"output": "It handled a job."})
+
+    after = memory.load_memory_variables({"input": "Thanks."})["history"]
+    assert f"{before}\nHuman: {QUESTION}\nAI: It handled a job." == after
