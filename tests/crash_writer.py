@@ -1,4 +1,4 @@
-"""A writer to be killed: forks at each line that it reads, and the fork works on one database until it is killed.
+"""A writer to be killed: forks at each line that it reads, and the fork works on a database until it is killed.
 
 What it is about to change, and what it has stored, changed or deleted, it says in lines of JSON:
 ``["begun", pid]``, ``["will", key, hash]``, ``["did", key, hash]`` (a hash of null is a deletion), ``["said", hash]``
@@ -151,15 +151,16 @@ def live(url: str, folder: Path, seed: int) -> None:
         os._exit(1)
 
 
-def main(url: str, folder: Path) -> None:
-    """Fork a writer for each seed that is read."""
+def main() -> None:
+    """Fork a writer for each line that is read: a database, a folder, a seed."""
     with MemoryManager("sqlite://", user_id="ann") as manager:
         manager.search(manager.store("what is slow the first time"))
     for line in sys.stdin:
+        url, folder, seed = json.loads(line)
         if not (pid := os.fork()):
-            live(url, folder, int(line))
+            live(url, Path(folder), seed)
         tell("ended", os.waitpid(pid, 0)[1])
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], Path(sys.argv[2]))
+    main()
