@@ -235,7 +235,7 @@ def check_unchanged(context: MemoryContext, client: ScriptedChatClient) -> None:
     assert changes <= stats.compactions + stats.late_folds
 
 
-@pytest.mark.parametrize("seeds", [1, pytest.param(60, marks=SOAK)])
+@pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=SOAK)])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
 async def test_agents(

@@ -184,7 +184,7 @@ async def check_folds(play: Play) -> None:
     assert play.given[-1] == MemoryManager(play.store, user_id="42").retrieve(MemoryRef.find_all(text)[0].key)
 
 
-@pytest.mark.parametrize("seeds", [1, pytest.param(60, marks=SOAK)])
+@pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=SOAK)])
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("scenario", SCENARIOS)
@@ -234,7 +234,7 @@ async def test_delays_change_nothing(scenario: str, how: str) -> None:
     assert prompts[0] == prompts[1]
 
 
-@pytest.mark.parametrize("seeds", [1, pytest.param(60, marks=SOAK)])
+@pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=SOAK)])
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("kind", KINDS)
 async def test_conversation_of_a_chain(told: Callable[[str], None], kind: str, how: str, seeds: int) -> None:

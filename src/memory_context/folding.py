@@ -77,11 +77,15 @@ class Guard:
     closed_until: float = 0.0
 
     def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
-        """The result of ``work(*args)``; None if it fails, or if it failed slowly a moment ago."""
-        started = time.monotonic()
-        if started < self.closed_until:
+        """The result of ``work(*args)``; None if it fails, or if something failed slowly a moment ago."""
+        if time.monotonic() < self.closed_until:
             self.stats.store_failures += 1
             return None
+        return self.measure(work, *args)
+
+    def measure(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
+        """The result of work that needs no store, such as counting tokens; None if it fails."""
+        started = time.monotonic()
         try:
             return work(*args)
         except Exception as error:
@@ -173,7 +177,7 @@ class Folder:
     def is_large(self, part: Part) -> bool:
         """Whether `part` is over its threshold; where a counter of the user's own fails, it stays as it is."""
         threshold = self.policy.threshold_for(part.source)
-        return self.may_fold(part) and bool(self.guard.run(self.manager.counter.exceeds, part.text, threshold))
+        return self.may_fold(part) and bool(self.guard.measure(self.manager.counter.exceeds, part.text, threshold))
 
     def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
         """What takes the place of each text that is over its threshold, by its place; without those that failed.
@@ -187,7 +191,7 @@ class Folder:
 
     def sharing(self, parts: Sequence[Part]) -> Folder:
         """This folder, with a lower threshold where the results among `parts` have too many tokens together."""
-        lower = self.guard.run(self._shared_threshold, [part for part in parts if part.source is None])
+        lower = self.guard.measure(self._shared_threshold, [part for part in parts if part.source is None])
         return self if lower is None else replace(self, policy=replace(self.policy, threshold=lower))
 
     def _shared_threshold(self, parts: Sequence[Part]) -> int | None:
