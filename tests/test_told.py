@@ -25,12 +25,13 @@ def test_told(tmp_path: Path, request: pytest.FixtureRequest, processes: str) ->
     """Each line stands behind its test's name, of tests that fail too, and from other processes."""
     (tmp_path / "test_some.py").write_text(_TESTS)
     (tmp_path / "pytest.ini").write_text("[pytest]")
+    search = os.pathsep.join([str(request.path.parent), os.environ.get("PYTHONPATH", "")])
     command = [sys.executable, "-m", "pytest", "-q", "-p", "conftest", "-n", processes]
 
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(request.path.parent), os.environ.get("PYTHONPATH", "")])},
+        env={name: value for name, value in os.environ.items() if "PYTEST" not in name} | {"PYTHONPATH": search},
         capture_output=True,
         text=True,
         check=False,
