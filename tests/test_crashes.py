@@ -258,7 +258,7 @@ def test_killed_while_it_begins(
     with writers(tmp_path, ledger) as forked:
         for seed in range(kills):
             url = f"sqlite:///{tmp_path}/{seed}.db" if fixture == "sqlite" else request.getfixturevalue("postgres_url")
-            keys = forked.kill_one(url, seed, 0, chance.uniform(0, 0.5))
+            keys = forked.kill_one(url, seed, chance.choice((0, 0, 1)), chance.uniform(0, 0.5))
             check_kept(url, ledger, keys, chance)
             check_index(url)
             check_all(url, Ledger())
