@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
-    from memory_context._tiers import Confirmation, Room, TierPolicy, Usage
+    from memory_context._tiers import Confirmation, Quota, Room, TierPolicy, Usage
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
     from memory_context.assembly import ContextAssembler, ContextPackage
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
@@ -65,6 +65,7 @@ __all__ = [
     "MemoryStore",
     "MemoryWorkbench",
     "Page",
+    "Quota",
     "Room",
     "SQLAlchemyStore",
     "SQLMemory",
@@ -112,6 +113,7 @@ _HOMES = {
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
     "Page": "_selection",
+    "Quota": "_tiers",
     "Room": "_tiers",
     "SQLAlchemyStore": "stores",
     "SQLMemory": "autogen",

@@ -21,6 +21,7 @@ from memory_context._items import (
     hash_content,
     identity_of,
     new_key,
+    now,
     to_content,
 )
 from memory_context._pages import parse_lines, span_of_lines
@@ -427,14 +428,31 @@ class MemoryManager:
             raise StoreError(message)
         return int(remake(progress))
 
-    def forget(self, key: str, *, reason: str = "forgotten") -> bool:
+    def forget(self, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """Delete the memory under `key` for good; whether there was one. References to it say when and why afterwards.
+
+        With `soft` it is only put away: no longer found, listed or offered, while its key still redeems; `revive` takes
+        it back, and a `RetentionRule` may delete it for good later.
 
         Raises:
             InvalidKeyError: It cannot be a key.
             StoreError: The store could not do it.
         """
-        return self.memory_store.delete(self.scope, check_key(key), reason=reason)
+        return self.memory_store.delete(self.scope, check_key(key), reason=reason, soft=soft)
+
+    def revive(self, key: str) -> MemoryItem:
+        """The record under `key`, active again after a soft `forget`, or after a full tier evicted it.
+
+        Raises:
+            MemoryNotFoundError: There is none (see `get`).
+            RecordChangedError: Somebody changed it just now.
+            StoreError: The store could not do it.
+        """
+        item = self.get(key)
+        if item.is_active:
+            return item
+        active = replace(item, is_active=True, updated_at=now())
+        return self.memory_store.put(self.scope, active, replaces=item)
 
     def close(self) -> None:
         """Give back connections, unless the store is the caller's. The manager may be used again."""
@@ -445,7 +463,8 @@ class MemoryManager:
         """What leads another process to the same memories: store URL (without its password), user, agent.
 
         Raises:
-            NotSerializableError: The store lives in this process only; or counter or embedder are the caller's own.
+            NotSerializableError: The store lives in this process only; or counter, embedder or quota are the
+                caller's own.
         """
         url = getattr(self.memory_store, "url", None)
         if not isinstance(url, str):
@@ -453,6 +472,9 @@ class MemoryManager:
             raise NotSerializableError(message)
         if getattr(self.memory_store, "has_embedder", False):
             message = "an embedder cannot be written down; give each process a store of its own with one"
+            raise NotSerializableError(message)
+        if getattr(self.memory_store, "quota", None) is not None:
+            message = "a quota cannot be written down; give each process a store of its own with it"
             raise NotSerializableError(message)
         if self._counter is not None:
             message = "a counter of your own cannot be written down; use set_default_counter() in each process"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -13,7 +13,7 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 from uuid import UUID, uuid5
 
-from memory_context._items import Deletion, MemoryItem, hash_content, new_key, now
+from memory_context._items import Deletion, MemoryItem, is_intact, new_key, now
 from memory_context._records import deletion_from, deletion_record, item_from, record_of, recounted
 from memory_context._refs import check_key
 from memory_context._scopes import Scope
@@ -261,6 +261,21 @@ class Mirror:
         )
         self._reads |= counts
 
+    def forget_notes(self, user_id: str) -> None:
+        """Remove what is noted of a user's deletions, and of reads of memories that are gone.
+
+        Raises:
+            OSError: The folder cannot be written to.
+        """
+        self._rewrite(DELETED, lambda line: line.get("user_id") != user_id)
+        self._rewrite(READ, lambda line: line.get("id") in set(map(str, self._paths)))
+        self._deletions = self._folder.signature(DELETED)
+
+    def _rewrite(self, path: str, is_kept: Callable[[dict[str, Any]], bool]) -> None:
+        if self._folder.signature(path) is not None:
+            kept = filter(is_kept, _lines(self._folder, path))
+            self._folder.write(path, b"".join(json.dumps(line).encode() + b"\n" for line in kept))
+
     def _append(self, path: str, lines: Sequence[dict[str, Any]]) -> None:
         if lines:
             self._folder.append(path, b"".join(json.dumps(line).encode() + b"\n" for line in lines))
@@ -312,7 +327,7 @@ def parsed(path: str, data: bytes, signature: Signature) -> MemoryItem:
     said = cast("dict[str, Any]", record)
     item = item_from(_made_up(place, changed_at, said) | said)
     item = replace(item, category=category_in(place.parts[:-1], item.category))
-    if item.content_hash != hash_content(item.content):
+    if not is_intact(item):
         counted = recounted(item, default_counter().count)
         item = replace(counted, updated_at=max(changed_at, item.created_at))
     has_key = "memory_key" in said or item.memory_key != _NO_KEY
