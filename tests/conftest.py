@@ -79,6 +79,12 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.line(f"{test}: {line}")
 
 
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contexts do not pause after a failure that took long: on a machine with much to do any may."""
+    monkeypatch.setattr("memory_context.folding.SLOW_FAILURE", 3600)
+
+
 @pytest.fixture(autouse=True)
 def _own_environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """No test writes into the working directory, or reaches a paid model."""

@@ -60,6 +60,7 @@ async def converse(messages: Sequence[LLMMessage], plan: Sequence[Fault | None],
     return len(store.injected)
 
 
+@pytest.mark.usefixtures("patient")
 @pytest.mark.parametrize("examples", [40, pytest.param(1000, marks=SOAK)])
 def test_any_faults(told: Callable[[str], None], examples: int) -> None:
     """Whatever fails when, prompts are valid, what was seen stays, every text is there, and the next one is folded."""

@@ -25,6 +25,8 @@ from memory_context.testing import Fault, FaultyStore, ScriptedChatClient
 from messages import LOG, call, results, user
 from test_context import fill, shown
 
+pytestmark = pytest.mark.usefixtures("patient")
+
 
 @contextmanager
 def failing_at(engine: sa.Engine, number: int) -> Iterator[list[str]]:

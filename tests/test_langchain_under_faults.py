@@ -26,7 +26,10 @@ from under_faults import KINDS, SOAK, check_counted, stores
 LINES = "\n".join(LOG.split("\n")[:125])
 QUESTION = "What became of worker-123?"
 THREAD: Any = {"configurable": {"thread_id": "t"}}
-pytestmark = pytest.mark.filterwarnings("ignore:The class `ConversationChain` was deprecated")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:The class `ConversationChain` was deprecated"),
+    pytest.mark.usefixtures("patient"),
+]
 NOTE = re.compile(r"note_[0-9a-f]{8}")  # keys of notes are drawn by lot
 
 

@@ -121,8 +121,9 @@ class FaultyStore(StoreWrapper):
     def _before(self, fault: Fault | None) -> None:
         if fault in _LATE:
             time.sleep(self.delay)
-        if fault in _REFUSED:
-            kind, message = _REFUSED[fault]
+        refused = _REFUSED.get(fault) if fault else None
+        if refused is not None:
+            kind, message = refused
             raise kind(message)
 
 
