@@ -22,20 +22,23 @@ DELAY = 0.01
 
 
 class Fault(StrEnum):
-    """How a call of a store goes wrong."""
+    """How a call of a store goes wrong.
+
+    Attributes:
+        ERROR: `StoreError`, and nothing is done.
+        DELAY: The work is done, late.
+        LOST: `StoreUnavailableError`, and nothing is done: the connection is lost before the work.
+        LOST_AFTER: The work is done, then `StoreUnavailableError`: the connection is lost before the answer.
+        FULL: `StoreError` of a verb that writes, and nothing is done; what reads goes well.
+        LOCKED: `StoreUnavailableError` of a verb that writes, late, and nothing is done; what reads goes well.
+    """
 
     ERROR = "error"
-    """`StoreError`, and nothing is done."""
     DELAY = "delay"
-    """The work is done, late."""
     LOST = "lost"
-    """`StoreUnavailableError`, and nothing is done: the connection is lost before the work."""
     LOST_AFTER = "lost_after"
-    """The work is done, then `StoreUnavailableError`: the connection is lost before the answer."""
     FULL = "full"
-    """`StoreError` of what writes, which does nothing; what reads goes well."""
     LOCKED = "locked"
-    """`StoreUnavailableError` of what writes, late, which does nothing; what reads goes well."""
 
 
 @dataclass(frozen=True, slots=True)
