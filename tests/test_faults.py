@@ -226,6 +226,32 @@ async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fix
     engine.dispose()
 
 
+@pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+def test_what_is_committed_is_no_error(request: pytest.FixtureRequest, fixture: str) -> None:
+    """A text so large that it is indexed after it was committed is stored, or an error; never both."""
+    engine = _engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    manager = MemoryManager(engine, user_id="ann")
+    manager.store("open it")
+    large = LOG * 25
+    number, statements = 0, [""]
+    while number <= len(statements):
+        number += 1
+        key = f"k{number}"
+        with failing_at(engine, number) as statements:
+            try:
+                manager.store(large, key=key)
+            except StoreError:
+                stored = False
+            else:
+                stored = True
+        assert stored == bool(manager.memory_store.get_many(manager.scope, [key]))
+        if stored:
+            assert [key] == [hit.memory_key for hit in manager.search("sdx9")]
+        manager.forget(key)
+    assert number > 8
+    engine.dispose()
+
+
 async def test_foreign_store_that_raises_anything(caplog: pytest.LogCaptureFixture) -> None:
     """A store of somebody else's that raises anything at all does not stop the run."""
 
