@@ -10,7 +10,7 @@ import pytest
 
 from memory_context import MemoryManager
 from memory_context.exceptions import StoreError, StoreUnavailableError
-from memory_context.stores import MemoryStore
+from memory_context.stores import MemoryStore, StoreWrapper
 from memory_context.testing import Fault, FaultyStore, Injected, MemoryStoreContract, random_faults
 
 RAISED = {
@@ -86,6 +86,13 @@ def test_pages_end_with_the_connection(faulty: FaultyStore) -> None:
         for item in faulty.list_all(MemoryManager(faulty, user_id="ann").scope):
             came.append(item.memory_key)  # noqa: PERF401 - it raises
     assert ["kept"] == came
+
+
+def test_every_verb_may_fail() -> None:
+    """Whatever a wrapper passes on meets the plan, but for closing it."""
+    passed_on = {name for name, verb in vars(StoreWrapper).items() if callable(verb) and not name.startswith("_")}
+
+    assert passed_on - {"close", "inward", "outward"} == passed_on & set(vars(FaultyStore))
 
 
 def test_plans_are_followed_in_order(faulty: FaultyStore) -> None:

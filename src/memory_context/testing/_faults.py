@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError, StoreUnavailableError
-from memory_context.stores import MemoryStore, StoreWrapper
+from memory_context.stores import Administration, MemoryStore, StoreWrapper
 
 T = TypeVar("T")
 
@@ -144,9 +144,10 @@ _REFUSED = {
 }
 _LATE = {Fault.DELAY, Fault.LOCKED}
 _OF_WRITES = {Fault.FULL, Fault.LOCKED}
-_READS = ("get", "get_many", "query", "search", "deletion", "count", "sum", "usage", "users")
-_WRITES = ("put", "delete", "touch", "restore", "clear", "reindex")
-_PAGES = ("list_all", "list_deleted")
+_READS = {"get", "get_many", "query", "search", "deletion", "count", "sum", "usage", "users"}
+_PAGES = {"list_all", "list_deleted"}
+_VERBS = {name for protocol in (MemoryStore, Administration) for name in vars(protocol) if not name.startswith("_")}
+_WRITES = (_VERBS | {"reindex"}) - _READS - _PAGES - {"close"}
 
 
 def _faulty(verb: str) -> Callable[..., Any]:
@@ -161,5 +162,5 @@ def _faulty(verb: str) -> Callable[..., Any]:
     return call
 
 
-for _verb in (*_READS, *_WRITES, *_PAGES):
+for _verb in _READS | _WRITES | _PAGES:
     setattr(FaultyStore, _verb, _faulty(_verb))
