@@ -18,7 +18,7 @@ from autogen_core import FunctionCall
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import FunctionTool
 
-from memory_context import MemoryContext, MemoryItem, MemoryRef
+from memory_context import MemoryContext, MemoryItem, MemoryRef, SQLMemory
 from memory_context.autogen._compaction import from_lines
 from memory_context.autogen._messages import texts_of
 from memory_context.exceptions import MemoryNotFoundError
@@ -151,6 +151,14 @@ async def notes(play: Play) -> str:
         return said_last(await coder.run(task="Audit the workers."))
 
 
+async def a_memory_beside(play: Play) -> str:
+    """AutoGen's memory in the same store, which is put before the model."""
+    beside = SQLMemory("ann", store=play.store, as_system_message=False)
+    coder = play.agent(play.context(), [jobs(1), "ran", "said"], memory=[beside])
+    await coder.run(task="Run a job.")
+    return said_last(await coder.run(task="And?"))
+
+
 async def team(play: Play) -> str:
     """A team in which each hears all that the others' tools gave."""
     runner = play.agent(play.context(), [jobs(n) for n in range(3)], "runner", max_tool_iterations=1)
@@ -180,6 +188,7 @@ SCENARIOS: dict[str, tuple[Callable[[Play], Awaitable[str]], str | None]] = {
     "tools": (tools_of_memory, "kept"),
     "by reference": (by_reference, None),
     "notes": (notes, "noted"),
+    "memory": (a_memory_beside, "said"),
     "team": (team, "heard"),
     "hand-over": (hand_over, "All done."),
 }
