@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from memory_context import _events
 from memory_context._displayed import Displayed
 from memory_context._items import MemoryItem, hash_content
 from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold, level
 from memory_context._tokens import WIDEST_CHARACTER
 from memory_context.manager import MemoryManager
 from memory_context.verbs import READING_TOOLS
-
-logger = logging.getLogger("memory_context")
 
 T = TypeVar("T")
 
@@ -80,12 +78,12 @@ class Guard:
             return None
         try:
             result = work(*args)
-        except Exception as error:
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the agent's run goes on
             self.stats.store_failures += 1
             if time.monotonic() - started > SLOW_FAILURE:
                 self.closed_until = time.monotonic() + PAUSE
             if not self.warned:
-                logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
+                _events.STORE_FAILED.log(error, where=True)
             self.warned = True
             return None
         self.warned = self.warned and result is None

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from memory_context import _events
 from memory_context._displayed import Displayed
 from memory_context._executor import off_loop
 from memory_context._items import now
 from memory_context._judge import Candidate, Expansion, Intent, Question, Verdict, judge_by_words
 from memory_context._limits import Breaker, check_not_negative
 from memory_context.exceptions import InvalidArgumentError, JudgeError
-
-logger = logging.getLogger("memory_context")
 
 MAX_EXPANSIONS = 10
 ASKED_AT_MOST = 200
@@ -156,7 +154,7 @@ class Bench:
 
     def _note_failure(self, error: Exception) -> None:
         self.breaker.note_failure()
-        logger.info("the judge %s failed, words decide: %r", self.judge.name, error)
+        _events.JUDGE_FAILED.log(error, judge=self.judge.name)
 
 
 def _checked(verdict: object, question: Question) -> Verdict:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, get_args
 
+from memory_context import _events
 from memory_context._describe import describe
 from memory_context._excerpt import excerpt
 from memory_context._items import (
@@ -44,7 +44,6 @@ from memory_context.summaries import Summaries, Summarizer, as_summaries
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-logger = logging.getLogger("memory_context")
 
 MAX_SUMMARY = 1000
 MODES = get_args(Mode)
@@ -263,7 +262,7 @@ class MemoryManager:
         try:
             self.memory_store.touch(self.scope, [key])
         except StoreError as error:
-            logger.warning("the read of %s could not be counted: %s", key, error)
+            _events.READ_NOT_COUNTED.log(error, user_id=self.scope.user_id, memory_key=key)
         return item
 
     def retrieve(  # noqa: PLR0913 - one of them selects

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from memory_context import _events
 from memory_context._categories import Category, check_category, trees
 from memory_context._executor import result_of
 from memory_context._items import PREFERENCE, Content, MemoryItem, MemoryList, check_metadata, now, to_content
@@ -43,7 +43,6 @@ from memory_context.stores import Filters, MemoryStore, Mode
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-logger = logging.getLogger("memory_context")
 
 DEFAULT_TIER = "session"
 DEFAULT_PRIORITY = 5
@@ -529,7 +528,7 @@ class ScopedMemory:
         try:
             self.manager.memory_store.touch(self.manager.scope, [item.memory_key for item in items])
         except StoreError as error:
-            logger.warning("the reading of %d notes could not be counted: %s", len(items), error)
+            _events.NOTES_NOT_COUNTED.log(error, user_id=self.manager.scope.user_id, notes=len(items))
             return MemoryList(items)
         moment = now()
         return MemoryList(replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items)

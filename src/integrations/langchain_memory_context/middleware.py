@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -39,7 +38,7 @@ from langchain_memory_context._recalls import (
 from langchain_memory_context._runs import called_in, calling, endings
 from langchain_memory_context.judge import one_judge
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
-from memory_context import _prompts
+from memory_context import _events, _prompts
 from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
 from memory_context._executor import off_loop, wait_for
 from memory_context._groups import recall_position
@@ -60,7 +59,6 @@ from memory_context.verbs import RETRIEVE
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-logger = logging.getLogger("memory_context")
 
 KEPT_CONVERSATIONS = 1000
 ENDING: tuple[Lifetime, ...] = ("run", "task")
@@ -504,7 +502,8 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
                 notes.end(lifetime)
         except StoreError as error:
             self._guard.stats.store_failures += 1
-            logger.warning("the notes of a run that ended could not be deleted: %s", error, exc_info=error)
+            user = notes.manager.scope.user_id
+            _events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
 
 
 def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:

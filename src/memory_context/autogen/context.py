@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,6 +23,7 @@ from autogen_core.models import (
 from autogen_core.tools import BaseTool, Workbench
 from pydantic import BaseModel, Field
 
+from memory_context import _events
 from memory_context._arguments import DEFAULT_LIMIT
 from memory_context._displayed import Displayed
 from memory_context._executor import off_loop
@@ -61,8 +61,6 @@ if TYPE_CHECKING:
     import sqlalchemy as sa
 
     from memory_context.stores import MemoryStore
-
-logger = logging.getLogger("memory_context")
 
 
 T = TypeVar("T")
@@ -376,7 +374,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             notes.end(lifetime)
         except StoreError as error:
             self._conversation.guard.stats.store_failures += 1
-            logger.warning("the notes of a %s that ended could not be deleted: %s", lifetime, error, exc_info=error)
+            _events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
 
     def stats(self) -> ContextStats:
         """What this context has done so far."""

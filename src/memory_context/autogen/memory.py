@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
@@ -16,7 +15,7 @@ from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import LLMMessage, SystemMessage, UserMessage
 from pydantic import BaseModel
 
-from memory_context import _prompts
+from memory_context import _events, _prompts
 from memory_context._executor import off_loop
 from memory_context._items import JSON, Content, MemoryItem
 from memory_context._scopes import Scope
@@ -33,7 +32,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-logger = logging.getLogger("memory_context")
 
 TIER = "memory"
 DEFAULT_NAME = "default_memory"
@@ -192,7 +190,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         try:
             return await off_loop(self._find, "", None)
         except StoreError as error:
-            logger.warning("memory failed, the agent goes on without %r: %s", self.name, error, exc_info=error)
+            _events.MEMORY_FAILED.log(error, where=True, user_id=self._manager.scope.user_id, memory=self.name)
             return []
 
     async def _message(self, text: str, model_context: ChatCompletionContext) -> LLMMessage:

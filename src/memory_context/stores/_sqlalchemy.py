@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import threading
@@ -18,6 +17,7 @@ import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from memory_context import _events
 from memory_context._analyzer import VERSION
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
@@ -45,7 +45,6 @@ from memory_context.stores._schema import UTCDateTime, access, deletions, memori
 from memory_context.stores._searching import Conditions
 
 T = TypeVar("T")
-logger = logging.getLogger("memory_context")
 
 KEYS = 5000
 CATCH_UP = 32_000_000
@@ -354,7 +353,7 @@ class SQLAlchemyStore:
         left = CATCH_UP
         for place, memory_id in enumerate(waiting):
             if left <= 0:
-                logger.warning("%d memories are not indexed yet, and not searched; see reindex()", len(waiting) - place)
+                _events.INDEX_BEHIND.log(memories=len(waiting) - place)
                 return
             left -= self._index_rest(memory_id)
 
