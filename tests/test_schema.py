@@ -27,7 +27,7 @@ def _columns(connection: sa.Connection) -> dict[str, object]:
     names = sorted(inspector.get_table_names())
     return {
         name: (
-            [(c["name"], str(c["type"]), c["nullable"], str(c["default"])) for c in inspector.get_columns(name)],
+            sorted((c["name"], str(c["type"]), c["nullable"], str(c["default"])) for c in inspector.get_columns(name)),
             sorted(str(i["name"]) for i in inspector.get_indexes(name)),
             sorted(str(u["name"]) for u in inspector.get_unique_constraints(name)),
             [f["name"] for f in inspector.get_foreign_keys(name)],

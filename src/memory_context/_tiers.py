@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias, get_args
 
 from memory_context._items import MemoryItem
 from memory_context._scopes import DETAIL, OPEN_TIERS
-from memory_context.exceptions import InvalidArgumentError, InvalidTierError, TierFullError
+from memory_context.exceptions import InvalidArgumentError, InvalidTierError, QuotaExceededError, TierFullError
 
 Lifetime: TypeAlias = Literal["run", "session", "task", "project", "user"]
 Action: TypeAlias = Literal["save", "update", "delete", "clear", "promote"]
@@ -45,12 +45,50 @@ class Usage:
         category: The category; None for those without one.
         items: How many memories.
         chars: How many characters (of binary content, bytes) their contents have together.
+        bytes: How many bytes their contents take, texts as UTF-8.
     """
 
     tier: str
     category: str | None
     items: int
     chars: int
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Quota:
+    """How much a store holds of one user, evicted memories too.
+
+    Attributes:
+        max_items: The most memories.
+        max_bytes: The most bytes of all contents together, texts as UTF-8.
+
+    Raises:
+        InvalidArgumentError: A limit that is no whole number, or below 0.
+    """
+
+    max_items: int | None = None
+    max_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check the limits."""
+        for name in ("max_items", "max_bytes"):
+            value = getattr(self, name)
+            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
+                message = f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
+                raise InvalidArgumentError(message)
+
+
+def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | None:
+    """The error where `items` memories of `size` bytes are more than the quota allows."""
+    for unit, held, most in (("memories", items, quota.max_items), ("bytes", size, quota.max_bytes)):
+        if most is not None and held > most:
+            message = (
+                f"that would be {held:,} {unit}, and the user's quota is {most:,}; nothing was stored. "
+                "Forget some memories, or raise the quota"
+            )
+            return QuotaExceededError(message, unit=unit, size=held, limit=most)
+    return None
 
 
 @dataclass(frozen=True, slots=True)

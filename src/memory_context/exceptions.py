@@ -28,6 +28,8 @@
     ├── StoreError
     │   ├── StoreUnavailableError
     │   │   └── StoreLockedError
+    │   ├── QuotaExceededError
+    │   ├── EncryptionError
     │   └── SchemaVersionError
     ├── StateError (ValueError)
     │   ├── StateVersionError
@@ -168,6 +170,25 @@ class StoreUnavailableError(StoreError):
 
 class StoreLockedError(StoreUnavailableError):
     """Another process writes into this folder; only one may at a time."""
+
+
+class QuotaExceededError(StoreError):
+    """The user's quota does not allow this.
+
+    Attributes:
+        unit: What is counted: ``memories`` or ``bytes``.
+        size: How many there would be.
+        limit: How many there may be.
+    """
+
+    def __init__(self, message: str | None = None, *, unit: str = "", size: int = 0, limit: int = 0) -> None:
+        """Say `message`."""
+        super().__init__(message)
+        self.unit, self.size, self.limit = unit, size, limit
+
+
+class EncryptionError(StoreError):
+    """This record cannot be read with the keys at hand."""
 
 
 class SchemaVersionError(StoreError):

@@ -12,10 +12,10 @@ import sqlalchemy as sa
 
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, StoreError
-from memory_context.stores._filters import conditions
+from memory_context.stores._filters import conditions, within
 from memory_context.stores._protocol import Filters, MemoryStore
 from memory_context.stores._schema import access, memories, pending
-from memory_context.stores._sqlalchemy import SQLAlchemyStore, within
+from memory_context.stores._sqlalchemy import SQLAlchemyStore
 
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
 SORTS = get_args(Sort)

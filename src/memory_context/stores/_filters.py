@@ -11,7 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context._items import is_storable
-from memory_context._scopes import OPEN_TIERS, Place
+from memory_context._scopes import OPEN_TIERS, Place, Scope
 from memory_context.exceptions import InvalidFilterError
 from memory_context.stores._protocol import Filters
 from memory_context.stores._schema import UTCDateTime, memories
@@ -63,6 +63,13 @@ def conditions(filters: Filters | None, dialect: str) -> Iterator[Condition]:
     """
     for name, wanted in (filters or {}).items():
         yield _has_tag(wanted, dialect) if name == "tags" else _condition(column_named(name), wanted, dialect)
+
+
+def within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
+    """What the records of a scope must meet."""
+    yield from (memories.c[name] == value for name, value in scope.narrowed().items())
+    if scope.places is not None:
+        yield in_sight(scope.places)
 
 
 def in_sight(places: Iterable[Place]) -> sa.ColumnElement[bool]:

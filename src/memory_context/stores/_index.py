@@ -15,10 +15,11 @@ from memory_context._items import Conflict, Deletion, MemoryItem
 from memory_context._scopes import Scope
 from memory_context.stores import _changes, _indexing, _restoring
 from memory_context.stores._changes import Changes
+from memory_context.stores._filters import within
 from memory_context.stores._listing import Place, items_at, places_after
 from memory_context.stores._rows import RECORDS, item_of
 from memory_context.stores._schema import access, deletions, memories, pending
-from memory_context.stores._sqlalchemy import SQLAlchemyStore, within
+from memory_context.stores._sqlalchemy import SQLAlchemyStore
 
 
 class Index(SQLAlchemyStore):

@@ -10,8 +10,8 @@ from memory_context.exceptions import SchemaVersionError
 from memory_context.stores import _fts5, _keyword
 from memory_context.stores._schema import metadata, settings, version
 
-HEAD = "0002"
-REVISIONS = ("0001", HEAD)
+HEAD = "0003"
+REVISIONS = ("0001", "0002", HEAD)
 _ANALYZER = {"name": _keyword.ANALYZER, "value": str(VERSION)}
 _LOCK = 7_305_419_172_614_029
 

@@ -1,14 +1,15 @@
-"""Whether a tier has room for a record, decided in the transaction that writes it."""
+"""Whether a tier has room for a record, and a user the quota, decided in the transaction that writes it."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 
 import sqlalchemy as sa
 
 from memory_context import _events
 from memory_context._items import MemoryItem, now
-from memory_context._tiers import Room, check_room
+from memory_context._tiers import Quota, Room, check_quota, check_room
 from memory_context.stores._schema import memories
 
 _LOCK = 4_051_722_093_184_611
@@ -22,9 +23,7 @@ def make(connection: sa.Connection, item: MemoryItem, room: Room, replaced: Memo
     Raises:
         TierFullError: There is none.
     """
-    if connection.dialect.name == "postgresql":
-        place = sa.literal("\n".join((item.user_id, item.tier, item.tier_id or "")))
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(place, _LOCK))))
+    _lock(connection, item.user_id, item.tier, item.tier_id or "")
     others = _others(item, replaced)
     items, chars = _held(connection, others)
     while full := check_room(item.tier, room, items, chars, item.char_count):
@@ -34,6 +33,39 @@ def make(connection: sa.Connection, item: MemoryItem, room: Room, replaced: Memo
         facts = {"user_id": item.user_id, "tier": item.tier, "memory_keys": ", ".join(evicted)}
         _events.EVICTED.log(**facts)
         items, chars = _held(connection, others)
+
+
+@contextmanager
+def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> Iterator[None]:
+    """A user's writes in the body, which nobody else's pass; what grows must not pass the quota.
+
+    Raises:
+        QuotaExceededError: It would. The transaction is to be rolled back.
+    """
+    if quota is None:
+        yield
+        return
+    _lock(connection, user_id)
+    before = _taken(connection, user_id)
+    yield
+    after = _taken(connection, user_id)
+    grown = [new > old for new, old in zip(after, before, strict=True)]
+    if any(grown) and (error := check_quota(quota, *after)):
+        raise error
+
+
+def _lock(connection: sa.Connection, *place: str) -> None:
+    """Wait until no other transaction writes there. SQLite's exclude each other anyway."""
+    if connection.dialect.name == "postgresql":
+        name = sa.literal("\n".join(place))
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(name, _LOCK))))
+
+
+def _taken(connection: sa.Connection, user_id: str) -> tuple[int, int]:
+    """How many records a user has, and the bytes of their contents."""
+    size = sa.func.coalesce(sa.func.sum(memories.c.byte_count), 0)
+    items, total = connection.execute(sa.select(sa.func.count(), size).where(memories.c.user_id == user_id)).one()
+    return int(items), int(total)
 
 
 def _others(item: MemoryItem, replaced: MemoryItem | None) -> list[sa.ColumnElement[bool]]:

@@ -26,11 +26,15 @@ def row_of(item: MemoryItem) -> dict[str, Any]:
     check_content(item.content, item.media_type)
     values = {column.name: getattr(item, column.name) for column in _COLUMNS}
     values |= {"tags": list(item.tags), "content_metadata": dict(item.content_metadata)}
-    as_text = isinstance(item.content, str) and is_storable(item.content)
-    return values | {
-        "content": item.content if as_text else None,
-        "content_bytes": None if as_text else encoded(item.content),
-    }
+    if isinstance(item.content, str) and is_storable(item.content):
+        return values | {"content": item.content, "content_bytes": None, "byte_count": size_of(item.content)}
+    data = encoded(item.content)
+    return values | {"content": None, "content_bytes": data, "byte_count": len(data)}
+
+
+def size_of(text: str) -> int:
+    """The bytes of `text` as UTF-8."""
+    return len(text) if text.isascii() else len(text.encode())
 
 
 def item_of(row: sa.Row[*tuple[Any, ...]]) -> MemoryItem:

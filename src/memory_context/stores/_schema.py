@@ -56,6 +56,7 @@ memories = sa.Table(
     sa.Column("token_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("char_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("line_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+    sa.Column("byte_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("content_hash", sa.Text, nullable=False, server_default=""),
     sa.Column("identity", sa.Text),
     sa.Column("created_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()),
@@ -68,7 +69,9 @@ memories = sa.Table(
     sa.UniqueConstraint("user_id", "identity", name="uq_agent_memories_user_identity"),
     sa.Index("ix_agent_memories_user_created", "user_id", "created_at"),
     sa.Index("ix_agent_memories_user_thread", "user_id", "thread_id"),
-    sa.Index("ix_agent_memories_user_tier", "user_id", "tier", "tier_id"),
+    sa.Index(
+        "ix_agent_memories_user_tier", "user_id", "tier", "tier_id", "is_active", "char_count", "byte_count"
+    ),  # what rooms and quotas add up is read from the index alone
 )
 
 access = sa.Table(
@@ -141,6 +144,21 @@ settings = sa.Table(
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
     sa.Column("value", sa.Text, nullable=False),
+)
+
+# Who did what with which memory; filled where an audit trail is asked for.
+audit = sa.Table(
+    "agent_memory_audit",
+    metadata,
+    sa.Column("id", integer, sa.Identity(), primary_key=True),
+    sa.Column("at", UTCDateTime, nullable=False),
+    sa.Column("user_id", sa.Text, nullable=False),
+    sa.Column("agent_id", sa.Text),
+    sa.Column("thread_id", sa.Text),
+    sa.Column("memory_key", sa.Text, nullable=False),
+    sa.Column("action", sa.Text, nullable=False),
+    sa.Index("ix_agent_memory_audit_user_at", "user_id", "at"),
+    sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
 
 # Alembic's table, under a name of our own; outside `metadata`, because Alembic keeps it.

@@ -6,7 +6,7 @@ import os
 import re
 import threading
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import product
 from pathlib import Path
@@ -21,26 +21,24 @@ from memory_context import _events
 from memory_context._analyzer import VERSION
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
-from memory_context._items import Deletion, Match, MemoryItem, Restored, longer_key, now
+from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
-from memory_context._tiers import Room, Usage
+from memory_context._tiers import Quota, Room, Usage
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
-    KeyExistsError,
-    RecordChangedError,
     StoreError,
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
 from memory_context.stores import _backup, _engines, _indexing, _keyword, _migrate, _restoring, _rooms, _searching
-from memory_context.stores._filters import conditions, counted_column, in_sight, order_of
-from memory_context.stores._indexing import Batch
+from memory_context.stores._filters import conditions, counted_column, order_of, within
 from memory_context.stores._listing import Place, deletions_after, items_at, places_after
 from memory_context.stores._meaning import Meaning
 from memory_context.stores._protocol import Filters, Mode
-from memory_context.stores._restoring import INSERT, insert_record
-from memory_context.stores._rows import RECORDS, item_of, row_of
+from memory_context.stores._putting import Way, put
+from memory_context.stores._restoring import INSERT
+from memory_context.stores._rows import RECORDS, item_of
 from memory_context.stores._schema import UTCDateTime, access, deletions, memories
 from memory_context.stores._searching import Conditions
 
@@ -69,6 +67,8 @@ class SQLAlchemyStore:
         embedder: What makes vectors for searches by meaning: an object with ``embed_documents`` and ``embed_query``, as
             LangChain's, or a callable from texts to vectors. After each `put` a thread makes what is missing.
         embedding_model: The name that its vectors are kept by. Without it, what the embedder calls its model.
+        quota: How much is kept of each user. What would pass it is refused with a `QuotaExceededError`; several
+            processes that should not pass it together need the same one each.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
@@ -83,7 +83,9 @@ class SQLAlchemyStore:
         password_variable: str = _engines.PASSWORD_VARIABLE,
         embedder: AnyEmbedder | None = None,
         embedding_model: str | None = None,
+        quota: Quota | None = None,
     ) -> None:
+        self._quota = quota
         self.password_variable = password_variable
         self._is_pool = isinstance(store, sa.Pool)
         self._given: sa.Engine | None = None
@@ -139,8 +141,8 @@ class SQLAlchemyStore:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)
         batch = _indexing.prepared(item)
-        way = _Way(scope, batch, replace or replaces is not None, room, replaces)
-        stored = self._run(lambda connection: _put(connection, item, way), writes=True)
+        way = Way(scope, batch, replace or replaces is not None, room, replaces, self._quota)
+        stored = self._run(lambda connection: put(connection, item, way), writes=True)
         if batch is None:
             self._index_rest(stored.id)
         if self._meaning:
@@ -271,9 +273,12 @@ class SQLAlchemyStore:
             _check_scope(scope, item)
         fresh = self._run(lambda connection: _restoring.unknown(connection, scope.user_id, records))
         batches = {item.id: _indexing.prepared(item) for item in fresh}
-        restored = self._run(
-            lambda connection: _restoring.restore(connection, scope.user_id, records, batches), writes=True
-        )
+
+        def work(connection: sa.Connection) -> Restored:
+            with _rooms.quota_kept(connection, scope.user_id, self._quota):
+                return _restoring.restore(connection, scope.user_id, records, batches)
+
+        restored = self._run(work, writes=True)
         for memory_id, batch in batches.items():
             if batch is None:
                 self._index_rest(memory_id)
@@ -301,10 +306,10 @@ class SQLAlchemyStore:
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
         """See `MemoryStore.usage`."""
         place = (memories.c.tier, memories.c.category)
-        sums = (sa.func.count(), sa.func.sum(memories.c.char_count))
+        sums = (sa.func.count(), sa.func.sum(memories.c.char_count), sa.func.sum(memories.c.byte_count))
         statement = sa.select(*place, *sums).where(*self._active(scope, filters)).group_by(*place)
         rows = self._run(lambda connection: connection.execute(statement).all())
-        found = [Usage(tier, category, items, int(chars)) for tier, category, items, chars in rows]
+        found = [Usage(row[0], row[1], row[2], int(row[3]), int(row[4])) for row in rows]
         return sorted(found, key=lambda usage: (usage.tier, usage.category or ""))
 
     def migrate(self) -> str | None:
@@ -439,111 +444,6 @@ def _check_scope(scope: Scope, item: MemoryItem | Deletion) -> None:
     if wrong:
         message = f"a memory of {item.user_id!r} with other values than {wrong} cannot be put into this scope"
         raise InvalidScopeError(message)
-
-
-def within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
-    """What the records of a scope must meet."""
-    yield from (memories.c[name] == value for name, value in scope.narrowed().items())
-    if scope.places is not None:
-        yield in_sight(scope.places)
-
-
-@dataclass(frozen=True, slots=True)
-class _Way:
-    """How a record is put: see `MemoryStore.put`."""
-
-    scope: Scope
-    batch: Batch | None
-    replace: bool
-    room: Room | None
-    replaces: MemoryItem | None
-
-
-def _put(connection: sa.Connection, item: MemoryItem, way: _Way) -> MemoryItem:
-    if way.replaces is not None:
-        return _taken_over(connection, item, way, way.replaces)
-    known = _by_identity(connection, item)
-    if known is None and way.room is not None:
-        _make_room(connection, item, way.room, way)
-    while known is None and not _inserted(connection, item, way.batch):
-        known = _by_identity(connection, item)
-        holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
-        if holder is not None and not way.replace and _same(holder, item):
-            known = holder
-        elif holder is not None and way.replace and holder.id == item.id:
-            return _overwrite(connection, holder, item, way.batch)
-        elif holder is not None and (key := longer_key(item)):
-            item = _replaced(item, memory_key=key)
-        elif holder is not None and way.replace and way.scope.sees(holder.tier, holder.tier_id):
-            return _overwrite(connection, holder, item, way.batch)
-        elif holder is not None:
-            message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
-            raise KeyExistsError(message)
-        elif known is None and _indexing.item_by_id(connection, item.id) is not None:
-            message = f"the id {item.id} belongs to another memory; leave it out, and one is made"
-            raise KeyExistsError(message)
-    return _revived(connection, known) if known else item
-
-
-_replaced = replace
-
-
-def _make_room(connection: sa.Connection, item: MemoryItem, room: Room, way: _Way) -> None:
-    holder = _one(connection, _BY_KEY, item.user_id, item.memory_key)
-    is_there = holder is not None and holder.is_active and not way.replace and _same(holder, item)
-    if not is_there:
-        _rooms.make(connection, item, room, holder)
-
-
-def _taken_over(connection: sa.Connection, item: MemoryItem, way: _Way, read: MemoryItem) -> MemoryItem:
-    """`item` in the place of `read`, if that is still there as it was read."""
-    statement = sa.select(memories.c.updated_at).where(*within(way.scope), memories.c.id == read.id).with_for_update()
-    if connection.execute(statement).scalar() != read.updated_at:
-        message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
-        raise RecordChangedError(message)
-    if way.room is not None:
-        _rooms.make(connection, item, way.room, read)
-    return _overwrite(connection, read, item, way.batch)
-
-
-def _same(holder: MemoryItem, item: MemoryItem) -> bool:
-    """Whether `item`, under its writer's own key, is what is there already."""
-    facts = ("content", "tier", "tier_id", "memory_type")
-    return item.identity is None and all(getattr(holder, fact) == getattr(item, fact) for fact in facts)
-
-
-def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
-    return _one(connection, _BY_IDENTITY, item.user_id, item.identity) if item.identity else None
-
-
-def _one(
-    connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]], user: str, wanted: str
-) -> MemoryItem | None:
-    row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
-    return item_of(row) if row else None
-
-
-def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) -> bool:
-    if not insert_record(connection, item):
-        return False
-    _indexing.insert(connection, item, batch)
-    return True
-
-
-def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None) -> MemoryItem:
-    item = _replaced(new, id=old.id, created_at=old.created_at, updated_at=now())
-    _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(memories.c.id == old.id))
-    connection.execute(sa.update(memories).where(memories.c.id == old.id).values(row_of(item)))
-    _indexing.insert(connection, item, batch)
-    return item
-
-
-def _revived(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
-    if item.is_active:
-        return item
-    changed = {"is_active": True, "updated_at": now()}
-    connection.execute(sa.update(memories).where(memories.c.id == item.id).values(changed))
-    return _replaced(item, **changed)
 
 
 def _delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:

@@ -340,7 +340,7 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         found = [(one.tier, one.category, one.items, one.chars) for one in store.usage(ANN)]
 
         assert [("global", "b", 1, 3), ("task", None, 1, 2), ("task", "a/c", 1, 3), ("task", "b", 2, 1)] == found
-        assert [Usage("task", "a/c", 1, 3)] == store.usage(Scope("ann", tier="task"), {"category": "a/c"})
+        assert [Usage("task", "a/c", 1, 3, 3)] == store.usage(Scope("ann", tier="task"), {"category": "a/c"})
         assert [] == store.usage(BOB)
 
     @pytest.mark.parametrize("room", [Room(max_chars=10), Room(max_items=2)])

@@ -1,0 +1,126 @@
+"""How a record is put: found again, inserted, written over, under a longer key; in the caller's transaction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import sqlalchemy as sa
+
+from memory_context._items import MemoryItem, longer_key, now
+from memory_context._scopes import Scope
+from memory_context._tiers import Quota, Room
+from memory_context.exceptions import KeyExistsError, RecordChangedError
+from memory_context.stores import _indexing, _rooms
+from memory_context.stores._filters import within
+from memory_context.stores._indexing import Batch
+from memory_context.stores._restoring import insert_record
+from memory_context.stores._rows import RECORDS, item_of, row_of
+from memory_context.stores._schema import memories
+
+_OF_USER = memories.c.user_id == sa.bindparam("user")
+_BY_IDENTITY = RECORDS.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
+_BY_KEY = RECORDS.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a record is put: see `MemoryStore.put`."""
+
+    scope: Scope
+    batch: Batch | None
+    replace: bool
+    room: Room | None
+    replaces: MemoryItem | None
+    quota: Quota | None = None
+
+
+def put(connection: sa.Connection, item: MemoryItem, way: Way) -> MemoryItem:
+    """The record that stands in the store afterwards; raises what `MemoryStore.put` raises."""
+    with _rooms.quota_kept(connection, item.user_id, way.quota):
+        return _put(connection, item, way)
+
+
+def _put(connection: sa.Connection, item: MemoryItem, way: Way) -> MemoryItem:
+    if way.replaces is not None:
+        return _taken_over(connection, item, way, way.replaces)
+    known = _by_identity(connection, item)
+    if known is None and way.room is not None:
+        _make_room(connection, item, way.room, way)
+    while known is None and not _inserted(connection, item, way.batch):
+        known = _by_identity(connection, item)
+        holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
+        if holder is not None and not way.replace and _same(holder, item):
+            known = holder
+        elif holder is not None and way.replace and holder.id == item.id:
+            return _overwrite(connection, holder, item, way.batch)
+        elif holder is not None and (key := longer_key(item)):
+            item = replace(item, memory_key=key)
+        elif holder is not None and way.replace and way.scope.sees(holder.tier, holder.tier_id):
+            return _overwrite(connection, holder, item, way.batch)
+        elif holder is not None:
+            message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
+            raise KeyExistsError(message)
+        elif known is None and _indexing.item_by_id(connection, item.id) is not None:
+            message = f"the id {item.id} belongs to another memory; leave it out, and one is made"
+            raise KeyExistsError(message)
+    return _revived(connection, known) if known else item
+
+
+def _make_room(connection: sa.Connection, item: MemoryItem, room: Room, way: Way) -> None:
+    holder = _one(connection, _BY_KEY, item.user_id, item.memory_key)
+    is_there = holder is not None and holder.is_active and not way.replace and _same(holder, item)
+    if not is_there:
+        _rooms.make(connection, item, room, holder)
+
+
+def _taken_over(connection: sa.Connection, item: MemoryItem, way: Way, read: MemoryItem) -> MemoryItem:
+    """`item` in the place of `read`, if that is still there as it was read."""
+    statement = sa.select(memories.c.updated_at).where(*within(way.scope), memories.c.id == read.id).with_for_update()
+    if connection.execute(statement).scalar() != read.updated_at:
+        message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
+        raise RecordChangedError(message)
+    if way.room is not None:
+        _rooms.make(connection, item, way.room, read)
+    return _overwrite(connection, read, item, way.batch)
+
+
+def _same(holder: MemoryItem, item: MemoryItem) -> bool:
+    """Whether `item`, under its writer's own key, is what is there already."""
+    facts = ("content", "tier", "tier_id", "memory_type")
+    return item.identity is None and all(getattr(holder, fact) == getattr(item, fact) for fact in facts)
+
+
+def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
+    return _one(connection, _BY_IDENTITY, item.user_id, item.identity) if item.identity else None
+
+
+def _one(
+    connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]], user: str, wanted: str
+) -> MemoryItem | None:
+    row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
+    return item_of(row) if row else None
+
+
+def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) -> bool:
+    if not insert_record(connection, item):
+        return False
+    _indexing.insert(connection, item, batch)
+    return True
+
+
+def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None) -> MemoryItem:
+    item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
+    _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(memories.c.id == old.id))
+    connection.execute(sa.update(memories).where(memories.c.id == old.id).values(row_of(item)))
+    _indexing.insert(connection, item, batch)
+    return item
+
+
+def _revived(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
+    if item.is_active:
+        return item
+    revived = replace(item, is_active=True, updated_at=now())
+    changed = {"is_active": True, "updated_at": revived.updated_at}
+    connection.execute(sa.update(memories).where(memories.c.id == item.id).values(changed))
+    return revived

@@ -1,0 +1,38 @@
+"""The bytes that each memory's content takes, for quotas and figures; and the audit trail."""
+
+import sqlalchemy as sa
+from alembic import op
+
+revision = "0003"
+down_revision = "0002"
+
+_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+_SIZES = {
+    "sqlite": "length(CAST(coalesce(content_bytes, content, '') AS BLOB))",
+    "postgresql": "coalesce(octet_length(content_bytes), octet_length(content), 0)",
+}
+
+
+def upgrade() -> None:
+    """Add the column and fill it, put it into the index of tiers, and create the table."""
+    op.add_column("agent_memories", sa.Column("byte_count", sa.BigInteger, nullable=False, server_default=sa.text("0")))
+    memories = sa.table("agent_memories", sa.column("byte_count"))
+    op.execute(sa.update(memories).values(byte_count=sa.text(_SIZES[op.get_bind().dialect.name])))
+    op.drop_index("ix_agent_memories_user_tier", "agent_memories")
+    op.create_index(
+        "ix_agent_memories_user_tier",
+        "agent_memories",
+        ["user_id", "tier", "tier_id", "is_active", "char_count", "byte_count"],
+    )
+    op.create_table(
+        "agent_memory_audit",
+        sa.Column("id", _NUMBER, sa.Identity(), primary_key=True),
+        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
+        sa.Column("user_id", sa.Text, nullable=False),
+        sa.Column("agent_id", sa.Text),
+        sa.Column("thread_id", sa.Text),
+        sa.Column("memory_key", sa.Text, nullable=False),
+        sa.Column("action", sa.Text, nullable=False),
+    )
+    op.create_index("ix_agent_memory_audit_user_at", "agent_memory_audit", ["user_id", "at"])
+    op.create_index("ix_agent_memory_audit_user_key", "agent_memory_audit", ["user_id", "memory_key"])
