@@ -17,13 +17,13 @@ from opentelemetry import context as context_api
 from opentelemetry import metrics, trace
 from opentelemetry.trace import Span, SpanKind, StatusCode
 
-from memory_context import __version__
+from memory_context._version import __version__
 
 SCOPE = "memory_context"
 
 Operation: TypeAlias = Literal[
     "fold", "store", "retrieve", "search", "recall", "judge", "summarize", "compact", "assemble", "forget",
-    "transaction", "audit",
+    "transaction",
 ]  # fmt: skip
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 Who: TypeAlias = tuple[str, str | None, str | None]
@@ -118,9 +118,13 @@ def identify_users(shown: bool = True) -> None:  # noqa: FBT001, FBT002 - a swit
 
 
 def _counters() -> dict[str, metrics.Counter | metrics.UpDownCounter]:
-    makers = {"counter": meter.create_counter, "updowncounter": meter.create_up_down_counter}
-    counted = {name: metric for name, metric in METRICS.items() if metric.kind in makers}
-    return {name: makers[one.kind](one.name, one.unit, one.description) for name, one in counted.items()}
+    made: dict[str, metrics.Counter | metrics.UpDownCounter] = {}
+    for name, one in METRICS.items():
+        if one.kind == "counter":
+            made[name] = meter.create_counter(one.name, one.unit, one.description)
+        elif one.kind == "updowncounter":
+            made[name] = meter.create_up_down_counter(one.name, one.unit, one.description)
+    return made
 
 
 _COUNTERS = _counters()
@@ -150,16 +154,14 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
     Args:
         name: What is done.
         who: User, agent and thread.
-        kind: The span's kind.
         **facts: Attributes by the names of `ATTRIBUTES`.
     """
 
     __slots__ = ("_attached", "_name", "_span", "_started")
 
-    def __init__(
-        self, name: Operation, who: Who | None = None, *, kind: SpanKind = SpanKind.INTERNAL, **facts: Value | None
-    ) -> None:
+    def __init__(self, name: Operation, who: Who | None = None, **facts: Value | None) -> None:
         self._name = name
+        kind = SpanKind.CLIENT if name == "transaction" else SpanKind.INTERNAL
         self._span: Span = tracer.start_span(f"{SCOPE}.{name}", kind=kind, attributes=_named(facts))
         if _identified and who:
             self._span.set_attributes({name: value for name, value in zip(WHO, who, strict=True) if value})

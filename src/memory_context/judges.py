@@ -13,6 +13,7 @@ from memory_context._executor import off_loop
 from memory_context._items import now
 from memory_context._judge import Candidate, Expansion, Intent, Question, Verdict, judge_by_words
 from memory_context._limits import Breaker, check_not_negative
+from memory_context._telemetry import count, operation
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 
 MAX_EXPANSIONS = 10
@@ -131,10 +132,9 @@ class Bench:
             return LexicalJudge.name, await LexicalJudge().decide(question)
         self.calls += 1
         try:
-            verdict = await asyncio.wait_for(self.judge.decide(question), self.limits.seconds)
-            verdict = _checked(verdict, question)
+            verdict = await self._asked(question)
         except Exception as error:  # noqa: BLE001 - whatever a judge of somebody else's raises
-            self.tokens += getattr(error, "tokens", 0)
+            self._count("failed", getattr(error, "tokens", 0))
             self._note_failure(error)
             fallback = await LexicalJudge().decide(question)
             return LexicalJudge.name, Verdict(
@@ -145,8 +145,20 @@ class Bench:
                 getattr(error, "tokens", 0),
             )
         self.breaker.note_success()
-        self.tokens += verdict.tokens
+        self._count("decided", verdict.tokens)
         return self.judge.name, verdict
+
+    async def _asked(self, question: Question) -> Verdict:
+        with operation("judge", judge=self.judge.name, candidates=len(question.candidates)) as judging:
+            verdict = await asyncio.wait_for(self.judge.decide(question), self.limits.seconds)
+            verdict = _checked(verdict, question)
+            judging.note(tokens=verdict.tokens, hits=len(verdict.expand))
+        return verdict
+
+    def _count(self, outcome: str, tokens: int) -> None:
+        self.tokens += tokens
+        count("judge_calls", judge=self.judge.name, outcome=outcome)
+        count("judge_tokens", tokens, judge=self.judge.name)
 
     def _may_ask(self) -> bool:
         within = self.calls < self.limits.calls and self.tokens < self.limits.tokens

@@ -13,6 +13,7 @@ from memory_context import _events
 from memory_context._deadline import within
 from memory_context._limits import Breaker, check_not_negative
 from memory_context._refs import one_line
+from memory_context._telemetry import count, operation
 from memory_context.exceptions import InvalidArgumentError
 
 MAX_WAITING = 4
@@ -95,10 +96,14 @@ class Summaries:
         if not self._threads.acquire(blocking=False):
             return description
         answer: object
+        shown = self._shown(text)
         try:
-            answer = within(self.limits.seconds, partial(self._asked, self._shown(text), description), "summarizer")
+            with operation("summarize", characters=len(shown)):
+                answer = within(self.limits.seconds, partial(self._asked, shown, description), "summarizer")
         except Exception as error:  # noqa: BLE001 - whatever a summarizer of somebody else's raises
             answer = error
+        failed = answer is not None and not isinstance(answer, str)
+        count("summarizer_calls", outcome="failed" if failed else "answered")
         return self._accepted(answer) or description
 
     def _asked(self, text: str, description: str) -> object:

@@ -284,7 +284,7 @@ class ScopedMemory:
             return False
         if not self._may("delete", old.tier, item=old, asks=old.memory_type == PREFERENCE):
             return None
-        return self.manager.memory_store.delete(self.manager.scope, key, reason="deleted")
+        return self.manager.forget(key, reason="deleted")
 
     def clear(self, category: str | None = None, tags: str | Iterable[str] = (), *, tier: str) -> int | None:
         """Delete the notes of a tier, evicted ones too; how many there were. None if it was declined.
@@ -306,9 +306,9 @@ class ScopedMemory:
         if not self._may("clear", tier, count=count, asks=count > 0):
             return None
         if len(wanted) == 1:
-            return self.manager.memory_store.clear(scope, reason="cleared")
+            return self.manager.clear(tier, self.tier_id(tier))
         found = self.manager.memory_store.query(scope, wanted, limit=None, order_by=NEWEST_FIRST)
-        return sum(self.manager.memory_store.delete(scope, item.memory_key, reason="cleared") for item in found)
+        return sum(self.manager.forget(item.memory_key, reason="cleared") for item in found)
 
     def search(
         self,
@@ -397,8 +397,8 @@ class ScopedMemory:
         if not ending:
             message = f"what ends is run, session, task or project, not {lifetime!r:.80}"
             raise InvalidTierError(message)
-        scopes = [self._scope(name) for name in ending if self._is_open(self.policies[name])]
-        return sum(self.manager.memory_store.clear(scope, reason=f"its {lifetime} ended") for scope in scopes)
+        tiers = [name for name in ending if self._is_open(self.policies[name])]
+        return sum(self.manager.clear(name, self._ids[name], reason=f"its {lifetime} ended") for name in tiers)
 
     def add_reasoning(self, text: str, stage_id: str) -> str:
         """Keep what was thought in a stage of the task (importance 0.5); its key. Raises what `save` raises."""
@@ -525,6 +525,7 @@ class ScopedMemory:
 
     def _counted(self, items: Sequence[MemoryItem]) -> MemoryList:
         """The notes, after they were counted as read."""
+        self.manager.audit("expanded", *(item.memory_key for item in items))
         try:
             self.manager.memory_store.touch(self.manager.scope, [item.memory_key for item in items])
         except StoreError as error:
@@ -570,9 +571,11 @@ class ScopedMemory:
         """The record as it is after the change; None if somebody else was faster."""
         room = self.policies[new.tier].room if new.is_active else None
         try:
-            return self.manager.memory_store.put(self.manager.scope, new, room=room, replaces=old)
+            put = self.manager.memory_store.put(self.manager.scope, new, room=room, replaces=old)
         except RecordChangedError:
             return None
+        self.manager.audit("stored", put.memory_key)
+        return put
 
     def _check_wider(self, item: MemoryItem, to: str) -> None:
         allowed = [name for name in wider(item.tier, self.policies) if name in self.open_tiers]

@@ -30,8 +30,7 @@ def make(connection: sa.Connection, item: MemoryItem, room: Room, replaced: Memo
         evicted = _evict(connection, others, room, items)
         if not evicted:
             raise full
-        facts = {"user_id": item.user_id, "tier": item.tier, "memory_keys": ", ".join(evicted)}
-        _events.EVICTED.log(**facts)
+        _events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=", ".join(evicted))
         items, chars = _held(connection, others)
 
 

@@ -23,6 +23,7 @@ from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
 from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
+from memory_context._telemetry import operation
 from memory_context._tiers import Quota, Room, Usage
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -399,14 +400,18 @@ class SQLAlchemyStore:
 
     def _transaction(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
         try:
-            with self._connect().execution_options(**{_engines.WRITES: writes}) as connection, connection.begin():
-                return work(connection)
+            with operation("transaction", backend=self._dialect, writes=writes):
+                return self._committed(work, writes=writes)
         except SQLAlchemyError as error:
             self._ready = self._ready and not _SCHEMA_GONE.search(str(error))
             raise _store_error(self, error) from error
         except (UnicodeEncodeError, OverflowError) as error:
             message = f"the database cannot take this value: {error}"
             raise StoreError(message) from error
+
+    def _committed(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
+        with self._connect().execution_options(**{_engines.WRITES: writes}) as connection, connection.begin():
+            return work(connection)
 
     def _connect(self) -> sa.Connection:
         with self._lock:
