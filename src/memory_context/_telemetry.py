@@ -23,7 +23,7 @@ SCOPE = "memory_context"
 
 Operation: TypeAlias = Literal[
     "fold", "store", "retrieve", "search", "recall", "judge", "summarize", "compact", "assemble", "forget",
-    "transaction",
+    "pass", "transaction",
 ]  # fmt: skip
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 Who: TypeAlias = tuple[str, str | None, str | None]
