@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
-    from memory_context._tiers import Confirmation, Room, TierPolicy, Usage
+    from memory_context._tiers import Confirmation, Quota, Room, TierPolicy, Usage
     from memory_context._tokens import TokenCounter, default_counter, set_default_counter
     from memory_context.assembly import ContextAssembler, ContextPackage
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
@@ -70,6 +70,7 @@ __all__ = [
     "MemoryWorkbench",
     "Observed",
     "Page",
+    "Quota",
     "Room",
     "SQLAlchemyStore",
     "SQLAuditTrail",
@@ -123,6 +124,7 @@ _HOMES = {
     "MemoryWorkbench": "autogen",
     "Observed": "observability",
     "Page": "_selection",
+    "Quota": "_tiers",
     "Room": "_tiers",
     "SQLAlchemyStore": "stores",
     "SQLAuditTrail": "stores",

@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO, Any, TypeAlias, cast
 
 from memory_context._drafts import draft_of
-from memory_context._items import Deletion, MemoryItem, hash_content
+from memory_context._items import Deletion, MemoryItem, is_intact
 from memory_context._records import deletion_from, deletion_record, item_from, record_of
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
@@ -125,7 +125,7 @@ def _user(user: Any) -> str:  # noqa: ANN401 - whatever the line says
 
 
 def _intact(item: MemoryItem) -> MemoryItem:
-    if item.content_hash and item.content_hash != hash_content(item.content):
+    if item.content_hash and not is_intact(item):
         message = f"the content of {item.memory_key!r} is not what its hash says"
         raise InvalidRecordError(message)
     return item

@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias, cast, overload
@@ -23,6 +23,7 @@ from memory_context.exceptions import InvalidContentError
 TEXT = "text/plain"
 JSON = "application/json"
 PREFERENCE = "user_preference"
+SEALED = "application/vnd.memory-context."
 SECRET = "secret"  # noqa: S105 - the name of a memory type
 
 Content: TypeAlias = str | bytes
@@ -342,6 +343,20 @@ def longer_key(item: MemoryItem) -> str | None:
     if not slug or len(piece) < SHORTEST_DIGEST or not digest.startswith(piece):
         return None
     return next((key for key in generated_keys(slug, digest) if len(key.rpartition("_")[2]) > len(piece)), None)
+
+
+def rehashed(item: MemoryItem, content_hash: str) -> MemoryItem:
+    """`item` with another hash; a key that was generated from the old one is generated from this one."""
+    slug, _, piece = item.memory_key.rpartition("_")
+    generated = item.identity and slug and len(piece) >= SHORTEST_DIGEST and item.content_hash.startswith(piece)
+    identity = identity_of(item.content, content_hash) if item.identity else None
+    fresh = replace(item, content_hash=content_hash, identity=identity)
+    return replace(fresh, memory_key=new_key(slug, fresh)) if generated else fresh
+
+
+def is_intact(item: MemoryItem) -> bool:
+    """Whether the content is what its hash says. That of what a store sealed is told by its seal alone."""
+    return item.media_type.startswith(SEALED) or item.content_hash == hash_content(item.content)
 
 
 def new_key(source: str, item: MemoryItem) -> str:

@@ -525,8 +525,8 @@ class MemoryManager:
         """What leads another process to the same memories: store URL (without its password), user, agent, audit trail.
 
         Raises:
-            NotSerializableError: The store or the audit trail lives in this process only; or counter or embedder are
-                the caller's own.
+            NotSerializableError: Store or audit trail live in this process only; or counter, embedder or quota are the
+                caller's own.
         """
         url = getattr(self.memory_store, "url", None)
         if not isinstance(url, str):
@@ -534,6 +534,9 @@ class MemoryManager:
             raise NotSerializableError(message)
         if getattr(self.memory_store, "has_embedder", False):
             message = "an embedder cannot be written down; give each process a store of its own with one"
+            raise NotSerializableError(message)
+        if getattr(self.memory_store, "quota", None) is not None:
+            message = "a quota cannot be written down; give each process a store of its own with it"
             raise NotSerializableError(message)
         if self._counter is not None:
             message = "a counter of your own cannot be written down; use set_default_counter() in each process"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from memory_context.stores._compression import CompressedStore
 from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
@@ -12,12 +13,15 @@ from memory_context.stores._trail import SQLAuditTrail, as_auditor
 from memory_context.stores._wrapper import StoreWrapper
 
 if TYPE_CHECKING:
+    from memory_context.stores._encryption import EncryptedStore
     from memory_context.stores._files import FileStore
     from memory_context.stores._mirror import DamagedFile
 
 __all__ = [
     "Administration",
+    "CompressedStore",
     "DamagedFile",
+    "EncryptedStore",
     "FileStore",
     "Filters",
     "MemoryStore",
@@ -29,11 +33,11 @@ __all__ = [
     "as_store",
 ]
 
-_HOMES = {"DamagedFile": "_mirror", "FileStore": "_files"}
+_HOMES = {"DamagedFile": "_mirror", "EncryptedStore": "_encryption", "FileStore": "_files"}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load what is for POSIX systems only when it is first used."""
+    """Load what is for POSIX systems only, or needs an extra, when it is first used."""
     if name not in _HOMES:
         message = f"module 'memory_context.stores' has no attribute {name!r}"
         raise AttributeError(message)

@@ -15,7 +15,7 @@ from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder
 from memory_context._items import Conflict, Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
-from memory_context._tiers import Usage
+from memory_context._tiers import Quota, Usage
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.stores._folder import DIRECTORY_MODE, FILE_MODE, Folder
 from memory_context.stores._index import Index
@@ -44,6 +44,7 @@ class FileStore:
         directory_mode: Of new folders: 0755 or stricter. The process's umask takes away from it.
         embedder: What makes vectors for searches by meaning (see `SQLAlchemyStore`), anew at each opening.
         embedding_model: The name of its model.
+        quota: How much is kept of each user; what would pass it is refused with a `QuotaExceededError`.
 
     Raises:
         InvalidArgumentError: A wider mode; an embedder that is none.
@@ -57,7 +58,9 @@ class FileStore:
         directory_mode: int = DIRECTORY_MODE,
         embedder: AnyEmbedder | None = None,
         embedding_model: str | None = None,
+        quota: Quota | None = None,
     ) -> None:
+        self.quota = quota
         self.directory = Path(directory).expanduser().absolute()
         self._folder = Folder(self.directory, file_mode, directory_mode)
         self._writer = WriterLock(self._folder)
@@ -263,7 +266,7 @@ class FileStore:
     def _opened(self) -> Mirror:
         if self._mirror is None:
             try:
-                self._mirror = Mirror(self._folder, Index(*self._embedding))
+                self._mirror = Mirror(self._folder, Index(*self._embedding, self.quota))
             except OSError as error:
                 raise self._unavailable(error) from error
         return self._mirror

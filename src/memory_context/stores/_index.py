@@ -13,6 +13,7 @@ from memory_context._batches import batches_of
 from memory_context._embedding import AnyEmbedder
 from memory_context._items import Conflict, Deletion, MemoryItem
 from memory_context._scopes import Scope
+from memory_context._tiers import Quota
 from memory_context.stores import _changes, _indexing, _restoring
 from memory_context.stores._changes import Changes
 from memory_context.stores._filters import within
@@ -25,8 +26,8 @@ from memory_context.stores._sqlalchemy import SQLAlchemyStore
 class Index(SQLAlchemyStore):
     """A `SQLAlchemyStore` in memory that can be filled from elsewhere, and tells what changed in it."""
 
-    def __init__(self, embedder: AnyEmbedder | None, embedding_model: str | None) -> None:
-        super().__init__("sqlite://", embedder=embedder, embedding_model=embedding_model)
+    def __init__(self, embedder: AnyEmbedder | None, embedding_model: str | None, quota: Quota | None = None) -> None:
+        super().__init__("sqlite://", embedder=embedder, embedding_model=embedding_model, quota=quota)
         self._run(_changes.watch, writes=True)
 
     def changes(self) -> Changes:

@@ -13,7 +13,7 @@ from typing import Any, cast
 from uuid import UUID, uuid5
 
 from memory_context import _events
-from memory_context._items import Deletion, MemoryItem, hash_content, new_key, now
+from memory_context._items import Deletion, MemoryItem, is_intact, new_key, now
 from memory_context._records import deletion_from, deletion_record, item_from, record_of, recounted
 from memory_context._refs import check_key
 from memory_context._scopes import Scope
@@ -310,7 +310,7 @@ def parsed(path: str, data: bytes, signature: Signature) -> MemoryItem:
     said = cast("dict[str, Any]", record)
     item = item_from(_made_up(place, changed_at, said) | said)
     item = replace(item, category=category_in(place.parts[:-1], item.category))
-    if item.content_hash != hash_content(item.content):
+    if not is_intact(item):
         counted = recounted(item, default_counter().count)
         item = replace(counted, updated_at=max(changed_at, item.created_at))
     has_key = "memory_key" in said or item.memory_key != _NO_KEY

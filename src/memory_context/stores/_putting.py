@@ -87,8 +87,11 @@ def _taken_over(connection: sa.Connection, item: MemoryItem, way: Way, read: Mem
 
 def _same(holder: MemoryItem, item: MemoryItem) -> bool:
     """Whether `item`, under its writer's own key, is what is there already."""
-    facts = ("content", "tier", "tier_id", "memory_type")
-    return item.identity is None and all(getattr(holder, fact) == getattr(item, fact) for fact in facts)
+    facts = ("content_hash", "tier", "tier_id", "memory_type")
+    same = type(holder.content) is type(item.content) and all(
+        getattr(holder, fact) == getattr(item, fact) for fact in facts
+    )
+    return item.identity is None and same and (item.content_hash != "" or holder.content == item.content)
 
 
 def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:

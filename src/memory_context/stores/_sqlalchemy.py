@@ -86,7 +86,7 @@ class SQLAlchemyStore:
         embedding_model: str | None = None,
         quota: Quota | None = None,
     ) -> None:
-        self._quota = quota
+        self.quota = quota
         self.password_variable = password_variable
         self._is_pool = isinstance(store, sa.Pool)
         self._given: sa.Engine | None = None
@@ -142,7 +142,7 @@ class SQLAlchemyStore:
         """See `MemoryStore.put`."""
         _check_scope(scope, item)
         batch = _indexing.prepared(item)
-        way = Way(scope, batch, replace or replaces is not None, room, replaces, self._quota)
+        way = Way(scope, batch, replace or replaces is not None, room, replaces, self.quota)
         stored = self._run(lambda connection: put(connection, item, way), writes=True)
         if batch is None:
             self._index_rest(stored.id)
@@ -276,7 +276,7 @@ class SQLAlchemyStore:
         batches = {item.id: _indexing.prepared(item) for item in fresh}
 
         def work(connection: sa.Connection) -> Restored:
-            with _rooms.quota_kept(connection, scope.user_id, self._quota):
+            with _rooms.quota_kept(connection, scope.user_id, self.quota):
                 return _restoring.restore(connection, scope.user_id, records, batches)
 
         restored = self._run(work, writes=True)

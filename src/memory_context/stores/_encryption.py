@@ -1,0 +1,200 @@
+"""Records that are encrypted before they are stored."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+from cryptography.exceptions import InvalidTag
+
+from memory_context._batches import batches_of, size_of
+from memory_context._items import SEALED, Deletion, MemoryItem, Restored, decoded, identity_of, longer_key, rehashed
+from memory_context._scopes import Scope
+from memory_context.exceptions import EncryptionError
+from memory_context.stores._keys import KEY_BYTES, DerivedKey, Keyring, KeySource
+from memory_context.stores._protocol import MemoryStore
+from memory_context.stores._restoring import differences
+from memory_context.stores._sealing import SealingStore, packed, unpacked
+
+VERSION = b"\x01"
+NONCE_BYTES = 12
+HIDDEN = "(encrypted)"
+_ANY = {"is_active": [True, False]}
+
+
+class EncryptedStore(SealingStore):
+    """A `MemoryStore` that encrypts content, summary, metadata and media type with AES-256-GCM.
+
+    In the store inside they are unreadable, no words of them are indexed, and the content's hash is keyed, with a key
+    of its own: nobody without it can tell whether a text is there. What places a memory stays readable: user, agent,
+    thread, key, type, tier, category, tags, importance, counts and times. So do not put secrets into those. The
+    ciphertext is bound to user and key: in another record it is refused.
+
+    A search sees the newest 500 memories of its scope (see `SealingStore`). Memories that were stored without
+    encryption stay readable; `reencrypt` encrypts them too.
+
+    Args:
+        store: The store inside; what `as_store` takes. Without an embedder.
+        keys: 32 bytes each, by an id that is stored with every record: the first one encrypts, all of them decrypt. Or
+            a callable that gives them. None: the environment variable ``MEMORY_CONTEXT_KEYS``, as ``id:key,id:key``
+            with keys in base64.
+
+    Attributes:
+        inner: The store inside.
+
+    Raises:
+        InvalidArgumentError: No keys, or one that is not 32 bytes long; the store inside has an embedder.
+        MissingDependencyError: The package ``cryptography`` is not installed.
+    """
+
+    media_type: ClassVar[str] = f"{SEALED}encrypted"
+    sealed: ClassVar[frozenset[str]] = frozenset({"summary", "media_type", "content_hash", "identity"})
+
+    def __init__(
+        self,
+        store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None,
+        keys: KeySource | None = None,
+    ) -> None:
+        super().__init__(store)
+        self._keys = Keyring(keys)
+
+    @staticmethod
+    def generate_key() -> str:
+        """A new key in base64, as ``MEMORY_CONTEXT_KEYS`` takes it."""
+        return base64.b64encode(os.urandom(KEY_BYTES)).decode()
+
+    def inward(self, item: MemoryItem) -> MemoryItem:
+        """The encrypted record, under a key that tells nothing of the content."""
+        return _sealed(rehashed(item, self._hash(item)), item, self._keys.newest())
+
+    def outward(self, item: MemoryItem) -> MemoryItem:
+        """The decrypted record.
+
+        Raises:
+            EncryptionError: Its key is not at hand, or it was changed, or belongs elsewhere.
+        """
+        if item.media_type != self.media_type:
+            return item
+        key_id, nonce, data = _parts(item)
+        cipher = self._keys.named(key_id).cipher
+        try:
+            plain = cipher.decrypt(nonce, data, _bound_to(item))
+        except (InvalidTag, ValueError) as error:  # ValueError: of a nonce that was cut off
+            message = f"{item.memory_key!r} cannot be decrypted: the key {key_id!r} is another one, or it was changed"
+            raise EncryptionError(message) from error
+        return _opened(item, *unpacked(plain))
+
+    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+        """See `MemoryStore.restore`."""
+        total = Restored()
+        for batch in batches_of(records, size_of):
+            total += self.inner.restore(scope, self._as_they_are(scope, batch))
+        return total
+
+    def reencrypt(self, user_id: str | None = None, progress: Callable[[int], object] | None = None) -> int:
+        """Encrypt with the newest key what is encrypted with an older one, or not at all; how many records that were.
+
+        Afterwards the older keys may go. It may be interrupted, and called again.
+
+        Args:
+            user_id: Whose; everybody's without it.
+            progress: Called after each of them with how many it were so far.
+
+        Raises:
+            RecordChangedError: Somebody changed a record meanwhile; call it again.
+            StoreError: The store could not do it. What was done stays done.
+        """
+        done = 0
+        for user in self.users() if user_id is None else [user_id]:
+            for item in self.inner.list_all(Scope(user)):
+                done += self._renewed(item)
+                if progress:
+                    progress(done)
+        return done
+
+    def _renewed(self, item: MemoryItem) -> bool:
+        newest = self._keys.newest()
+        if item.media_type == self.media_type and _parts(item)[0] == newest.id:
+            return False
+        plain = self.outward(item)
+        hashed = newest.keyed_hash(item.user_id, plain.content)
+        identity = identity_of(plain.content, hashed) if plain.identity else None
+        fresh = _sealed(replace(plain, content_hash=hashed, identity=identity), plain, newest)
+        self.inner.put(Scope(item.user_id), fresh, replaces=item)
+        return True
+
+    def _hash(self, item: MemoryItem) -> str:
+        """The keyed hash of a content: by an older key, where it is stored under that one."""
+        hashes = [key.keyed_hash(item.user_id, item.content) for key in self._keys.all()]
+        if item.identity and len(hashes) > 1:
+            known = {identity_of(item.content, one): one for one in hashes}
+            found = self.inner.query(Scope(item.user_id), {"identity": list(known), **_ANY}, limit=1)
+            return known[str(found[0].identity)] if found else hashes[0]
+        return hashes[0]
+
+    def _as_they_are(self, scope: Scope, batch: list[MemoryItem | Deletion]) -> list[MemoryItem | Deletion]:
+        """The records sealed, under their own keys; what is there already, as it is there."""
+        here = {item.memory_key: item for item in self.inner.get_many(scope, [one.memory_key for one in batch])}
+        newest, chosen = self._keys.newest(), list[MemoryItem | Deletion]()
+        for one in batch:
+            old = here.get(one.memory_key)
+            if isinstance(one, Deletion):
+                chosen.append(one)
+            elif old is not None and not differences(self.outward(old), one):
+                chosen.append(old)
+            else:
+                hashed = self._hash(one)
+                identity = identity_of(one.content, hashed) if one.identity else None
+                chosen.append(_sealed(replace(one, content_hash=hashed, identity=identity), one, newest))
+        return chosen
+
+
+def _bound_to(item: MemoryItem) -> bytes:
+    """What the ciphertext is only valid with. The memory's key is inside, because the store may make it longer."""
+    return f"memory-context\0{item.user_id}".encode()
+
+
+def _sealed(placed: MemoryItem, plain: MemoryItem, key: DerivedKey) -> MemoryItem:
+    """`plain` encrypted, in the place of `placed`: under its key and its keyed hash."""
+    facts = {
+        "memory_key": placed.memory_key,
+        "summary": plain.summary,
+        "content_metadata": dict(plain.content_metadata),
+        "media_type": plain.media_type,
+        "content_hash": plain.content_hash,
+    }
+    nonce, key_id = os.urandom(NONCE_BYTES), key.id.encode()
+    data = key.cipher.encrypt(nonce, packed(facts, plain.data), _bound_to(plain))
+    sealed = VERSION + len(key_id).to_bytes() + key_id + nonce + data
+    hidden: dict[str, Any] = {"summary": HIDDEN, "content_metadata": {}, "media_type": EncryptedStore.media_type}
+    return replace(placed, content=sealed, match=None, **hidden)
+
+
+def _parts(item: MemoryItem) -> tuple[str, bytes, bytes]:
+    """The id of the key, the nonce and the ciphertext of a sealed record."""
+    data = item.data
+    if data[:1] != VERSION:
+        message = f"{item.memory_key!r} was encrypted by a newer version of memory-context, or it was changed"
+        raise EncryptionError(message)
+    start = 2 + int.from_bytes(data[1:2])
+    key_id = data[2:start].decode(errors="replace")
+    return key_id, data[start : start + NONCE_BYTES], data[start + NONCE_BYTES :]
+
+
+def _opened(item: MemoryItem, facts: dict[str, Any], data: bytes) -> MemoryItem:
+    if not _is_under(item, str(facts["memory_key"])):
+        message = f"what stands under {item.memory_key!r} was encrypted as {facts['memory_key']!r}; it was moved there"
+        raise EncryptionError(message)
+    content = decoded(data, facts["media_type"])
+    identity = identity_of(content, facts["content_hash"]) if item.identity else None
+    plain = {name: facts[name] for name in ("summary", "content_metadata", "media_type", "content_hash")}
+    return replace(item, content=content, identity=identity, **plain)
+
+
+def _is_under(item: MemoryItem, key: str) -> bool:
+    """Whether a record is the one that was sealed under `key`, which the store inside may have made longer."""
+    return item.memory_key == key or item.memory_key == longer_key(replace(item, memory_key=key))

@@ -1,0 +1,101 @@
+"""Stores that keep contents in a form of their own, which the store inside cannot read."""
+
+from __future__ import annotations
+
+import json
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import sqlalchemy as sa
+
+from memory_context._items import MemoryItem
+from memory_context._scopes import Scope
+from memory_context.exceptions import InvalidArgumentError, InvalidFilterError
+from memory_context.stores._protocol import Filters, MemoryStore, Mode
+from memory_context.stores._sqlalchemy import SQLAlchemyStore
+from memory_context.stores._wrapper import StoreWrapper
+
+SEARCHED = 500
+_LENGTH = 4
+
+
+class SealingStore(StoreWrapper):
+    """A store whose records are sealed before the store inside gets them.
+
+    The store inside cannot find words in them. So a search opens the newest 500 memories that match its scope and its
+    filters, and ranks those as any store does; older ones are found by filters and by their keys.
+
+    Args:
+        store: The store inside; what `as_store` takes. It must have no embedder, whose vectors would tell of contents.
+
+    Attributes:
+        inner: The store inside.
+        media_type: By what sealed records are known in the store inside.
+        sealed: The columns that cannot be filtered or ordered by, because what stands there is sealed.
+
+    Raises:
+        InvalidArgumentError: The store inside has an embedder.
+    """
+
+    media_type: ClassVar[str]
+    sealed: ClassVar[frozenset[str]]
+
+    def __init__(self, store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None) -> None:
+        super().__init__(store)
+        if self.has_embedder:
+            message = f"{self.inner!r} makes vectors, which tell of the contents; give it no embedder"
+            raise InvalidArgumentError(message)
+
+    @abstractmethod
+    def inward(self, item: MemoryItem) -> MemoryItem:
+        """The sealed record."""
+
+    @abstractmethod
+    def outward(self, item: MemoryItem) -> MemoryItem:
+        """The record that was sealed; one that never was, as it is."""
+
+    def query(
+        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
+    ) -> list[MemoryItem]:
+        """See `MemoryStore.query`. Sealed columns are refused."""
+        self._check(*(filters or {}), order_by.removeprefix("-"))
+        return super().query(scope, filters, limit=limit, order_by=order_by)
+
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        filters: Filters | None = None,
+        mode: Mode = "hybrid",
+        passages: bool = True,
+    ) -> list[MemoryItem]:
+        """See `MemoryStore.search`, among the newest 500 that match."""
+        with SQLAlchemyStore("sqlite://") as opened:
+            opened.restore(Scope(scope.user_id), self.query(scope, filters, limit=SEARCHED))
+            return opened.search(scope, query, limit=limit, filters=filters, mode=mode, passages=passages)
+
+    def count(self, scope: Scope, filters: Filters | None = None) -> int:
+        """See `MemoryStore.count`. Sealed columns are refused."""
+        self._check(*(filters or {}))
+        return super().count(scope, filters)
+
+    def _check(self, *columns: str) -> None:
+        for name in columns:
+            if name in self.sealed:
+                message = f"{name} is sealed in {self!r}; filter and order by other columns, or search"
+                raise InvalidFilterError(message)
+
+
+def packed(facts: Mapping[str, Any], data: bytes) -> bytes:
+    """What a sealed record tells beside its content, and the content."""
+    head = json.dumps(facts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    return len(head).to_bytes(_LENGTH) + head + data
+
+
+def unpacked(data: bytes) -> tuple[dict[str, Any], bytes]:
+    """What `packed` was given."""
+    stop = _LENGTH + int.from_bytes(data[:_LENGTH])
+    return json.loads(data[_LENGTH:stop].decode("utf-8", "surrogatepass")), data[stop:]

@@ -1,0 +1,363 @@
+"""Encrypted memories: unreadable in the database, whole with the key, an error with another one."""
+
+from __future__ import annotations
+
+import base64
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlalchemy as sa
+from autogen_agentchat.agents import AssistantAgent
+from autogen_core import FunctionCall
+from autogen_core.tools import FunctionTool
+from hypothesis import given, settings
+
+from memory_context import MemoryContext, MemoryManager, ScopedMemory
+from memory_context._items import MemoryItem, hash_content
+from memory_context._scopes import Scope
+from memory_context.exceptions import EncryptionError, InvalidArgumentError, InvalidFilterError, StoreError
+from memory_context.stores import (
+    CompressedStore,
+    EncryptedStore,
+    FileStore,
+    MemoryStore,
+    SQLAlchemyStore,
+    StoreWrapper,
+)
+from memory_context.stores._restoring import differences
+from memory_context.testing import ScriptedChatClient
+from memory_context.testing._memories import ANN, BOB, memory
+from memory_context.transfer import copy_memories, export_memories, import_memories
+from messages import LOG, call, results
+from records import memories
+from test_context import fill, shown
+from test_isolation import texts
+from test_wrappers import KEY
+
+OLD, NEW = {"old": b"o" * 32}, {"new": b"n" * 32}
+MARKER = "zanzibarquetzal"
+
+
+@pytest.fixture
+def store(store_url: str) -> Iterator[EncryptedStore]:
+    """An encrypted store on every database."""
+    with EncryptedStore(store_url, keys=KEY) as store:
+        yield store
+
+
+def rows(store: StoreWrapper) -> str:
+    """Every value of every table of the database inside."""
+    inner = store.inner
+    assert isinstance(inner, SQLAlchemyStore)
+
+    def read(connection: sa.Connection) -> str:
+        names = {*sa.inspect(connection).get_table_names()} - {"agent_memory_index"}  # its words: agent_memory_terms
+        tables = [connection.exec_driver_sql(f"SELECT * FROM {name}").all() for name in sorted(names)]
+        return "\n".join(
+            str(bytes(one) if isinstance(one, memoryview) else one) for t in tables for r in t for one in r
+        )
+
+    return inner._run(read)  # noqa: SLF001 - what an attacker with the file sees
+
+
+def test_nothing_is_readable(store: EncryptedStore) -> None:
+    """Content, summary, metadata, media type and hash stand in no table, not even as words of the index."""
+    manager = MemoryManager(store, user_id="ann")
+    text = f"the {MARKER} is in the log\n" * 300
+    key = manager.store(text, f"about {MARKER}", source="tool", metadata={MARKER: [MARKER, 1]})
+    manager.store(MARKER.encode() * 9, key="binary")
+    manager.search(MARKER)
+
+    everything = rows(store)
+
+    assert MARKER not in everything.lower()
+    assert hash_content(text) not in everything
+    assert key.rpartition("_")[2] != hash_content(text)[: len(key.rpartition("_")[2])]
+    assert "text/plain" not in everything
+    assert text == manager.retrieve(key)
+    assert {MARKER: [MARKER, 1]} == manager.get(key).content_metadata
+    assert f"about {MARKER}" == manager.get(key).summary
+
+
+def test_the_file_holds_no_word(tmp_path: Path) -> None:
+    """The bytes of the database file and of its log hold nothing of what was encrypted; unencrypted, they do."""
+    for wrapped, found in ((True, False), (False, True)):
+        folder = tmp_path / str(wrapped)
+        folder.mkdir()
+        inner: MemoryStore = SQLAlchemyStore(f"sqlite:///{folder / 'memory.db'}")
+        store = EncryptedStore(inner, keys=KEY) if wrapped else inner
+        MemoryManager(store, user_id="ann").store(f"{MARKER} " * 50, MARKER, metadata={"m": MARKER})
+        assert found == any(MARKER.encode() in path.read_bytes() for path in folder.iterdir())
+        store.close()
+
+
+def test_files_too(tmp_path: Path) -> None:
+    """A FileStore's files hold nothing of it, and are taken as they are when it is opened again."""
+    for _ in range(2):
+        with EncryptedStore(FileStore(tmp_path), keys=KEY) as store:
+            manager = MemoryManager(store, user_id="ann")
+            manager.store(f"{MARKER} text", MARKER)
+            assert [f"{MARKER} text"] == [item.content for item in store.list_all(ANN)]
+            assert [MARKER] == [item.summary for item in manager.search(MARKER)]
+    for path in tmp_path.rglob("*.*"):
+        assert not path.is_file() or MARKER not in path.read_text("utf-8")
+
+
+def test_equal_contents_of_two_users_look_different(store: EncryptedStore) -> None:
+    """The keyed hash is one for equal texts of one user, another one for another user's, for bytes, by another key."""
+    inner = store.inner
+    for scope in (ANN, BOB):
+        store.put(scope, memory("same", shared=True, user_id=scope.user_id))
+    store.put(ANN, memory("same", shared=True))
+    store.put(ANN, memory(b"same", shared=True))
+
+    hashes = [item.content_hash for scope in (ANN, BOB) for item in inner.list_all(scope)]
+    assert 3 == len(set(hashes)) == len(hashes)
+    with EncryptedStore("sqlite://", keys=NEW) as other:
+        other.put(ANN, memory("same", shared=True))
+        assert next(other.inner.list_all(ANN)).content_hash not in hashes
+
+
+@settings(max_examples=60, deadline=None)
+@given(memories())
+def test_round_trip(item: MemoryItem) -> None:
+    """Any record comes out as it went in, also through compression."""
+    with CompressedStore(EncryptedStore("sqlite://", keys=KEY)) as store:
+        scope = Scope(item.user_id)
+        store.restore(scope, [item])
+        assert [replace(item, match=None)] == list(store.list_all(scope))
+
+
+def test_wrong_key(sqlite_url: str) -> None:
+    """Another key under the same id, or none of that id, is an error that names key and memory, never garbage."""
+    with EncryptedStore(sqlite_url, keys={"k": b"a" * 32}) as store:
+        store.put(ANN, memory("text", memory_key="mine"))
+
+    with EncryptedStore(sqlite_url, keys={"k": b"b" * 32}) as store:
+        for read in (lambda: store.get(ANN, "mine"), lambda: list(store.list_all(ANN)), lambda: store.search(ANN, "t")):
+            with pytest.raises(EncryptionError, match="'mine' cannot be decrypted: the key 'k' is another one"):
+                read()
+    with (
+        EncryptedStore(sqlite_url, keys={"other": b"a" * 32}) as store,
+        pytest.raises(EncryptionError, match="the key 'k', which is not at hand; known: other"),
+    ):
+        store.get(ANN, "mine")
+
+
+def test_changed_or_moved_records_are_refused(store: EncryptedStore) -> None:
+    """A changed byte anywhere, a cut, a ciphertext of another record or of another user is an error."""
+    inner = store.inner
+    kept = store.put(ANN, memory("text", memory_key="mine"))
+    other = store.put(ANN, memory("other", memory_key="other"))
+    sealed = {item.memory_key: item for item in inner.list_all(ANN)}
+    data = sealed["mine"].data
+    changed = [data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :] for place in range(len(data))]
+    for wrong in [*changed, *(data[:size] for size in range(len(data))), sealed["other"].data]:
+        now_there = inner.get(ANN, "mine")
+        assert now_there is not None
+        inner.put(ANN, replace(sealed["mine"], content=wrong), replaces=now_there)
+        with pytest.raises(EncryptionError):
+            store.get(ANN, "mine")
+    inner.put(BOB, replace(sealed["mine"], id=memory().id, user_id="bob", identity=None))
+    with pytest.raises(EncryptionError):
+        store.get(BOB, "mine")
+    assert other == store.get(ANN, "other")
+    assert kept.content == "text"
+
+
+def test_rotation(store_url: str) -> None:
+    """A new key encrypts, the old one decrypts; equal contents stay one record; afterwards the old key may go."""
+    inner = SQLAlchemyStore(store_url)
+    with EncryptedStore(inner, keys=OLD) as store:
+        manager = MemoryManager(store, user_id="ann")
+        keys = [manager.store(f"text {number}") for number in range(5)]
+        manager.store("note", tier="project", tier_id="p")
+        manager.forget(keys.pop())
+        before = list(store.list_all(ANN))
+
+        both = EncryptedStore(inner, keys=NEW | OLD)
+        again = MemoryManager(both, user_id="ann")
+        assert keys[0] == again.store("text 0")
+        fresh = again.store("text under the new key")
+        assert fresh == again.store("text under the new key")
+        seen = list[int]()
+        assert len(before) == both.reencrypt(progress=seen.append)
+        assert 0 == both.reencrypt("ann")
+        assert len(before) == seen[-1]
+
+        only = EncryptedStore(inner, keys=NEW)
+        after = {item.memory_key: item for item in only.list_all(ANN)}
+        for item in before:
+            assert set(differences(item, after[item.memory_key])) <= {"updated_at"}
+        assert keys[1] == MemoryManager(only, user_id="ann").store("text 1")
+        with pytest.raises(EncryptionError):
+            store.get(ANN, keys[0])
+
+
+def test_what_was_there_before(sqlite_url: str) -> None:
+    """Memories of before encryption stay readable beside encrypted ones, and `reencrypt` encrypts them."""
+    with SQLAlchemyStore(sqlite_url) as plain:
+        key = MemoryManager(plain, user_id="ann").store(f"{MARKER} of before")
+    with EncryptedStore(sqlite_url, keys=KEY) as store:
+        manager = MemoryManager(store, user_id="ann")
+        manager.store(f"{MARKER} of after")
+        assert f"{MARKER} of before" == manager.retrieve(key)
+        assert MARKER in rows(store)
+
+        assert 1 == store.reencrypt()
+
+        assert MARKER not in rows(store)
+        assert f"{MARKER} of before" == manager.retrieve(key)
+        assert 2 == len(manager.search(MARKER))
+
+
+def test_moving(tmp_path: Path) -> None:
+    """Memories move into and out of encrypted stores as they are, twice without a change; exports of either open."""
+    with SQLAlchemyStore("sqlite://") as plain, EncryptedStore("sqlite://", keys=KEY) as store:
+        manager = MemoryManager(plain, user_id="ann")
+        keys = [manager.store(f"text {number} {MARKER}") for number in range(3)]
+        manager.forget(keys.pop())
+        assert 3 == copy_memories(plain, store, user_id="ann").written
+        assert (0, 3) == ((again := copy_memories(plain, store, user_id="ann")).written, again.unchanged)
+        assert list(plain.list_all(ANN)) == list(store.list_all(ANN))
+        assert MARKER not in rows(store)
+
+        export_memories(store.inner, tmp_path / "sealed.jsonl", user_id="ann")
+        assert MARKER not in (tmp_path / "sealed.jsonl").read_text("utf-8")
+        with EncryptedStore("sqlite://", keys=KEY) as third:
+            import_memories(third.inner, tmp_path / "sealed.jsonl", user_id="ann")
+            assert list(plain.list_all(ANN)) == list(third.list_all(ANN))
+
+
+def test_keys_from_the_environment(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys come from the variable; without it, or with what is no key, the error says how it reads."""
+    with pytest.raises(InvalidArgumentError, match="set MEMORY_CONTEXT_KEYS to id:key"):
+        EncryptedStore(sqlite_url).put(ANN, memory())
+    for wrong, said in (("k:not base64!", "the key of 'k' is none"), ("k:QUJD", "must be 32 bytes, not 3 bytes")):
+        monkeypatch.setenv("MEMORY_CONTEXT_KEYS", wrong)
+        with pytest.raises(InvalidArgumentError, match=said):
+            EncryptedStore(sqlite_url).put(ANN, memory())
+    first, second = EncryptedStore.generate_key(), EncryptedStore.generate_key()
+    assert 32 == len(base64.b64decode(first))
+    monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"a:{first}")
+    with EncryptedStore(sqlite_url) as store:
+        store.put(ANN, memory("text", memory_key="mine"))
+    monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f" b:{second}, a:{first} ")
+    with EncryptedStore(sqlite_url) as store:
+        assert "text" == getattr(store.get(ANN, "mine"), "content", None)
+        assert 1 == store.reencrypt()
+
+
+def test_keys_from_a_callback(sqlite_url: str) -> None:
+    """A callback is asked at first use, and again for a key that it had not given yet: rotation without a restart."""
+    asked = list[int]()
+    known = dict(OLD)
+
+    def source() -> dict[str, bytes]:
+        asked.append(1)
+        return dict(known)
+
+    with EncryptedStore(sqlite_url, keys=source) as store, EncryptedStore(sqlite_url, keys=NEW) as other:
+        assert [] == asked
+        store.put(ANN, memory("text", memory_key="mine"))
+        other.put(ANN, memory("newer", memory_key="newer"))
+        assert 1 == len(asked)
+        with pytest.raises(EncryptionError):
+            store.get(ANN, "newer")
+        known.update(NEW)
+        assert "newer" == getattr(store.get(ANN, "newer"), "content", None)
+        assert "text" == getattr(store.get(ANN, "mine"), "content", None)
+        assert 3 == len(asked)
+
+
+@pytest.mark.parametrize(
+    "wrong", [{}, {"k": b"short"}, {"k": "a" * 32}, {"": b"a" * 32}, {"x" * 256: b"a" * 32}, {1: b"a" * 32}]
+)
+def test_no_keys(wrong: Any) -> None:  # noqa: ANN401 - what a caller may write
+    """What is no set of keys is refused when the store is made; no key is ever shown."""
+    with pytest.raises(InvalidArgumentError) as caught:
+        EncryptedStore("sqlite://", keys=wrong)
+    assert "aaaa" not in str(caught.value)
+    assert "aaaa" not in repr(EncryptedStore("sqlite://", keys={"k": b"a" * 32})._keys.newest())  # noqa: SLF001 - what a debugger prints
+
+
+def test_sealed_columns(store: EncryptedStore) -> None:
+    """Filters and orders by what is encrypted are refused by name; those by what places a memory work."""
+    store.put(ANN, memory("text", category="a/b", tags=("x",), importance=0.9))
+
+    for verb in (store.query, store.count, lambda s, f: store.search(s, "text", filters=f)):
+        with pytest.raises(InvalidFilterError, match="summary is sealed"):
+            verb(ANN, {"summary": "x"})
+        assert verb(ANN, {"category": {"$under": "a"}, "tags": "x", "importance": {"$gt": 0.5}})
+    with pytest.raises(InvalidFilterError, match="content_hash is sealed"):
+        store.query(ANN, order_by="-content_hash")
+
+
+def test_an_embedder_is_refused() -> None:
+    """A store that makes vectors of contents cannot be inside."""
+    inner = SQLAlchemyStore("sqlite://", embedder=lambda texts: [[1.0] for _ in texts], embedding_model="m")
+    with pytest.raises(InvalidArgumentError, match="give it no embedder"):
+        EncryptedStore(inner, keys=KEY)
+
+
+def test_damaged_compression(sqlite_url: str) -> None:
+    """A compressed content that was damaged is an error that names the memory."""
+    with CompressedStore(sqlite_url) as store:
+        sealed = store.inward(memory("x" * 5000, memory_key="mine"))
+        assert len(sealed.data) < 200
+        store.inner.put(ANN, replace(sealed, content=sealed.data[:-9]))
+        with pytest.raises(StoreError, match="'mine' is damaged"):
+            store.get(ANN, "mine")
+
+
+async def test_agent(store: EncryptedStore) -> None:
+    """An agent on an encrypted store folds, recalls, reads by its tools and keeps notes, as on any other."""
+    context = MemoryContext("ann", store=store)
+    client = ScriptedChatClient(
+        [
+            [FunctionCall(id="c1", name="job", arguments="{}")],
+            lambda prompt: [FunctionCall(id="c2", name="retrieve_memory", arguments=_asking(prompt))],
+            "done",
+        ]
+    )
+    tool = FunctionTool(lambda: LOG, "Run the job.", name="job")
+    agent = AssistantAgent(
+        "coder", model_client=client, model_context=context, workbench=context.workbench([tool]), max_tool_iterations=5
+    )
+    await agent.run(task="go")
+
+    seen = texts(client.prompts[-1])
+    assert "[MemoryRef: job_" in seen
+    assert 0 == context.stats().store_failures
+    assert LOG.splitlines()[0] in shown(client.prompts[-1][-1])
+    notes = ScopedMemory(MemoryManager(store, user_id="ann"), project_id="p")
+    notes.save(f"{MARKER} note", tier="project")
+    assert MARKER not in rows(store)
+
+
+def _asking(prompt: Any) -> str:  # noqa: ANN401 - a prompt's messages
+    found = re.findall(r"MemoryRef: (job_\w+)", texts(prompt))
+    return f'{{"key": "{found[0]}", "lines": "1-3"}}'
+
+
+async def test_a_wrong_key_does_not_stop_the_run(sqlite_url: str) -> None:
+    """A context that cannot decrypt what is there goes on with full texts, and loses nothing."""
+    with EncryptedStore(sqlite_url, keys={"k": b"a" * 32}) as store:
+        MemoryManager(store, user_id="ann").store("a preference", type="user_preference")
+    with EncryptedStore(sqlite_url, keys={"k": b"b" * 32}) as wrong:
+        context = MemoryContext("ann", store=wrong)
+        messages = await fill(context, call("run"), results(LOG))
+        assert shown(messages[1]).startswith("[MemoryRef: ") or LOG == shown(messages[1])
+
+
+def test_loaded_only_when_used() -> None:
+    """The package cryptography is loaded by EncryptedStore alone."""
+    code = "import sys, memory_context.stores as s; s.SQLAlchemyStore; print('cryptography' in sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert "False" == done.stdout.strip()
