@@ -1,4 +1,4 @@
-"""What this process exports through OpenTelemetry's real SDK, in memory; set up once, because a process can do it once."""
+"""What this process exports through OpenTelemetry's real SDK, in memory; it can be set up once in a process."""
 
 from __future__ import annotations
 
@@ -37,7 +37,9 @@ class Exported:
 
     def ours(self, name: str | None = None) -> list[ReadableSpan]:
         """Those of this library, or those of one operation."""
-        ours = [span for span in self.spans() if span.instrumentation_scope and span.instrumentation_scope.name == SCOPE]
+        ours = [
+            span for span in self.spans() if span.instrumentation_scope and span.instrumentation_scope.name == SCOPE
+        ]
         return [span for span in ours if name is None or span.name == f"{SCOPE}.{name}"]
 
     def points(self) -> dict[str, list[tuple[Mapping[str, Any], Any]]]:

@@ -85,7 +85,9 @@ def _shown(messages: Any) -> MemoryRef:  # noqa: ANN401 - a sequence of LangChai
     return first_ref([str(message.content) for message in messages if isinstance(message, ToolMessage)])
 
 
-def _agent(store: MemoryStore | str, settings: dict[str, Any]) -> tuple[Any, ScriptedChatModel, MemoryContextMiddleware]:
+def _agent(
+    store: MemoryStore | str, settings: dict[str, Any]
+) -> tuple[Any, ScriptedChatModel, MemoryContextMiddleware]:
     model = ScriptedChatModel(
         [
             [call("run_job", "1", job="a")],

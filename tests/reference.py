@@ -39,6 +39,11 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         ("ScopedMemory", "TierPolicy", "Confirmation", "Category", "Room", "Usage"),
     ),
     "stores": ("Stores", "memory_context", ("MemoryStore", "SQLAlchemyStore", "FileStore")),
+    "observability": (
+        "Observability",
+        "memory_context",
+        ("observe", "Observed", "identify_users", "AuditEntry", "AuditTrail", "SQLAuditTrail"),
+    ),
     "judges": (
         "Judges and summarizers",
         "memory_context",

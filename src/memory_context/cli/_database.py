@@ -1,13 +1,25 @@
-"""The verbs for a whole database: stats, threads, reindex, gc, doctor, migrate."""
+"""The verbs for a whole database: stats, threads, audit, reindex, gc, doctor, migrate."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from memory_context.cli import _options as opt
 from memory_context.cli._app import app
+from memory_context.cli._completion import complete_keys
+
+
+class Action(StrEnum):
+    """What somebody did."""
+
+    STORED = "stored"
+    RECALLED = "recalled"
+    EXPANDED = "expanded"
+    PASSED = "passed"
+    DELETED = "deleted"
 
 
 @app.command()
@@ -33,6 +45,33 @@ def threads(
     from memory_context.cli._overview import list_threads  # noqa: PLC0415 - as above
 
     return list_threads(Place(store, user), Paging(limit, offset), as_json=as_json)
+
+
+@app.command()
+def audit(
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key", metavar="KEY", help="With this memory, which may be deleted.", autocompletion=complete_keys
+        ),
+    ] = None,
+    action: Annotated[Action | None, typer.Option(help="Only this.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help=f"Done then or later: {opt.MOMENT}")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Done before; as --since.")] = None,
+    limit: opt.Limit = 50,
+    as_json: opt.AsJson = False,
+) -> int:
+    """List who stored, recalled, expanded, passed on and deleted which memory, where a trail was kept; newest first."""
+    from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
+    from memory_context.cli._trail import Entries, show_trail  # noqa: PLC0415 - as above
+
+    wanted = Entries(limit, key, action.value if action else None, since, until)
+    return show_trail(Place(store, user), wanted, as_json=as_json)
 
 
 @app.command()

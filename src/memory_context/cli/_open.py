@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from getpass import getuser
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,8 +64,12 @@ def opened_store(url: str | None, verb: str, embedder: str | None = None) -> Gen
 
 
 @contextmanager
-def opened(url: str | None, user: str | None, verb: str, embedder: str | None = None) -> Generator[MemoryManager]:
+def opened(
+    url: str | None, user: str | None, verb: str, embedder: str | None = None, *, audit: bool = False
+) -> Generator[MemoryManager]:
     """The memories of the user that the options name; without a name, of the only one that there is.
+
+    In an audit trail the agent is ``cli:`` and who is logged in.
 
     Raises:
         InvalidArgumentError: There are several, and none was named.
@@ -73,7 +78,8 @@ def opened(url: str | None, user: str | None, verb: str, embedder: str | None = 
     from memory_context.manager import MemoryManager  # noqa: PLC0415 - takes 0.4 s, which completion has not
 
     with opened_store(url, verb, embedder) as store:
-        yield MemoryManager(store, user_id=user or only_user(store))
+        agent = f"cli:{getuser()}" if audit else None
+        yield MemoryManager(store, user_id=user or only_user(store), agent_id=agent, audit=audit)
 
 
 def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an embedder
