@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
 from memory_context._items import MemoryItem
@@ -77,6 +78,36 @@ class Quota:
             if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
                 message = f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
                 raise InvalidArgumentError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What was removed of a user, row by row.
+
+    Attributes:
+        user_id: Whose it was.
+        at: When it was done; in UTC.
+        memories: How many memories, evicted ones too.
+        passages: How many passages of the search index.
+        vectors: How many vectors.
+        reads: How many memories had a count of reads.
+        deletions: How many notes of when and why a memory was deleted.
+        audit_entries: How many entries of the audit trail.
+        files: How many files.
+        scrubbed: Whether the space that it took was overwritten or given back too, so that the database's files hold
+            nothing of it. On False somebody else was reading; `SQLAlchemyStore.scrub` does it later.
+    """
+
+    user_id: str
+    at: datetime
+    memories: int = 0
+    passages: int = 0
+    vectors: int = 0
+    reads: int = 0
+    deletions: int = 0
+    audit_entries: int = 0
+    files: int = 0
+    scrubbed: bool = True
 
 
 def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | None:

@@ -25,6 +25,7 @@ from memory_context._items import (
     identity_of,
     is_secret,
     new_key,
+    now,
     to_content,
 )
 from memory_context._pages import parse_lines, span_of_lines
@@ -487,15 +488,18 @@ class MemoryManager:
             raise StoreError(message)
         return int(remake(progress))
 
-    def forget(self, key: str, *, reason: str = "forgotten") -> bool:
+    def forget(self, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """Delete the memory under `key` for good; whether there was one. References to it say when and why afterwards.
+
+        With `soft` it is only put away: no longer found, listed or offered, while its key still redeems; `revive` takes
+        it back, and a `RetentionRule` may delete it for good later.
 
         Raises:
             InvalidKeyError: It cannot be a key.
             StoreError: The store could not do it.
         """
         with operation("forget", self.who) as forgetting:
-            was_there = self.memory_store.delete(self.scope, check_key(key), reason=reason)
+            was_there = self.memory_store.delete(self.scope, check_key(key), reason=reason, soft=soft)
             forgetting.note(key=key if was_there else None)
         if was_there:
             self.audit("deleted", key)
@@ -513,6 +517,22 @@ class MemoryManager:
         deleted = self.memory_store.clear(scope, reason=reason)
         self.audit("deleted", *keys)
         return deleted
+
+    def revive(self, key: str) -> MemoryItem:
+        """The record under `key`, active again after a soft `forget`, or after a full tier evicted it.
+
+        Raises:
+            MemoryNotFoundError: There is none (see `get`).
+            RecordChangedError: Somebody changed it just now.
+            StoreError: The store could not do it.
+        """
+        item = self.get(key)
+        if item.is_active:
+            return item
+        active = replace(item, is_active=True, updated_at=now())
+        revived = self.memory_store.put(self.scope, active, replaces=item)
+        self.audit("stored", key)
+        return revived
 
     def close(self) -> None:
         """Give back connections, unless the store is the caller's. The manager may be used again."""

@@ -1,35 +1,107 @@
-"""How long memories are kept: what `expires_at` says is over goes."""
+"""How long memories are kept: what `expires_at` or a rule says is over goes."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
-from datetime import datetime
+from dataclasses import dataclass
+from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
+from typing import Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from memory_context._items import now
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.stores import MemoryStore
-from memory_context.stores._catalog import Catalog
+from memory_context.stores._catalog import EXPIRED, Catalog, Doomed
 
 BATCH = 50
-EXPIRED = "expired"
+Since: TypeAlias = Literal["created", "changed", "read"]
+UNITS = {"d": "days", "h": "hours", "w": "weeks"}
+_RULE = re.compile(r"(?P<what>[^=]*)=(?P<number>[0-9]{1,6})(?P<unit>[dhw])(?::(?P<since>created|changed|read))?")
+
+
+@dataclass(frozen=True, slots=True)
+class RetentionRule:
+    """Which memories go, and when.
+
+    Attributes:
+        after: How long after `since` they go.
+        memory_type: Only those of this type.
+        tier: Only those of this tier.
+        evicted: Only those that were evicted or softly forgotten.
+        since: ``created``, ``changed`` (evicted, too), or ``read`` (created, where it never was).
+
+    Raises:
+        InvalidArgumentError: A time that is negative, or another `since`.
+    """
+
+    after: timedelta
+    memory_type: str | None = None
+    tier: str | None = None
+    evicted: bool = False
+    since: Since = "created"
+
+    def __post_init__(self) -> None:
+        """Check what a type checker would."""
+        after: object = self.after
+        if not isinstance(after, timedelta) or after < timedelta():
+            message = f"memories go after a timedelta of 0 or more, not {self.after!r}"
+            raise InvalidArgumentError(message)
+        if self.since not in get_args(Since):
+            message = f"a rule counts since {', '.join(get_args(Since))}, not {self.since!r}"
+            raise InvalidArgumentError(message)
+
+    @classmethod
+    def parse(cls, text: str) -> RetentionRule:
+        """The rule that ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w`` or ``=365d:read`` stands for.
+
+        Hours, days and weeks since a memory was created, or what stands behind the last colon; evicted ones since they
+        were changed, which is when they were evicted.
+
+        Raises:
+            InvalidArgumentError: It is none.
+        """
+        match = _RULE.fullmatch(text.strip())
+        if match is None:
+            message = f"not a rule: {text[:80]!r}; write TYPE=30d, tier:NAME=12h, evicted=4w or =365d:read"
+            raise InvalidArgumentError(message)
+        what, after = match["what"], timedelta(**{UNITS[match["unit"]]: int(match["number"])})
+        if what == "evicted":
+            return cls(after, evicted=True, since=cast("Since", match["since"] or "changed"))
+        tier = what.removeprefix("tier:") if what.startswith("tier:") else None
+        since = cast("Since", match["since"] or "created")
+        return cls(after, (what or None) if tier is None else None, tier, since=since)
+
+    @property
+    def reason(self) -> str:
+        """What references to a memory that went by this rule say."""
+        which = [self.memory_type, self.tier and f"tier {self.tier}", "evicted" if self.evicted else None]
+        what = ", ".join(filter(None, which)) or "everything"
+        return f"kept for {self.after} since it was {self.since}: {what}"
+
+    def doomed(self, at: datetime) -> Doomed:
+        """The memories that it says are over at a moment."""
+        return Doomed(self.reason, at - self.after, self.since, self.memory_type, self.tier, evicted=self.evicted)
 
 
 def delete_expired(
     store: MemoryStore,
+    rules: Sequence[RetentionRule] = (),
     *,
     user_id: str | None = None,
     at: datetime | None = None,
     progress: Callable[[int, int], object] | None = None,
 ) -> int:
-    """Delete the memories whose `expires_at` is over, evicted ones too; how many there were.
+    """Delete the memories whose `expires_at` or rule says that they are over, evicted ones too; how many there were.
 
     Batch by batch, each in one transaction: an interruption leaves whole batches. References to them say when and why
     afterwards, as after `forget`.
 
     Args:
         store: Where.
+        rules: What goes beside that; what one of them says goes.
         user_id: Whose; everybody's without it.
         at: The moment that counts; now without it.
         progress: Called after each batch with how many are done, and of how many.
@@ -38,20 +110,33 @@ def delete_expired(
         StoreError: The store could not do it, or is of a kind that keeps no catalog. Batches before stay deleted.
     """
     catalog, moment = Catalog(store), at or now()
-    doomed = catalog.expired(moment, user_id)
+    found = {which: catalog.doomed(which, user_id) for which in _all(rules, moment)}
     done = deleted = 0
-    for user, ids in _batches(doomed):
-        deleted += catalog.delete_expired(user, ids, moment, EXPIRED)
-        done += len(ids)
-        if progress:
-            progress(done, len(doomed))
+    total = sum(map(len, found.values()))
+    for which, rows in found.items():
+        for user, ids in _batches(rows):
+            deleted += catalog.delete_doomed(user, ids, which)
+            done += len(ids)
+            if progress:
+                progress(done, total)
     return deleted
 
 
-def count_expired(store: MemoryStore, *, user_id: str | None = None, at: datetime | None = None) -> dict[str, int]:
+def count_expired(
+    store: MemoryStore,
+    rules: Sequence[RetentionRule] = (),
+    *,
+    user_id: str | None = None,
+    at: datetime | None = None,
+) -> dict[str, int]:
     """For each user how many memories `delete_expired` would delete."""
-    doomed = Catalog(store).expired(at or now(), user_id)
-    return {user: len(list(those)) for user, those in groupby(doomed, itemgetter(0))}
+    catalog = Catalog(store)
+    rows = {row for which in _all(rules, at or now()) for row in catalog.doomed(which, user_id)}
+    return {user: len(list(those)) for user, those in groupby(sorted(rows), itemgetter(0))}
+
+
+def _all(rules: Sequence[RetentionRule], at: datetime) -> list[Doomed]:
+    return [Doomed(EXPIRED, at, "expired"), *(rule.doomed(at) for rule in rules)]
 
 
 def _batches(doomed: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, list[UUID]]]:

@@ -325,9 +325,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         async with self._lock.held():
             return self._conversation.restore(item)
 
-    async def forget(self, key: str, *, reason: str = "forgotten") -> bool:
+    async def forget(self, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """See `MemoryManager.forget`."""
-        return await off_loop(self._manager.forget, key, reason=reason)
+        return await off_loop(self._manager.forget, key, reason=reason, soft=soft)
 
     @asynccontextmanager
     async def run(

@@ -1,4 +1,4 @@
-"""The verbs for a whole database: stats, threads, audit, reindex, gc, doctor, migrate."""
+"""The verbs for a whole database: stats, threads, audit, reindex, gc, forget-user, doctor, migrate."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ import typer
 
 from memory_context.cli import _options as opt
 from memory_context.cli._app import app
-from memory_context.cli._completion import complete_keys
+from memory_context.cli._completion import complete_keys, complete_users
+
+_KEEP = "How long memories are kept: tool_output=30d, tier:detail=12h, evicted=4w, =365d:read; repeatable."
 
 
 class Action(StrEnum):
@@ -87,15 +89,30 @@ def gc(
     *,
     store: opt.Store = None,
     user: opt.OneUser = None,
+    keep: Annotated[list[str] | None, typer.Option(metavar="RULE", help=_KEEP)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many there are, and delete none.")] = False,
     yes: opt.Yes = False,
     as_json: opt.AsJson = False,
 ) -> None:
-    """Delete the memories whose time is over (expires_at), for good."""
+    """Delete the memories whose time is over, by their expires_at or by a rule, for good."""
     from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
     from memory_context.cli._upkeep import collect_garbage  # noqa: PLC0415 - as above
 
-    collect_garbage(Place(store, user), dry_run=dry_run, yes=yes, as_json=as_json)
+    collect_garbage(Place(store, user), keep or [], dry_run=dry_run, yes=yes, as_json=as_json)
+
+
+@app.command("forget-user")
+def forget_user(
+    user: Annotated[str, typer.Argument(metavar="USER", help="Whose traces.", autocompletion=complete_users)],
+    *,
+    store: opt.Store = None,
+    yes: opt.Yes = False,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Remove every trace of a user, for good, and print a receipt."""
+    from memory_context.cli._upkeep import remove_user  # noqa: PLC0415 - loads a database library
+
+    return remove_user(store, user, yes=yes, as_json=as_json)
 
 
 @app.command()

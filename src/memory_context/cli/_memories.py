@@ -134,12 +134,15 @@ def forget(
     store: opt.Store = None,
     user: opt.User = None,
     reason: Annotated[str, typer.Option(metavar="TEXT", help="What references to it will say.")] = "forgotten",
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Only put away: no longer found, still read by its key.")
+    ] = False,
     yes: opt.Yes = False,
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Delete memories for good."""
     from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
-    from memory_context.cli._show import forget_memories  # noqa: PLC0415 - as above
+    from memory_context.cli._show import Forgetting, forget_memories  # noqa: PLC0415 - as above
 
-    forget_memories(Place(store, user, audit), keys, reason, yes=yes, as_json=as_json)
+    forget_memories(Place(store, user, audit), keys, Forgetting(reason, soft), yes=yes, as_json=as_json)

@@ -135,7 +135,20 @@ def _said(value: object) -> str:
     return "-" if value is None else str(value)
 
 
-def forget_memories(place: Place, keys: Sequence[str], reason: str, *, yes: bool, as_json: bool) -> None:
+@dataclass(frozen=True, slots=True)
+class Forgetting:
+    """How memories are forgotten.
+
+    Attributes:
+        reason: What references to them will say.
+        soft: Whether they are only put away.
+    """
+
+    reason: str
+    soft: bool
+
+
+def forget_memories(place: Place, keys: Sequence[str], how: Forgetting, *, yes: bool, as_json: bool) -> None:
     """Delete memories after a question; nothing at all if one of them is not there.
 
     Raises:
@@ -147,8 +160,9 @@ def forget_memories(place: Place, keys: Sequence[str], reason: str, *, yes: bool
         refs = [str(memory.get(key).ref) for key in wanted]
         if not yes:
             say("\n".join(refs))
-        confirm(f"Delete {counted(len(refs), 'memory', 'memories')} for good?", yes=yes)
-        gone = [key for key in wanted if memory.forget(key, reason=reason)]
+        what = counted(len(refs), "memory", "memories")
+        confirm(f"Put {what} away?" if how.soft else f"Delete {what} for good?", yes=yes)
+        gone = [key for key in wanted if memory.forget(key, reason=how.reason, soft=how.soft)]
     if as_json:
         print_json({"forgotten": gone})
     else:

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from datetime import datetime
 
 from rich.text import Text
 
 from memory_context._scopes import Scope
-from memory_context.cli._app import FAILED
+from memory_context.cli._app import FAILED, NOTHING_FOUND
 from memory_context.cli._find import Place
 from memory_context.cli._open import check_given, opened_store
 from memory_context.cli._screen import Step, confirm, counted, print_json, print_paged, progress, say, screen
 from memory_context.display import plain
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.health import Check, Status, examined
 from memory_context.manager import MemoryManager
-from memory_context.retention import count_expired, delete_expired
-from memory_context.stores import SQLAlchemyStore, as_store
+from memory_context.retention import RetentionRule, count_expired, delete_expired
+from memory_context.stores import Administration, SQLAlchemyStore, as_store
 from memory_context.stores._migrate import HEAD
 
+_COUNTED = ("memories", "deletions", "audit_entries", "reads")
 _STYLES = {Status.OK: "green", Status.NOTE: "dim", Status.WARNING: "yellow", Status.PROBLEM: "bold red"}
 
 
@@ -60,23 +62,62 @@ def make_index(store: str | None, embedder: str | None, *, as_json: bool) -> Non
         print_paged(f"indexed {counted(found, 'memory', 'memories')}")
 
 
-def collect_garbage(place: Place, *, dry_run: bool, yes: bool, as_json: bool) -> None:
-    """Delete what is over, after a question."""
+def collect_garbage(place: Place, keep: Sequence[str], *, dry_run: bool, yes: bool, as_json: bool) -> None:
+    """Delete what is over, after a question.
+
+    Raises:
+        InvalidArgumentError: What is to be kept is no rule; or there is nobody to ask.
+    """
     user = Scope(place.user).user_id if place.user else None
+    rules = [RetentionRule.parse(text) for text in keep]
     deleted = 0
     with opened_store(place.store, "gc") as store:
-        expired = count_expired(store, user_id=user)
+        expired = count_expired(store, rules, user_id=user)
         total = sum(expired.values())
         if total and not dry_run:
             what = f"{counted(total, 'memory', 'memories')} of {_users(expired)}"
             confirm(f"Delete {what}, whose time is over, for good?", yes=yes)
             with told("deleting", "What was deleted is gone, the rest is as it was.") as (_, step):
-                deleted = delete_expired(store, user_id=user, progress=step)
+                deleted = delete_expired(store, rules, user_id=user, progress=step)
     if as_json:
         print_json({"expired": total, "deleted": deleted, "users": expired})
     else:
         done = "would delete" if dry_run else "deleted"
         print_paged(f"{done} {counted(total if dry_run else deleted, 'memory', 'memories')} whose time is over")
+
+
+def remove_user(store: str | None, user: str, *, yes: bool, as_json: bool) -> int:
+    """Remove every trace of a user, after a question; 1 if there was none.
+
+    Raises:
+        StoreError: The store could not do it, or is not one of this library's.
+        InvalidArgumentError: There is nobody to ask.
+    """
+    with opened_store(store, "forget-user") as database:
+        if not isinstance(database, Administration):
+            message = f"{database!r} cannot forget users"
+            raise StoreError(message)
+        confirm(f"Remove every trace of {user}: memories, deletions, audit trail?", yes=yes)
+        receipt = database.forget_user(user)
+    facts = asdict(receipt)
+    if as_json:
+        print_json(facts)
+    else:
+        print_paged(*(plain(f"{name.replace('_', ' ')}: {_fact(value)}") for name, value in facts.items()))
+    found = any(facts[name] for name in _COUNTED)
+    return 0 if found else NOTHING_FOUND
+
+
+def _fact(value: object) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return (
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:%Y-%m-%d %H:%M} UTC"
+        if isinstance(value, datetime)
+        else str(value)
+    )
 
 
 def _users(expired: dict[str, int]) -> str:

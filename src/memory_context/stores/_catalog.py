@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from datetime import datetime
-from typing import Any, Literal, TypeAlias, get_args
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -14,11 +14,21 @@ from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.stores._filters import conditions, within
 from memory_context.stores._protocol import Filters, MemoryStore
-from memory_context.stores._schema import access, memories, pending
-from memory_context.stores._sqlalchemy import SQLAlchemyStore
+from memory_context.stores._schema import UTCDateTime, access, memories, pending
+from memory_context.stores._wrapper import innermost
 
+T = TypeVar("T")
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
 SORTS = get_args(Sort)
+EXPIRED = "expired"
+
+
+class _Run(Protocol):
+    def __call__(self, work: Callable[[sa.Connection], T], /) -> T: ...
+
+
+class _Delete(Protocol):
+    def __call__(self, scope: Scope, where: Sequence[sa.ColumnElement[bool]], reason: str, /) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +100,34 @@ class ThreadSummary:
     last: datetime
 
 
+@dataclass(frozen=True, slots=True)
+class Doomed:
+    """Which memories are to go, and what is said of it afterwards.
+
+    Attributes:
+        reason: Why they go.
+        before: What happened at this moment or before is over.
+        since: What happened: ``expired``, ``created``, ``changed`` or ``read``.
+        memory_type: Only of this type.
+        tier: Only of this tier.
+        evicted: Only those that are not active.
+    """
+
+    reason: str
+    before: datetime
+    since: Literal["expired", "created", "changed", "read"]
+    memory_type: str | None = None
+    tier: str | None = None
+    evicted: bool = False
+
+
+_READ_AT = sa.select(access.c.accessed_at).where(access.c.memory_id == memories.c.id).scalar_subquery()
+_SINCE: dict[str, sa.ColumnElement[Any]] = {
+    "expired": memories.c.expires_at,
+    "created": memories.c.created_at,
+    "changed": memories.c.updated_at,
+    "read": sa.func.coalesce(_READ_AT, memories.c.created_at, type_=UTCDateTime),
+}
 _FACTS = [field.name for field in fields(Entry) if field.name not in ("accessed_at", "access_count")]
 _ENTRIES = sa.select(
     *(memories.c[name] for name in _FACTS),
@@ -113,21 +151,22 @@ _SIZES = {
 
 
 class Catalog:
-    """What the database of a store holds.
+    """What a store holds; of a store around another one, what the innermost does, as it stands there.
 
     Args:
         store: The store.
 
     Raises:
-        StoreError: It is of a kind that keeps no catalog.
+        StoreError: It is of a kind that keeps no catalog: not one of this library's.
     """
 
     def __init__(self, store: MemoryStore) -> None:
-        if not isinstance(store, SQLAlchemyStore):
-            message = f"{store!r} keeps no catalog; use a database"
+        inside = innermost(store)
+        run, delete = getattr(inside, "_run", None), getattr(inside, "_delete", None)
+        if run is None or delete is None:
+            message = f"{inside!r} keeps no catalog; use a database or a FileStore"
             raise StoreError(message)
-        self._run = store._run  # noqa: SLF001 - of this package
-        self._delete = store._delete  # noqa: SLF001 - as above
+        self._run, self._delete = cast("_Run", run), cast("_Delete", delete)
 
     def entries(
         self, scope: Scope, filters: Filters | None = None, *, sort: Sort = "newest", limit: int = 50, offset: int = 0
@@ -221,20 +260,20 @@ class Catalog:
         """The bytes that the database takes, the index too."""
         return self._run(lambda connection: int(connection.execute(_SIZES[connection.dialect.name]).scalar() or 0))
 
-    def expired(self, moment: datetime, user: str | None = None) -> list[tuple[str, UUID]]:
-        """User and id of the memories whose time was over at `moment`, user by user; of one user, or of all."""
-        statement = sa.select(memories.c.user_id, memories.c.id).where(*_of(user), memories.c.expires_at <= moment)
-        chosen = statement.order_by(memories.c.user_id, memories.c.expires_at, memories.c.id)
+    def doomed(self, which: Doomed, user: str | None = None) -> list[tuple[str, UUID]]:
+        """User and id of the memories that are to go, user by user, oldest first; of one user, or of all."""
+        statement = sa.select(memories.c.user_id, memories.c.id).where(*_of(user), *_over(which))
+        chosen = statement.order_by(memories.c.user_id, memories.c.created_at, memories.c.id)
         return [(row.user_id, row.id) for row in self._run(lambda connection: connection.execute(chosen).all())]
 
-    def delete_expired(self, user: str, ids: Sequence[UUID], moment: datetime, reason: str) -> int:
-        """Delete those of a user's memories whose time was over at `moment`, in one transaction; how many there were.
+    def delete_doomed(self, user: str, ids: Sequence[UUID], which: Doomed) -> int:
+        """Delete those of a user's memories that are to go, in one transaction; how many there were.
 
-        One that was written anew meanwhile, with another time, stays. What has so many passages that others would wait
-        for it too long is taken out of SQLite's index in transactions of its own.
+        One that is no longer to go, because it was written anew or read meanwhile, stays. What has so many passages
+        that others would wait for it too long is taken out of SQLite's index in transactions of its own.
         """
-        where = (memories.c.user_id == user, memories.c.id.in_(ids), memories.c.expires_at <= moment)
-        return self._delete(Scope(user), where, reason)
+        where = (memories.c.user_id == user, memories.c.id.in_(ids), *_over(which))
+        return self._delete(Scope(user), where, which.reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
         """The first keys that begin with `start`."""
@@ -252,6 +291,13 @@ def _entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
 
 def _of(user: str | None) -> Sequence[sa.ColumnElement[bool]]:
     return () if user is None else (memories.c.user_id == user,)
+
+
+def _over(which: Doomed) -> list[sa.ColumnElement[bool]]:
+    wanted = {"memory_type": which.memory_type, "tier": which.tier}
+    same = [memories.c[name] == value for name, value in wanted.items() if value is not None]
+    evicted = [memories.c.is_active.is_(sa.false())] if which.evicted else []
+    return [_SINCE[which.since] <= which.before, *same, *evicted]
 
 
 def _chosen(connection: sa.Connection, scope: Scope, filters: Filters | None) -> list[sa.ColumnElement[bool]]:

@@ -7,20 +7,24 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from weakref import WeakSet
+
+import sqlalchemy as sa
 
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder
 from memory_context._items import Conflict, Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
-from memory_context._tiers import Quota, Usage
+from memory_context._tiers import Quota, Receipt, Usage
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.stores._folder import DIRECTORY_MODE, FILE_MODE, Folder
 from memory_context.stores._index import Index
 from memory_context.stores._mirror import DamagedFile, Mirror
 from memory_context.stores._protocol import Filters, Mode
+from memory_context.stores._searching import Conditions
 from memory_context.stores._writer import WriterLock
 
 T = TypeVar("T")
@@ -125,11 +129,11 @@ class FileStore:
             lambda index: index.search(scope, query, limit=limit, filters=filters, mode=mode, passages=passages)
         )
 
-    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
+    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """See `MemoryStore.delete`."""
         with self._lock:
             self._look_for(scope, [key])
-            return self._write(scope, [key], lambda index: index.delete(scope, key, reason=reason))
+            return self._write(scope, [key], lambda index: index.delete(scope, key, reason=reason, soft=soft))
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -187,6 +191,17 @@ class FileStore:
         """See `Administration.users`."""
         return self._read(lambda index: index.users())
 
+    def forget_user(self, user_id: str) -> Receipt:
+        """See `Administration.forget_user`. Damaged files, of which nobody knows whose they are, stay (`damaged`)."""
+        with self._lock:
+            self._look()
+            receipt = self._write(Scope(user_id), [], lambda index: index.forget_user(user_id))
+            try:
+                self._opened().forget_notes(receipt.user_id)
+            except OSError as error:
+                raise self._unavailable(error) from error
+            return replace(receipt, files=receipt.memories)
+
     def damaged(self) -> tuple[DamagedFile, ...]:
         """The files that hold no memory, and why."""
         with self._lock:
@@ -202,6 +217,14 @@ class FileStore:
         with self._lock:
             self._drop_index()
             self._writer.release()
+
+    def _run(self, work: Callable[[sa.Connection], T]) -> T:
+        return self._read(lambda index: index.read(work))
+
+    def _delete(self, scope: Scope, where: Conditions, reason: str) -> int:
+        with self._lock:
+            self._look()
+            return self._write(scope, [], lambda index: index.delete_where(scope, where, reason))
 
     def _read(self, work: Callable[[Index], T]) -> T:
         with self._lock:

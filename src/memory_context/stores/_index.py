@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
 from functools import partial
+from typing import TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -20,7 +21,10 @@ from memory_context.stores._filters import within
 from memory_context.stores._listing import Place, items_at, places_after
 from memory_context.stores._rows import RECORDS, item_of
 from memory_context.stores._schema import access, deletions, memories, pending
+from memory_context.stores._searching import Conditions
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
+
+T = TypeVar("T")
 
 
 class Index(SQLAlchemyStore):
@@ -29,6 +33,14 @@ class Index(SQLAlchemyStore):
     def __init__(self, embedder: AnyEmbedder | None, embedding_model: str | None, quota: Quota | None = None) -> None:
         super().__init__("sqlite://", embedder=embedder, embedding_model=embedding_model, quota=quota)
         self._run(_changes.watch, writes=True)
+
+    def read(self, work: Callable[[sa.Connection], T]) -> T:
+        """What `work` finds."""
+        return self._run(work)
+
+    def delete_where(self, scope: Scope, where: Conditions, reason: str) -> int:
+        """Delete memories of a user; how many there were."""
+        return self._delete(scope, where, reason)
 
     def changes(self) -> Changes:
         """What changed since this was last asked."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -258,6 +258,21 @@ class Mirror:
             READ, [_read_line(memory_id, *counts[memory_id], self._reads.get(memory_id)) for memory_id in counts]
         )
         self._reads |= counts
+
+    def forget_notes(self, user_id: str) -> None:
+        """Remove what is noted of a user's deletions, and of reads of memories that are gone.
+
+        Raises:
+            OSError: The folder cannot be written to.
+        """
+        self._rewrite(DELETED, lambda line: line.get("user_id") != user_id)
+        self._rewrite(READ, lambda line: line.get("id") in set(map(str, self._paths)))
+        self._deletions = self._folder.signature(DELETED)
+
+    def _rewrite(self, path: str, is_kept: Callable[[dict[str, Any]], bool]) -> None:
+        if self._folder.signature(path) is not None:
+            kept = filter(is_kept, _lines(self._folder, path))
+            self._folder.write(path, b"".join(json.dumps(line).encode() + b"\n" for line in kept))
 
     def _append(self, path: str, lines: Sequence[dict[str, Any]]) -> None:
         if lines:

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context._items import Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
-from memory_context._tiers import Room, Usage
+from memory_context._tiers import Receipt, Room, Usage
 
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
@@ -109,8 +109,12 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
-        """Delete the memory under `key` for good; whether there was one. When and why is kept (`deletion`)."""
+    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
+        """Delete the memory under `key` for good; whether there was one. When and why is kept (`deletion`).
+
+        With `soft` it is only evicted, as by a full tier: it is no longer found or offered, its key still redeems, and
+        putting the record back with `is_active` undoes it; whether there was an active one.
+        """
         ...
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
@@ -168,12 +172,23 @@ class MemoryStore(Protocol):
 
 @runtime_checkable
 class Administration(Protocol):
-    """What only an administrator may ask of a store: the one verb across users."""
+    """What only an administrator may ask of a store: what goes across users, or takes a user's last trace away."""
 
     def users(self) -> list[str]:
         """Everybody of whom the store has a memory or a deletion, in the order of their ids.
 
         Raises:
             StoreError: The store could not do it.
+        """
+        ...
+
+    def forget_user(self, user_id: str) -> Receipt:
+        """Remove every trace of a user: memories, their index and vectors, reads, deletions, audit trail, files.
+
+        References to those memories say afterwards that there is no such memory, not when it was deleted. What is
+        stored of the user while this runs may stay: stop their agents first. After an error, call it again.
+
+        Raises:
+            StoreError: The store could not do it; a part may be done.
         """
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -35,7 +35,7 @@ def make(connection: sa.Connection, item: MemoryItem, room: Room, replaced: Memo
 
 
 @contextmanager
-def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> Iterator[None]:
+def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> Generator[None]:
     """A user's writes in the body, which nobody else's pass; what grows must not pass the quota.
 
     Raises:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import re
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from itertools import product
@@ -24,7 +25,7 @@ from memory_context._embedding import AnyEmbedder, Vector, as_model
 from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
 from memory_context._telemetry import operation
-from memory_context._tiers import Quota, Room, Usage
+from memory_context._tiers import Quota, Receipt, Room, Usage
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -32,7 +33,17 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores import _backup, _engines, _indexing, _keyword, _migrate, _restoring, _rooms, _searching
+from memory_context.stores import (
+    _backup,
+    _engines,
+    _forgetting,
+    _indexing,
+    _keyword,
+    _migrate,
+    _restoring,
+    _rooms,
+    _searching,
+)
 from memory_context.stores._filters import conditions, counted_column, order_of, within
 from memory_context.stores._listing import Place, deletions_after, items_at, places_after
 from memory_context.stores._meaning import Meaning
@@ -229,9 +240,12 @@ class SQLAlchemyStore:
                 progress(done, len(works) * len(waiting))
         return len(waiting)
 
-    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
+    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """See `MemoryStore.delete`."""
-        return self._delete(scope, (*within(scope), memories.c.memory_key == key), reason) > 0
+        where = (*within(scope), memories.c.memory_key == key)
+        if soft:
+            return self._run(lambda connection: _evict(connection, where), writes=True) > 0
+        return self._delete(scope, where, reason) > 0
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -290,6 +304,27 @@ class SQLAlchemyStore:
         everybody = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
         return sorted(self._run(lambda connection: connection.execute(everybody).scalars().all()))
 
+    def forget_user(self, user_id: str) -> Receipt:
+        """See `Administration.forget_user`."""
+        scope = Scope(user_id)
+        removed = self._run(partial(_forgetting.counts, user_id=scope.user_id))
+        self._delete(scope, tuple(within(scope)), "forgotten", self._overwriting)
+        self._overwriting(partial(_forgetting.remove_notes, user_id=scope.user_id))
+        self._overwriting(_forgetting.merge_index)
+        return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
+
+    def scrub(self) -> bool:
+        """Give back what deleted memories took: empty SQLite's log, or vacuum PostgreSQL's tables.
+
+        Returns:
+            Whether nobody was in the way.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        with self._errors():
+            return _forgetting.scrub(self._bound())
+
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
         return self._delete(scope, tuple(within(scope)), reason)
@@ -346,12 +381,25 @@ class SQLAlchemyStore:
                 _engines.registry.release(self._shared)
             self._engine, self._shared, self._ready = None, None, False
 
-    def _delete(self, scope: Scope, where: Conditions, reason: str) -> int:
+    def _overwriting(self, work: Callable[[sa.Connection], T]) -> T:
+        return self._run(partial(_forgetting.overwriting, work=work), writes=True)
+
+    def _writing(self, work: Callable[[sa.Connection], T]) -> T:
+        return self._run(work, writes=True)
+
+    def _delete(
+        self,
+        scope: Scope,
+        where: Conditions,
+        reason: str,
+        writing: Callable[[Callable[[sa.Connection], Any]], Any] | None = None,
+    ) -> int:
+        run = writing or self._writing
         doomed = sa.select(memories.c.id).where(*where)
         for memory_id in self._run(lambda connection: _indexing.many_passages(connection, doomed)):
-            while self._run(partial(_indexing.remove_batch, memory_id=memory_id), writes=True):
+            while run(partial(_indexing.remove_batch, memory_id=memory_id)):
                 pass
-        return self._run(lambda connection: _delete(connection, scope.user_id, where, reason), writes=True)
+        return int(run(lambda connection: _delete(connection, scope.user_id, where, reason)))
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user."""
@@ -399,9 +447,20 @@ class SQLAlchemyStore:
         return self._transaction(work, writes=writes)
 
     def _transaction(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
+        options = {_engines.WRITES: writes}
+        with (
+            self._errors(),
+            operation("transaction", backend=self._dialect, writes=writes),
+            self._bound().connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
+            return work(connection)
+
+    @contextmanager
+    def _errors(self) -> Generator[None]:
+        """Errors of the database become the store's."""
         try:
-            with operation("transaction", backend=self._dialect, writes=writes):
-                return self._committed(work, writes=writes)
+            yield
         except SQLAlchemyError as error:
             self._ready = self._ready and not _SCHEMA_GONE.search(str(error))
             raise _store_error(self, error) from error
@@ -409,16 +468,12 @@ class SQLAlchemyStore:
             message = f"the database cannot take this value: {error}"
             raise StoreError(message) from error
 
-    def _committed(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
-        with self._connect().execution_options(**{_engines.WRITES: writes}) as connection, connection.begin():
-            return work(connection)
-
-    def _connect(self) -> sa.Connection:
+    def _bound(self) -> sa.Engine:
         with self._lock:
             if self._engine is None:
                 self._shared = None if self._given else _engines.registry.acquire(self._url)
                 self._engine = _engines.with_explicit_begin(self._given or self._shared)  # type: ignore[arg-type]
-            return self._engine.connect()
+            return self._engine
 
 
 def _given_engine(store: sa.Engine | sa.Pool) -> sa.Engine:
@@ -461,6 +516,12 @@ def _delete(connection: sa.Connection, user_id: str, where: Conditions, reason: 
     connection.execute(insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=fresh))
     connection.execute(sa.delete(access).where(access.c.memory_id.in_(sa.select(memories.c.id).where(*where))))
     return connection.execute(sa.delete(memories).where(*where)).rowcount
+
+
+def _evict(connection: sa.Connection, where: Conditions) -> int:
+    changed = {"is_active": False, "updated_at": now()}
+    active = memories.c.is_active.is_(sa.true())
+    return connection.execute(sa.update(memories).where(*where, active).values(changed)).rowcount
 
 
 def _touch(connection: sa.Connection, where: Iterable[sa.ColumnElement[bool]]) -> int:

@@ -95,9 +95,15 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
 
 def forget(connection: sa.Connection, doomed: sa.Select[*tuple[UUID]]) -> None:
     """Delete the vectors of memories, of every model."""
-    for name in connection.execute(sa.select(settings.c.name).where(settings.c.name.startswith(SETTING))).scalars():
-        table = sa.table(name.removeprefix(SETTING), sa.column("memory_id", sa.Uuid))
+    for table in tables(connection):
         connection.execute(sa.delete(table).where(table.c.memory_id.in_(doomed)))
+
+
+def tables(connection: sa.Connection) -> list[sa.TableClause]:
+    """The tables of every model."""
+    names = connection.execute(sa.select(settings.c.name).where(settings.c.name.startswith(SETTING))).scalars()
+    columns = (sa.column("memory_id", sa.Uuid), sa.column("user_id", sa.Text))
+    return [sa.table(name.removeprefix(SETTING), *columns) for name in names]
 
 
 def missing(connection: sa.Connection, table: sa.Table | None, memory_id: UUID) -> list[tuple[int, int, int]]:

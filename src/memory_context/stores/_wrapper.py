@@ -9,7 +9,7 @@ import sqlalchemy as sa
 
 from memory_context._items import Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
-from memory_context._tiers import Room, Usage
+from memory_context._tiers import Receipt, Room, Usage
 from memory_context.exceptions import StoreError
 from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
@@ -96,9 +96,9 @@ class StoreWrapper:
         found = self.inner.search(scope, query, limit=limit, filters=filters, mode=mode, passages=passages)
         return [self.outward(item) for item in found]
 
-    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
+    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """See `MemoryStore.delete`."""
-        return self.inner.delete(scope, key, reason=reason)
+        return self.inner.delete(scope, key, reason=reason, soft=soft)
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -139,6 +139,10 @@ class StoreWrapper:
     def users(self) -> list[str]:
         """See `Administration.users`."""
         return self._administration("users").users()
+
+    def forget_user(self, user_id: str) -> Receipt:
+        """See `Administration.forget_user`."""
+        return self._administration("forget_user").forget_user(user_id)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Make the search index of the store inside anew; how many memories it holds.
