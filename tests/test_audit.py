@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
+from autogen_core import CancellationToken
 from autogen_core.memory import MemoryContent
 from autogen_core.model_context import UnboundedChatCompletionContext
 from langchain_core.messages import HumanMessage
@@ -67,7 +68,7 @@ class Kept(list[AuditEntry]):
 
     def did(self) -> Did:
         """Actions and keys since the last time, in their order."""
-        done = [(entry.action, entry.memory_key) for entry in self]
+        done: Did = [(entry.action, entry.memory_key) for entry in self]
         self.clear()
         return done
 
@@ -128,6 +129,8 @@ def test_verbs_of_a_manager(memory: MemoryManager, trail: Kept) -> None:
     memory.get(key)
     memory.memory_store.query(memory.scope)
     assert [] == trail.did()
+    assert [True, True] == [memory.forget(key, soft=True), memory.revive(key).is_active]
+    assert [("deleted", key), ("stored", key)] == trail.did()
     assert [True, False] == [memory.forget(key), memory.forget(key)]
     assert [("deleted", key)] == trail.did()
     with pytest.raises(MemoryDeletedError):
@@ -466,8 +469,8 @@ class TestDumped:
         loaded = MemoryContext.load_component(json.loads(context.dump_component().model_dump_json()))
         key = await loaded.store("a text")
         [tool, *_] = memory_tools(loaded.manager)
-        again = type(tool).load_component(tool.dump_component())  # type: ignore[attr-defined] # a component
-        await again.run_json({"key": key}, cancellation_token=None)
+        again = type(tool).load_component(tool.dump_component())
+        await again.run_json({"key": key}, cancellation_token=CancellationToken())
         memory = SQLMemory.load_component(SQLMemory("ann", store=sqlite_url, audit=audit).dump_component())
         await memory.add(MemoryContent(content="likes tea", mime_type="text/plain"))
 
@@ -521,6 +524,10 @@ def test_the_command_line(sqlite_url: str) -> None:
     assert ["at", "action", "key", "agent", "thread"] == shown.splitlines()[0].split()
     assert 3 == len(shown.splitlines())
     assert 1 == command("audit", "--action", "stored", *place).returncode
+    with MemoryManager(sqlite_url, user_id="ann") as memory:
+        memory.store("fuel", key="fuel")
+    command("forget", "fuel", "--yes", "--audit", *place)
+    assert "deleted" in command("audit", "--key", "fuel", *place).stdout
     assert 2 == command("audit", "--store", "file:notes", "--user", "ann").returncode
 
 

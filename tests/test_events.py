@@ -6,6 +6,7 @@ import ast
 import logging
 import re
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
@@ -79,7 +80,7 @@ def test_the_page_lists_every_event() -> None:
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
 def test_facts_are_fields(event: Event, caplog: pytest.LogCaptureFixture) -> None:
     """A record has the event's name, its level, a readable message, and each fact as a field; so does a formatter."""
-    facts: dict[str, object] = {
+    facts: dict[str, Any] = {
         name: 7 if f"%({name})d" in event.message else f"a {name}" for name in FACTS.findall(event.message)
     }
     error = StoreError("the disk is full") if facts.pop("error", None) else None

@@ -45,6 +45,11 @@ def parent_of(span: ReadableSpan, spans: list[ReadableSpan]) -> ReadableSpan | N
     return next((one for one in spans if parent and one.context.span_id == parent.span_id), None)
 
 
+def facts(span: ReadableSpan) -> dict[str, Any]:
+    """Its attributes."""
+    return dict(span.attributes or {})
+
+
 def above(span: ReadableSpan, spans: list[ReadableSpan]) -> list[str]:
     """The names of the spans that it stands under, the next one first."""
     names, parent = list[str](), parent_of(span, spans)
@@ -62,22 +67,22 @@ async def test_spans_of_an_agent(journey: Journey, sqlite_url: str, telemetry: E
     spans = telemetry.spans()
 
     assert {"the run"} == {above(span, spans)[-1] for span in telemetry.ours()}
-    [folded] = [span for span in telemetry.ours("fold") if span.attributes["memory_context.outcome"] == "folded"]
+    [folded] = [span for span in telemetry.ours("fold") if facts(span)["memory_context.outcome"] == "folded"]
     [stored] = [span for span in telemetry.ours("store") if parent_of(span, spans) is folded]
     [written] = [span for span in telemetry.ours("transaction") if parent_of(span, spans) is stored]
-    assert "run_job" == folded.attributes["gen_ai.tool.name"]
-    assert folded.attributes["memory_context.key"] == stored.attributes["memory_context.key"]
-    assert folded.attributes["memory_context.tokens"] > 10 * folded.attributes["memory_context.tokens.shown"]
-    assert ("tool_output", "detail") == tuple(stored.attributes[f"memory_context.{name}"] for name in ("type", "tier"))
-    assert (True, "sqlite") == (written.attributes["memory_context.writes"], written.attributes["db.system.name"])
+    assert "run_job" == facts(folded)["gen_ai.tool.name"]
+    assert facts(folded)["memory_context.key"] == facts(stored)["memory_context.key"]
+    assert facts(folded)["memory_context.tokens"] > 10 * facts(folded)["memory_context.tokens.shown"]
+    assert ("tool_output", "detail") == tuple(facts(stored)[f"memory_context.{name}"] for name in ("type", "tier"))
+    assert (True, "sqlite") == (facts(written)["memory_context.writes"], facts(written)["db.system.name"])
     assert SpanKind.CLIENT == written.kind
     [read] = telemetry.ours("retrieve")
-    assert ("lines", stored.attributes["memory_context.key"]) == tuple(
-        read.attributes[f"memory_context.{name}"] for name in ("selector", "key")
+    assert ("lines", facts(stored)["memory_context.key"]) == tuple(
+        facts(read)[f"memory_context.{name}"] for name in ("selector", "key")
     )
     recalled = telemetry.ours("recall")[-1]
-    assert ("recalled", 1, (stored.attributes["memory_context.key"],)) == tuple(
-        recalled.attributes[f"memory_context.{name}"] for name in ("outcome", "hits", "keys")
+    assert ("recalled", 1, (facts(stored)["memory_context.key"],)) == tuple(
+        facts(recalled)[f"memory_context.{name}"] for name in ("outcome", "hits", "keys")
     )
 
 
@@ -135,7 +140,7 @@ async def test_every_number_of_the_stats_has_a_metric(sqlite_url: str, telemetry
     assert (
         0
         < context.stats().compactions
-        == len([span for span in telemetry.ours("compact") if span.attributes["memory_context.outcome"] == "compacted"])
+        == len([span for span in telemetry.ours("compact") if facts(span)["memory_context.outcome"] == "compacted"])
     )
     assert 0 < context.stats().tokens_noted
     await context.aclose()
@@ -268,7 +273,7 @@ async def test_whose_it_is_by_choice(journey: Journey, sqlite_url: str, telemetr
     telemetry.clear()
     identify_users()
     await journey(sqlite_url)
-    whose = {tuple((span.attributes or {}).get(name) for name in WHO) for span in telemetry.ours("recall")}
+    whose = {tuple(facts(span).get(name) for name in WHO) for span in telemetry.ours("recall")}
     assert {("ann", "coder", THREAD)} == whose
     assert not [
         key for points in telemetry.points().values() for attributes, _ in points for key in attributes if key in WHO
@@ -282,7 +287,7 @@ def test_what_fails_is_noted_without_words(sqlite_url: str, telemetry: Exported)
 
     [span] = telemetry.ours("retrieve")
     assert (StatusCode.ERROR, None, ()) == (span.status.status_code, span.status.description, tuple(span.events))
-    assert "MemoryNotFoundError" == (span.attributes or {})["error.type"]
+    assert "MemoryNotFoundError" == facts(span)["error.type"]
     failed = {"memory_context.operation": "retrieve", "error.type": "MemoryNotFoundError"}
     assert (failed, 1) in telemetry.points()["memory_context.operation.duration"]
 
@@ -351,7 +356,7 @@ async def test_threads_and_loops_keep_the_parent(sqlite_url: str, telemetry: Exp
     identify_users()
     store = SQLAlchemyStore(sqlite_url)
     traces = await asyncio.gather(*map(run, range(20)))
-    found = {(span.context.trace_id, (span.attributes or {})[WHO[1]]) for span in telemetry.ours("fold")}
+    found = {(span.context.trace_id, facts(span)[WHO[1]]) for span in telemetry.ours("fold")}
 
     assert {(trace_id, str(number)) for number, trace_id in enumerate(traces)} == found
     store.close()

@@ -117,8 +117,11 @@ class SQLAuditTrail:
         if user_id is None and before is None:
             message = "say whose entries, or from before when: delete(user_id, before=…)"
             raise InvalidArgumentError(message)
-        whose = sa.true() if user_id is None else audit.c.user_id == Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
-        statement = sa.delete(audit).where(whose, sa.true() if before is None else audit.c.at < before)
+        statement = sa.delete(audit)
+        if user_id is not None:
+            statement = statement.where(audit.c.user_id == Scope(user_id).user_id)  # type: ignore[arg-type] # makes it text
+        if before is not None:
+            statement = statement.where(audit.c.at < before)
         return self._run(lambda connection: connection.execute(statement).rowcount, writes=True)
 
     def close(self) -> None:
