@@ -48,6 +48,7 @@ from memory_context.exceptions import (
     StoreError,
     StoreUnavailableError,
 )
+from memory_context.retention import delete_expired
 from memory_context.stores import StoreWrapper
 from messages import LOG, results, user
 
@@ -529,6 +530,23 @@ def test_the_command_line(sqlite_url: str) -> None:
     command("forget", "fuel", "--yes", "--audit", *place)
     assert "deleted" in command("audit", "--key", "fuel", *place).stdout
     assert 2 == command("audit", "--store", "file:notes", "--user", "ann").returncode
+
+
+def test_retention(store_url: str) -> None:
+    """What goes because its time is over is there with its user, and who did it; what stays is not."""
+    store, past = SQLAlchemyStore(store_url), datetime.now(UTC) - timedelta(hours=1)
+    for name in ("ann", "bob"):
+        memory = MemoryManager(store, user_id=name)
+        memory.store("over", key=f"over.{name}", expires_at=past)
+        memory.store("not over", key=f"lasting.{name}")
+
+    assert 2 == delete_expired(store, audit=True, agent_id="night")
+    did = [list(SQLAuditTrail(store).entries(name)) for name in ("ann", "bob")]
+    assert [[("deleted", "over.ann", "night")], [("deleted", "over.bob", "night")]] == [
+        [(one.action, one.memory_key, one.agent_id) for one in entries] for entries in did
+    ]
+    assert 0 == delete_expired(store)
+    store.close()
 
 
 def test_a_middleware_closes_its_trail(trail: Kept) -> None:

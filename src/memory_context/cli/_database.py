@@ -92,13 +92,14 @@ def gc(
     keep: Annotated[list[str] | None, typer.Option(metavar="RULE", help=_KEEP)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many there are, and delete none.")] = False,
     yes: opt.Yes = False,
+    audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Delete the memories whose time is over, by their expires_at or by a rule, for good."""
     from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
     from memory_context.cli._upkeep import collect_garbage  # noqa: PLC0415 - as above
 
-    collect_garbage(Place(store, user), keep or [], dry_run=dry_run, yes=yes, as_json=as_json)
+    collect_garbage(Place(store, user, audit), keep or [], dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 @app.command("forget-user")

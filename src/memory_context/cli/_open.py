@@ -69,8 +69,6 @@ def opened(
 ) -> Generator[MemoryManager]:
     """The memories of the user that the options name; without a name, of the only one that there is.
 
-    In an audit trail the agent is ``cli:`` and who is logged in.
-
     Raises:
         InvalidArgumentError: There are several, and none was named.
         MemoryNotFoundError: Nothing is stored.
@@ -78,8 +76,12 @@ def opened(
     from memory_context.manager import MemoryManager  # noqa: PLC0415 - takes 0.4 s, which completion has not
 
     with opened_store(url, verb, embedder) as store:
-        agent = f"cli:{getuser()}" if audit else None
-        yield MemoryManager(store, user_id=user or only_user(store), agent_id=agent, audit=audit)
+        yield MemoryManager(store, user_id=user or only_user(store), agent_id=login(audit=audit), audit=audit)
+
+
+def login(*, audit: bool) -> str | None:
+    """Who is at work here, for an audit trail: ``cli:`` and the name that they are logged in by."""
+    return f"cli:{getuser()}" if audit else None
 
 
 def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an embedder
