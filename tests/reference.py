@@ -44,6 +44,11 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context.stores",
         ("StoreWrapper", "EncryptedStore", "CompressedStore", "Administration"),
     ),
+    "observability": (
+        "Observability",
+        "memory_context",
+        ("observe", "Observed", "identify_users", "AuditEntry", "AuditTrail", "SQLAuditTrail"),
+    ),
     "judges": (
         "Judges and summarizers",
         "memory_context",

@@ -26,6 +26,7 @@ RUNS = {
     "search": ["worker-777", "--user", "ann"],
     "show": ["log", "--lines", "1-2", "--user", "ann"],
     "threads": ["--user", "ann"],
+    "audit": ["--user", "ann"],
     "stats": [],
     "reindex": [],
     "doctor": [],
@@ -98,7 +99,7 @@ def test_the_shape_is_what_is_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every name in the JSON is in the documented shape, and the other way round."""
-    with MemoryManager(sqlite_url, user_id="ann", thread_id="t1") as memory:
+    with MemoryManager(sqlite_url, user_id="ann", thread_id="t1", audit=True) as memory:
         for _ in range(2):
             memory.store("we use ruff for linting and formatting", type="note", tier="project", tier_id="p")
         memory.store(LOG, key="log", type="tool_output", tags=["x"])
