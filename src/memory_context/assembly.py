@@ -27,6 +27,7 @@ from memory_context._packages import (
 )
 from memory_context._refs import one_line
 from memory_context._scopes import DETAIL, Scope
+from memory_context._telemetry import operation
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.manager import MemoryManager
 from memory_context.stores import Filters
@@ -146,10 +147,17 @@ class ContextAssembler:
         parts = _checked(DEFAULT_ALLOCATION if allocation is None else allocation)
         known = {tier: part for tier, part in parts.items() if part > 0 and tier in self._scopes}
         looked_at = max(LEAST_LOOKED_AT, budget_tokens // TOKENS_PER_CANDIDATE)
-        looks = {tier: self._look(tier, looked_at) for tier in known}
-        found = [one for tier, look in looks.items() for one in self._ranked(tier, look, task, looked_at, head_tail)]
-        found.sort(key=lambda one: (-one.worth, one.item.created_at, one.item.memory_key))
-        return self._package(task, budget_tokens, known, looks, found, max_item_tokens)
+        with operation("assemble", self.memories.who, budget=budget_tokens) as assembling:
+            looks = {tier: self._look(tier, looked_at) for tier in known}
+            found = [
+                one for tier, look in looks.items() for one in self._ranked(tier, look, task, looked_at, head_tail)
+            ]
+            found.sort(key=lambda one: (-one.worth, one.item.created_at, one.item.memory_key))
+            package = self._package(task, budget_tokens, known, looks, found, max_item_tokens)
+            keys = tuple(entry.item.memory_key for entry in package.entries)
+            assembling.note(candidates=len(found), hits=len(keys), keys=keys, tokens=package.tokens)
+        self.memories.audit("recalled", *keys)
+        return package
 
     def record(self, package: ContextPackage, *texts: str) -> frozenset[str]:
         """Note in the store which memories `texts` made use of (`ContextPackage.used`); all keys noted so far.
@@ -165,6 +173,7 @@ class ContextAssembler:
             known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
             if before is None or not found <= known:
                 store.put(self._history, self._record(package, key, known | found), replace=True)
+                self.memories.audit("stored", key)
         return known | found
 
     def advice(self, allocation: Allocation | None = None, *, limit: int = RECORDED) -> AllocationAdvice:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
@@ -10,14 +9,14 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from memory_context import _events
 from memory_context._displayed import Displayed
 from memory_context._items import MemoryItem, hash_content
 from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold, level
+from memory_context._telemetry import count, operation
 from memory_context._tokens import WIDEST_CHARACTER
 from memory_context.manager import MemoryManager
 from memory_context.verbs import READING_TOOLS
-
-logger = logging.getLogger("memory_context")
 
 T = TypeVar("T")
 
@@ -61,6 +60,15 @@ class ContextStats(Displayed):
         """The tokens that every later prompt is smaller by."""
         return self.tokens_folded - self.tokens_shown - self.tokens_recalled - self.tokens_noted
 
+    def add(self, **amounts: int) -> None:
+        """Count here, and for the metrics of the process, by the same names."""
+        saved = self.tokens_saved
+        for name, amount in amounts.items():
+            setattr(self, name, getattr(self, name) + amount)
+            count(name, amount)
+        if self.tokens_saved != saved:
+            count("tokens_saved", self.tokens_saved - saved)
+
 
 @dataclass(slots=True)
 class Guard:
@@ -79,7 +87,7 @@ class Guard:
     def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
         """The result of ``work(*args)``; None if it fails, or if something failed slowly a moment ago."""
         if time.monotonic() < self.closed_until:
-            self.stats.store_failures += 1
+            self.stats.add(store_failures=1)
             return None
         return self.measure(work, *args)
 
@@ -88,12 +96,12 @@ class Guard:
         started = time.monotonic()
         try:
             return work(*args)
-        except Exception as error:
-            self.stats.store_failures += 1
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the agent's run goes on
+            self.stats.add(store_failures=1)
             if time.monotonic() - started > SLOW_FAILURE:
                 self.closed_until = time.monotonic() + PAUSE
             if not self.warned:
-                logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
+                _events.STORE_FAILED.log(error, where=True)
             self.warned = True
             return None
 
@@ -216,25 +224,32 @@ class Folder:
             with self.guard.writing():
                 return self.manager.remember(text, type=kind, source=part.origin, metadata=facts)
 
-        return fold(
-            part.text,
-            commit,
-            self.manager.counter,
-            threshold=self.policy.threshold_for(part.source),
-            preview_tokens=self.policy.preview_budget(part.source),
-            asked=origin.asked(part),
-        )
+        tool = part.origin if part.source is None else None
+        with operation("fold", self.manager.who, tool=tool, characters=len(part.text)) as folding:
+            folded = fold(
+                part.text,
+                commit,
+                self.manager.counter,
+                threshold=self.policy.threshold_for(part.source),
+                preview_tokens=self.policy.preview_budget(part.source),
+                asked=origin.asked(part),
+            )
+            folding.note(outcome="folded" if folded else "kept", **(_told(folded) if folded else {}))
+        return folded
 
     def count(self, one: Folded) -> None:
         """Note a fold that has taken its place."""
         self.made.add(hash_content(one.text))
-        self.guard.stats.folds += 1
-        self.guard.stats.tokens_folded += one.item.token_count
-        self.guard.stats.tokens_shown += one.tokens
+        self.guard.stats.add(folds=1, tokens_folded=one.item.token_count, tokens_shown=one.tokens)
 
     def has_made(self, text: str) -> bool:
         """Whether `text` is a placeholder of this conversation, and not one that only looks like it."""
         return hash_content(text) in self.made
+
+
+def _told(one: Folded) -> dict[str, Any]:
+    """What a span tells of a fold."""
+    return {"key": one.item.memory_key, "tokens": one.item.token_count, "tokens_shown": one.tokens}
 
 
 def _facts(part: Part, arguments: str | None) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdic
 from memory_context._names import terms
 from memory_context._pages import parse_lines, span_of_lines
 from memory_context._refs import MemoryRef, without_references
+from memory_context._telemetry import operation
 from memory_context.exceptions import InvalidLinesError
 from memory_context.folding import Guard
 from memory_context.judges import Bench, Decision, decision
@@ -98,6 +99,15 @@ class Recaller:
 
     async def recall(self, need: Need) -> Recall | None:
         """What the message needs, counted as brought back; None for nothing, and where the store fails."""
+        with operation("recall", self.manager.who, budget=self.budget) as recalling:
+            recall = await self._decided(need, recalling)
+            recalling.note(outcome="recalled" if recall else "nothing")
+        if recall:
+            self.guard.stats.add(recalls=len(recall.ranges), tokens_recalled=recall.tokens)
+        return recall
+
+    async def _decided(self, need: Need, recalling: operation) -> Recall | None:
+        """What the message needs, as whoever decides it finds; the decision is kept."""
         gathered = await off_loop(self.guard.run, self._gather, need)
         if gathered is None:
             return None
@@ -112,9 +122,9 @@ class Recaller:
         recall = await off_loop(self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need)
         if undecided or gathered.opened:
             self._note(judge, question, verdict, recall, found or [], time.perf_counter() - started)
+        recalling.note(judge=judge, candidates=len(gathered.candidates))
         if recall:
-            self.guard.stats.recalls += len(recall.ranges)
-            self.guard.stats.tokens_recalled += recall.tokens
+            recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
         return recall
 
     def _gather(self, need: Need) -> _Gathered:
@@ -164,7 +174,9 @@ class Recaller:
         head = [_prompts.RECALL_HEADER, *parts] if parts else []
         tail = [_prompts.FOUND_HEADER, *listed] if listed else []
         text = "\n".join((*head, *tail, _prompts.RECALL_FOOTER))
-        return Recall(text, ranges | {item.memory_key: () for item in found if listed}, count(text))
+        recall = Recall(text, ranges | {item.memory_key: () for item in found if listed}, count(text))
+        self.manager.audit("recalled", *recall.ranges)
+        return recall
 
     def _part(self, item: MemoryItem, expansion: Expansion, need: Need, budget: int) -> tuple[str, Excerpt]:
         """A memory's reference with the lines that are wanted, and these lines."""

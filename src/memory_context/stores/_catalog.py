@@ -266,6 +266,12 @@ class Catalog:
         chosen = statement.order_by(memories.c.user_id, memories.c.created_at, memories.c.id)
         return [(row.user_id, row.id) for row in self._run(lambda connection: connection.execute(chosen).all())]
 
+    def keys_of(self, user: str, ids: Sequence[UUID]) -> list[str]:
+        """The keys of those of a user's memories that are there, in their order."""
+        statement = sa.select(memories.c.memory_key).where(memories.c.user_id == user, memories.c.id.in_(ids))
+        chosen = statement.order_by(memories.c.memory_key)
+        return self._run(lambda connection: list(connection.execute(chosen).scalars()))
+
     def delete_doomed(self, user: str, ids: Sequence[UUID], which: Doomed) -> int:
         """Delete those of a user's memories that are to go, in one transaction; how many there were.
 

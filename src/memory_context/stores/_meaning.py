@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -11,12 +10,12 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context import _events
 from memory_context._embedding import Model, Vector
 from memory_context._passages import searchable
 from memory_context.stores import _indexing, _vectors
 
 T = TypeVar("T")
-logger = logging.getLogger("memory_context")
 
 BATCH = 64
 PROBE = "How many dimensions?"
@@ -103,7 +102,7 @@ class Meaning:
             try:
                 self.embed_missing()
             except Exception as error:  # noqa: BLE001 - an embedder may raise anything, and nobody waits for this thread
-                logger.warning("vectors could not be made, reindex() makes them: %s", error)
+                _events.VECTORS_FAILED.log(error)
 
     def _has_work(self) -> bool:
         with self._lock:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,6 +12,7 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 from uuid import UUID, uuid5
 
+from memory_context import _events
 from memory_context._items import Deletion, MemoryItem, is_intact, new_key, now
 from memory_context._records import deletion_from, deletion_record, item_from, record_of, recounted
 from memory_context._refs import check_key
@@ -21,8 +21,6 @@ from memory_context._tokens import default_counter
 from memory_context.exceptions import InvalidKeyError, InvalidRecordError, StoreError
 from memory_context.stores._folder import STATE, SUFFIX, Folder, Seen, Signature, category_in, folder_of
 from memory_context.stores._index import Index
-
-logger = logging.getLogger("memory_context")
 
 DELETED = f"{STATE}/deleted.jsonl"
 READ = f"{STATE}/reads.jsonl"
@@ -295,7 +293,7 @@ class Mirror:
 
     def _report(self, path: str, problem: str) -> None:
         self._problems[path] = problem
-        logger.warning("%s holds no memory, and is skipped: %s", self._folder.path / path, problem)
+        _events.FILE_SKIPPED.log(file=str(self._folder.path / path))
 
 
 def path_of(item: MemoryItem) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import threading
@@ -19,11 +18,13 @@ import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from memory_context import _events
 from memory_context._analyzer import VERSION
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
 from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
+from memory_context._telemetry import operation
 from memory_context._tiers import Quota, Receipt, Room, Usage
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -54,7 +55,6 @@ from memory_context.stores._schema import UTCDateTime, access, deletions, memori
 from memory_context.stores._searching import Conditions
 
 T = TypeVar("T")
-logger = logging.getLogger("memory_context")
 
 KEYS = 5000
 CATCH_UP = 32_000_000
@@ -407,7 +407,7 @@ class SQLAlchemyStore:
         left = CATCH_UP
         for place, memory_id in enumerate(waiting):
             if left <= 0:
-                logger.warning("%d memories are not indexed yet, and not searched; see reindex()", len(waiting) - place)
+                _events.INDEX_BEHIND.log(memories=len(waiting) - place)
                 return
             left -= self._index_rest(memory_id)
 
@@ -423,7 +423,7 @@ class SQLAlchemyStore:
         try:
             self._index_rest(memory_id)
         except StoreError as error:
-            logger.warning("the memory %s is stored, but not indexed yet: %s", memory_id, error)
+            _events.NOT_INDEXED.log(error, memory_id=str(memory_id))
 
     def _index_rest(self, memory_id: UUID) -> int:
         """Index what is pending of a memory; how many characters that were."""
@@ -455,7 +455,12 @@ class SQLAlchemyStore:
 
     def _transaction(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
         options = {_engines.WRITES: writes}
-        with self._errors(), self._bound().connect().execution_options(**options) as connection, connection.begin():
+        with (
+            self._errors(),
+            operation("transaction", backend=self._dialect, writes=writes),
+            self._bound().connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
             return work(connection)
 
     @contextmanager
