@@ -38,7 +38,12 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context",
         ("ScopedMemory", "TierPolicy", "Confirmation", "Category", "Room", "Usage"),
     ),
-    "stores": ("Stores", "memory_context", ("MemoryStore", "SQLAlchemyStore", "FileStore")),
+    "stores": ("Stores", "memory_context", ("MemoryStore", "SQLAlchemyStore", "FileStore", "Quota")),
+    "wrappers": (
+        "Stores around stores",
+        "memory_context.stores",
+        ("StoreWrapper", "EncryptedStore", "CompressedStore", "Administration"),
+    ),
     "observability": (
         "Observability",
         "memory_context",
@@ -65,7 +70,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context.transfer",
         ("export_memories", "import_memories", "copy_memories", "backup_database"),
     ),
-    "upkeep": ("Retention", "memory_context.retention", ("delete_expired",)),
+    "upkeep": ("Retention", "memory_context.retention", ("RetentionRule", "delete_expired", "count_expired")),
     "consolidation": (
         "Consolidation",
         "memory_context.consolidation",

@@ -17,8 +17,8 @@ from messages import LOG
 PAGE = (Path(__file__).parents[1] / "docs/command-line.md").read_text("utf-8")
 COMMAND: Any = typer.main.get_command(app)
 VERBS: dict[str, Any] = COMMAND.commands
-SECTIONS = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
-SHAPES = {name: json.loads(text) for name, text in re.findall(r"```json (\w+)\n(.*?)```", PAGE, re.DOTALL)}
+SECTIONS = dict(re.findall(r"^### `([\w-]+)`\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
+SHAPES = {name: json.loads(text) for name, text in re.findall(r"```json ([\w-]+)\n(.*?)```", PAGE, re.DOTALL)}
 VARYING = {"users"}  # an object whose keys are the names of users, in what `gc` prints
 WITHOUT_SHAPE = {"demo", "replay"}
 RUNS = {
@@ -33,6 +33,7 @@ RUNS = {
     "migrate": [],
     "forget": ["orders", "--yes", "--user", "ann"],
     "gc": ["--yes"],
+    "forget-user": ["ann", "--yes"],
     "consolidate": ["project", "--user", "ann"],
     "export": ["exported.jsonl"],
     "import": ["imported.jsonl"],

@@ -99,6 +99,9 @@ ENDED_UNREAD = _event(
     "an agent's run ended with the reference of a folded output, which no model has read: by default AutoGen ends a "
     "run with the first tools' results; give AssistantAgent max_tool_iterations=10, say, or reflect_on_tool_use=True",
 )
+NOT_INDEXED = _event(
+    "not_indexed", logging.WARNING, "the memory %(memory_id)s is stored, but not indexed yet: %(error)s"
+)
 INDEX_BEHIND = _event(
     "index_behind", logging.WARNING, "%(memories)d memories are not indexed yet, and not searched; see reindex()"
 )

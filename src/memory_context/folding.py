@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
@@ -73,21 +74,28 @@ class ContextStats(Displayed):
 class Guard:
     """Lets work fail without stopping the run: one warning for each outage, every failure counted.
 
-    After a failure that took more than 2 seconds, a locked database or a silent server, nothing is tried for 15.
+    An outage ends when the store does again what it failed to do: where a write failed, as on a full disk, reads that
+    go well do not end it. After a failure that took more than 2 seconds, a locked database or a silent server, nothing
+    is tried for 15.
     """
 
     stats: ContextStats
     warned: bool = False
+    write_failed: bool = False
     closed_until: float = 0.0
 
     def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
-        """The result of ``work(*args)``; None if it fails, or if it failed slowly a moment ago."""
-        started = time.monotonic()
-        if started < self.closed_until:
+        """The result of ``work(*args)``; None if it fails, or if something failed slowly a moment ago."""
+        if time.monotonic() < self.closed_until:
             self.stats.add(store_failures=1)
             return None
+        return self.measure(work, *args)
+
+    def measure(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
+        """The result of work that needs no store, such as counting tokens; None if it fails."""
+        started = time.monotonic()
         try:
-            result = work(*args)
+            return work(*args)
         except Exception as error:  # noqa: BLE001 - whatever fails here, the agent's run goes on
             self.stats.add(store_failures=1)
             if time.monotonic() - started > SLOW_FAILURE:
@@ -96,8 +104,17 @@ class Guard:
                 _events.STORE_FAILED.log(error, where=True)
             self.warned = True
             return None
-        self.warned = self.warned and result is None
-        return result
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Around what writes: if it goes well, an outage is over; if not, only a write that does will end it."""
+        self.write_failed = True
+        yield
+        self.write_failed = self.warned = False
+
+    def note_read(self) -> None:
+        """The store was read from: an outage in which nothing was written is over."""
+        self.warned = self.warned and self.write_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +185,7 @@ class Folder:
     def is_large(self, part: Part) -> bool:
         """Whether `part` is over its threshold; where a counter of the user's own fails, it stays as it is."""
         threshold = self.policy.threshold_for(part.source)
-        return self.may_fold(part) and bool(self.guard.run(self.manager.counter.exceeds, part.text, threshold))
+        return self.may_fold(part) and bool(self.guard.measure(self.manager.counter.exceeds, part.text, threshold))
 
     def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
         """What takes the place of each text that is over its threshold, by its place; without those that failed.
@@ -182,7 +199,7 @@ class Folder:
 
     def sharing(self, parts: Sequence[Part]) -> Folder:
         """This folder, with a lower threshold where the results among `parts` have too many tokens together."""
-        lower = self.guard.run(self._shared_threshold, [part for part in parts if part.source is None])
+        lower = self.guard.measure(self._shared_threshold, [part for part in parts if part.source is None])
         return self if lower is None else replace(self, policy=replace(self.policy, threshold=lower))
 
     def _shared_threshold(self, parts: Sequence[Part]) -> int | None:
@@ -203,7 +220,9 @@ class Folder:
 
         def commit(text: str) -> MemoryItem:
             kind = "tool_output" if part.source is None else "message"
-            return self.manager.remember(text, type=kind, source=part.origin, metadata=_facts(part, origin.arguments))
+            facts = _facts(part, origin.arguments)
+            with self.guard.writing():
+                return self.manager.remember(text, type=kind, source=part.origin, metadata=facts)
 
         tool = part.origin if part.source is None else None
         with operation("fold", self.manager.who, tool=tool, characters=len(part.text)) as folding:

@@ -141,7 +141,9 @@ class Recaller:
         hidden = (hit for hit in hits if not is_secret(hit) and not need.in_sight(hit.text))
         candidates = (Candidate(hit, need.references[hit.memory_key]) for hit in hidden)
         known = store.count(scope, {"memory_key": [*need.references, *need.mentioned]})
-        return _Gathered(tuple(opened), tuple(candidates), store.count(scope) > known)
+        has_others = store.count(scope) > known
+        self.guard.note_read()
+        return _Gathered(tuple(opened), tuple(candidates), has_others)
 
     def _found(self, need: Need, query: str, gathered: _Gathered) -> list[MemoryItem]:
         """The user's other memories that speak of `query`; equally good ones by their last use."""

@@ -167,10 +167,11 @@ class MemoryContextMemory(BaseMemory):
         """
         asked = _messages(inputs[self._input_key(inputs)], HumanMessage)
         answered = _messages(outputs[self._output_key(outputs)], AIMessage)
-        recalled = self._recalled.pop(_text(asked), None)
+        recalled = self._recalled.get(_text(asked))
         shown = [HumanMessage(recalled, name=MEMORY_NAME)] if recalled else []
         folder = folder_of(self._manager, self._policy, self._guard)
         append(self._conversation, self.thread_id, folder, [*shown, *asked, *answered])
+        self._recalled.pop(_text(asked), None)
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         """As `save_context`, off the event loop."""

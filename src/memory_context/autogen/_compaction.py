@@ -213,14 +213,11 @@ class Compactor:
         """The message that stands for `messages`, which are stored before it exists."""
         counter = self.folder.manager.counter
         text = as_lines(messages)
-        item = self.folder.manager.remember(
-            text,
-            _description(messages),
-            CONVERSATION,
-            source=CONVERSATION,
-            tags=self._tags(messages),
-            metadata={"keys": list(keys)},
-        )
+        description, tags = _description(messages), self._tags(messages)
+        with self.folder.guard.writing():
+            item = self.folder.manager.remember(
+                text, description, CONVERSATION, source=CONVERSATION, tags=tags, metadata={"keys": list(keys)}
+            )
         preview = excerpt("\n".join(_said(messages)), "", self._note_budget(), counter.count)
         listed = _newest(keys)
         swallowed = _prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else ""
@@ -262,7 +259,8 @@ class Compactor:
 
     def _stored(self, part: Part) -> MemoryItem:
         kind = "tool_output" if part.source is None else "message"
-        return self.folder.manager.remember(part.text, type=kind, source=part.origin)
+        with self.folder.guard.writing():
+            return self.folder.manager.remember(part.text, type=kind, source=part.origin)
 
 
 def _newest(keys: Sequence[str]) -> list[str]:

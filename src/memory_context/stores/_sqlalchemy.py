@@ -156,7 +156,7 @@ class SQLAlchemyStore:
         way = Way(scope, batch, replace or replaces is not None, room, replaces, self.quota)
         stored = self._run(lambda connection: put(connection, item, way), writes=True)
         if batch is None:
-            self._index_rest(stored.id)
+            self._index_committed(stored.id)
         if self._meaning:
             self._meaning.wake()
         return stored
@@ -296,7 +296,7 @@ class SQLAlchemyStore:
         restored = self._run(work, writes=True)
         for memory_id, batch in batches.items():
             if batch is None:
-                self._index_rest(memory_id)
+                self._index_committed(memory_id)
         return restored
 
     def users(self) -> list[str]:
@@ -417,6 +417,13 @@ class SQLAlchemyStore:
             message = "a search by meaning needs an embedder: SQLAlchemyStore(…, embedder=…)"
             raise InvalidArgumentError(message)
         return None if self._meaning is None or mode == "keyword" else self._meaning.of_query(query)
+
+    def _index_committed(self, memory_id: UUID) -> None:
+        """Index what is pending of a memory that is stored; where that fails, the next search does it."""
+        try:
+            self._index_rest(memory_id)
+        except StoreError as error:
+            _events.NOT_INDEXED.log(error, memory_id=str(memory_id))
 
     def _index_rest(self, memory_id: UUID) -> int:
         """Index what is pending of a memory; how many characters that were."""
