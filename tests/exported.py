@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -10,21 +10,36 @@ from opentelemetry import metrics, trace
 from opentelemetry.sdk.metrics import Counter, Histogram, MeterProvider, UpDownCounter
 from opentelemetry.sdk.metrics.export import AggregationTemporality, InMemoryMetricReader
 from opentelemetry.sdk.trace import ReadableSpan, TracerProvider
-from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor, SpanExportResult
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+
+class WhenAsked(InMemorySpanExporter):
+    """Keeps spans while it is asked to: the SDK stays in the process, whatever tests it runs afterwards."""
+
+    keeping = False
+
+    def export(self, spans: Sequence[ReadableSpan]) -> SpanExportResult:
+        """Keep them, or not."""
+        return super().export(spans) if self.keeping else SpanExportResult.SUCCESS
 
 
 class Exported:
     """Spans since `clear`, and metrics since they were read last."""
 
     def __init__(self) -> None:
-        self._spans = InMemorySpanExporter()
+        self._spans = WhenAsked()
         tracing = TracerProvider()
         tracing.add_span_processor(SimpleSpanProcessor(self._spans))
         trace.set_tracer_provider(tracing)
         delta = dict.fromkeys((Counter, Histogram, UpDownCounter), AggregationTemporality.DELTA)
         self._reader = InMemoryMetricReader(preferred_temporality=delta)  # type: ignore[arg-type] # classes, as documented
         metrics.set_meter_provider(MeterProvider([self._reader]))
+
+    def keep(self, keeping: bool) -> None:
+        """Begin to keep spans, or end it and forget them."""
+        self._spans.keeping = keeping
+        self.clear()
 
     def clear(self) -> None:
         """Forget what was exported."""
@@ -46,12 +61,6 @@ class Exported:
         """For each metric of this library its points: attributes, and the value, or the number of measurements."""
         data = self._reader.get_metrics_data()
         return {} if data is None else {name: list(points) for name, points in _points(data)}
-
-    def everything(self) -> str:
-        """All that was exported, as text."""
-        spans = [span.to_json() for span in self.spans()]
-        data = self._reader.get_metrics_data()
-        return "\n".join([*spans, data.to_json() if data else ""])
 
 
 SCOPE = "memory_context"

@@ -34,8 +34,9 @@ tracer = trace.get_tracer("the caller")
 def telemetry() -> Iterator[Exported]:
     """What is exported from here on."""
     one = exported()
-    one.clear()
+    one.keep(True)
     yield one
+    one.keep(False)
     identify_users(False)
 
 
