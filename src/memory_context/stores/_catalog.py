@@ -234,7 +234,7 @@ class Catalog:
         for it too long is taken out of SQLite's index in transactions of its own.
         """
         where = (memories.c.user_id == user, memories.c.id.in_(ids), memories.c.expires_at <= moment)
-        return self._delete(Scope(user), where, reason)
+        return self._delete(user, where, reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
         """The first keys that begin with `start`."""

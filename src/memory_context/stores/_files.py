@@ -147,7 +147,7 @@ class FileStore:
         places = self._read(lambda index: index.places(scope))
         for batch in batches_of(places, lambda place: place.size):
             with self._lock:
-                items = self._opened().index.items_at(batch)
+                items = self._opened().index.items_at(scope, batch)
             yield from items
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:

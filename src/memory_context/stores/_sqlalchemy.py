@@ -39,7 +39,7 @@ from memory_context.stores._indexing import Batch
 from memory_context.stores._listing import Place, deletions_after, items_at, places_after
 from memory_context.stores._meaning import Meaning
 from memory_context.stores._protocol import Filters, Mode
-from memory_context.stores._restoring import INSERT, insert_record
+from memory_context.stores._restoring import INSERT, insert_record, is_taken
 from memory_context.stores._rows import RECORDS, item_of, row_of
 from memory_context.stores._schema import UTCDateTime, access, deletions, memories
 from memory_context.stores._searching import Conditions
@@ -143,9 +143,9 @@ class SQLAlchemyStore:
         way = _Way(scope, batch, replace or replaces is not None, room, replaces)
         stored = self._run(lambda connection: _put(connection, item, way), writes=True)
         if batch is None:
-            self._index_rest(stored.id)
+            self._index_rest(stored.user_id, stored.id)
         if self._meaning:
-            self._meaning.wake()
+            self._meaning.wake(scope.user_id)
         return stored
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
@@ -219,17 +219,17 @@ class SQLAlchemyStore:
         """
         self._run(_keyword.reset, writes=True)
         waiting = self._run(_indexing.pending_ids)
-        works: list[Callable[[UUID], object]] = [self._index_rest]
+        works: list[Callable[[str, UUID], object]] = [self._index_rest]
         works += [self._meaning.embed] if self._meaning else []
-        for done, (step, memory_id) in enumerate(product(works, waiting), 1):
-            step(memory_id)
+        for done, (step, (user_id, memory_id)) in enumerate(product(works, waiting), 1):
+            step(user_id, memory_id)
             if progress:
                 progress(done, len(works) * len(waiting))
         return len(waiting)
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten") -> bool:
         """See `MemoryStore.delete`."""
-        return self._delete(scope, (*within(scope), memories.c.memory_key == key), reason) > 0
+        return self._delete(scope.user_id, (*within(scope), memories.c.memory_key == key), reason) > 0
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -244,11 +244,12 @@ class SQLAlchemyStore:
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        page: Sequence[Place] = self._run(partial(places_after, where=tuple(within(scope)), last=None))
+        where = tuple(within(scope))
+        page: Sequence[Place] = self._run(partial(places_after, where=where, last=None))
         while page:
             for batch in batches_of(page, lambda place: place.size):
-                yield from self._run(partial(items_at, places=batch))
-            page = self._run(partial(places_after, where=tuple(within(scope)), last=page[-1]))
+                yield from self._run(partial(items_at, where=where, places=batch))
+            page = self._run(partial(places_after, where=where, last=page[-1]))
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
@@ -263,7 +264,7 @@ class SQLAlchemyStore:
         for batch in batches_of(records, size_of):
             total += self._restore(scope, batch)
         if self._meaning:
-            self._meaning.wake()
+            self._meaning.wake(scope.user_id)
         return total
 
     def _restore(self, scope: Scope, records: Sequence[MemoryItem | Deletion]) -> Restored:
@@ -277,7 +278,7 @@ class SQLAlchemyStore:
         )
         for memory_id, batch in batches.items():
             if batch is None:
-                self._index_rest(memory_id)
+                self._index_rest(scope.user_id, memory_id)
         return restored
 
     def users(self) -> list[str]:
@@ -287,7 +288,7 @@ class SQLAlchemyStore:
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        return self._delete(scope, tuple(within(scope)), reason)
+        return self._delete(scope.user_id, tuple(within(scope)), reason)
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
@@ -341,22 +342,22 @@ class SQLAlchemyStore:
                 _engines.registry.release(self._shared)
             self._engine, self._shared, self._ready = None, None, False
 
-    def _delete(self, scope: Scope, where: Conditions, reason: str) -> int:
+    def _delete(self, user_id: str, where: Conditions, reason: str) -> int:
         doomed = sa.select(memories.c.id).where(*where)
         for memory_id in self._run(lambda connection: _indexing.many_passages(connection, doomed)):
-            while self._run(partial(_indexing.remove_batch, memory_id=memory_id), writes=True):
+            while self._run(partial(_indexing.remove_batch, user_id=user_id, memory_id=memory_id), writes=True):
                 pass
-        return self._run(lambda connection: _delete(connection, scope.user_id, where, reason), writes=True)
+        return self._run(lambda connection: _delete(connection, user_id, where, reason), writes=True)
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user."""
         waiting = self._run(lambda connection: _indexing.pending_ids(connection, user_id))
         left = CATCH_UP
-        for place, memory_id in enumerate(waiting):
+        for place, (_, memory_id) in enumerate(waiting):
             if left <= 0:
                 logger.warning("%d memories are not indexed yet, and not searched; see reindex()", len(waiting) - place)
                 return
-            left -= self._index_rest(memory_id)
+            left -= self._index_rest(user_id, memory_id)
 
     def _vector(self, query: str, mode: Mode) -> tuple[sa.Table, Vector] | None:
         """The query's vector, and the table to compare it with; None for a search by words alone."""
@@ -365,9 +366,9 @@ class SQLAlchemyStore:
             raise InvalidArgumentError(message)
         return None if self._meaning is None or mode == "keyword" else self._meaning.of_query(query)
 
-    def _index_rest(self, memory_id: UUID) -> int:
+    def _index_rest(self, user_id: str, memory_id: UUID) -> int:
         """Index what is pending of a memory; how many characters that were."""
-        begun = self._run(lambda connection: _indexing.unfinished(connection, memory_id))
+        begun = self._run(lambda connection: _indexing.unfinished(connection, user_id, memory_id))
         if begun is None:
             return 0
         item, place = begun
@@ -480,7 +481,7 @@ def _put(connection: sa.Connection, item: MemoryItem, way: _Way) -> MemoryItem:
         elif holder is not None:
             message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
             raise KeyExistsError(message)
-        elif known is None and _indexing.item_by_id(connection, item.id) is not None:
+        elif known is None and is_taken(connection, item.id):
             message = f"the id {item.id} belongs to another memory; leave it out, and one is made"
             raise KeyExistsError(message)
     return _revived(connection, known) if known else item
@@ -533,8 +534,9 @@ def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) 
 
 def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None) -> MemoryItem:
     item = _replaced(new, id=old.id, created_at=old.created_at, updated_at=now())
-    _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(memories.c.id == old.id))
-    connection.execute(sa.update(memories).where(memories.c.id == old.id).values(row_of(item)))
+    row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
+    _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(*row))
+    connection.execute(sa.update(memories).where(*row).values(row_of(item)))
     _indexing.insert(connection, item, batch)
     return item
 
@@ -543,7 +545,8 @@ def _revived(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
     if item.is_active:
         return item
     changed = {"is_active": True, "updated_at": now()}
-    connection.execute(sa.update(memories).where(memories.c.id == item.id).values(changed))
+    row = (memories.c.user_id == item.user_id, memories.c.id == item.id)
+    connection.execute(sa.update(memories).where(*row).values(changed))
     return _replaced(item, **changed)
 
 

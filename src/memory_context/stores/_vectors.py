@@ -107,11 +107,13 @@ def missing(connection: sa.Connection, table: sa.Table | None, memory_id: UUID) 
     return [(row.ordinal, row.start, row.stop) for row in rows]
 
 
-def incomplete(connection: sa.Connection, table: sa.Table | None) -> list[UUID]:
-    """The memories of which a passage has no vector of this model."""
-    return list(
-        connection.execute(sa.select(passages.c.memory_id).distinct().where(_lacks(connection, table))).scalars()
+def incomplete(connection: sa.Connection, table: sa.Table | None, user_id: str) -> list[UUID]:
+    """The user's memories of which a passage has no vector of this model."""
+    lacking = sa.exists(
+        sa.select(passages.c.id).where(passages.c.memory_id == memories.c.id, _lacks(connection, table))
     )
+    mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, lacking)
+    return list(connection.execute(mine).scalars())
 
 
 def _lacks(connection: sa.Connection, table: sa.Table | None) -> sa.ColumnElement[bool]:
@@ -125,7 +127,9 @@ def add(
     connection: sa.Connection, table: sa.Table, item: MemoryItem, ordinals: Sequence[int], vectors: Sequence[Vector]
 ) -> None:
     """Keep the vectors of a memory's passages, unless the memory is gone, or another process was first."""
-    here = sa.select(memories.c.id).where(memories.c.id == item.id, memories.c.content_hash == item.content_hash)
+    here = sa.select(memories.c.id).where(
+        memories.c.user_id == item.user_id, memories.c.id == item.id, memories.c.content_hash == item.content_hash
+    )
     if connection.execute(here).first() is None:
         return
     rows = as_array(vectors)
