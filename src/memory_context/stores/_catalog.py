@@ -213,8 +213,9 @@ class Catalog:
 
     def count_pending(self, user: str | None = None) -> int:
         """How many memories the index does not hold in full yet."""
+        mine = () if user is None else (pending.c.user_id == user,)
         inside = sa.select(memories.c.id).where(memories.c.id == pending.c.memory_id, *_of(user))
-        statement = sa.select(_COUNT).select_from(pending).where(sa.exists(inside))
+        statement = sa.select(_COUNT).select_from(pending).where(*mine, sa.exists(inside))
         return self._run(lambda connection: connection.execute(statement).scalar_one())
 
     def size(self) -> int:

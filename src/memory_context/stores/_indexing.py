@@ -117,7 +117,7 @@ def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> Memo
 
 def remove(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
     """Take memories of one user out of the index, and their vectors with them."""
-    _vectors.forget(connection, doomed)
+    _vectors.forget(connection, user_id, doomed)
     if connection.dialect.name == "sqlite" and not _are_all(connection, doomed):
         for memory_id in connection.execute(doomed).scalars().all():
             while remove_batch(connection, user_id, memory_id):

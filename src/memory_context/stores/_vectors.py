@@ -93,11 +93,11 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
     connection.execute(sa.insert(settings).values(name=SETTING + table.name, value=""))
 
 
-def forget(connection: sa.Connection, doomed: sa.Select[*tuple[UUID]]) -> None:
-    """Delete the vectors of memories, of every model."""
+def forget(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
+    """Delete the vectors of a user's memories, of every model."""
     for name in connection.execute(sa.select(settings.c.name).where(settings.c.name.startswith(SETTING))).scalars():
-        table = sa.table(name.removeprefix(SETTING), sa.column("memory_id", sa.Uuid))
-        connection.execute(sa.delete(table).where(table.c.memory_id.in_(doomed)))
+        table = sa.table(name.removeprefix(SETTING), sa.column("memory_id", sa.Uuid), sa.column("user_id", sa.Text))
+        connection.execute(sa.delete(table).where(table.c.user_id == user_id, table.c.memory_id.in_(doomed)))
 
 
 def missing(connection: sa.Connection, table: sa.Table | None, memory_id: UUID) -> list[tuple[int, int, int]]:
