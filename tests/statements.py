@@ -257,7 +257,7 @@ def watching(user: str) -> Generator[Watch]:
         sql: str,
         parameters: Any,
         _context: object,
-        _many: object,  # noqa: ANN401 - the driver's
+        _many: object,
     ) -> None:
         if _TABLE.search(_STRING.sub("''", sql)) and not _SCHEMA.match(sql):
             watch.sent.append(_statement(connection, sql, parameters, user))
@@ -314,5 +314,5 @@ def _is_id(value: object) -> bool:
 
 def _number(raw: Any, dialect: str, user: str) -> int | None:  # noqa: ANN401 - the driver's connection
     mark = "?" if dialect == "sqlite" else "%s"
-    found = _asked(raw, f"SELECT number FROM agent_memory_owners WHERE user_id = {mark}", [user])  # noqa: S608 - a placeholder
+    found = _asked(raw, f"SELECT number FROM agent_memory_owners WHERE user_id = {mark}", [user])
     return next((int(number) for number in found), None)

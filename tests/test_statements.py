@@ -47,12 +47,12 @@ from memory_context.exceptions import KeyExistsError
 from memory_context.mcp._resources import Resources
 from memory_context.mcp._tools import Tools
 from memory_context.note_verbs import NOTE_VERBS
+from memory_context.retention import delete_expired
 from memory_context.stores._catalog import Catalog
 from memory_context.testing import ScriptedChatClient
 from memory_context.transfer import ALL_USERS, copy_memories, export_memories, import_memories
 from memory_context.verbs import VERBS, MemoryToolError
 from messages import LOG, call, results, user
-from memory_context.retention import delete_expired
 from statements import ALLOWED, Shape, watching
 
 ANN = "ann-the-user"
