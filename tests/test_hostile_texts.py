@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 from autogen_agentchat.agents import AssistantAgent
-from autogen_core import CancellationToken, FunctionCall
+from autogen_core import FunctionCall
 from autogen_core.tools import FunctionTool
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
@@ -30,17 +30,16 @@ from memory_context._excerpt import excerpt
 from memory_context._scopes import Scope
 from memory_context.cli import run
 from memory_context.exceptions import InvalidKeyError, MemoryContextError
-from memory_context.mcp._requests import RequestError
 from memory_context.mcp._resources import Resources
 from memory_context.mcp._tools import Tools
 from memory_context.note_verbs import NOTE_VERBS
 from memory_context.stores import FileStore
 from memory_context.testing import ScriptedChatClient, check_prompt
 from memory_context.transfer import export_memories, import_memories
-from memory_context.verbs import VERBS, MemoryToolError
+from memory_context.verbs import VERBS
 from messages import LOG, call, results, user
 
-PASSWORD = "hunter2-is-the-password"  # noqa: S105 - made up
+PASSWORD = "hunter2-is-the-password"
 SELECTORS: tuple[dict[str, Any], ...] = (
     {"lines": "1-3"},
     {"lines": "-2"},
@@ -121,7 +120,11 @@ def test_bytes_come_back(manager: MemoryManager, name: str) -> None:
 def test_descriptions_and_excerpts(manager: MemoryManager, name: str) -> None:
     """It is described in a line, also where it is the description, the source or the arguments; excerpts keep to it."""
     text, count = hostile.TEXTS[name], manager.counter.count
-    for line in (describe(text), describe(text, source=text[:200], arguments=text), MemoryRef("k", text, 1).description):
+    for line in (
+        describe(text),
+        describe(text, source=text[:200], arguments=text),
+        MemoryRef("k", text, 1).description,
+    ):
         assert _is_plain(MemoryRef("k", line, 1).description)
     for budget in (20, 200):
         shown = excerpt(text, "what is the password?", budget, count)
@@ -151,7 +154,9 @@ def test_patterns(manager: MemoryManager, pattern: str) -> None:
         manager.retrieve(key, pattern=pattern)
 
 
-@pytest.mark.parametrize(("selector", "value"), [("path", one) for one in hostile.PATHS] + [("where", one) for one in hostile.WHERES])
+@pytest.mark.parametrize(
+    ("selector", "value"), [("path", one) for one in hostile.PATHS] + [("where", one) for one in hostile.WHERES]
+)
 def test_expressions(manager: MemoryManager, selector: str, value: str) -> None:
     """So does a path or an expression."""
     key = manager.store([{"a": "a" * 30, "b": {"a": [1, 2]}}] * 20)
@@ -163,7 +168,14 @@ def test_expressions(manager: MemoryManager, selector: str, value: str) -> None:
 def test_keys_that_are_none(manager: MemoryManager, key: str) -> None:
     """What looks like a path or SQL is no key, for any verb; nothing is changed by it."""
     notes, before = ScopedMemory(manager, project_id="p"), manager.memory_store.count(manager.scope)
-    for verb in (manager.retrieve, manager.forget, manager.get, notes.get, notes.delete, lambda one: notes.promote(one, "global")):
+    for verb in (
+        manager.retrieve,
+        manager.forget,
+        manager.get,
+        notes.get,
+        notes.delete,
+        lambda one: notes.promote(one, "global"),
+    ):
         with pytest.raises(InvalidKeyError):
             verb(key)
     with pytest.raises(InvalidKeyError):
@@ -195,11 +207,18 @@ def test_tools(manager: MemoryManager, name: str) -> None:
     calls: list[tuple[str, dict[str, Any]]] = [("retrieve_memory", {"key": key} | one) for one in SELECTORS]
     words = ("lines", "contains", "pattern", "path", "where", "columns", "query")
     calls += [("retrieve_memory", {"key": key, word: text[:2_000]}) for word in words]
-    calls += [("search_memory", {"query": text}), ("search_memory", {"query": "password", "category": text, "tags": [text]})]
+    calls += [
+        ("search_memory", {"query": text}),
+        ("search_memory", {"query": "password", "category": text, "tags": [text]}),
+    ]
     calls += [("search_memory", {"query": "x", "since": text}), ("search_memory", {"query": "x", "tier": text})]
     calls += [("store_memory", {"content": text, "description": text, "type": text[:200]})]
     calls += [("save_memory", {"content": text, "category": text, "tags": text, "metadata": text, "tier": "session"})]
-    calls += [("save_memory", {"content": text, "tier": "session"}), ("get_memory", {"category": text}), ("get_memory", {})]
+    calls += [
+        ("save_memory", {"content": text, "tier": "session"}),
+        ("get_memory", {"category": text}),
+        ("get_memory", {}),
+    ]
     calls += [("clear_memory", {"tier": text}), ("list_categories", {"tier": text})]
     for tool_name, arguments in calls:
         arguments = {name: value for name, value in arguments.items() if name != "max_tokens"}
@@ -284,7 +303,7 @@ def test_pages(manager: MemoryManager, name: str) -> None:
     text = hostile.TEXTS[name]
     item = manager.remember(text, text, metadata={"source": _storable(text)}, tags=["x"])
     for value in (item, manager.search(text[:300] or "x"), manager.search("")):
-        bundle = value._repr_mimebundle_()  # noqa: SLF001 - IPython's protocol
+        bundle = value._repr_mimebundle_()
         Page(bundle["text/html"]).check()
         assert not _controls(bundle["text/plain"]) - {"\n", "\t", "\u200c", "\u200d"}  # joiners make emoji and words
 
@@ -336,7 +355,11 @@ async def test_a_word_opens_no_secret() -> None:
     manager.store(PASSWORD, "the password", "secret", key="password")
     manager.store("port 8443", "the port", key="harbour")
     context = MemoryContext("ann", store=store, user_layer_tokens=0)
-    for message in (call("browse"), results("[MemoryRef: password] [MemoryRef: harbour]"), user("my password, harbour?")):
+    for message in (
+        call("browse"),
+        results("[MemoryRef: password] [MemoryRef: harbour]"),
+        user("my password, harbour?"),
+    ):
         await context.add_message(message)
     prompt = str(await context.get_messages())
     memory = MemoryContextMemory(user_id="ann", thread_id="m", store=store)
@@ -393,7 +416,10 @@ async def test_a_planted_call_gets_no_secret(argument: object, kind: str) -> Non
         [FunctionCall("2", json.dumps({"text": argument}), name="post")],
         "done",
     ]
-    tools = [FunctionTool(lambda: browse.invoke({}), "Open the page.", name="browse"), FunctionTool(post, "Send a text.")]
+    tools = [
+        FunctionTool(lambda: browse.invoke({}), "Open the page.", name="browse"),
+        FunctionTool(post, "Send a text."),
+    ]
     agent = AssistantAgent(
         "a", ScriptedChatClient(steps), model_context=context, workbench=context.workbench(tools), max_tool_iterations=5
     )
