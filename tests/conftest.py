@@ -37,16 +37,28 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: str) -> Iterator[str]:
-    """The URL of a database of the test's own."""
+def postgres_databases(postgres_server: str) -> Iterator[Callable[[], str]]:
+    """Makes databases of the test's own, and gives their URLs."""
     admin = postgres_server.replace("+psycopg", "")
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
     before, _, query = postgres_server.partition("?")
-    yield before.rpartition("/")[0] + f"/{name}" + (f"?{query}" if query else "")
+    names: list[str] = []
+
+    def make() -> str:
+        names.append(f"test_{uuid4().hex}")
+        with psycopg.connect(admin, autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{names[-1]}"')
+        return before.rpartition("/")[0] + f"/{names[-1]}" + (f"?{query}" if query else "")
+
+    yield make
     with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        for name in names:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def postgres_url(postgres_databases: Callable[[], str]) -> str:
+    """The URL of a database of the test's own."""
+    return postgres_databases()
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from memory_context._items import PREFERENCE, MemoryItem, is_secret, now
 from memory_context._names import names
 from memory_context._packages import GLOBAL
 from memory_context._refs import one_line
-from memory_context._scopes import DETAIL, Scope
+from memory_context._scopes import DETAIL
 from memory_context._similar import groups, merged, shingles, words_of
 from memory_context.conversation import Turn
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
@@ -154,7 +154,7 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
         StoreError: The store could not do it.
     """
     _check(tier, merger, similarity, relatedness)
-    scope = Scope(memories.scope.user_id, tier=tier, tier_id=tier_id)
+    scope = replace(memories.scope, tier=tier, tier_id=tier_id)
     notes = [item for item in memories.memory_store.query(scope, limit=None, order_by=OLDEST) if _is_note(item)]
     finished = _finish(memories, notes, dry_run=dry_run)
     left = [note for note in notes if note.memory_key not in finished]

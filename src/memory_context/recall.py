@@ -36,7 +36,8 @@ class Need:
     Attributes:
         message: The newest message, without references.
         task: The first message of the conversation.
-        named: The keys that a person has named: opened without further question.
+        named: The keys that a person has named: opened without further question; a secret by its reference only,
+            because any page can make a word of the person's a key that this conversation has shown.
         references: The keys of the conversation's references, with the lines that are in sight.
         mentioned: The keys that stand in the message: they are not searched for.
         in_sight: Whether a text stands in the prompt before the message.
@@ -130,7 +131,8 @@ class Recaller:
     def _gather(self, need: Need) -> _Gathered:
         """What can be opened, lexically best first, and whether there is more to search."""
         store, scope = self.manager.memory_store, self.manager.offered
-        opened = store.get_many(scope, sorted(need.named))
+        named = store.get_many(scope, sorted(need.named))
+        opened = [item for item in named if not is_secret(item) or item.memory_key in need.mentioned]
         others = [key for key in need.references if key not in {item.memory_key for item in opened}]
         inside = {"memory_key": others}
         hits = store.search(scope, need.message, limit=OFFERED, filters=inside, passages=False) if others else []

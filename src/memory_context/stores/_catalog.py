@@ -28,7 +28,7 @@ class _Run(Protocol):
 
 
 class _Delete(Protocol):
-    def __call__(self, scope: Scope, where: Sequence[sa.ColumnElement[bool]], reason: str, /) -> int: ...
+    def __call__(self, user_id: str, where: Sequence[sa.ColumnElement[bool]], reason: str, /) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +252,9 @@ class Catalog:
 
     def count_pending(self, user: str | None = None) -> int:
         """How many memories the index does not hold in full yet."""
+        mine = () if user is None else (pending.c.user_id == user,)
         inside = sa.select(memories.c.id).where(memories.c.id == pending.c.memory_id, *_of(user))
-        statement = sa.select(_COUNT).select_from(pending).where(sa.exists(inside))
+        statement = sa.select(_COUNT).select_from(pending).where(*mine, sa.exists(inside))
         return self._run(lambda connection: connection.execute(statement).scalar_one())
 
     def size(self) -> int:
@@ -279,7 +280,7 @@ class Catalog:
         that others would wait for it too long is taken out of SQLite's index in transactions of its own.
         """
         where = (memories.c.user_id == user, memories.c.id.in_(ids), *_over(which))
-        return self._delete(Scope(user), where, which.reason)
+        return self._delete(user, where, which.reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
         """The first keys that begin with `start`."""

@@ -86,7 +86,8 @@ def _evict(connection: sa.Connection, others: Sequence[sa.ColumnElement[bool]], 
     share = int(room.evict * (room.max_items or items))
     order = (memories.c.importance, memories.c.created_at, memories.c.id)
     doomed = sa.select(memories.c.id).where(*others).order_by(*order).limit(max(share, 1) if room.evict else 0)
-    rows = connection.execute(sa.select(memories.c.memory_key).where(memories.c.id.in_(doomed))).scalars().all()
+    chosen = (*others, memories.c.id.in_(doomed))
+    rows = connection.execute(sa.select(memories.c.memory_key).where(*chosen)).scalars().all()
     changed = {"is_active": False, "updated_at": now()}
-    connection.execute(sa.update(memories).where(memories.c.id.in_(doomed)).values(changed))
+    connection.execute(sa.update(memories).where(*chosen).values(changed))
     return list(rows)
