@@ -13,7 +13,10 @@ from uuid import UUID
 import sqlalchemy as sa
 
 # Tables whose rows name their user; `agent_memory_vectors_…` belong to them.
-NAMED = {"agent_memories", "agent_memory_deletions", "agent_memory_owners", "agent_memory_pending"}
+NAMED = {
+    *("agent_memories", "agent_memory_audit", "agent_memory_deletions"),
+    *("agent_memory_owners", "agent_memory_pending"),
+}
 # Tables whose rows hang on a memory's id.
 HANGING = {"agent_memory_access", "agent_memory_passages"}
 # The virtual tables of FTS5: their names begin with the user's number.

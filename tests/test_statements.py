@@ -35,6 +35,7 @@ from memory_context import (
     ConversationMemory,
     MemoryContext,
     MemoryManager,
+    Quota,
     Room,
     ScopedMemory,
     SQLAlchemyStore,
@@ -128,6 +129,7 @@ def verbs(ann: MemoryManager, _: Path) -> None:
     store.usage(scope)
     store.delete(scope, key)
     store.delete(narrow, "own", reason="x")
+    store.delete(scope, "own", soft=True)
     store.clear(replace(scope, tier="detail"))
 
 
@@ -212,6 +214,19 @@ def people(ann: MemoryManager, _: Path) -> None:
     catalog.keys_of(ANN, [ann.get("own").id])
     catalog.delete_doomed(ANN, [ann.get("own").id], over)
     catalog.keys_from(ann.scope, "o", 5)
+
+
+def ending(ann: MemoryManager, _: Path) -> None:
+    """Everything of a user goes; audited, and within a quota."""
+    store = ann.memory_store
+    store.quota = Quota(max_items=100)  # type: ignore[attr-defined] # a SQLAlchemyStore
+    mine = MemoryManager(store, user_id=ANN, audit=True)
+    mine.store("one more")
+    mine.retrieve("own")
+    mine.forget("own", soft=True)
+    mine.revive("own")
+    mine.close()
+    assert store.forget_user(ANN).memories  # type: ignore[attr-defined] # a SQLAlchemyStore
 
 
 def meaning(ann: MemoryManager, _: Path) -> None:
@@ -325,7 +340,7 @@ def commands(ann: MemoryManager, folder: Path) -> None:
         assert run([arguments[0], *place, *arguments[1:]]) in (0, 1), arguments
 
 
-WORKS = (verbs, large_texts, notes, services, moving, people, agents, chains, clients, commands)
+WORKS = (verbs, large_texts, notes, services, moving, people, ending, agents, chains, clients, commands)
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: str(work.__name__))
@@ -436,7 +451,7 @@ def test_a_planted_statement_is_found(manager: MemoryManager, plant: str) -> Non
         *([sa.bindparam("his", type_=sa.Uuid())] if ":his" in (PLANTED | OF_SQLITE)[plant] else [])
     )
     used = {name: value for name, value in values.items() if f":{name}" in str(statement)}
-    with store._connect() as connection, connection.begin() as transaction:  # noqa: SLF001 - of the store
+    with store._bound().connect() as connection, connection.begin() as transaction:  # noqa: SLF001 - of the store
         first = sa.text("SELECT id FROM agent_memory_passages WHERE memory_id = :his").bindparams(
             sa.bindparam("his", his, sa.Uuid())
         )

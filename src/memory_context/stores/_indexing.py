@@ -128,7 +128,7 @@ def remove(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUI
 
 
 def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
-    """Take the last passages of a user's memory out of SQLite's index, and note that they are missing; whether there were any.
+    """Take the last passages of a memory out of SQLite's index, and note that they are missing; whether there were any.
 
     They are analyzed again, because FTS5 must be told what it holds.
     """
