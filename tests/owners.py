@@ -16,6 +16,7 @@ from typing import Any
 from uuid import UUID
 
 from autogen_core import CancellationToken
+from autogen_core.models import LLMMessage
 from langchain_core.messages import AIMessage, HumanMessage
 
 from langchain_memory_context import (
@@ -92,7 +93,7 @@ class Owner:
             f"h{self.ids.get('session_id', '')}", user_id=self.user_id, store=self.store, threshold=100, counter=count
         )
         verbs = dict.fromkeys(VERBS, self.manager) | (dict.fromkeys(NOTE_VERBS, self.notes) if self.ids else {})
-        self.tools = Tools(verbs, 300)  # type: ignore[arg-type] # each verb with what it works on
+        self.tools = Tools(verbs, 300)
         self.resources = Resources(self.manager, page=2)
 
     def key(self, key: str | int) -> str:
@@ -205,7 +206,8 @@ class Owner:
 
     def say(self, text: str, *, result: bool) -> Any:  # noqa: ANN401 - messages
         """A message, or a tool's result, and the prompt that comes of it."""
-        for message in [call("run"), results(text)] if result else [user(text)]:
+        messages: list[LLMMessage] = [call("run"), results(text)] if result else [user(text)]
+        for message in messages:
             self.later(self.context.add_message(message))
         prompt = self.later(self.context.get_messages())
         stats = self.context.stats()

@@ -195,7 +195,7 @@ def _block(statement: Statement, block: Block, user: str) -> str | None:
         named = set()  # compared with passages of a memory that the block around it has found for the user
     if named and not _binds_user(statement, block, user):
         return f"reads {', '.join(sorted(named))} without the user"
-    if tables & WORDS and not _names_number(statement, block):
+    if tables & WORDS and not _names_number(statement):
         return "reads the index without the user's number"
     hanging = tables & HANGING
     if hanging and not named and not _is_tied(statement, block):
@@ -224,7 +224,7 @@ def _without_parentheses(text: str) -> str:
     return text
 
 
-def _names_number(statement: Statement, block: Block) -> bool:
+def _names_number(statement: Statement) -> bool:
     """Whether every word that is looked up, or put into the index, begins with the user's number."""
     texts = [value for row in statement.values for value in row if isinstance(value, str)]
     found = [word for text in texts for word in re.findall(r"(?:^|[\s\"'\[(|])(\d+:)[^\s,]", text)]
@@ -258,7 +258,7 @@ def watching(user: str) -> Generator[Watch]:
         connection: sa.Connection,
         _cursor: object,
         sql: str,
-        parameters: Any,
+        parameters: Any,  # noqa: ANN401 - the driver's
         _context: object,
         _many: object,
     ) -> None:

@@ -133,7 +133,7 @@ class Two(RuleBasedStateMachine):
     def put(self, side: int, text: str, is_marked: bool, key: str | None, replace: bool, kind: str) -> None:
         """Store a text."""
         if not self.ids[0]:
-            details = {
+            details: dict[str, Any] = {
                 "key": key,
                 "type": kind,
                 "tags": ["x"],
@@ -397,7 +397,7 @@ class Leaking(SQLAlchemyStore):
 class Counting(SQLAlchemyStore):
     """A store with a small hole: the memories of all users are counted."""
 
-    def count(self, scope: Scope, filters: Filters | None = None) -> int:
+    def count(self, scope: Scope, filters: Filters | None = None) -> int:  # noqa: ARG002 - the hole
         """How many there are of everybody."""
         return sum(super(Counting, self).count(Scope(user), filters) for user in self.users())
 

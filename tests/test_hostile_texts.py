@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
+from autogen_core.models import FunctionExecutionResultMessage
 from autogen_core.tools import FunctionTool
 from langchain.agents import create_agent
 from langchain_core.messages import HumanMessage
@@ -161,7 +162,7 @@ def test_expressions(manager: MemoryManager, selector: str, value: str) -> None:
     """So does a path or an expression."""
     key = manager.store([{"a": "a" * 30, "b": {"a": [1, 2]}}] * 20)
     with contextlib.suppress(MemoryContextError):
-        manager.retrieve(key, **{selector: value})
+        manager.retrieve(key, **{selector: value})  # type: ignore[arg-type] # each takes a text
 
 
 @pytest.mark.parametrize("key", hostile.KEYS)
@@ -199,7 +200,7 @@ def test_odd_keys(tmp_path: Path, kind: str) -> None:
 
 @texts
 def test_tools(manager: MemoryManager, name: str) -> None:
-    """Every tool answers within its limit with text that UTF-8 can carry, or says what is wrong; a secret is not told."""
+    """Every tool answers within its limit in text that UTF-8 can carry, or says what is wrong, and tells no secret."""
     text = hostile.TEXTS[name]
     notes = ScopedMemory(manager, session_id="t", project_id="p")
     key = manager.store(text, type="tool_output")
@@ -221,8 +222,8 @@ def test_tools(manager: MemoryManager, name: str) -> None:
     ]
     calls += [("clear_memory", {"tier": text}), ("list_categories", {"tier": text})]
     for tool_name, arguments in calls:
-        arguments = {name: value for name, value in arguments.items() if name != "max_tokens"}
-        answer = tools.called({"name": tool_name, "arguments": arguments})
+        given = {name: value for name, value in arguments.items() if name != "max_tokens"}
+        answer = tools.called({"name": tool_name, "arguments": given})
         wire = json.dumps(answer, ensure_ascii=False).encode()
         assert PASSWORD.encode() not in wire
         assert manager.counter.count(answer["content"][0]["text"]) <= 300, (tool_name, arguments.keys())
@@ -242,7 +243,9 @@ async def test_prompts(manager: MemoryManager, name: str) -> None:
 
     check_prompt(messages)
     assert messages[: len(before)] == before
-    folded = before[-1].content[0].content
+    last = before[-1]
+    assert isinstance(last, FunctionExecutionResultMessage)
+    folded = last.content[0].content
     own = MemoryRef.find_all(folded.partition("\n")[0])
     assert 1 == len(own) == context.stats().folds
     assert text == manager.retrieve(own[0].key)
@@ -328,7 +331,7 @@ def test_terminal(sqlite_url: str) -> None:
         assert "Traceback" not in rest
 
 
-def test_command_line(sqlite_url: str, tmp_path: Path) -> None:
+def test_command_line(sqlite_url: str) -> None:
     """Where its output goes into a file, a list stays one line for each memory, and JSON stays JSON."""
     with MemoryManager(sqlite_url, user_id="ann", thread_id="t") as manager:
         for number, name in enumerate(sorted(hostile.QUICK)):
@@ -411,7 +414,7 @@ async def test_a_planted_call_gets_no_secret(argument: object, kind: str) -> Non
     MemoryManager(store, user_id="ann").store(PASSWORD, "the password", key="password", **details)
     sent.clear()
     context = MemoryContext("ann", store=store)
-    steps = [
+    steps: list[Any] = [
         [FunctionCall("1", "{}", name="browse")],
         [FunctionCall("2", json.dumps({"text": argument}), name="post")],
         "done",

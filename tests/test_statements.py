@@ -113,7 +113,7 @@ def verbs(ann: MemoryManager, _: Path) -> None:
     store.get_many(scope, [key, "own", "nothing"])
     ann.retrieve(key, query="launch", max_tokens=50)
     for mode in ("keyword", "hybrid"):
-        ann.search("launch code", mode=mode)  # type: ignore[arg-type] # one of them
+        ann.search("launch code", mode=mode)
     ann.search("")
     ann.search(" ".join(f"launch{number}" for number in range(200)))
     ann.search("launch", filters={"tags": ["x", "y"]}, tier="detail", category="a", types=["note"], thread="t")
@@ -168,7 +168,7 @@ def notes(ann: MemoryManager, _: Path) -> None:
     mine.clear("a", tier="session")
     mine.clear(tier="session")
     for lifetime in ("run", "task", "session", "project"):
-        mine.end(lifetime)  # type: ignore[arg-type] # one of them
+        mine.end(lifetime)
 
 
 def services(ann: MemoryManager, _: Path) -> None:
@@ -345,7 +345,7 @@ WORKS = (verbs, large_texts, notes, services, moving, people, ending, agents, ch
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: str(work.__name__))
 async def test_every_statement_carries_the_user(manager: MemoryManager, tmp_path: Path, work: Work) -> None:
-    """Whatever is done for a user, each statement on a table of memories carries the user, or is of an allowed shape."""
+    """Whatever is done for a user, each statement on a table of memories carries the user, or has an allowed shape."""
     with SQLAlchemyStore(f"sqlite:///{tmp_path / 'target.db'}") as target:
         assert [] == target.users()
     with watching(ANN) as watch:
@@ -434,7 +434,8 @@ PLANTED = {
 OF_SQLITE = {
     "all words": "SELECT rowid FROM agent_memory_index WHERE agent_memory_index MATCH :word",
     "terms": "SELECT doc FROM agent_memory_terms WHERE term = :word",
-    "his words": "INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes) VALUES ('delete', :passage, :mine)",
+    "his words": "INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes) "
+    "VALUES ('delete', :passage, :mine)",
 }
 
 

@@ -128,9 +128,9 @@ def remove(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUI
 
 
 def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
-    """Take the last passages of a memory out of SQLite's index, and note that they are missing; whether there were any.
+    """Take the last passages of a user's memory out of SQLite's index; whether there were any.
 
-    They are analyzed again, because FTS5 must be told what it holds.
+    It is noted that they are missing. They are analyzed again, because FTS5 must be told what it holds.
     """
     statement = sa.select(passages).where(passages.c.memory_id == memory_id)
     rows = connection.execute(statement.order_by(passages.c.ordinal.desc()).limit(BATCH)).all()
