@@ -41,8 +41,11 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "stores": ("Stores", "memory_context", ("MemoryStore", "SQLAlchemyStore", "FileStore", "Quota")),
     "wrappers": (
         "Stores around stores",
-        "memory_context.stores",
-        ("StoreWrapper", "EncryptedStore", "CompressedStore", "Administration"),
+        "memory_context",
+        (
+            *("EncryptedStore", "CompressedStore", "RedactingStore", "StoreWrapper"),
+            *("Redactor", "RedactionPattern", "Redacted"),
+        ),
     ),
     "observability": (
         "Observability",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memory_context._items import Deletion, Match, MemoryItem, MemoryList
     from memory_context._policy import FoldPolicy
     from memory_context._prompts import MEMORY_INSTRUCTIONS
+    from memory_context._redaction import Redacted, RedactionPattern, Redactor
     from memory_context._refs import MemoryRef
     from memory_context._scopes import Scope
     from memory_context._selection import Page, Selection
@@ -35,7 +36,16 @@ if TYPE_CHECKING:
     from memory_context.manager import MemoryManager
     from memory_context.mcp import mcp_server
     from memory_context.observability import Observed, identify_users, observe
-    from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore, SQLAuditTrail
+    from memory_context.stores import (
+        CompressedStore,
+        EncryptedStore,
+        FileStore,
+        MemoryStore,
+        RedactingStore,
+        SQLAlchemyStore,
+        SQLAuditTrail,
+        StoreWrapper,
+    )
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
     from memory_context.tiers import ScopedMemory
 
@@ -45,12 +55,14 @@ __all__ = [
     "AuditEntry",
     "AuditTrail",
     "Category",
+    "CompressedStore",
     "Confirmation",
     "ContextAssembler",
     "ContextPackage",
     "ConversationMemory",
     "Decision",
     "Deletion",
+    "EncryptedStore",
     "FileEntry",
     "FileStore",
     "FoldPolicy",
@@ -71,6 +83,10 @@ __all__ = [
     "Observed",
     "Page",
     "Quota",
+    "Redacted",
+    "RedactingStore",
+    "RedactionPattern",
+    "Redactor",
     "Room",
     "SQLAlchemyStore",
     "SQLAuditTrail",
@@ -78,6 +94,7 @@ __all__ = [
     "Scope",
     "ScopedMemory",
     "Selection",
+    "StoreWrapper",
     "Summaries",
     "Summarizer",
     "SummaryLimits",
@@ -102,9 +119,11 @@ _HOMES = {
     "ContextPackage": "assembly",
     "ConversationMemory": "conversation",
     "Category": "_categories",
+    "CompressedStore": "stores",
     "Confirmation": "_tiers",
     "Decision": "judges",
     "Deletion": "_items",
+    "EncryptedStore": "stores",
     "FileEntry": "files",
     "FileStore": "stores",
     "FoldPolicy": "_policy",
@@ -125,12 +144,17 @@ _HOMES = {
     "Observed": "observability",
     "Page": "_selection",
     "Quota": "_tiers",
+    "Redacted": "_redaction",
+    "RedactingStore": "stores",
+    "RedactionPattern": "_redaction",
+    "Redactor": "_redaction",
     "Room": "_tiers",
     "SQLAlchemyStore": "stores",
     "SQLAuditTrail": "stores",
     "SQLMemory": "autogen",
     "Scope": "_scopes",
     "ScopedMemory": "tiers",
+    "StoreWrapper": "stores",
     "Summaries": "summaries",
     "Summarizer": "summaries",
     "SummaryLimits": "summaries",

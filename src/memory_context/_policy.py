@@ -207,4 +207,5 @@ def fold(
     item = store(text)
     shown, preview = placeholder(item, min(preview_tokens, item.token_count // PREVIEW_PART), counter, asked)
     tokens = counter.count(shown)
-    return Folded(shown, item, preview, tokens) if tokens < item.token_count else None
+    whole = item.token_count if item.content == text else counter.count(text)  # a store may have taken secrets out
+    return Folded(shown, item, preview, tokens) if tokens < whole else None

@@ -30,6 +30,7 @@
     │   │   └── StoreLockedError
     │   ├── QuotaExceededError
     │   ├── EncryptionError
+    │   ├── RedactionTimeoutError (TimeoutError)
     │   └── SchemaVersionError
     ├── StateError (ValueError)
     │   ├── StateVersionError
@@ -193,6 +194,10 @@ class EncryptionError(StoreError):
 
 class SchemaVersionError(StoreError):
     """The database's schema is not the one that this version of memory-context works with."""
+
+
+class RedactionTimeoutError(StoreError, TimeoutError):
+    """A user's pattern for redaction took too long; nothing was stored or shown."""
 
 
 class StateError(MemoryContextError, ValueError):

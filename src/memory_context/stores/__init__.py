@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memory_context.stores._encryption import EncryptedStore
     from memory_context.stores._files import FileStore
     from memory_context.stores._mirror import DamagedFile
+    from memory_context.stores._redacting import RedactingStore
 
 __all__ = [
     "Administration",
@@ -26,6 +27,7 @@ __all__ = [
     "Filters",
     "MemoryStore",
     "Mode",
+    "RedactingStore",
     "SQLAlchemyStore",
     "SQLAuditTrail",
     "StoreWrapper",
@@ -33,11 +35,16 @@ __all__ = [
     "as_store",
 ]
 
-_HOMES = {"DamagedFile": "_mirror", "EncryptedStore": "_encryption", "FileStore": "_files"}
+_HOMES = {
+    "DamagedFile": "_mirror",
+    "EncryptedStore": "_encryption",
+    "FileStore": "_files",
+    "RedactingStore": "_redacting",
+}
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load what is for POSIX systems only, or needs an extra, when it is first used."""
+    """Load what is for POSIX systems only, needs an extra, or compiles many patterns, when it is first used."""
     if name not in _HOMES:
         message = f"module 'memory_context.stores' has no attribute {name!r}"
         raise AttributeError(message)

@@ -94,6 +94,7 @@ def batches(item: MemoryItem, place: Place) -> Iterator[Batch]:
 
 def extend(connection: sa.Connection, batch: Batch) -> bool:
     """Index the next batch of a pending memory; False if another process has done it, or is about to."""
+    _keyword.lock(connection)
     row = _row(batch.memory.user_id, batch.memory.id)
     done = connection.execute(sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)).scalar()
     if done != batch.start:

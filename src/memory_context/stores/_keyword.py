@@ -65,15 +65,34 @@ def version_of(connection: sa.Connection) -> int:
     return int(value or 0)
 
 
+def renew(connection: sa.Connection) -> None:
+    """Empty an index of an older analyzer; nothing if another process has done it meanwhile."""
+    lock(connection, "SHARE ROW EXCLUSIVE")
+    if version_of(connection) < VERSION:
+        reset(connection)
+
+
+def lock(connection: sa.Connection, mode: str = "ROW EXCLUSIVE") -> None:
+    """Wait on PostgreSQL until nobody empties the index; with the mode of `reset`, until nobody writes to it.
+
+    Who writes to the index locks this table before any row, so that nobody waits for one who waits for him.
+    """
+    if connection.dialect.name == "postgresql":
+        connection.execute(sa.text(f"LOCK TABLE {passages.name} IN {mode} MODE"))
+
+
 def reset(connection: sa.Connection) -> None:
     """Empty the index, and note that every memory is pending."""
+    lock(connection, "SHARE ROW EXCLUSIVE")
     if connection.dialect.name == "sqlite":
         _fts5.remove_all(connection)
     connection.execute(sa.delete(passages))
     connection.execute(sa.update(owners).values(passages=0, length=0))
     connection.execute(sa.delete(pending))
-    everything = sa.select(memories.c.id, memories.c.user_id)
-    connection.execute(sa.insert(pending).from_select(["memory_id", "user_id"], everything))
+    everything = sa.select(memories.c.id, memories.c.user_id).where(sa.true())  # or SQLite takes ON for a join's
+    insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
+    noted = insert(pending).from_select(["memory_id", "user_id"], everything)
+    connection.execute(noted.on_conflict_do_nothing())  # of a large text that was stored a moment ago
     connection.execute(sa.delete(settings).where(settings.c.name == ANALYZER))
     connection.execute(sa.insert(settings).values(name=ANALYZER, value=str(VERSION)))
 

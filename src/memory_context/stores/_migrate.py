@@ -32,14 +32,10 @@ def ensure_schema(connection: sa.Connection) -> None:
     revision = revision_of(connection)
     if revision == HEAD:
         return
-    if connection.dialect.name == "postgresql" and revision is not None:
-        message = f"the database has schema {revision}, this library needs {HEAD}; {_remedy(revision)}"
+    if connection.dialect.name == "postgresql" and revision in REVISIONS:
+        message = f"the database has schema {revision}, this library needs {HEAD}; run `memory-context migrate`"
         raise SchemaVersionError(message)
     migrate(connection)
-
-
-def _remedy(revision: str) -> str:
-    return "run `memory-context migrate`" if revision in REVISIONS else "upgrade memory-context"
 
 
 def migrate(connection: sa.Connection) -> str | None:
@@ -54,7 +50,9 @@ def migrate(connection: sa.Connection) -> str | None:
     if revision is None:
         create_all(connection)
     elif revision not in REVISIONS:
-        message = f"the database has schema {revision}, which is newer than this library's {HEAD}; {_remedy(revision)}"
+        message = (
+            f"the database has schema {revision}, which is newer than this library's {HEAD}; upgrade memory-context"
+        )
         raise SchemaVersionError(message)
     elif revision != HEAD:
         upgrade(connection, HEAD)

@@ -76,7 +76,8 @@ def _make_room(connection: sa.Connection, item: MemoryItem, room: Room, way: Way
 
 def _taken_over(connection: sa.Connection, item: MemoryItem, way: Way, read: MemoryItem) -> MemoryItem:
     """`item` in the place of `read`, if that is still there as it was read."""
-    statement = sa.select(memories.c.updated_at).where(*within(way.scope), memories.c.id == read.id).with_for_update()
+    row = (*within(way.scope), memories.c.id == read.id)
+    statement = sa.select(memories.c.updated_at).where(*row).with_for_update(key_share=True)
     if connection.execute(statement).scalar() != read.updated_at:
         message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
         raise RecordChangedError(message)

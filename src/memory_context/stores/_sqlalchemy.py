@@ -450,7 +450,7 @@ class SQLAlchemyStore:
                 if self._transaction(_migrate.revision_of, writes=False) != _migrate.HEAD:
                     self._transaction(_migrate.ensure_schema, writes=True)
                 if self._transaction(_keyword.version_of, writes=False) < VERSION:
-                    self._transaction(_keyword.reset, writes=True)
+                    self._transaction(_keyword.renew, writes=True)
                 self._ready = True
         return self._transaction(work, writes=writes)
 

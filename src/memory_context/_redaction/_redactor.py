@@ -1,0 +1,273 @@
+"""The redactor: finds spans by rules, and puts what they are in their place."""
+
+from __future__ import annotations
+
+import string
+import time
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from operator import itemgetter
+
+import regex
+
+from memory_context._redaction._assigned import ASSIGNED
+from memory_context._redaction._blocks import BLOCKS
+from memory_context._redaction._carried import CARRIED
+from memory_context._redaction._rules import Finding
+from memory_context._redaction._vendors import ANYWHERE, IN_RUNS
+from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
+
+SECONDS = 5.0
+SECONDS_PER_MEGABYTE = 1.0
+PASSES = 8
+_PIECE = 6
+_COMPARED = 100_000
+_RUN = 16
+_MANY = 256
+_JOINTED = 10
+_EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *ANYWHERE, *CARRIED, *ASSIGNED)
+_ORDER = {one: rank for rank, one in enumerate(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *_EVERYWHERE)))}
+KINDS = tuple(_ORDER)
+_IN_KEYS = (string.ascii_letters + string.digits + "_-").encode()
+_RUNS = bytes(ord("a") if code in _IN_KEYS else ord(" ") for code in range(256))
+_NAME = regex.compile("[a-z][a-z0-9_]{0,39}")
+_OPENING = "[redacted "
+_MARKED = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
+_BREAKS = regex.compile(r"\r\n|[\n\r]")
+_ESCAPED_BREAKS = regex.compile(r"\r\n|[\n\r]|\\+[nr]")
+
+
+@dataclass(frozen=True, slots=True)
+class RedactionPattern:
+    """What a user wants to have redacted.
+
+    Attributes:
+        pattern: A regular expression of the package ``regex``. If it has a group ``value``, only that is redacted.
+        literal: A text that stands in everything the pattern finds. Where it is not in a text, the pattern is not
+            tried, which makes it a hundred times as fast.
+    """
+
+    pattern: str
+    literal: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Redacted:
+    """A text without its secrets.
+
+    Attributes:
+        text: The text, with ``[redacted <kind>]`` where a secret stood.
+        counts: How many of each kind were taken out now. Nothing else of them is kept.
+    """
+
+    text: str
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    """What stood in a text."""
+
+    kind: str
+    value: str = field(repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class _Span:
+    start: int
+    stop: int
+    kind: str
+
+
+class Redactor:
+    """Takes secrets out of texts: keys and tokens of many vendors, passwords, private keys, JWTs, a user's own.
+
+    Args:
+        patterns: What else to redact, by the name that stands in its place: a regular expression, or a `RedactionPattern`.
+        without: Kinds that are left alone; `kinds` has them all.
+
+    Raises:
+        InvalidArgumentError: A name that is none, or is taken; a pattern that is no regular expression, or that
+            matches an empty text; a kind that does not exist.
+    """
+
+    def __init__(
+        self, patterns: Mapping[str, str | RedactionPattern] | None = None, *, without: Iterable[str] = ()
+    ) -> None:
+        left_out = frozenset(without)
+        if unknown := left_out - set(KINDS):
+            message = f"there is no kind {min(unknown)!r}; there are {', '.join(KINDS)}"
+            raise InvalidArgumentError(message)
+        self._everywhere = [rule for rule in _EVERYWHERE if rule.kind not in left_out]
+        self._in_runs = [rule for rule in IN_RUNS if rule.kind not in left_out]
+        self._own = [_Own.of(name, pattern) for name, pattern in (patterns or {}).items()]
+        self.kinds = (*(kind for kind in KINDS if kind not in left_out), *(own.kind for own in self._own))
+        self._ranks = {kind: rank for rank, kind in enumerate((*(own.kind for own in self._own), *KINDS))}
+
+    def redact(self, text: str) -> Redacted:
+        """`text` without its secrets. Line breaks stay, JSON stays JSON, and doing it again changes nothing.
+
+        Raises:
+            RedactionTimeoutError: A user's pattern took more than 5 seconds and a second for each megabyte.
+        """
+        return self.cleared(text)[0]
+
+    def cleared(self, text: str) -> tuple[Redacted, tuple[Secret, ...]]:
+        """What `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then."""
+        secrets = list[Secret]()
+        for _ in range(PASSES):  # what stood beside a secret may be one, too, once that is gone
+            spans = self._spans(text)
+            if not spans:
+                break
+            secrets += (Secret(span.kind, text[span.start : span.stop]) for span in spans)
+            text = _without(text, spans)
+        return Redacted(text, dict(Counter(secret.kind for secret in secrets))), tuple(secrets)
+
+    def _spans(self, text: str) -> list[_Span]:
+        found = [*self._known(text), *self._users(text)]
+        if not found:
+            return []
+        return _outside(_merged(found, self._ranks), text)
+
+    def _known(self, text: str) -> Iterator[_Span]:
+        flat = text.encode("ascii", "replace").lower()  # one byte for each character, so places are the same
+        runs = _long_runs(flat)
+        joints = _before_joints(runs)
+        for rule in self._in_runs:
+            if rule.hint.search(joints if rule.hint.pattern.endswith((b"_", b"-")) else runs):
+                yield from _of_rule(rule, text, flat)
+        for rule in self._everywhere:
+            yield from _of_rule(rule, text, flat)
+
+    def _users(self, text: str) -> Iterator[_Span]:
+        deadline = time.monotonic() + SECONDS + SECONDS_PER_MEGABYTE * len(text) / 1e6
+        for own in self._own:
+            yield from own.spans(text, deadline)
+
+
+@dataclass(frozen=True, slots=True)
+class _Own:
+    """A user's pattern, ready for use."""
+
+    kind: str
+    pattern: regex.Pattern[str]
+    literal: str
+
+    @classmethod
+    def of(cls, name: str, given: str | RedactionPattern) -> _Own:
+        pattern = given if isinstance(given, RedactionPattern) else RedactionPattern(given)
+        if not _NAME.fullmatch(name) or name in KINDS:
+            message = f"a kind is named by 1 to 40 of a-z 0-9 _, other than {', '.join(KINDS)}; not {name!r}"
+            raise InvalidArgumentError(message)
+        try:
+            compiled = regex.compile(pattern.pattern)
+        except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError) as error:
+            message = f"the pattern of {name!r} is no regular expression: {getattr(error, 'msg', error)}"
+            raise InvalidArgumentError(message) from error
+        if compiled.fullmatch(""):
+            message = f"the pattern of {name!r} matches an empty text, which is everywhere"
+            raise InvalidArgumentError(message)
+        return cls(name, compiled, pattern.literal)
+
+    def spans(self, text: str, deadline: float) -> Iterator[_Span]:
+        """What it finds."""
+        if self.literal not in text:
+            return
+        group = "value" if "value" in self.pattern.groupindex else 0
+        left = max(0.001, deadline - time.monotonic())
+        try:
+            for match in self.pattern.finditer(text, timeout=left, concurrent=True):
+                if match.end(group) > match.start(group):
+                    yield _Span(*match.span(group), self.kind)
+        except TimeoutError as error:
+            message = f"the pattern of {self.kind!r} took too long on {len(text)} characters; give it a literal"
+            raise RedactionTimeoutError(message) from error
+
+
+def _long_runs(flat: bytes) -> bytes:
+    """The runs of 16 or more of A-Z a-z 0-9 _ -, one after the other: where keys can be."""
+    shape = flat.translate(_RUNS)
+    run, pieces, place = b"a" * _RUN, list[bytes](), 0
+    while (place := shape.find(run, place)) >= 0:
+        stop = shape.find(b" ", place)
+        stop = len(shape) if stop < 0 else stop
+        pieces.append(flat[place:stop])
+        place = stop
+        if len(pieces) * _MANY > len(flat):
+            return flat
+    return b" ".join(pieces)
+
+
+def _before_joints(runs: bytes) -> bytes:
+    """What stands before each _ and each -: where most keys have their name."""
+    return b" ".join(joint.join(part[-_JOINTED:] for part in runs.split(joint)) for joint in (b"_", b"-"))
+
+
+def _of_rule(rule: Finding, text: str, flat: bytes) -> Iterator[_Span]:
+    place = 0
+    while hint := rule.hint.search(flat, place):
+        span = rule.span(text, hint.start())
+        if span:
+            yield _Span(*span, rule.kind)
+        place = max(hint.start() + 1, span[1] if span else 0)
+
+
+def _merged(spans: Iterable[_Span], ranks: Mapping[str, int]) -> list[_Span]:
+    """Those that overlap as one, of the kind that says most."""
+    merged = list[_Span]()
+    for span in sorted(spans, key=lambda one: (one.start, -one.stop)):
+        if merged and span.start < merged[-1].stop:
+            last = merged[-1]
+            kind = min(last.kind, span.kind, key=ranks.__getitem__)
+            merged[-1] = _Span(last.start, max(last.stop, span.stop), kind)
+        else:
+            merged.append(span)
+    return merged
+
+
+def _outside(spans: Sequence[_Span], text: str) -> list[_Span]:
+    """`spans` without what was redacted before."""
+    marks = [mark.span() for mark in _MARKED.finditer(text)] if _OPENING in text else []
+    return [part for span in spans for part in _cut(span, marks)] if marks else list(spans)
+
+
+def _cut(span: _Span, marks: Sequence[tuple[int, int]]) -> Iterator[_Span]:
+    place = span.start
+    for start, stop in marks[bisect_right(marks, span.start, key=itemgetter(1)) :]:
+        if start >= span.stop:
+            break
+        if start > place:
+            yield _Span(place, start, span.kind)
+        place = stop
+    if place < span.stop:
+        yield _Span(place, span.stop, span.kind)
+
+
+def _without(text: str, spans: Iterable[_Span]) -> str:
+    pieces, place = list[str](), 0
+    for span in spans:
+        breaks = _ESCAPED_BREAKS if span.kind == "private_key" else _BREAKS
+        kept = "".join(breaks.findall(text[span.start : span.stop]))
+        pieces += [text[place : span.start], f"[redacted {span.kind}]{kept}"]
+        place = span.stop
+    return "".join([*pieces, text[place:]])
+
+
+def without_pieces(text: str, secrets: Iterable[Secret]) -> Redacted:
+    """`text`, which was made of a text with `secrets`, without pieces of them: a description may cut them short."""
+    kinds = {
+        secret.value[place : place + _PIECE]: secret.kind
+        for secret in secrets
+        for place in range(min(len(secret.value), _COMPARED) - _PIECE + 1)
+    }
+    spans, place = list[_Span](), 0
+    for place in range(len(text) - _PIECE + 1 if kinds else 0):
+        kind = kinds.get(text[place : place + _PIECE])
+        if kind and spans and spans[-1].stop >= place:
+            spans[-1] = _Span(spans[-1].start, place + _PIECE, spans[-1].kind)
+        elif kind:
+            spans.append(_Span(place, place + _PIECE, kind))
+    spans = _outside(spans, text)
+    return Redacted(_without(text, spans), dict(Counter(span.kind for span in spans)))

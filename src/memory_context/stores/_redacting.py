@@ -1,0 +1,86 @@
+"""A store around a store that keeps no secrets, and shows none."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace as changed
+
+import sqlalchemy as sa
+
+from memory_context._items import MemoryItem
+from memory_context._redacted import Clearing, fresh_key
+from memory_context._redaction import Redactor
+from memory_context._scopes import Scope
+from memory_context._tiers import Room
+from memory_context._tokens import TokenCounter, as_counter
+from memory_context.stores._protocol import MemoryStore
+from memory_context.stores._wrapper import StoreWrapper
+
+
+class RedactingStore(StoreWrapper):
+    """A `MemoryStore` whose texts are redacted before they are stored, and what was stored before when it is read.
+
+    That is content, summary, metadata, category and tags. Where the content is changed, its tokens, characters, lines
+    and hash are those of what is stored, and no key tells of the hash of what was not. The metadata says what was taken
+    out: ``{"redacted": {"github_token": 2}}``. Memories of type ``secret`` are left alone, binary content too; keys
+    that callers bring and the names of agents, threads and tiers stay as they are.
+
+    Args:
+        store: The store inside; what `as_store` takes.
+        redactor: What finds secrets; one with no patterns of a user's without it.
+        counter: Counts the tokens of redacted texts; the process's default without one.
+    """
+
+    def __init__(
+        self,
+        store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None,
+        redactor: Redactor | None = None,
+        *,
+        counter: TokenCounter | Callable[[str], int] | None = None,
+    ) -> None:
+        super().__init__(store)
+        self.redactor = redactor or Redactor()
+        self._counter = counter
+        self._counts = Counter[str]()
+        self._lock = threading.Lock()
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """How many secrets of each kind were taken out of records before they were stored, by this object."""
+        with self._lock:
+            return dict(self._counts)
+
+    def put(
+        self,
+        scope: Scope,
+        item: MemoryItem,
+        *,
+        replace: bool = False,
+        room: Room | None = None,
+        replaces: MemoryItem | None = None,
+    ) -> MemoryItem:
+        """See `MemoryStore.put`. A key that was generated from the content's hash is that of the redacted content."""
+        inner = self.inward(item)
+        inner = _with_key(inner, fresh_key(item, inner))
+        return self.outward(self.inner.put(scope, inner, replace=replace, room=room, replaces=replaces))
+
+    def inward(self, item: MemoryItem) -> MemoryItem:
+        """See `StoreWrapper.inward`."""
+        clearing = self._clearing()
+        cleared = clearing.of(item)
+        with self._lock:
+            self._counts.update(clearing.counts)
+        return cleared
+
+    def outward(self, item: MemoryItem) -> MemoryItem:
+        """See `StoreWrapper.outward`."""
+        return self._clearing().of(item)
+
+    def _clearing(self) -> Clearing:
+        return Clearing(self.redactor, lambda text: as_counter(self._counter).count(text))
+
+
+def _with_key(item: MemoryItem, key: str) -> MemoryItem:
+    return item if item.memory_key == key else changed(item, memory_key=key)

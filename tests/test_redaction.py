@@ -1,0 +1,366 @@
+"""The redactor: what it finds, what it leaves, and that no text makes it slow or breaks what is around a secret."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+import regex
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+import clean_texts
+from memory_context import Redacted, RedactionPattern, Redactor
+from memory_context._redaction import without_pieces
+from memory_context._redaction._redactor import ASSIGNED, BLOCKS, CARRIED, IN_RUNS, KINDS, _long_runs
+from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
+from planted import CONTEXTS, TOKENS, pem, planted
+
+ROOT = Path(__file__).parents[1]
+REDACTOR = Redactor()
+SAMPLES = planted(7)
+
+
+def spoiled(text: str, redacted: Redacted) -> list[str]:
+    """What redaction did to the text that it must not do."""
+    wrong = []
+    if REDACTOR.redact(redacted.text) != Redacted(redacted.text):
+        wrong.append("not the same a second time")
+    if [line_break for line_break in text if line_break in "\r\n"] != [c for c in redacted.text if c in "\r\n"]:
+        wrong.append("line breaks")
+    try:
+        json.loads(text)
+    except ValueError:
+        return wrong
+    try:
+        json.loads(redacted.text)
+    except ValueError:
+        wrong.append("no JSON any more")
+    return wrong
+
+
+class TestFinds:
+    """Everything that was planted is found, in every kind of place, and called what it is."""
+
+    @pytest.mark.parametrize("seed", range(3))
+    def test_every_kind_in_every_context(self, seed: int) -> None:
+        """All of 1,600 samples: the secret is gone, one of its kind is counted, what stands around it is as it was."""
+        samples = planted(seed)
+        missed = [
+            (place, sample.kind, redacted)
+            for place, sample in samples
+            for redacted in [REDACTOR.redact(sample.text)]
+            if sample.secret in redacted.text or {sample.kind: 1} != redacted.counts or spoiled(sample.text, redacted)
+        ]
+
+        assert [] == missed
+        assert len(samples) > 1500
+
+    def test_every_kind_is_planted(self) -> None:
+        """No kind is without a sample; `private_key` has tests of its own beside."""
+        assert set(KINDS) == {sample.kind for _, sample in SAMPLES}
+
+    def test_many_in_one_text(self) -> None:
+        """A text full of secrets loses all of them, and what stands between them stays."""
+        text = "\n".join(f"# {number}\n{sample.text}" for number, (_, sample) in enumerate(SAMPLES))
+        redacted = REDACTOR.redact(text)
+
+        assert [] == [sample for _, sample in SAMPLES if sample.secret in redacted.text]
+        assert [f"# {number}" for number in range(len(SAMPLES))] == regex.findall("^# [0-9]+", redacted.text, regex.M)
+        assert [] == spoiled(text, redacted)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "RSA PRIVATE KEY",
+            "PRIVATE KEY",
+            "EC PRIVATE KEY",
+            "OPENSSH PRIVATE KEY",
+            "ENCRYPTED PRIVATE KEY",
+            "PGP PRIVATE KEY BLOCK",
+        ],
+    )
+    @pytest.mark.parametrize(
+        "form",
+        [
+            "{}",
+            "a\n{}\nb",
+            "\t{}\n",
+            "key: |\n  {}\nnext: 1\n",
+            '{{"k": {j}, "n": 1}}',
+            '{{"b": {jj}}}',
+            "'{r}'",
+            "{crlf}",
+            "> {}",
+        ],
+    )
+    def test_private_keys(self, name: str, form: str) -> None:
+        """Blocks of every name: indented, quoted, inside JSON and JSON inside JSON, with any line breaks."""
+        block = pem(random.Random(1), name)
+        inner = json.dumps(block + "\n")
+        margin = form.partition("{")[0].rpartition("\n")[2]
+        shown = block.replace("\n", f"\n{margin if margin.strip() in ('', '>') else ''}")
+        text = form.format(
+            shown,
+            j=inner,
+            jj=json.dumps(json.dumps({"k": block})),
+            r=block.replace("\n", "\\n"),
+            crlf=block.replace("\n", "\r\n"),
+        )
+        redacted = REDACTOR.redact(text)
+
+        assert {"private_key": 1} == redacted.counts
+        assert not regex.search("[A-Za-z0-9+/]{20}", redacted.text)
+        assert [] == spoiled(text, redacted)
+
+    @pytest.mark.parametrize(
+        "header", ["Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF00FF00FF\n\n", "Version: GnuPG v2\n\n"]
+    )
+    def test_private_keys_with_headers(self, header: str) -> None:
+        """What stands before the base64 belongs to the block."""
+        first, _, rest = pem(random.Random(2)).partition("\n")
+        redacted = REDACTOR.redact(f"{first}\n{header}{rest}\nafter")
+
+        assert {"private_key": 1} == redacted.counts
+        assert redacted.text.startswith("[redacted private_key]\n")
+        assert redacted.text.endswith("\nafter")
+
+    @pytest.mark.parametrize("cut", [100, 200, 333, 1000])
+    @pytest.mark.parametrize("escaped", [False, True])
+    def test_private_keys_cut_short(self, cut: int, escaped: bool) -> None:
+        """A block that is cut off at its end or at its beginning is found by what is left of it."""
+        block = pem(random.Random(3))
+        block = block.replace("\n", "\\n") if escaped else block
+        for text in (f"see {block[:cut]}", f"{block[-cut:]} after"):
+            redacted = REDACTOR.redact(text)
+
+            assert {"private_key": 1} == redacted.counts
+            assert not regex.search("[A-Za-z0-9+/]{30}", redacted.text)
+            assert [] == spoiled(text, redacted)
+
+    def test_putty(self) -> None:
+        """PuTTY's files name their private lines."""
+        lines = pem(random.Random(4)).split("\n")[1:4]
+        text = "Public-Lines: 1\nAAAA\nPrivate-Lines: 3\n" + "\n".join(lines) + "\nPrivate-MAC: 00"
+
+        assert {"private_key": 1} == REDACTOR.redact(text).counts
+        assert lines[1] not in REDACTOR.redact(text).text
+
+    def test_what_stays(self) -> None:
+        """Only the secret goes: scheme, user and host of a URL stay, names and quotes of an assignment."""
+        password = "hunter" + "2"
+        shown = {
+            f"postgresql://ann:{password}@db:5432/x": "postgresql://ann:[redacted url_password]@db:5432/x",
+            f'{{"password": "{password}"}}': '{"password": "[redacted password]"}',
+            f"DB_PASSWORD={password}\nA=1": "DB_PASSWORD=[redacted password]\nA=1",
+        }
+
+        assert shown == {text: REDACTOR.redact(text).text for text in shown}
+
+
+class TestLeaves:
+    """What is no secret stays as it is."""
+
+    @pytest.mark.parametrize("name", clean_texts.KINDS)
+    def test_clean_texts(self, name: str) -> None:
+        """Logs, lock files, hashes, ids, code, settings with places to fill in, documentation: not one false hit."""
+        text = clean_texts.KINDS[name](500)
+
+        assert Redacted(text) == REDACTOR.redact(text)
+
+    def test_this_library(self) -> None:
+        """Its own sources have nothing that is taken for a secret."""
+        sources = sorted((ROOT / "src").rglob("*.py"))
+        found = {path.name: counts for path in sources if (counts := REDACTOR.redact(path.read_text("utf-8")).counts)}
+
+        assert {} == found
+        assert len(sources) > 200
+
+    @given(st.text())
+    def test_any_text_is_whole(self, text: str) -> None:
+        """Where nothing is found, the very text comes back."""
+        redacted = REDACTOR.redact(text)
+
+        assert redacted.counts or text == redacted.text
+
+    def test_kinds_that_are_left_out(self) -> None:
+        """A kind that a user does not want is left alone; the others are still found."""
+        samples = {sample.kind: sample.text for place, sample in SAMPLES if place == "line"}
+        text = samples["jwt"] + samples["npm_token"]
+
+        assert {"npm_token": 1} == Redactor(without=["jwt"]).redact(text).counts
+        with pytest.raises(InvalidArgumentError, match="no kind 'cookies'"):
+            Redactor(without=["cookies"])
+
+
+PIECES = st.sampled_from(
+    [
+        *(sample.text for _, sample in SAMPLES[::23]),
+        *(" ", "\n", "\\n", '"', "\\", "=", ":", "password", "token=", "://", "@", "[redacted ", "[redacted jwt]", "]", "-----", "eyJ"),
+        pem(random.Random(5), lines=3),
+        pem(random.Random(5), lines=3)[:150],
+    ]
+)  # fmt: skip
+
+
+class TestLaws:
+    """What holds for every text."""
+
+    @given(st.lists(PIECES | st.text(max_size=12), max_size=8).map("".join))
+    @example("[redacted x][redacted x]")
+    @settings(max_examples=300)
+    def test_again_changes_nothing(self, text: str) -> None:
+        """What was redacted is redacted for good, and no line moves."""
+        redacted = REDACTOR.redact(text)
+
+        assert Redacted(redacted.text) == REDACTOR.redact(redacted.text)
+        assert [c for c in text if c in "\r\n"] == [c for c in redacted.text if c in "\r\n"]
+
+    @given(
+        st.recursive(
+            PIECES | st.text(max_size=20),
+            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(PIECES, inner, max_size=3),
+            max_leaves=6,
+        )
+    )
+    @settings(max_examples=200)
+    def test_json_stays_json(self, value: object) -> None:
+        """A JSON text is one afterwards, of the same shape, however often it is JSON inside JSON."""
+        for text in (json.dumps(value), json.dumps(value, ensure_ascii=False), json.dumps(json.dumps(value))):
+            redacted = json.loads(REDACTOR.redact(text).text)
+            assert type(json.loads(text)) is type(redacted)
+
+    @given(st.binary(max_size=400), st.integers(0, 255))
+    def test_runs_are_where_keys_can_be(self, data: bytes, fill: int) -> None:
+        """Every run of 16 characters of keys is looked at, and nothing else; in texts full of runs, all of the text is."""
+        flat = data.lower() + bytes([fill])
+        runs = regex.findall(rb"[a-z0-9_-]{16,}", flat)
+
+        assert _long_runs(flat) in (b" ".join(runs), flat)
+
+    @pytest.mark.parametrize(
+        "rule", [*IN_RUNS, *BLOCKS, *CARRIED, *ASSIGNED], ids=lambda rule: rule.hint.pattern.decode()[:20]
+    )
+    def test_hints_begin_with_a_literal(self, rule: object) -> None:
+        """Otherwise `re` would look at every character."""
+        assert regex.match(rb"[a-z0-9:_~/-]", rule.hint.pattern)  # type: ignore[attr-defined] # a Finding
+
+
+HOSTILE = [
+    *("password=", "password: ", '"password": "', "token:", "api_key='", "secret: ${", "-----BEGIN PRIVATE KEY-----\n", "pass", "key="),
+    *("-----END PRIVATE KEY-----", "eyJ", "eyJaaaaaaaaa.", "://", "://a:", "://a:b@", "@", ":AA", "Bearer ", "Basic YTpi ", "sk-", "xoxb-"),
+    *("ghp_", "AKIA", "SG.", "Q~", "sig=", "login a password ", "--password ", "\\", '\\"', "\\n", "A" * 63 + "\n", "a1", "=", " ", "\x1b[32m"),
+    *("[redacted ", "[redacted jwt]", "curl -u ", "-u a:", "A+/", "password: str = ", "value: ", "https://a.b:80/", "\u001b[1m", '{"password":'),
+]  # fmt: skip
+
+
+class TestTime:
+    """No text is slow: what would take quadratic time on these does not end within a test's time limit."""
+
+    @pytest.mark.parametrize("piece", HOSTILE)
+    def test_hostile_repetitions(self, piece: str) -> None:
+        """A fifth of a megabyte of what begins a secret again and again is done within the time limit of a test."""
+        redacted = REDACTOR.redact(piece * (200_000 // len(piece)))
+
+        assert Redacted(redacted.text) == REDACTOR.redact(redacted.text)
+
+    @pytest.mark.parametrize(
+        "middle", ["A" * 200_000, ("A" * 64 + "\n") * 3000, "\\n" * 100_000, " " * 200_000, "a1" * 100_000]
+    )
+    @pytest.mark.parametrize(
+        "first", ["-----BEGIN PRIVATE KEY-----\n", "password=", "eyJaaaaaaaaa.eyJ", "https://a:", "Bearer ", "AKIA", ""]
+    )
+    @pytest.mark.parametrize("last", ["-----END PRIVATE KEY-----", "@host", "Q~" + "a" * 34, '"', ""])
+    def test_long_runs_between(self, first: str, middle: str, last: str) -> None:
+        """A fifth of a megabyte between a beginning and an end."""
+        REDACTOR.redact(first + middle + last)
+
+
+class TestUsersPatterns:
+    """What users want to have redacted beside."""
+
+    def test_found_and_counted(self) -> None:
+        """By the name that they give; of a group `value` only that; with a literal only where it stands."""
+        redactor = Redactor(
+            {
+                "employee": r"\bE-\d{5}\b",
+                "iban": RedactionPattern(r"IBAN\s*:\s*(?P<value>[A-Z]{2}\d{2}[A-Z0-9]{11,30})", literal="IBAN"),
+                "never": RedactionPattern("E-.", literal="not there"),
+            }
+        )
+        redacted = redactor.redact("E-12345 has IBAN: DE02120300000000202051, E-99999 has none")
+
+        assert "[redacted employee] has IBAN: [redacted iban], [redacted employee] has none" == redacted.text
+        assert {"employee": 2, "iban": 1} == redacted.counts
+        assert {"employee", "iban", "never"} < set(redactor.kinds)
+
+    def test_they_come_first(self) -> None:
+        """Where a user's pattern and one of ours meet, it is called what the user calls it."""
+        [key] = [sample.text for place, sample in SAMPLES if (place, sample.kind) == ("alone", "npm_token")]
+
+        assert {"ours": 1} == Redactor({"ours": "npm_[A-Za-z0-9]+"}).redact(key).counts
+
+    def test_line_breaks_stay(self) -> None:
+        """A pattern over several lines leaves their breaks."""
+        redacted = Redactor({"block": r"(?s)<secret>.*?</secret>"}).redact("a\n<secret>\r\nx\ny\n</secret>\nb")
+
+        assert "a\n[redacted block]\r\n\n\n\nb" == redacted.text
+
+    def test_markers_are_left_alone(self) -> None:
+        """A pattern that matches what stands in the place of secrets does not redact that again."""
+        redactor = Redactor({"word": "redacted|[a-z]+_x"})
+        once = redactor.redact("this is redacted and a_x")
+
+        assert "this is [redacted word] and [redacted word]" == once.text
+        assert Redacted(once.text) == redactor.redact(once.text)
+
+    @pytest.mark.parametrize(
+        ("name", "pattern", "problem"),
+        [
+            ("x", "(", "no regular expression"),
+            ("x", "a*", "matches an empty text"),
+            ("x", "(?P<value>", "no regular expression"),
+            ("X", "a", "is named by"),
+            ("", "a", "is named by"),
+            ("a b", "a", "is named by"),
+            ("jwt", "a", "is named by"),
+            ("x" * 41, "a", "is named by"),
+        ],
+    )
+    def test_checked_when_given(self, name: str, pattern: str, problem: str) -> None:
+        """A name or a pattern that cannot be one is an error at once, and says what is wrong."""
+        with pytest.raises(InvalidArgumentError, match=problem):
+            Redactor({name: pattern})
+
+    def test_bounded_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A pattern that explodes is stopped, and is an error: the text is not taken for clean."""
+        monkeypatch.setattr("memory_context._redaction._redactor.SECONDS", 0.3)
+        redactor = Redactor({"slow": r"(a+)+b"})
+
+        with pytest.raises(RedactionTimeoutError, match="'slow' took too long"):
+            redactor.redact("a" * 5000 + " b")
+
+
+class TestPieces:
+    """Pieces of secrets, where a line was made of a text and cut short."""
+
+    @pytest.mark.parametrize("kind", sorted({kind for kind, _ in TOKENS}))
+    def test_cut_anywhere(self, kind: str) -> None:
+        """A description that holds the beginning or the end of a secret loses it."""
+        make = next(make for name, make in TOKENS if name == kind)
+        secret = make(random.Random(9))
+        _, found = REDACTOR.cleared(CONTEXTS["line"].format(secret))
+        for piece in (secret[:20], secret[-15:], secret[5:18]):
+            cleared = without_pieces(f"log, 3 lines: it says {piece}…", found).text
+            rest = cleared.replace(f"[redacted {kind}]", "")
+            assert piece[:6] not in rest
+            assert piece[-6:] not in rest
+            assert cleared.startswith("log, 3 lines: it says ")
+
+    def test_nothing_is_told(self) -> None:
+        """A secret does not say what it is when it is printed, in a traceback or a log."""
+        _, [secret] = REDACTOR.cleared("password=" + "hunter" + "2")
+
+        assert "hunter" not in repr(secret)
