@@ -221,7 +221,7 @@ def folder_url(tmp_path: Path) -> str:
         ("folder_url", 5),
         pytest.param("sqlite_url", 500, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
         pytest.param("postgres_url", 200, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
-        pytest.param("folder_url", 100, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
+        pytest.param("folder_url", 25, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
     ],
 )
 async def test_killed_writers(
