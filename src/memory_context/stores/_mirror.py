@@ -18,7 +18,7 @@ from memory_context._records import deletion_from, deletion_record, item_from, r
 from memory_context._refs import check_key
 from memory_context._scopes import Scope
 from memory_context._tokens import default_counter
-from memory_context.exceptions import InvalidKeyError, InvalidRecordError, StoreError
+from memory_context.exceptions import InvalidKeyError, InvalidRecordError, InvalidScopeError, StoreError
 from memory_context.stores._folder import STATE, SUFFIX, Folder, Seen, Signature, category_in, folder_of
 from memory_context.stores._index import Index
 
@@ -399,8 +399,8 @@ def _lines(folder: Folder, path: str) -> Iterator[dict[str, Any]]:
 def _reads_in(lines: Iterable[dict[str, Any]]) -> dict[UUID, tuple[int, datetime]]:
     reads: dict[UUID, tuple[int, datetime]] = {}
     for line in lines:
-        with suppress(ValueError, KeyError, TypeError):
-            memory_id, moment = UUID(line["id"]), datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
+        with suppress(ValueError, KeyError, TypeError, OverflowError):
+            memory_id, moment = UUID(str(line["id"])), datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
             count, last = reads.get(memory_id, (0, moment))
             reads[memory_id] = (count + int(line["reads"]), max(last, moment))
     return reads
@@ -410,8 +410,8 @@ def _deletions_in(lines: Iterable[dict[str, Any]]) -> dict[str, dict[str, Deleti
     """The deletions by user and key; a line without a time takes one back."""
     users = defaultdict[str, dict[str, Deletion]](dict)
     for line in lines:
-        with suppress(InvalidRecordError, KeyError, TypeError):
-            user = str(line.pop("user_id"))
+        with suppress(InvalidRecordError, InvalidScopeError, KeyError, TypeError):
+            user = Scope(line.pop("user_id")).user_id
             if "deleted_at" in line:
                 deletion = deletion_from(line)
                 users[user][deletion.memory_key] = deletion
