@@ -266,7 +266,8 @@ class Server:
     last_cut: float = 0.0
 
 
-_OTHERS = "FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+_OTHERS = """FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
 
 
 def watch_server(url: str, processes: Sequence[subprocess.Popen[str]], cut: float, ends: float) -> Server:

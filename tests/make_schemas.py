@@ -27,7 +27,7 @@ _VIRTUAL = "agent_memory_index", "agent_memory_terms"
 
 
 def sqlite_dump(path: Path) -> Iterator[str]:
-    """The statements that make the database again: those of virtual tables first, then every row, shadow tables' too."""
+    """The statements that make the database again: the tables, then every row, those of shadow tables too."""
     with closing(sqlite3.connect(path)) as connection:
         made = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
         shadows = {name for name, _ in made if name.startswith(_VIRTUAL) and name not in _VIRTUAL}

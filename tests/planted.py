@@ -86,7 +86,7 @@ TOKENS: list[tuple[str, Make]] = [
     ("planetscale_token", lambda r: "psca" + "le_tkn_" + some(r, MIXED, 43)),
     ("vault_token", lambda r: "hv" + "s." + some(r, MIXED, 90)),
     ("private_key", lambda r: "AGE-SECRET-" + "KEY-1" + some(r, string.ascii_uppercase + DIGITS, 58)),
-    ("jwt", lambda r: jwt(r)),
+    ("jwt", jwt),
 ]  # fmt: skip
 
 CONTEXTS: dict[str, str] = {

@@ -25,7 +25,7 @@ SEARCHES = {
     "数据库": "chinese",
     "password of staging": "staging-password",
 }
-NAMED = {
+NAMED: dict[str, Any] = {
     "decision": "The launch window of the rocket is on Friday.",
     "chinese": "数据库连接失败：请检查密码 😀",
     "large": LARGE,

@@ -14,7 +14,11 @@ from hypothesis import strategies as st
 import clean_texts
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context._redaction import without_pieces
-from memory_context._redaction._redactor import ASSIGNED, BLOCKS, CARRIED, IN_RUNS, KINDS, _long_runs
+from memory_context._redaction._assigned import ASSIGNED
+from memory_context._redaction._blocks import BLOCKS
+from memory_context._redaction._carried import CARRIED
+from memory_context._redaction._redactor import KINDS, _long_runs
+from memory_context._redaction._vendors import IN_RUNS
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from planted import CONTEXTS, TOKENS, pem, planted
 

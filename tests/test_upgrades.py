@@ -336,7 +336,7 @@ class TestNewerThanTheLibrary:
         """Every verb says it."""
         with MemoryManager(newer, user_id="ann") as manager:
             for verb in (lambda: manager.get("k"), lambda: manager.store("x"), lambda: manager.search("x")):
-                with pytest.raises(SchemaVersionError, match="9999, which is newer than .*; upgrade memory-context"):
+                with pytest.raises(SchemaVersionError, match=r"9999, which is newer than .*; upgrade memory-context"):
                     verb()
 
         assert "9999" == revision_of(newer)

@@ -17,7 +17,7 @@ _LAST = "(?:[A-Za-z0-9+/]{1,15}={0,2}(?![A-Za-z0-9+/])|=[A-Za-z0-9+/]{4})"
 _BODY = rf"(?:{_GAP}{_LINE})++(?:(?:{_GAP}{_LAST}){{1,2}}(?=(?:{_GAP})?-----END)|{_GAP}{_LAST}(?=\s*+(?:\\*[\"'`]|$)))?"
 _FOOT = rf"-----END {_NAME}-----"
 
-# Backwards, from an end whose beginning was cut off: a line begins behind a break, of which n may be the last character.
+# Backwards, from an end whose beginning was cut off: a line begins behind a break, which may end with an n.
 _BACK = r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/]{16,}={0,2}"
 _CUT = rf"(?<=(?P<head>{_BACK}(?:{_GAP}{_BACK})*{_GAP}(?:{_LAST}{_GAP})?))"
 

@@ -85,7 +85,8 @@ class Redactor:
     """Takes secrets out of texts: keys and tokens of many vendors, passwords, private keys, JWTs, a user's own.
 
     Args:
-        patterns: What else to redact, by the name that stands in its place: a regular expression, or a `RedactionPattern`.
+        patterns: What else to redact, by the name that stands in its place: a regular expression, or a
+            `RedactionPattern`.
         without: Kinds that are left alone; `kinds` has them all.
 
     Raises:
@@ -138,8 +139,8 @@ class Redactor:
         for rule in self._in_runs:
             if rule.hint.search(joints if rule.hint.pattern.endswith((b"_", b"-")) else runs):
                 yield from _of_rule(rule, text, flat)
-        for rule in self._everywhere:
-            yield from _of_rule(rule, text, flat)
+        for finding in self._everywhere:
+            yield from _of_rule(finding, text, flat)
 
     def _users(self, text: str) -> Iterator[_Span]:
         deadline = time.monotonic() + SECONDS + SECONDS_PER_MEGABYTE * len(text) / 1e6
