@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from uuid import uuid4
 
@@ -13,6 +13,7 @@ import psycopg
 import pytest
 
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
+TOLD = "told"
 STORES = ("memory", "file", "postgresql")
 
 
@@ -36,16 +37,28 @@ def postgres_server() -> Iterator[str]:
 
 
 @pytest.fixture
-def postgres_url(postgres_server: str) -> Iterator[str]:
-    """The URL of a database of the test's own."""
+def postgres_databases(postgres_server: str) -> Iterator[Callable[[], str]]:
+    """Makes databases of the test's own, and gives their URLs."""
     admin = postgres_server.replace("+psycopg", "")
-    name = f"test_{uuid4().hex}"
-    with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f'CREATE DATABASE "{name}"')
     before, _, query = postgres_server.partition("?")
-    yield before.rpartition("/")[0] + f"/{name}" + (f"?{query}" if query else "")
+    names: list[str] = []
+
+    def make() -> str:
+        names.append(f"test_{uuid4().hex}")
+        with psycopg.connect(admin, autocommit=True) as connection:
+            connection.execute(f'CREATE DATABASE "{names[-1]}"')
+        return before.rpartition("/")[0] + f"/{names[-1]}" + (f"?{query}" if query else "")
+
+    yield make
     with psycopg.connect(admin, autocommit=True) as connection:
-        connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+        for name in names:
+            connection.execute(f'DROP DATABASE "{name}" WITH (FORCE)')
+
+
+@pytest.fixture
+def postgres_url(postgres_databases: Callable[[], str]) -> str:
+    """The URL of a database of the test's own."""
+    return postgres_databases()
 
 
 @pytest.fixture
@@ -59,6 +72,29 @@ def store_url(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database: in memory, in a file, on a server."""
     fixtures = {"file": "sqlite_url", "postgresql": "postgres_url"}
     return "sqlite://" if request.param == "memory" else str(request.getfixturevalue(fixtures[request.param]))
+
+
+@pytest.fixture
+def told(request: pytest.FixtureRequest) -> Callable[[str], None]:
+    """Says in a line what the test did: how many, how long. The lines stand at the end of what pytest prints."""
+    return lambda line: request.node.user_properties.append((TOLD, line))
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print what the tests told; reports bring it from xdist's processes too."""
+    reports = [report for some in terminalreporter.stats.values() for report in some]
+    calls = [report for report in reports if isinstance(report, pytest.TestReport) and report.when == "call"]
+    lines = [(report.nodeid, line) for report in calls for name, line in report.user_properties if name == TOLD]
+    if lines:
+        terminalreporter.section("what the tests did")
+    for test, line in lines:
+        terminalreporter.line(f"{test}: {line}")
+
+
+@pytest.fixture
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Contexts do not pause after a failure that took long: on a machine with much to do any may."""
+    monkeypatch.setattr("memory_context.folding.SLOW_FAILURE", 3600)
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,19 @@ def some(chosen: random.Random, characters: str, count: int) -> str:
 
 
 Make = Callable[[random.Random], str]
+
+
+def jwt(chosen: random.Random) -> str:
+    """A JWT that was signed with nothing."""
+
+    def part(value: object) -> str:
+        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
+
+    return (
+        f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part({'sub': 'ann', 'n': chosen.random()})}.{some(chosen, WORD, 43)}"
+    )
+
+
 TOKENS: list[tuple[str, Make]] = [
     ("aws_key", lambda r: "AKI" + "A" + some(r, string.ascii_uppercase + "234567", 16)),
     ("aws_key", lambda r: "ASI" + "A" + some(r, string.ascii_uppercase + "234567", 16)),
@@ -116,17 +129,6 @@ CONTEXTS: dict[str, str] = {
     "markdown": "* **{}** is it",
     "tab": "name\t{}\tvalue",
 }
-
-
-def jwt(chosen: random.Random) -> str:
-    """A JWT that was signed with nothing."""
-
-    def part(value: object) -> str:
-        return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
-
-    return (
-        f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part({'sub': 'ann', 'n': chosen.random()})}.{some(chosen, WORD, 43)}"
-    )
 
 
 def pem(chosen: random.Random, name: str = "RSA PRIVATE KEY", lines: int = 25) -> str:

@@ -38,10 +38,19 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context",
         ("ScopedMemory", "TierPolicy", "Confirmation", "Category", "Room", "Usage"),
     ),
-    "stores": (
-        "Stores",
+    "stores": ("Stores", "memory_context", ("MemoryStore", "SQLAlchemyStore", "FileStore", "Quota")),
+    "wrappers": (
+        "Stores around stores",
         "memory_context",
-        ("MemoryStore", "SQLAlchemyStore", "FileStore", "RedactingStore", "Redactor", "Redacted", "RedactionPattern"),
+        (
+            *("EncryptedStore", "CompressedStore", "RedactingStore", "StoreWrapper"),
+            *("Redactor", "RedactionPattern", "Redacted"),
+        ),
+    ),
+    "observability": (
+        "Observability",
+        "memory_context",
+        ("observe", "Observed", "identify_users", "AuditEntry", "AuditTrail", "SQLAuditTrail"),
     ),
     "judges": (
         "Judges and summarizers",
@@ -64,7 +73,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context.transfer",
         ("export_memories", "import_memories", "copy_memories", "backup_database"),
     ),
-    "upkeep": ("Retention", "memory_context.retention", ("delete_expired",)),
+    "upkeep": ("Retention", "memory_context.retention", ("RetentionRule", "delete_expired", "count_expired")),
     "consolidation": (
         "Consolidation",
         "memory_context.consolidation",

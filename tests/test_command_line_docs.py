@@ -17,8 +17,8 @@ from messages import LOG
 PAGE = (Path(__file__).parents[1] / "docs/command-line.md").read_text("utf-8")
 COMMAND: Any = typer.main.get_command(app)
 VERBS: dict[str, Any] = COMMAND.commands
-SECTIONS = dict(re.findall(r"^### `(\w+)`\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
-SHAPES = {name: json.loads(text) for name, text in re.findall(r"```json (\w+)\n(.*?)```", PAGE, re.DOTALL)}
+SECTIONS = dict(re.findall(r"^### `([\w-]+)`\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
+SHAPES = {name: json.loads(text) for name, text in re.findall(r"```json ([\w-]+)\n(.*?)```", PAGE, re.DOTALL)}
 VARYING = {"users"}  # an object whose keys are the names of users, in what `gc` prints
 WITHOUT_SHAPE = {"demo", "replay"}
 RUNS = {
@@ -26,12 +26,14 @@ RUNS = {
     "search": ["worker-777", "--user", "ann"],
     "show": ["log", "--lines", "1-2", "--user", "ann"],
     "threads": ["--user", "ann"],
+    "audit": ["--user", "ann"],
     "stats": [],
     "reindex": [],
     "doctor": [],
     "migrate": [],
     "forget": ["orders", "--yes", "--user", "ann"],
     "gc": ["--yes"],
+    "forget-user": ["ann", "--yes"],
     "consolidate": ["project", "--user", "ann"],
     "export": ["exported.jsonl"],
     "import": ["imported.jsonl"],
@@ -97,7 +99,7 @@ def test_the_shape_is_what_is_printed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """Every name in the JSON is in the documented shape, and the other way round."""
-    with MemoryManager(sqlite_url, user_id="ann", thread_id="t1") as memory:
+    with MemoryManager(sqlite_url, user_id="ann", thread_id="t1", audit=True) as memory:
         for _ in range(2):
             memory.store("we use ruff for linting and formatting", type="note", tier="project", tier_id="p")
         memory.store(LOG, key="log", type="tool_output", tags=["x"])

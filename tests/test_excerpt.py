@@ -397,3 +397,12 @@ def test_occurrences_are_those_of_the_text(text: str, word: str) -> None:
     """Each place holds the word in some case, whatever letters stand around it."""
     for found, places in occurrences(text, [word]):
         assert all(found in text[place : place + len(word) + 2].lower().replace("\u0307", "") for place in places)
+
+
+@pytest.mark.parametrize("unit", [" ", "\t", "\r", "a:", "-", "1", "\\", "a.", "[]", "a-", ": "])
+def test_long_runs_are_read_in_linear_time(unit: str) -> None:
+    """A run of one mark, hundreds of thousands of characters long, is cut and searched for names to its end."""
+    text = unit * (400_000 // len(unit))
+
+    assert len(text) == cut(text).pieces[-1].end
+    assert len(names(text)) < 2

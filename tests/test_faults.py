@@ -7,8 +7,9 @@ import logging
 import sqlite3
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import repeat
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import pytest
 import sqlalchemy as sa
@@ -20,9 +21,11 @@ from pytest_mock import MockerFixture
 from memory_context import MemoryContext, MemoryManager, MemoryRef
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.stores import SQLAlchemyStore, _engines
-from memory_context.testing import ScriptedChatClient
+from memory_context.testing import Fault, FaultyStore, ScriptedChatClient
 from messages import LOG, call, results, user
 from test_context import fill, shown
+
+pytestmark = pytest.mark.usefixtures("patient")
 
 
 @contextmanager
@@ -91,6 +94,37 @@ async def test_store_comes_back(tmp_path: Path, caplog: pytest.LogCaptureFixture
     folder.rmdir()
     await fill(context, results(LOG + "!", number=3))
     assert 2 == len(warnings_of(caplog))
+
+
+@pytest.mark.parametrize("settings", [{}, {"max_tokens": 100_000}, {"fold": "after_reading"}], ids=str)
+async def test_full_disk_is_one_outage(caplog: pytest.LogCaptureFixture, settings: dict[str, Any]) -> None:
+    """While nothing can be written, though everything can be read, there is one warning; after it, the next has one."""
+    store = FaultyStore("sqlite://")
+    context = MemoryContext("ann", store=store, **settings)
+    await fill(context, results(f"0 {LOG}", number=0))
+    for outage in (1, 2):
+        store.inject(repeat(Fault.FULL))
+        for number in range(4):
+            await fill(context, user("What of worker-123?"), results(f"{outage} {number} {LOG}", number=number))
+        assert outage == len(warnings_of(caplog))
+        store.inject(())
+        messages = await fill(context, results(f"{outage} after {LOG}"))
+        assert shown(messages[-1]).startswith("[MemoryRef: ")
+
+    assert 8 == context.stats().store_failures
+
+
+async def test_outages_of_what_only_reads(caplog: pytest.LogCaptureFixture) -> None:
+    """A conversation that folds nothing warns of each outage, too."""
+    store = FaultyStore("sqlite://")
+    context = MemoryContext("ann", store=store)
+    for outage in (1, 2):
+        store.inject(repeat(Fault.LOST))
+        await fill(context, user("What of worker-123?"))
+        await fill(context, user("What of worker-124?"))
+        assert outage == len(warnings_of(caplog))
+        store.inject(())
+        await fill(context, user("And of worker-125?"))
 
 
 async def test_database_file_is_replaced(sqlite_url: str) -> None:
@@ -189,6 +223,32 @@ async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fix
             assert ["kept"] == [item.content for item in manager.memory_store.list_all(manager.scope)]
         manager.memory_store.clear(manager.scope)
         manager.store("kept", key="kept")
+    engine.dispose()
+
+
+@pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
+def test_what_is_committed_is_no_error(request: pytest.FixtureRequest, fixture: str) -> None:
+    """A text so large that it is indexed after it was committed is stored, or an error; never both."""
+    engine = _engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    manager = MemoryManager(engine, user_id="ann")
+    manager.store("open it")
+    large = LOG * 25
+    number, statements = 0, [""]
+    while number <= len(statements):
+        number += 1
+        key = f"k{number}"
+        with failing_at(engine, number) as statements:
+            try:
+                manager.store(large, key=key)
+            except StoreError:
+                stored = False
+            else:
+                stored = True
+        assert stored == bool(manager.memory_store.get_many(manager.scope, [key]))
+        if stored:
+            assert [key] == [hit.memory_key for hit in manager.search("sdx9")]
+        manager.forget(key)
+    assert number > 8
     engine.dispose()
 
 

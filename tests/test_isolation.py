@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-import sqlalchemy as sa
 from autogen_core import CancellationToken
 from autogen_core.models import LLMMessage
 
-from memory_context import MemoryContext, MemoryManager, Room, ScopedMemory
+from memory_context import ContextAssembler, MemoryContext, MemoryManager, ScopedMemory
+from memory_context.consolidation import consolidate
 from memory_context.exceptions import MemoryDeletedError, MemoryNotFoundError, StateOwnerError
-from memory_context.stores import MemoryStore, SQLAlchemyStore, _engines
+from memory_context.stores import MemoryStore, SQLAlchemyStore
 from messages import LOG, call, results, user
 from test_context import fill
 
@@ -94,56 +94,15 @@ async def test_states(store: MemoryStore) -> None:
     assert 0 == bob.stats().recalls
 
 
-def test_every_statement_names_the_user(store_url: str) -> None:
-    """Every statement on a table of memories is bound to the user."""
-    engine = _engines.make_engine(sa.make_url(store_url))
-    manager = MemoryManager(engine, user_id="ann-the-user")
-    manager.store("open it")
-    seen: list[tuple[str, object]] = []
-    sa.event.listen(
-        _engines_of(manager),
-        "before_cursor_execute",
-        lambda _c, _cu, sql, parameters, *_: seen.append((sql, parameters)),
-    )
+def test_walls_hold_for_what_stands_on_a_manager(store: MemoryStore) -> None:
+    """Who sees one project only is neither given another one's notes by an assembler, nor lets them be merged."""
+    ann = MemoryManager(store, user_id="ann")
+    text = "The launch service listens on port 5391 behind the gateway, and restarts each night at two."
+    keys = [ann.store(f"{text}{end}", tier="project", tier_id="theirs") for end in ("", " ", "  ")]
+    mine = ScopedMemory(ann, project_id="mine").manager
 
-    key = manager.store(SECRET, tier="project")
-    manager.store("two", key="own")
-    manager.store("three", key="own", replace=True)
-    manager.retrieve(key)
-    manager.search("launch")
-    manager.memory_store.query(manager.scope, {"tags": "x"})
-    manager.memory_store.count(manager.scope)
-    list(manager.memory_store.list_all(manager.scope))
-    for text in ("full", "fuller"):
-        manager.remember(text, tier="project", tier_id="p", room=Room(max_items=1, evict=1.0))
-    notes = ScopedMemory(manager, project_id="p")
-    notes.promote(str(notes.update(str(manager.store("x", tier="project", tier_id="p")), "y").memory_key), "global")  # type: ignore[union-attr] # it is there
-    notes.list_categories()
-    manager.forget(key)
-    manager.memory_store.deletion(manager.scope, key)
-    manager.memory_store.clear(manager.scope)
-
-    ours = [(sql, parameters) for sql, parameters in seen if "agent_memor" in sql]
-    assert len(ours) > 15
-    # What was found for the user is gone on with by its id; the index is read by names that begin with its number.
-    by_id = (
-        "WHERE agent_memories.id =",
-        "memory_id",
-        "agent_memory_passages.id IN",
-        "sqlite_sequence",
-        "'delete-all'",
-        "agent_memory_settings",
-    )
-    named = ("ann-the-user", "'1:", '\\"1:', '["1:')
-    assert [] == [
-        (sql, parameters)
-        for sql, parameters in ours
-        if not any(name in str(parameters) for name in named) and not any(way in sql for way in by_id)
-    ]
-    engine.dispose()
-
-
-def _engines_of(manager: MemoryManager) -> sa.Engine:
-    engine = manager.memory_store._engine  # type: ignore[attr-defined] # noqa: SLF001 - the engine that emits
-    assert isinstance(engine, sa.Engine)
-    return engine
+    assert not ContextAssembler(mine, project_id="theirs").build("the launch service", 500)
+    assert 0 == consolidate(mine, "project").notes == consolidate(mine, "project", "theirs").notes
+    assert all(ann.get(key).is_active for key in keys)
+    assert ContextAssembler(ann, project_id="theirs").build("the launch service", 500)
+    assert consolidate(ann, "project").groups

@@ -49,7 +49,7 @@ def test_connections_are_cut(
     seconds: int,
     record_property: Any,  # noqa: ANN401 - pytest's fixture
 ) -> None:
-    """All connections are cut again and again: runs go on, folding begins again, nothing that was folded is lost."""
+    """Every connection is cut again and again: runs go on, folding begins again, nothing that was folded is lost."""
     *_, server, verdict = run_load(
         postgres_url, "--processes", "2", "--agents", "6", "--seconds", str(seconds), "--cut", "4"
     )

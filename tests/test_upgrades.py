@@ -263,8 +263,8 @@ class TestIndexMadeAnew:
         with SQLAlchemyStore(url) as store, ThreadPoolExecutor() as threads:
             store.count(Scope("ann"))
             with engine.begin() as indexing:
-                [memory_id, *_] = _indexing.pending_ids(indexing, "ann")
-                item, place = _indexing.unfinished(indexing, memory_id) or (None, None)
+                [(user, memory_id), *_] = _indexing.pending_ids(indexing, "ann")
+                item, place = _indexing.unfinished(indexing, user, memory_id) or (None, None)
                 assert item and place
                 _indexing.extend(indexing, next(_indexing.batches(item, place)))
                 emptied = threads.submit(_reset, url)

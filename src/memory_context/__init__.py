@@ -12,10 +12,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-__version__ = "0.1.0"
+from memory_context._version import __version__
 
 if TYPE_CHECKING:
     from memory_context import exceptions
+    from memory_context._audit import AuditEntry, AuditTrail
     from memory_context._categories import Category
     from memory_context._items import Deletion, Match, MemoryItem, MemoryList
     from memory_context._policy import FoldPolicy
@@ -34,20 +35,34 @@ if TYPE_CHECKING:
     from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.manager import MemoryManager
     from memory_context.mcp import mcp_server
-    from memory_context.stores import FileStore, MemoryStore, RedactingStore, SQLAlchemyStore
+    from memory_context.observability import Observed, identify_users, observe
+    from memory_context.stores import (
+        CompressedStore,
+        EncryptedStore,
+        FileStore,
+        MemoryStore,
+        RedactingStore,
+        SQLAlchemyStore,
+        SQLAuditTrail,
+        StoreWrapper,
+    )
     from memory_context.summaries import Summaries, Summarizer, SummaryLimits
     from memory_context.tiers import ScopedMemory
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
     "AgentMemoryService",
+    "AuditEntry",
+    "AuditTrail",
     "Category",
+    "CompressedStore",
     "Confirmation",
     "ContextAssembler",
     "ContextPackage",
     "ConversationMemory",
     "Decision",
     "Deletion",
+    "EncryptedStore",
     "FileEntry",
     "FileStore",
     "FoldPolicy",
@@ -65,6 +80,7 @@ __all__ = [
     "MemoryRef",
     "MemoryStore",
     "MemoryWorkbench",
+    "Observed",
     "Page",
     "Quota",
     "Redacted",
@@ -73,10 +89,12 @@ __all__ = [
     "Redactor",
     "Room",
     "SQLAlchemyStore",
+    "SQLAuditTrail",
     "SQLMemory",
     "Scope",
     "ScopedMemory",
     "Selection",
+    "StoreWrapper",
     "Summaries",
     "Summarizer",
     "SummaryLimits",
@@ -86,20 +104,26 @@ __all__ = [
     "__version__",
     "default_counter",
     "exceptions",
+    "identify_users",
     "mcp_server",
+    "observe",
     "set_default_counter",
 ]
 
 _HOMES = {
     "MEMORY_INSTRUCTIONS": "_prompts",
     "AgentMemoryService": "files",
+    "AuditEntry": "_audit",
+    "AuditTrail": "_audit",
     "ContextAssembler": "assembly",
     "ContextPackage": "assembly",
     "ConversationMemory": "conversation",
     "Category": "_categories",
+    "CompressedStore": "stores",
     "Confirmation": "_tiers",
     "Decision": "judges",
     "Deletion": "_items",
+    "EncryptedStore": "stores",
     "FileEntry": "files",
     "FileStore": "stores",
     "FoldPolicy": "_policy",
@@ -117,6 +141,7 @@ _HOMES = {
     "MemoryRef": "_refs",
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
+    "Observed": "observability",
     "Page": "_selection",
     "Quota": "_tiers",
     "Redacted": "_redaction",
@@ -125,9 +150,11 @@ _HOMES = {
     "Redactor": "_redaction",
     "Room": "_tiers",
     "SQLAlchemyStore": "stores",
+    "SQLAuditTrail": "stores",
     "SQLMemory": "autogen",
     "Scope": "_scopes",
     "ScopedMemory": "tiers",
+    "StoreWrapper": "stores",
     "Summaries": "summaries",
     "Summarizer": "summaries",
     "SummaryLimits": "summaries",
@@ -136,7 +163,9 @@ _HOMES = {
     "TokenCounter": "_tokens",
     "Usage": "_tiers",
     "default_counter": "_tokens",
+    "identify_users": "observability",
     "mcp_server": "mcp",
+    "observe": "observability",
     "set_default_counter": "_tokens",
 }
 

@@ -12,6 +12,7 @@ from memory_context import _prompts
 from memory_context._describe import parsed
 from memory_context._items import MemoryItem, encoded, is_secret
 from memory_context._refs import MemoryRef
+from memory_context._telemetry import operation
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidReferenceError,
@@ -137,11 +138,13 @@ def texts_of(
     Raises:
         NotPassedError: The tool must not be called, and why.
     """
-    texts = {key: _text_of(_read(key, read, shown), tool, policy) for key in dict.fromkeys(keys)}
-    sizes = {key: len(encoded(text)) for key, text in texts.items()}
-    size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
-    if size > limit:
-        raise NotPassedError(_prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit))
+    with operation("pass", tool=tool) as passing:
+        texts = {key: _text_of(_read(key, read, shown), tool, policy) for key in dict.fromkeys(keys)}
+        sizes = {key: len(encoded(text)) for key, text in texts.items()}
+        size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
+        passing.note(keys=tuple(texts), bytes=size)
+        if size > limit:
+            raise NotPassedError(_prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit))
     return texts
 
 

@@ -285,6 +285,11 @@ def _encodes(text: str) -> bool:
     return True
 
 
+def bytes_of(content: Content) -> int:
+    """How many bytes `content` takes in a store, a text as UTF-8."""
+    return len(content) if isinstance(content, bytes) or content.isascii() else len(encoded(content))
+
+
 def encoded(content: Content) -> bytes:
     """The bytes of `content`; text as UTF-8, in which lone surrogates survive."""
     return content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")

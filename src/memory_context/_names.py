@@ -22,8 +22,9 @@ please same she should show so some such tell than that the their them then ther
 too under until up use very was we were what when where which while who whom why will with would you your
 """
 STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
+# What makes it a name is looked for among its first 64 characters: `a:a:a:…` would take quadratic time otherwise.
 NAME = re.compile(
-    r"(?<![A-Za-z0-9_])(?=[A-Za-z:-]*?(?:[0-9_/@#]|\.[A-Za-z0-9_]|[a-z][A-Z]))"
+    r"(?<![A-Za-z0-9_])(?=[A-Za-z0-9_])(?=[A-Za-z:-]{0,64}?(?:[0-9_/@#]|\.[A-Za-z0-9_]|[a-z][A-Z]))"
     r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@#-]{2,}[A-Za-z0-9_#@])(?P<key>\\*[\"']\s*:)?"
 )
 

@@ -21,12 +21,14 @@ SHORT = 50
 LONG_STRING = 160
 LONG_VALUE = 120
 DEEPEST = 12
+DEEPEST_INDENTATION = 200  # a run of spaces is looked at once for each piece of it
 HEADER_LINES = 20
 HEADER_CHARACTERS = 4000
 LEAST_LINES = 3
 
 _BREAK = re.compile(
-    r"(?P<line>\\+n\s*)|[}\]],?\s*|,\s+|[.;!?\u3002\uff1b\uff01\uff1f]\s*(?=\s|[^\x00-\x7f])|\s+\|\s+|,(?=\\*\")"
+    r"(?P<line>(?<!\\)\\+n\s*)|[}\]],?\s*|,\s+|[.;!?\u3002\uff1b\uff01\uff1f]\s*(?=\s|[^\x00-\x7f])|(?<!\s)\s+\|\s+"
+    r"|,(?=\\*\")"
 )
 _DEFINITION = re.compile(
     r"\s*(?:\d+\s*[|:\t→]?\s*)?(?:(?:export|default|public|private|protected|static|final|abstract|async|pub|unsafe|"
@@ -198,13 +200,13 @@ def _scope(text: str, begin: int, scopes: list[tuple[int, int]], index: int) -> 
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
     parent = scopes[-1][1] if scopes else None
-    if _DEFINITION.match(text, begin):
+    if _DEFINITION.match(text, begin + depth, begin + depth + LONG_LINE):
         scopes.append((depth, index))
     return parent
 
 
 def _indentation(text: str, begin: int) -> int:
-    return _SPACE.match(text, begin).end() - begin  # type: ignore[union-attr] # matches anything
+    return _SPACE.match(text, begin, begin + DEEPEST_INDENTATION).end() - begin  # type: ignore[union-attr] # matches anything
 
 
 def _header(text: str, start: int, end: int) -> int:

@@ -6,7 +6,6 @@ import base64
 import gzip
 import hashlib
 import importlib.util
-import logging
 import os
 import tempfile
 import threading
@@ -17,9 +16,8 @@ from pathlib import Path
 
 import tiktoken
 
+from memory_context import _events
 from memory_context._drafts import draft_of
-
-logger = logging.getLogger("memory_context")
 
 DOWNLOAD_SECONDS = 5.0
 
@@ -152,7 +150,7 @@ def _download(file: RankFile, arrived: list[bytes]) -> None:
         answer = requests.get(file.url, timeout=DOWNLOAD_SECONDS)
         answer.raise_for_status()
     except requests.RequestException as error:
-        logger.debug("no download of %s: %s", file.url, error)
+        _events.RANKS_NOT_LOADED.log(error, url=file.url)
         return
     if hashlib.sha256(answer.content).hexdigest() == file.sha256:
         arrived.append(answer.content)
@@ -168,4 +166,4 @@ def _keep(file: RankFile, data: bytes) -> None:
         with draft_of(folder / file.cache_name) as draft:
             draft.write_bytes(data)
     except OSError as error:
-        logger.debug("%s could not be kept in %s: %s", file.name, folder, error)
+        _events.RANKS_NOT_KEPT.log(error, ranks=file.name, folder=str(folder))

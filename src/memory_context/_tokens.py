@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import sys
 import threading
@@ -12,11 +11,10 @@ from typing import Protocol, runtime_checkable
 
 import tiktoken
 
+from memory_context import _events
 from memory_context._estimate import estimate_tokens
 from memory_context._ranks import load_encoding, rank_file_for
 from memory_context.exceptions import InvalidArgumentError
-
-logger = logging.getLogger("memory_context")
 
 CHUNK = 4096
 CACHED_CHUNKS = 256
@@ -132,11 +130,7 @@ def counter_for_model(model: str | None = None) -> TokenCounter:
     encoding = load_encoding(file)
     if encoding is not None:
         return ChunkedCounter(file.name, partial(_encode_count, encoding))
-    logger.warning(
-        "tokens are estimated: the ranks of %s are neither in tiktoken's cache nor in an installed package, "
-        "and could not be downloaded; see TIKTOKEN_CACHE_DIR",
-        file.name,
-    )
+    _events.TOKENS_ESTIMATED.log(ranks=file.name)
     return estimating_counter()
 
 

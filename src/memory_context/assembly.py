@@ -7,7 +7,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from typing import Any, cast
 from uuid import uuid4
@@ -27,6 +27,7 @@ from memory_context._packages import (
 )
 from memory_context._refs import one_line
 from memory_context._scopes import DETAIL, Scope
+from memory_context._telemetry import operation
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.manager import MemoryManager
 from memory_context.stores import Filters
@@ -85,7 +86,7 @@ class ContextAssembler:
     a tier.
 
     Args:
-        memories: The user's memories.
+        memories: The user's memories. What is behind walls there (`MemoryManager.within`) is not looked at.
         task_id: Which task's memories are looked at; none without it.
         project_id: Which project's; none without it.
         tier_ids: For other tiers of an allocation, which run, session or plan: ``{"session": thread_id}``.
@@ -107,8 +108,8 @@ class ContextAssembler:
         user = memories.scope.user_id
         ids = {"task": task_id, "project": project_id, **(tier_ids or {})}
         self.memories = memories
-        self._scopes = {tier: Scope(user, tier=tier, tier_id=one) for tier, one in ids.items() if one is not None}
-        self._scopes[GLOBAL] = Scope(user, tier=GLOBAL)
+        self._tiers = {tier: Scope(user, tier=tier, tier_id=one) for tier, one in ids.items() if one is not None}
+        self._tiers[GLOBAL] = Scope(user, tier=GLOBAL)
         self._history = Scope(user, tier=RECORD, tier_id=project_id or RECORD)
         self._clock = clock
         self._recording = threading.Lock()
@@ -144,12 +145,19 @@ class ContextAssembler:
         """
         _check_counts(budget_tokens=budget_tokens, head_tail=head_tail, max_item_tokens=max_item_tokens or 0)
         parts = _checked(DEFAULT_ALLOCATION if allocation is None else allocation)
-        known = {tier: part for tier, part in parts.items() if part > 0 and tier in self._scopes}
+        known = {tier: part for tier, part in parts.items() if part > 0 and tier in self._tiers}
         looked_at = max(LEAST_LOOKED_AT, budget_tokens // TOKENS_PER_CANDIDATE)
-        looks = {tier: self._look(tier, looked_at) for tier in known}
-        found = [one for tier, look in looks.items() for one in self._ranked(tier, look, task, looked_at, head_tail)]
-        found.sort(key=lambda one: (-one.worth, one.item.created_at, one.item.memory_key))
-        return self._package(task, budget_tokens, known, looks, found, max_item_tokens)
+        with operation("assemble", self.memories.who, budget=budget_tokens) as assembling:
+            looks = {tier: self._look(tier, looked_at) for tier in known}
+            found = [
+                one for tier, look in looks.items() for one in self._ranked(tier, look, task, looked_at, head_tail)
+            ]
+            found.sort(key=lambda one: (-one.worth, one.item.created_at, one.item.memory_key))
+            package = self._package(task, budget_tokens, known, looks, found, max_item_tokens)
+            keys = tuple(entry.item.memory_key for entry in package.entries)
+            assembling.note(candidates=len(found), hits=len(keys), keys=keys, tokens=package.tokens)
+        self.memories.audit("recalled", *keys)
+        return package
 
     def record(self, package: ContextPackage, *texts: str) -> frozenset[str]:
         """Note in the store which memories `texts` made use of (`ContextPackage.used`); all keys noted so far.
@@ -165,6 +173,7 @@ class ContextAssembler:
             known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
             if before is None or not found <= known:
                 store.put(self._history, self._record(package, key, known | found), replace=True)
+                self.memories.audit("stored", key)
         return known | found
 
     def advice(self, allocation: Allocation | None = None, *, limit: int = RECORDED) -> AllocationAdvice:
@@ -230,10 +239,14 @@ class ContextAssembler:
             longest=longest,
         )
 
+    def _scope(self, tier: str) -> Scope:
+        """A tier, behind the walls that there are now."""
+        return replace(self._tiers[tier], places=self.memories.scope.places)
+
     def _ranked(self, tier: str, look: _Look, task: str, limit: int, ends: int) -> Iterator[Ranked]:
         """The memories of a tier that one of the rankings puts among its first `limit`, with what they are worth."""
         search = self.memories.memory_store.search
-        hits = search(self._scopes[tier], task, limit=limit, passages=False) if look.count else []
+        hits = search(self._scope(tier), task, limit=limit, passages=False) if look.count else []
         best = max((item.match.score for item in hits if item.match), default=0.0)
         kept = self._ends(tier, ends) if ends else []
         items = {item.id: item for item in (*kept, *look.items, *hits)}
@@ -246,7 +259,7 @@ class ContextAssembler:
     def _look(self, tier: str, limit: int) -> _Look:
         """The first of a tier by importance and by age, and how much there is of it."""
         others = [self._look_at(self.memories.offered, filters, limit) for filters in _OF_THE_USER if tier == GLOBAL]
-        looks = [self._look_at(self._scopes[tier], None, limit), *others]
+        looks = [self._look_at(self._scope(tier), None, limit), *others]
         items = tuple(item for look in looks for item in look.items)
         return _Look(items, sum(look.count for look in looks), sum(look.tokens for look in looks))
 
@@ -260,7 +273,7 @@ class ContextAssembler:
 
     def _ends(self, tier: str, count: int) -> list[MemoryItem]:
         """The memory of a tier that was written last, the first one, the last but one, and so on."""
-        store, scope = self.memories.memory_store, self._scopes[tier]
+        store, scope = self.memories.memory_store, self._scope(tier)
         last, first = (store.query(scope, limit=count, order_by=order) for order in (NEWEST, OLDEST))
         return [item for pair in zip(last, first, strict=False) for item in pair]
 

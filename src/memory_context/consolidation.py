@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol, cast, runtime_checkable
 
-from memory_context import _prompts
+from memory_context import _events, _prompts
 from memory_context._deadline import within
 from memory_context._items import PREFERENCE, MemoryItem, is_secret, now
 from memory_context._names import names
 from memory_context._packages import GLOBAL
 from memory_context._refs import one_line
-from memory_context._scopes import DETAIL, Scope
+from memory_context._scopes import DETAIL
 from memory_context._similar import groups, merged, shingles, words_of
 from memory_context.conversation import Turn
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
 from memory_context.manager import MemoryManager
-
-logger = logging.getLogger("memory_context")
 
 FROM, HASHES, INTO, BY = "consolidated_from", "consolidated_hashes", "consolidated_into", "consolidated_by"
 OLDEST = "-created_at"
@@ -157,7 +154,7 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
         StoreError: The store could not do it.
     """
     _check(tier, merger, similarity, relatedness)
-    scope = Scope(memories.scope.user_id, tier=tier, tier_id=tier_id)
+    scope = replace(memories.scope, tier=tier, tier_id=tier_id)
     notes = [item for item in memories.memory_store.query(scope, limit=None, order_by=OLDEST) if _is_note(item)]
     finished = _finish(memories, notes, dry_run=dry_run)
     left = [note for note in notes if note.memory_key not in finished]
@@ -200,7 +197,7 @@ def propose_preferences(
     try:
         found: object = within(seconds, partial(extractor.extract, turns), "preferences")
     except Exception as error:  # noqa: BLE001 - whatever an extractor of somebody else's raises
-        logger.info("no preferences were proposed: %r", error)
+        _events.EXTRACTOR_FAILED.log(error)
         return []
     proposed = [one_line(one, 300) for one in _texts(found)][:MOST_PREFERENCES]
     known = memories.memory_store.query(memories.scope, {"memory_type": PREFERENCE}, limit=None, order_by=OLDEST)
@@ -242,7 +239,7 @@ class _Work:
             work = partial(self.merger.merge, [item.text for item in group], self.most)
             answer: object = within(self.seconds, work, "note merger")
         except Exception as error:  # noqa: BLE001 - whatever a merger of somebody else's raises
-            logger.info("the merger failed, words decide: %r", error)
+            _events.MERGER_FAILED.log(error)
             return None
         return answer.strip() if isinstance(answer, str) and self._is_good(group, answer.strip()) else None
 

@@ -214,9 +214,8 @@ class _InStore:
         ]
 
     def clear(self, session: str) -> int:
-        store, scope = self._manager.memory_store, self._scope(session)
-        turns = store.sum(scope, "line_count")
-        store.clear(scope)
+        turns = self._manager.memory_store.sum(self._scope(session), "line_count")
+        self._manager.clear(TIER, session)
         return turns
 
     def _scope(self, session: str) -> Scope:

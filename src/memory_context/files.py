@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import builtins
 import contextlib
-import logging
 import os
 from collections.abc import Callable, Generator
 from pathlib import Path
 
-from memory_context import _handles
+from memory_context import _events, _handles
 from memory_context._edits import inserted, numbered, replaced_once
 from memory_context._filenames import agent_folder, brief, is_path, path_parts, variants
 from memory_context._handles import FileEntry as FileEntry
@@ -22,8 +21,6 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidPathError,
 )
-
-logger = logging.getLogger("memory_context")
 
 FOLDER = "agent_memory"
 LOCKS = ".locks"
@@ -70,7 +67,7 @@ class AgentMemoryService:
         try:
             self._make_base()
         except AgentNotFoundError as error:
-            logger.error("%s; its first use will fail", error)  # noqa: TRY400 - the first use raises, with the traceback
+            _events.FOLDER_MISSING.log(error)
 
     def read_memory_file(self, agent_instance_id: str, relative_file_path: str) -> str:
         """The whole text of a file, as it was at one moment.
@@ -267,7 +264,7 @@ class AgentMemoryService:
         try:
             yield
         except InvalidPathError as error:
-            logger.warning("refused %s of agent %s: %s", what, brief(agent_instance_id), error)
+            _events.PATH_REFUSED.log(error, path=what, agent=brief(agent_instance_id))
             raise
         except FileNotFoundError as error:
             message = f"the agent {brief(agent_instance_id)} has nothing under {what}"

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import logging
 import time
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from memory_context import _events
 from memory_context._displayed import Displayed
 from memory_context._items import MemoryItem, hash_content
 from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold, level
+from memory_context._telemetry import count, operation
 from memory_context._tokens import WIDEST_CHARACTER
 from memory_context.manager import MemoryManager
 from memory_context.verbs import READING_TOOLS
-
-logger = logging.getLogger("memory_context")
 
 T = TypeVar("T")
 
@@ -60,36 +60,61 @@ class ContextStats(Displayed):
         """The tokens that every later prompt is smaller by."""
         return self.tokens_folded - self.tokens_shown - self.tokens_recalled - self.tokens_noted
 
+    def add(self, **amounts: int) -> None:
+        """Count here, and for the metrics of the process, by the same names."""
+        saved = self.tokens_saved
+        for name, amount in amounts.items():
+            setattr(self, name, getattr(self, name) + amount)
+            count(name, amount)
+        if self.tokens_saved != saved:
+            count("tokens_saved", self.tokens_saved - saved)
+
 
 @dataclass(slots=True)
 class Guard:
     """Lets work fail without stopping the run: one warning for each outage, every failure counted.
 
-    After a failure that took more than 2 seconds, a locked database or a silent server, nothing is tried for 15.
+    An outage ends when the store does again what it failed to do: where a write failed, as on a full disk, reads that
+    go well do not end it. After a failure that took more than 2 seconds, a locked database or a silent server, nothing
+    is tried for 15.
     """
 
     stats: ContextStats
     warned: bool = False
+    write_failed: bool = False
     closed_until: float = 0.0
 
     def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
-        """The result of ``work(*args)``; None if it fails, or if it failed slowly a moment ago."""
-        started = time.monotonic()
-        if started < self.closed_until:
-            self.stats.store_failures += 1
+        """The result of ``work(*args)``; None if it fails, or if something failed slowly a moment ago."""
+        if time.monotonic() < self.closed_until:
+            self.stats.add(store_failures=1)
             return None
+        return self.measure(work, *args)
+
+    def measure(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
+        """The result of work that needs no store, such as counting tokens; None if it fails."""
+        started = time.monotonic()
         try:
-            result = work(*args)
-        except Exception as error:
-            self.stats.store_failures += 1
+            return work(*args)
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the agent's run goes on
+            self.stats.add(store_failures=1)
             if time.monotonic() - started > SLOW_FAILURE:
                 self.closed_until = time.monotonic() + PAUSE
             if not self.warned:
-                logger.warning("memory failed, the agent goes on with full texts: %s", error, exc_info=error)
+                _events.STORE_FAILED.log(error, where=True)
             self.warned = True
             return None
-        self.warned = self.warned and result is None
-        return result
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Around what writes: if it goes well, an outage is over; if not, only a write that does will end it."""
+        self.write_failed = True
+        yield
+        self.write_failed = self.warned = False
+
+    def note_read(self) -> None:
+        """The store was read from: an outage in which nothing was written is over."""
+        self.warned = self.warned and self.write_failed
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +185,7 @@ class Folder:
     def is_large(self, part: Part) -> bool:
         """Whether `part` is over its threshold; where a counter of the user's own fails, it stays as it is."""
         threshold = self.policy.threshold_for(part.source)
-        return self.may_fold(part) and bool(self.guard.run(self.manager.counter.exceeds, part.text, threshold))
+        return self.may_fold(part) and bool(self.guard.measure(self.manager.counter.exceeds, part.text, threshold))
 
     def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
         """What takes the place of each text that is over its threshold, by its place; without those that failed.
@@ -174,7 +199,7 @@ class Folder:
 
     def sharing(self, parts: Sequence[Part]) -> Folder:
         """This folder, with a lower threshold where the results among `parts` have too many tokens together."""
-        lower = self.guard.run(self._shared_threshold, [part for part in parts if part.source is None])
+        lower = self.guard.measure(self._shared_threshold, [part for part in parts if part.source is None])
         return self if lower is None else replace(self, policy=replace(self.policy, threshold=lower))
 
     def _shared_threshold(self, parts: Sequence[Part]) -> int | None:
@@ -195,27 +220,36 @@ class Folder:
 
         def commit(text: str) -> MemoryItem:
             kind = "tool_output" if part.source is None else "message"
-            return self.manager.remember(text, type=kind, source=part.origin, metadata=_facts(part, origin.arguments))
+            facts = _facts(part, origin.arguments)
+            with self.guard.writing():
+                return self.manager.remember(text, type=kind, source=part.origin, metadata=facts)
 
-        return fold(
-            part.text,
-            commit,
-            self.manager.counter,
-            threshold=self.policy.threshold_for(part.source),
-            preview_tokens=self.policy.preview_budget(part.source),
-            asked=origin.asked(part),
-        )
+        tool = part.origin if part.source is None else None
+        with operation("fold", self.manager.who, tool=tool, characters=len(part.text)) as folding:
+            folded = fold(
+                part.text,
+                commit,
+                self.manager.counter,
+                threshold=self.policy.threshold_for(part.source),
+                preview_tokens=self.policy.preview_budget(part.source),
+                asked=origin.asked(part),
+            )
+            folding.note(outcome="folded" if folded else "kept", **(_told(folded) if folded else {}))
+        return folded
 
     def count(self, one: Folded) -> None:
         """Note a fold that has taken its place."""
         self.made.add(hash_content(one.text))
-        self.guard.stats.folds += 1
-        self.guard.stats.tokens_folded += one.item.token_count
-        self.guard.stats.tokens_shown += one.tokens
+        self.guard.stats.add(folds=1, tokens_folded=one.item.token_count, tokens_shown=one.tokens)
 
     def has_made(self, text: str) -> bool:
         """Whether `text` is a placeholder of this conversation, and not one that only looks like it."""
         return hash_content(text) in self.made
+
+
+def _told(one: Folded) -> dict[str, Any]:
+    """What a span tells of a fold."""
+    return {"key": one.item.memory_key, "tokens": one.item.token_count, "tokens_shown": one.tokens}
 
 
 def _facts(part: Part, arguments: str | None) -> dict[str, Any]:

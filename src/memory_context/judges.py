@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
+from memory_context import _events
 from memory_context._displayed import Displayed
 from memory_context._executor import off_loop
 from memory_context._items import now
 from memory_context._judge import Candidate, Expansion, Intent, Question, Verdict, judge_by_words
 from memory_context._limits import Breaker, check_not_negative
+from memory_context._telemetry import count, operation
 from memory_context.exceptions import InvalidArgumentError, JudgeError
-
-logger = logging.getLogger("memory_context")
 
 MAX_EXPANSIONS = 10
 ASKED_AT_MOST = 200
@@ -133,10 +132,9 @@ class Bench:
             return LexicalJudge.name, await LexicalJudge().decide(question)
         self.calls += 1
         try:
-            verdict = await asyncio.wait_for(self.judge.decide(question), self.limits.seconds)
-            verdict = _checked(verdict, question)
+            verdict = await self._asked(question)
         except Exception as error:  # noqa: BLE001 - whatever a judge of somebody else's raises
-            self.tokens += getattr(error, "tokens", 0)
+            self._count("failed", getattr(error, "tokens", 0))
             self._note_failure(error)
             fallback = await LexicalJudge().decide(question)
             return LexicalJudge.name, Verdict(
@@ -147,8 +145,20 @@ class Bench:
                 getattr(error, "tokens", 0),
             )
         self.breaker.note_success()
-        self.tokens += verdict.tokens
+        self._count("decided", verdict.tokens)
         return self.judge.name, verdict
+
+    async def _asked(self, question: Question) -> Verdict:
+        with operation("judge", judge=self.judge.name, candidates=len(question.candidates)) as judging:
+            verdict = await asyncio.wait_for(self.judge.decide(question), self.limits.seconds)
+            verdict = _checked(verdict, question)
+            judging.note(tokens=verdict.tokens, hits=len(verdict.expand))
+        return verdict
+
+    def _count(self, outcome: str, tokens: int) -> None:
+        self.tokens += tokens
+        count("judge_calls", judge=self.judge.name, outcome=outcome)
+        count("judge_tokens", tokens, judge=self.judge.name)
 
     def _may_ask(self) -> bool:
         within = self.calls < self.limits.calls and self.tokens < self.limits.tokens
@@ -156,7 +166,7 @@ class Bench:
 
     def _note_failure(self, error: Exception) -> None:
         self.breaker.note_failure()
-        logger.info("the judge %s failed, words decide: %r", self.judge.name, error)
+        _events.JUDGE_FAILED.log(error, judge=self.judge.name)
 
 
 def _checked(verdict: object, question: Question) -> Verdict:

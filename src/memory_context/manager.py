@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Generator, Iterable, Mapping
+from contextlib import contextmanager
 from copy import copy
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Self, get_args
 
+from memory_context import _events
+from memory_context._audit import Action, Auditor, AuditTrail
 from memory_context._describe import describe
 from memory_context._excerpt import excerpt
 from memory_context._items import (
@@ -16,10 +18,12 @@ from memory_context._items import (
     Content,
     MemoryItem,
     MemoryList,
+    bytes_of,
     check_metadata,
     count_lines,
     hash_content,
     identity_of,
+    is_secret,
     new_key,
     now,
     to_content,
@@ -29,6 +33,7 @@ from memory_context._parts import DEFAULT_ANSWER, answer, read_part
 from memory_context._refs import check_key, one_line
 from memory_context._scopes import DETAIL, MAX_NAME, Place, Scope
 from memory_context._selection import Page, Selection
+from memory_context._telemetry import Who, count, operation
 from memory_context._tiers import Room
 from memory_context._tokens import TokenCounter, as_counter
 from memory_context.exceptions import (
@@ -39,13 +44,12 @@ from memory_context.exceptions import (
     NotSerializableError,
     StoreError,
 )
-from memory_context.stores import Filters, MemoryStore, Mode, as_store
+from memory_context.stores import Filters, MemoryStore, Mode, as_auditor, as_store
 from memory_context.summaries import Summaries, Summarizer, as_summaries
 
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-logger = logging.getLogger("memory_context")
 
 MAX_SUMMARY = 1000
 MODES = get_args(Mode)
@@ -64,6 +68,8 @@ class MemoryManager:
         password_variable: The environment variable with the password of a database URL that has none.
         summarizer: Describes texts in its own words, within its limits (`Summaries`); without one, or where it fails,
             they are described by their kind.
+        audit: Where it is written who did what with which memory (`AuditEntry`): a trail, the URL of a database, or
+            True for the store's own database. Nowhere without it.
 
     Attributes:
         scope: What is read and written here: the user's, behind the walls of `within`.
@@ -71,7 +77,7 @@ class MemoryManager:
 
     Raises:
         InvalidScopeError: No user.
-        InvalidArgumentError: Something that is no summarizer.
+        InvalidArgumentError: Something that is no summarizer, or no trail.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
@@ -85,6 +91,7 @@ class MemoryManager:
         counter: TokenCounter | Callable[[str], int] | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
         summarizer: Summarizer | Summaries | None = None,
+        audit: AuditTrail | Auditor | str | bool | None = None,
     ) -> None:
         maker = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns an integer into text
         self.scope = self.offered = Scope(maker.user_id)
@@ -96,6 +103,8 @@ class MemoryManager:
         self._counter = None if counter is None else as_counter(counter)
         self._password_variable = password_variable
         self.summaries = as_summaries(summarizer)
+        self._auditor = as_auditor(audit, self.memory_store, password_variable)
+        self._audits_here = audit is True
 
     def __enter__(self) -> Self:
         """The manager itself."""
@@ -126,6 +135,26 @@ class MemoryManager:
         seen = seen if self._widest is None else seen & self._widest
         kept = seen if offered is None else seen & frozenset(offered)
         self.scope, self.offered = replace(self.scope, places=seen), replace(self.scope, places=kept)
+
+    @property
+    def who(self) -> Who:
+        """User, agent and thread: whose memories these are, and who works on them here."""
+        return self.scope.user_id, self.agent_id, self.thread_id
+
+    @property
+    def audits(self) -> bool:
+        """Whether there is an audit trail."""
+        return self._auditor is not None
+
+    @property
+    def audit_failures(self) -> int:
+        """How often the audit trail failed."""
+        return self._auditor.failures if self._auditor else 0
+
+    def audit(self, action: Action, *keys: str) -> None:
+        """Write into the audit trail, if there is one, that this was done with the memories under `keys`."""
+        if self._auditor:
+            self._auditor.note(action, self.who, keys)
 
     @property
     def counter(self) -> TokenCounter:
@@ -220,7 +249,18 @@ class MemoryManager:
         )
         if check:
             check(item)
-        return self.memory_store.put(self.scope, _with_key(item, source or type), replace=replace, room=room)
+        return self._put(_with_key(item, source or type), replace=replace, room=room)
+
+    def _put(self, item: MemoryItem, *, replace: bool, room: Room | None) -> MemoryItem:
+        """Commit a record, and tell of it."""
+        with operation("store", self.who, type=item.memory_type, tier=item.tier) as storing:
+            stored = self.memory_store.put(self.scope, item, replace=replace, room=room)
+            size = bytes_of(item.content)
+            storing.note(key=stored.memory_key, tokens=stored.token_count, bytes=size)
+        count("memories", type=item.memory_type, tier=item.tier)
+        count("bytes", size, type=item.memory_type, tier=item.tier)
+        self.audit("stored", stored.memory_key)
+        return stored
 
     def facts_of(self, content: Content) -> dict[str, Any]:
         """What a record tells of its content: tokens, characters, lines and hash, by the names of its fields."""
@@ -260,11 +300,17 @@ class MemoryManager:
 
     def read(self, key: str) -> MemoryItem:
         """The record under `key`, counted as a read. Raises what `get` raises."""
+        item = self.fetch(key)
+        self.audit("expanded", key)
+        return item
+
+    def fetch(self, key: str) -> MemoryItem:
+        """As `read`, for who does something else with it than to show it, and notes that in the audit trail."""
         item = self.get(key)
         try:
             self.memory_store.touch(self.scope, [key])
         except StoreError as error:
-            logger.warning("the read of %s could not be counted: %s", key, error)
+            _events.READ_NOT_COUNTED.log(error, user_id=self.scope.user_id, memory_key=key)
         return item
 
     def retrieve(  # noqa: PLR0913 - one of them selects
@@ -314,14 +360,14 @@ class MemoryManager:
             lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
             query=query or None,
         )  # fmt: skip
-        item = self.read(key)
-        if selection.selector == "whole" and max_tokens is None:
-            return item.content
-        text = _readable(item)
-        most = DEFAULT_ANSWER if query and max_tokens is None else max_tokens
-        if most is not None and selection.selector in ("whole", "lines", "query") and "," not in (lines or ""):
-            return self._within(item, text, lines, query or "", most)
-        return read_part(text, selection, 0, max_tokens, self.counter.count).text
+        with self._reading(key, selection) as item:
+            if selection.selector == "whole" and max_tokens is None:
+                return item.content
+            text = _readable(item)
+            most = DEFAULT_ANSWER if query and max_tokens is None else max_tokens
+            if most is not None and selection.selector in ("whole", "lines", "query") and "," not in (lines or ""):
+                return self._within(item, text, lines, query or "", most)
+            return read_part(text, selection, 0, max_tokens, self.counter.count).text
 
     def page(
         self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int | None = None
@@ -337,8 +383,9 @@ class MemoryManager:
         Raises:
             MemoryContextError: As `retrieve` does.
         """
-        item = self.read(key)
-        return read_part(_readable(item), selection or Selection(), offset, max_tokens, self.counter.count)
+        wanted = selection or Selection()
+        with self._reading(key, wanted) as item:
+            return read_part(_readable(item), wanted, offset, max_tokens, self.counter.count)
 
     def answer(self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int) -> str:
         """A page as a model reads it: reference, what part of how much it is, text, and the call for the next page.
@@ -354,8 +401,17 @@ class MemoryManager:
         Raises:
             MemoryContextError: As `retrieve` does.
         """
-        item = self.read(key)
-        return answer(item, selection or Selection(), offset, max_tokens, self.counter.count)
+        wanted = selection or Selection()
+        with self._reading(key, wanted) as item:
+            return answer(item, wanted, offset, max_tokens, self.counter.count)
+
+    @contextmanager
+    def _reading(self, key: str, selection: Selection) -> Generator[MemoryItem]:
+        """The record under `key`, read while something of it is selected."""
+        with operation("retrieve", self.who, selector=selection.selector) as reading:
+            item = self.read(key)
+            reading.note(key=item.memory_key, tier=item.tier, type=item.memory_type, tokens=item.token_count)
+            yield item
 
     def search(  # noqa: PLR0913 - each narrows the search, with a default
         self,
@@ -410,7 +466,11 @@ class MemoryManager:
             "thread_id": thread,
             "created_at": _between(since, until),
         }
-        found = self.memory_store.search(self.scope, query, limit=limit, filters=_joined(narrow, filters), mode=mode)
+        wanted = _joined(narrow, filters)
+        with operation("search", self.who, mode=mode, limit=limit) as searching:
+            found = self.memory_store.search(self.scope, query, limit=limit, filters=wanted, mode=mode)
+            searching.note(hits=len(found), keys=tuple(hit.memory_key for hit in found))
+        self.audit("expanded", *(hit.memory_key for hit in found if not is_secret(hit)))
         return MemoryList(found)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
@@ -438,7 +498,25 @@ class MemoryManager:
             InvalidKeyError: It cannot be a key.
             StoreError: The store could not do it.
         """
-        return self.memory_store.delete(self.scope, check_key(key), reason=reason, soft=soft)
+        with operation("forget", self.who) as forgetting:
+            was_there = self.memory_store.delete(self.scope, check_key(key), reason=reason, soft=soft)
+            forgetting.note(key=key if was_there else None)
+        if was_there:
+            self.audit("deleted", key)
+        return was_there
+
+    def clear(self, tier: str, tier_id: str | None = None, *, reason: str = "cleared") -> int:
+        """Delete every memory of a tier, or of one run, session, … of it, evicted ones too; how many there were.
+
+        Raises:
+            InvalidScopeError: A name that no database column can hold.
+            StoreError: The store could not do it; what was deleted until then is gone.
+        """
+        scope = replace(self.scope, tier=tier, tier_id=tier_id)
+        keys = [item.memory_key for item in self.memory_store.list_all(scope)] if self.audits else []
+        deleted = self.memory_store.clear(scope, reason=reason)
+        self.audit("deleted", *keys)
+        return deleted
 
     def revive(self, key: str) -> MemoryItem:
         """The record under `key`, active again after a soft `forget`, or after a full tier evicted it.
@@ -452,18 +530,22 @@ class MemoryManager:
         if item.is_active:
             return item
         active = replace(item, is_active=True, updated_at=now())
-        return self.memory_store.put(self.scope, active, replaces=item)
+        revived = self.memory_store.put(self.scope, active, replaces=item)
+        self.audit("stored", key)
+        return revived
 
     def close(self) -> None:
         """Give back connections, unless the store is the caller's. The manager may be used again."""
+        if self._auditor:
+            self._auditor.close()
         if self._closes_store:
             self.memory_store.close()
 
     def connection(self) -> dict[str, Any]:
-        """What leads another process to the same memories: store URL (without its password), user, agent.
+        """What leads another process to the same memories: store URL (without its password), user, agent, audit trail.
 
         Raises:
-            NotSerializableError: The store lives in this process only; or counter, embedder or quota are the
+            NotSerializableError: Store or audit trail live in this process only; or counter, embedder or quota are the
                 caller's own.
         """
         url = getattr(self.memory_store, "url", None)
@@ -484,7 +566,22 @@ class MemoryManager:
             "store": url,
             "agent_id": self.agent_id,
             "password_variable": self._password_variable,
+            "audit": self._trail(),
         }
+
+    def _trail(self) -> str | bool:
+        """What leads another process to the same audit trail.
+
+        Raises:
+            NotSerializableError: It is the caller's own, or lives in this process only.
+        """
+        if self._auditor is None or self._audits_here:
+            return self._audits_here
+        url = getattr(self._auditor.trail, "url", None)
+        if isinstance(url, str):
+            return url
+        message = f"{self._auditor.trail!r} cannot be written down: it has no URL; use audit=True or a database's URL"
+        raise NotSerializableError(message)
 
     def _within(self, item: MemoryItem, text: str, lines: str | None, query: str, most: int) -> str:
         first = 1

@@ -16,6 +16,7 @@ from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdic
 from memory_context._names import terms
 from memory_context._pages import parse_lines, span_of_lines
 from memory_context._refs import MemoryRef, without_references
+from memory_context._telemetry import operation
 from memory_context.exceptions import InvalidLinesError
 from memory_context.folding import Guard
 from memory_context.judges import Bench, Decision, decision
@@ -35,7 +36,8 @@ class Need:
     Attributes:
         message: The newest message, without references.
         task: The first message of the conversation.
-        named: The keys that a person has named: opened without further question.
+        named: The keys that a person has named: opened without further question; a secret by its reference only,
+            because any page can make a word of the person's a key that this conversation has shown.
         references: The keys of the conversation's references, with the lines that are in sight.
         mentioned: The keys that stand in the message: they are not searched for.
         in_sight: Whether a text stands in the prompt before the message.
@@ -98,6 +100,15 @@ class Recaller:
 
     async def recall(self, need: Need) -> Recall | None:
         """What the message needs, counted as brought back; None for nothing, and where the store fails."""
+        with operation("recall", self.manager.who, budget=self.budget) as recalling:
+            recall = await self._decided(need, recalling)
+            recalling.note(outcome="recalled" if recall else "nothing")
+        if recall:
+            self.guard.stats.add(recalls=len(recall.ranges), tokens_recalled=recall.tokens)
+        return recall
+
+    async def _decided(self, need: Need, recalling: operation) -> Recall | None:
+        """What the message needs, as whoever decides it finds; the decision is kept."""
         gathered = await off_loop(self.guard.run, self._gather, need)
         if gathered is None:
             return None
@@ -112,15 +123,16 @@ class Recaller:
         recall = await off_loop(self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need)
         if undecided or gathered.opened:
             self._note(judge, question, verdict, recall, found or [], time.perf_counter() - started)
+        recalling.note(judge=judge, candidates=len(gathered.candidates))
         if recall:
-            self.guard.stats.recalls += len(recall.ranges)
-            self.guard.stats.tokens_recalled += recall.tokens
+            recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
         return recall
 
     def _gather(self, need: Need) -> _Gathered:
         """What can be opened, lexically best first, and whether there is more to search."""
         store, scope = self.manager.memory_store, self.manager.offered
-        opened = store.get_many(scope, sorted(need.named))
+        named = store.get_many(scope, sorted(need.named))
+        opened = [item for item in named if not is_secret(item) or item.memory_key in need.mentioned]
         others = [key for key in need.references if key not in {item.memory_key for item in opened}]
         inside = {"memory_key": others}
         hits = store.search(scope, need.message, limit=OFFERED, filters=inside, passages=False) if others else []
@@ -131,7 +143,9 @@ class Recaller:
         hidden = (hit for hit in hits if not is_secret(hit) and not need.in_sight(hit.text))
         candidates = (Candidate(hit, need.references[hit.memory_key]) for hit in hidden)
         known = store.count(scope, {"memory_key": [*need.references, *need.mentioned]})
-        return _Gathered(tuple(opened), tuple(candidates), store.count(scope) > known)
+        has_others = store.count(scope) > known
+        self.guard.note_read()
+        return _Gathered(tuple(opened), tuple(candidates), has_others)
 
     def _found(self, need: Need, query: str, gathered: _Gathered) -> list[MemoryItem]:
         """The user's other memories that speak of `query`; equally good ones by their last use."""
@@ -162,7 +176,9 @@ class Recaller:
         head = [_prompts.RECALL_HEADER, *parts] if parts else []
         tail = [_prompts.FOUND_HEADER, *listed] if listed else []
         text = "\n".join((*head, *tail, _prompts.RECALL_FOOTER))
-        return Recall(text, ranges | {item.memory_key: () for item in found if listed}, count(text))
+        recall = Recall(text, ranges | {item.memory_key: () for item in found if listed}, count(text))
+        self.manager.audit("recalled", *recall.ranges)
+        return recall
 
     def _part(self, item: MemoryItem, expansion: Expansion, need: Need, budget: int) -> tuple[str, Excerpt]:
         """A memory's reference with the lines that are wanted, and these lines."""

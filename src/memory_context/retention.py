@@ -11,9 +11,10 @@ from operator import itemgetter
 from typing import Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
+from memory_context._audit import AuditTrail
 from memory_context._items import now
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.stores import MemoryStore
+from memory_context.stores import MemoryStore, as_auditor
 from memory_context.stores._catalog import EXPIRED, Catalog, Doomed
 
 BATCH = 50
@@ -93,6 +94,8 @@ def delete_expired(
     user_id: str | None = None,
     at: datetime | None = None,
     progress: Callable[[int, int], object] | None = None,
+    audit: AuditTrail | str | bool | None = None,
+    agent_id: str | None = None,
 ) -> int:
     """Delete the memories whose `expires_at` or rule says that they are over, evicted ones too; how many there were.
 
@@ -105,20 +108,29 @@ def delete_expired(
         user_id: Whose; everybody's without it.
         at: The moment that counts; now without it.
         progress: Called after each batch with how many are done, and of how many.
+        audit: Where it is written what was deleted: see `MemoryManager`.
+        agent_id: Who does it, for that.
 
     Raises:
         StoreError: The store could not do it, or is of a kind that keeps no catalog. Batches before stay deleted.
     """
     catalog, moment = Catalog(store), at or now()
+    auditor = as_auditor(audit, store)
     found = {which: catalog.doomed(which, user_id) for which in _all(rules, moment)}
     done = deleted = 0
     total = sum(map(len, found.values()))
     for which, rows in found.items():
         for user, ids in _batches(rows):
+            keys = catalog.keys_of(user, ids) if auditor else []
             deleted += catalog.delete_doomed(user, ids, which)
+            if auditor:
+                kept = set(catalog.keys_of(user, ids))
+                auditor.note("deleted", (user, agent_id, None), (key for key in keys if key not in kept))
             done += len(ids)
             if progress:
                 progress(done, total)
+    if auditor:
+        auditor.close()
     return deleted
 
 

@@ -47,6 +47,7 @@ def unseen_notes(notes: ScopedMemory, seen: Mapping[str, str]) -> Noted | None:
     deleted = [_prompts.RUN_NOTES_GONE.format(keys=", ".join(gone))] if gone else []
     lines = (_prompts.RUN_NOTES_HEADER, *map(note_line, fresh), *deleted, _prompts.RUN_NOTES_FOOTER)
     text = "\n".join(lines)
+    notes.manager.audit("recalled", *(item.memory_key for item in fresh))
     return Noted(text, now_there, tuple(item.memory_key for item in fresh), notes.counter.count(text))
 
 

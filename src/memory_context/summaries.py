@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections.abc import Callable
@@ -10,12 +9,12 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Protocol, runtime_checkable
 
+from memory_context import _events
 from memory_context._deadline import within
 from memory_context._limits import Breaker, check_not_negative
 from memory_context._refs import one_line
+from memory_context._telemetry import count, operation
 from memory_context.exceptions import InvalidArgumentError
-
-logger = logging.getLogger("memory_context")
 
 MAX_WAITING = 4
 
@@ -97,10 +96,14 @@ class Summaries:
         if not self._threads.acquire(blocking=False):
             return description
         answer: object
+        shown = self._shown(text)
         try:
-            answer = within(self.limits.seconds, partial(self._asked, self._shown(text), description), "summarizer")
+            with operation("summarize", characters=len(shown)):
+                answer = within(self.limits.seconds, partial(self._asked, shown, description), "summarizer")
         except Exception as error:  # noqa: BLE001 - whatever a summarizer of somebody else's raises
             answer = error
+        failed = answer is not None and not isinstance(answer, str)
+        count("summarizer_calls", outcome="failed" if failed else "answered")
         return self._accepted(answer) or description
 
     def _asked(self, text: str, description: str) -> object:
@@ -136,7 +139,7 @@ class Summaries:
         with self._lock:
             self.failures += 1
             self._breaker.note_failure()
-        logger.info("the summarizer %s failed, the text is described without it: %.80r", self.summarizer, answer)
+        _events.SUMMARIZER_FAILED.log(summarizer=type(self.summarizer).__name__, problem=type(answer).__name__)
 
 
 def as_summaries(summarizer: Summarizer | Summaries | None) -> Summaries | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Self, overload
 
+from memory_context import _events
 from memory_context._categories import Category, check_category, trees
 from memory_context._executor import result_of
 from memory_context._items import PREFERENCE, Content, MemoryItem, MemoryList, check_metadata, now, to_content
@@ -43,7 +43,6 @@ from memory_context.stores import Filters, MemoryStore, Mode
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-logger = logging.getLogger("memory_context")
 
 DEFAULT_TIER = "session"
 DEFAULT_PRIORITY = 5
@@ -285,7 +284,7 @@ class ScopedMemory:
             return False
         if not self._may("delete", old.tier, item=old, asks=old.memory_type == PREFERENCE):
             return None
-        return self.manager.memory_store.delete(self.manager.scope, key, reason="deleted")
+        return self.manager.forget(key, reason="deleted")
 
     def clear(self, category: str | None = None, tags: str | Iterable[str] = (), *, tier: str) -> int | None:
         """Delete the notes of a tier, evicted ones too; how many there were. None if it was declined.
@@ -307,9 +306,9 @@ class ScopedMemory:
         if not self._may("clear", tier, count=count, asks=count > 0):
             return None
         if len(wanted) == 1:
-            return self.manager.memory_store.clear(scope, reason="cleared")
+            return self.manager.clear(tier, self.tier_id(tier))
         found = self.manager.memory_store.query(scope, wanted, limit=None, order_by=NEWEST_FIRST)
-        return sum(self.manager.memory_store.delete(scope, item.memory_key, reason="cleared") for item in found)
+        return sum(self.manager.forget(item.memory_key, reason="cleared") for item in found)
 
     def search(
         self,
@@ -398,8 +397,8 @@ class ScopedMemory:
         if not ending:
             message = f"what ends is run, session, task or project, not {lifetime!r:.80}"
             raise InvalidTierError(message)
-        scopes = [self._scope(name) for name in ending if self._is_open(self.policies[name])]
-        return sum(self.manager.memory_store.clear(scope, reason=f"its {lifetime} ended") for scope in scopes)
+        tiers = [name for name in ending if self._is_open(self.policies[name])]
+        return sum(self.manager.clear(name, self._ids[name], reason=f"its {lifetime} ended") for name in tiers)
 
     def add_reasoning(self, text: str, stage_id: str) -> str:
         """Keep what was thought in a stage of the task (importance 0.5); its key. Raises what `save` raises."""
@@ -526,10 +525,11 @@ class ScopedMemory:
 
     def _counted(self, items: Sequence[MemoryItem]) -> MemoryList:
         """The notes, after they were counted as read."""
+        self.manager.audit("expanded", *(item.memory_key for item in items))
         try:
             self.manager.memory_store.touch(self.manager.scope, [item.memory_key for item in items])
         except StoreError as error:
-            logger.warning("the reading of %d notes could not be counted: %s", len(items), error)
+            _events.NOTES_NOT_COUNTED.log(error, user_id=self.manager.scope.user_id, notes=len(items))
             return MemoryList(items)
         moment = now()
         return MemoryList(replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items)
@@ -571,9 +571,11 @@ class ScopedMemory:
         """The record as it is after the change; None if somebody else was faster."""
         room = self.policies[new.tier].room if new.is_active else None
         try:
-            return self.manager.memory_store.put(self.manager.scope, new, room=room, replaces=old)
+            put = self.manager.memory_store.put(self.manager.scope, new, room=room, replaces=old)
         except RecordChangedError:
             return None
+        self.manager.audit("stored", put.memory_key)
+        return put
 
     def _check_wider(self, item: MemoryItem, to: str) -> None:
         allowed = [name for name in wider(item.tier, self.policies) if name in self.open_tiers]

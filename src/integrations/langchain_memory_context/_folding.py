@@ -157,7 +157,8 @@ class MessageFolder:
         if content is None or self._is_small(content):
             return None
         safe = self.settings.redacted(content) if isinstance(content, str) else content
-        return self.manager.store(safe, type="tool_output", source=f"{tool}_artifact")
+        with self.guard.writing():
+            return self.manager.store(safe, type="tool_output", source=f"{tool}_artifact")
 
     def _is_small(self, content: str | bytes) -> bool:
         most = self.settings.policy.threshold

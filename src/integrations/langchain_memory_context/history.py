@@ -9,6 +9,7 @@ from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
 from langchain_memory_context._turns import append, folder_of, message_of
+from memory_context._audit import AuditTrail
 from memory_context._executor import off_loop
 from memory_context._policy import FoldPolicy
 from memory_context._scopes import Scope
@@ -38,6 +39,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         source_thresholds: Other thresholds by who speaks: ``user`` has 8,000 by default, ``assistant`` is the model.
         max_turns: How many messages are given at most, the newest; None for all. What is left out stays in the store.
         counter: Counts tokens; the process's default without one.
+        audit: Where it is written who did what with which memory: see `MemoryManager`.
         password_variable: The environment variable with the password of a database URL that has none.
 
     Raises:
@@ -47,7 +49,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
         self,
         thread_id: str,
         *,
@@ -57,10 +59,16 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         source_thresholds: Mapping[str, int] | None = None,
         max_turns: int | None = None,
         counter: TokenCounter | Callable[[str], int] | None = None,
+        audit: AuditTrail | str | bool | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
     ) -> None:
         manager = MemoryManager(
-            store, user_id=user_id, thread_id=thread_id, counter=counter, password_variable=password_variable
+            store,
+            user_id=user_id,
+            thread_id=thread_id,
+            counter=counter,
+            password_variable=password_variable,
+            audit=audit,
         )
         # No timeout: `RunnableWithMessageHistory` counts the messages before and after a run.
         self._conversation = ConversationMemory(max_turns, None, manager=manager)

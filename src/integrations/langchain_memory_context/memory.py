@@ -70,6 +70,7 @@ class MemoryContextMemory(BaseMemory):
         judge: Decides what is; a `Judge`, or a chat model. The words of the input without one.
         judge_limits: What a judge with a model may cost, and how long it may take.
         counter: Counts tokens; the process's default without one.
+        audit: Where it is written who did what with which memory: see `MemoryManager`.
 
     Raises:
         InvalidScopeError: No user.
@@ -98,6 +99,7 @@ class MemoryContextMemory(BaseMemory):
     judge: Any = Field(default=None, exclude=True)
     judge_limits: JudgeLimits = Field(default_factory=JudgeLimits)
     counter: Any = Field(default=None, exclude=True)
+    audit: Any = Field(default=None, exclude=True)
     _manager: MemoryManager = PrivateAttr()
     _conversation: ConversationMemory = PrivateAttr()
     _recaller: Recaller = PrivateAttr()
@@ -113,6 +115,7 @@ class MemoryContextMemory(BaseMemory):
             agent_id=self.agent_id,
             thread_id=self.thread_id,
             counter=self.counter,
+            audit=self.audit,
         ).within({("session", self.thread_id)})
         self._conversation = ConversationMemory(self.max_turns, self.idle_timeout, manager=self._manager)
         judge: Judge = one_judge(self.judge) or LexicalJudge()
@@ -164,10 +167,11 @@ class MemoryContextMemory(BaseMemory):
         """
         asked = _messages(inputs[self._input_key(inputs)], HumanMessage)
         answered = _messages(outputs[self._output_key(outputs)], AIMessage)
-        recalled = self._recalled.pop(_text(asked), None)
+        recalled = self._recalled.get(_text(asked))
         shown = [HumanMessage(recalled, name=MEMORY_NAME)] if recalled else []
         folder = folder_of(self._manager, self._policy, self._guard)
         append(self._conversation, self.thread_id, folder, [*shown, *asked, *answered])
+        self._recalled.pop(_text(asked), None)
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         """As `save_context`, off the event loop."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -39,8 +38,9 @@ from langchain_memory_context._recalls import (
 from langchain_memory_context._runs import called_in, calling, endings
 from langchain_memory_context.judge import one_judge
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
-from memory_context import _prompts
+from memory_context import _events, _prompts
 from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
+from memory_context._audit import AuditTrail
 from memory_context._executor import off_loop, wait_for
 from memory_context._groups import recall_position
 from memory_context._policy import FoldPolicy
@@ -52,7 +52,7 @@ from memory_context.judges import Bench, Decision, Decisions, Judge, JudgeLimits
 from memory_context.manager import MemoryManager
 from memory_context.recall import KEPT_DECISIONS, Recaller
 from memory_context.run_notes import offered_places, unseen_notes
-from memory_context.stores import MemoryStore, as_store
+from memory_context.stores import MemoryStore, as_auditor, as_store
 from memory_context.summaries import Summaries, Summarizer, as_summaries
 from memory_context.tiers import ScopedMemory
 from memory_context.verbs import RETRIEVE
@@ -60,7 +60,6 @@ from memory_context.verbs import RETRIEVE
 if TYPE_CHECKING:
     import sqlalchemy as sa
 
-logger = logging.getLogger("memory_context")
 
 KEPT_CONVERSATIONS = 1000
 ENDING: tuple[Lifetime, ...] = ("run", "task")
@@ -139,6 +138,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         max_argument_bytes: The most bytes (UTF-8) that the texts of one call have together, for every tool or by tool.
         summarizer: Describes folded texts in its own words; without one they are described by their kind.
         counter: Counts tokens; the process's default without one. A provider is never asked.
+        audit: Where it is written who did what with which memory: see `MemoryManager`.
         name: Tells two instances in one agent apart.
         password_variable: The environment variable with the password of a database URL that has none.
 
@@ -182,6 +182,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         max_argument_bytes: int | Mapping[str, int] = DEFAULT_LIMIT,
         summarizer: Summarizer | Summaries | None = None,
         counter: TokenCounter | Callable[[str], int] | None = None,
+        audit: AuditTrail | str | bool | None = None,
         name: str = "MemoryContextMiddleware",
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
     ) -> None:
@@ -197,6 +198,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self._closes_store = self._store is not store
         self._user_id, self._agent_id, self._counter = user_id, agent_id, counter
         self._summaries = as_summaries(summarizer)
+        self._auditor = as_auditor(audit, self._store, password_variable)
         self._judge = one_judge(judge, model)
         self._judge_limits = judge_limits or JudgeLimits()
         self._passing = PassingPolicy.of(pass_by_reference, secrets_for, max_argument_bytes)
@@ -244,6 +246,8 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The middleware may be used again."""
+        if self._auditor:
+            self._auditor.close()
         if self._closes_store:
             self._store.close()
 
@@ -337,6 +341,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             thread_id=thread_id,
             counter=self._counter,
             summarizer=self._summaries,
+            audit=self._auditor,
         )
 
     def _conversation(self, state: Any) -> _Conversation:  # noqa: ANN401 - whatever schema the agent has
@@ -378,11 +383,13 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             return None
         talk = self._conversation(request.state)
         shown = references_in(talk.messages, talk.facts.shown)
-        texts = texts_of(keys, call["name"], self._passing, talk.manager.read, shown.keys())
+        texts = texts_of(keys, call["name"], self._passing, talk.manager.fetch, shown.keys())
         try:
-            return cast("dict[str, Any]", with_texts(call["args"], texts, _schema_of(request)))
+            filled = cast("dict[str, Any]", with_texts(call["args"], texts, _schema_of(request)))
         except RecursionError:
             raise NotPassedError(_prompts.TOO_DEEP_TO_PASS) from None
+        talk.manager.audit("passed", *texts)
+        return filled
 
     def _folded(self, request: ToolCallRequest, outcome: ToolOutcome) -> ToolOutcome:
         if isinstance(request.tool, MemoryTool) or getattr(request.tool, "return_direct", False):
@@ -449,7 +456,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         noted = await off_loop(self._guard.run, unseen_notes, self._notes(facts), facts.noted)
         if noted is None:
             return facts
-        self._guard.stats.tokens_noted += noted.tokens
+        self._guard.stats.add(tokens_noted=noted.tokens)
         one = new_recall(talk.messages, position, noted.text, dict.fromkeys(noted.keys, ()))
         return replace(facts, notes=(*facts.notes, one), noted=noted.seen)
 
@@ -503,8 +510,9 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             for lifetime in ENDING if self._ends_task else ENDING[:1]:
                 notes.end(lifetime)
         except StoreError as error:
-            self._guard.stats.store_failures += 1
-            logger.warning("the notes of a run that ended could not be deleted: %s", error, exc_info=error)
+            self._guard.stats.add(store_failures=1)
+            user = notes.manager.scope.user_id
+            _events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
 
 
 def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:

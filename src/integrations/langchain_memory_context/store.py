@@ -77,7 +77,9 @@ class MemoryStoreAdapter(AnyLabelStore):
         match op:
             case GetOp():
                 found = self.manager.memory_store.get(self._scope, _key(op.namespace, op.key))
-                return Item(**_facts(found)) if found is not None and _lives(found) else None
+                living = [found] if found is not None and _lives(found) else []
+                self.manager.audit("expanded", *(item.memory_key for item in living))
+                return next((Item(**_facts(item)) for item in living), None)
             case SearchOp():
                 return self._searched(op)
             case ListNamespacesOp():
@@ -89,7 +91,8 @@ class MemoryStoreAdapter(AnyLabelStore):
         _check(op.namespace)
         key = _key(op.namespace, op.key)
         if op.value is None:
-            self.manager.memory_store.delete(self._scope, key)
+            if self.manager.memory_store.delete(self._scope, key):
+                self.manager.audit("deleted", key)
             return
         self.manager.remember(
             dict(op.value),
@@ -111,12 +114,12 @@ class MemoryStoreAdapter(AnyLabelStore):
             items = [item for item in found if item.content_metadata.get("index", True)]
         else:
             items = store.query(self._scope, filters, limit=None, order_by="-created_at")
-        matching = [
-            SearchItem(**_facts(item), score=item.match.score if item.match and op.query else None)
-            for item in items
-            if _lives(item) and _matches(_value(item), op.filter or {})
+        matching = [item for item in items if _lives(item) and _matches(_value(item), op.filter or {})]
+        page = matching[op.offset : op.offset + op.limit]
+        self.manager.audit("expanded", *(item.memory_key for item in page))
+        return [
+            SearchItem(**_facts(item), score=item.match.score if item.match and op.query else None) for item in page
         ]
-        return matching[op.offset : op.offset + op.limit]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         living = (item for item in self.manager.memory_store.query(self._scope, limit=None) if _lives(item))

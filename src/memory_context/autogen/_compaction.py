@@ -21,6 +21,7 @@ from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._items import SECRET, MemoryItem
 from memory_context._refs import MemoryRef
+from memory_context._telemetry import operation
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
     MEMORY_SOURCE,
@@ -182,8 +183,18 @@ class Compactor:
         tokens = self.ledger.tokens(messages)
         if sum(tokens) <= self.limit:
             return messages
-        stats = self.folder.guard.stats
-        before = messages
+        with operation("compact", self.folder.manager.who, limit=self.limit, messages=len(messages)) as compacting:
+            compacted = self._compacted(messages, tokens, keys, shown)
+            saved = sum(tokens) - sum(self.ledger.tokens(compacted))
+            compacting.note(tokens=saved, outcome="compacted" if compacted is not messages else "kept")
+        if compacted is not messages:
+            self.folder.guard.stats.add(compactions=1, tokens_compacted=saved)
+        return compacted
+
+    def _compacted(
+        self, messages: list[LLMMessage], tokens: Sequence[int], keys: Sequence[str], shown: int
+    ) -> list[LLMMessage]:
+        """See `compact`; the messages, of so many `tokens` each, are above the limit."""
         stays = sum(size for message, size in zip(messages, tokens, strict=True) if is_notes(message))
         cut = plan(messages, tokens, self.limit, self._note_budget() + NOTE_TOKENS + stays, shown)
         if cut is not None:
@@ -193,12 +204,7 @@ class Compactor:
             notes = [message for message in messages[cut.start : cut.end] if is_notes(message)]
             note = self._note(swallowed, [key for key in keys if key not in standing])
             messages = [*messages[: cut.start], note, *notes, *messages[cut.end :]]
-        messages = self._squeezed(messages)
-        if messages is before:
-            return before
-        stats.compactions += 1
-        stats.tokens_compacted += sum(tokens) - sum(self.ledger.tokens(messages))
-        return messages
+        return self._squeezed(messages)
 
     def _note_budget(self) -> int:
         return min(self.folder.policy.preview_tokens, self.limit // 8)
@@ -207,14 +213,11 @@ class Compactor:
         """The message that stands for `messages`, which are stored before it exists."""
         counter = self.folder.manager.counter
         text = as_lines(messages)
-        item = self.folder.manager.remember(
-            text,
-            _description(messages),
-            CONVERSATION,
-            source=CONVERSATION,
-            tags=self._tags(messages),
-            metadata={"keys": list(keys)},
-        )
+        description, tags = _description(messages), self._tags(messages)
+        with self.folder.guard.writing():
+            item = self.folder.manager.remember(
+                text, description, CONVERSATION, source=CONVERSATION, tags=tags, metadata={"keys": list(keys)}
+            )
         preview = excerpt("\n".join(_said(messages)), "", self._note_budget(), counter.count)
         listed = _newest(keys)
         swallowed = _prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else ""
@@ -256,7 +259,8 @@ class Compactor:
 
     def _stored(self, part: Part) -> MemoryItem:
         kind = "tool_output" if part.source is None else "message"
-        return self.folder.manager.remember(part.text, type=kind, source=part.origin)
+        with self.folder.guard.writing():
+            return self.folder.manager.remember(part.text, type=kind, source=part.origin)
 
 
 def _newest(keys: Sequence[str]) -> list[str]:

@@ -212,7 +212,7 @@ class Conversation:
         if self.reader and unread:
             self.reader.keep(self.messages[-1], unread)
         await self._note_use(message)
-        self.guard.stats.messages += 1
+        self.guard.stats.add(messages=1)
         self.names |= _names_in(self.messages[-1:])
         self._note_folds(folded.values())
         self._note_references(self.messages[-1])
@@ -268,7 +268,7 @@ class Conversation:
         found = await off_loop(self._read_and_folded, self.reader)
         if found and found[1]:
             self.messages = found[0]
-            self.guard.stats.late_folds += 1
+            self.guard.stats.add(late_folds=1)
             self._note_folds(found[1])
 
     def _read_and_folded(self, reader: Reader) -> tuple[list[LLMMessage], list[Folded]] | None:
@@ -298,7 +298,7 @@ class Conversation:
         self.messages.insert(position, notes_message(noted.text))
         self.noted = dict(noted.seen)
         self.names |= _names_in(self.messages[position : position + 1])
-        self.guard.stats.tokens_noted += noted.tokens
+        self.guard.stats.add(tokens_noted=noted.tokens)
         self.references |= {key: self.references.get(key, ()) for key in noted.keys}
 
     def _run_id(self) -> str | None:

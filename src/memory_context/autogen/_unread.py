@@ -2,21 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
 from autogen_core.models import FunctionExecutionResult, FunctionExecutionResultMessage, LLMMessage, UserMessage
 
+from memory_context import _events
 from memory_context._refs import MemoryRef
 from memory_context.autogen._messages import MEMORY_SOURCE, is_question
-
-logger = logging.getLogger("memory_context")
-
-_ENDED_UNREAD = (
-    "an agent's run ended with the reference of a folded output, which no model has read: by default AutoGen ends a "
-    "run with the first tools' results; give AssistantAgent max_tool_iterations=10, say, or reflect_on_tool_use=True"
-)
 
 
 @dataclass(slots=True)
@@ -34,7 +27,7 @@ class UnreadWatch:
         """Look at the conversation; `ended` if no run goes on."""
         after = self._after_results(messages, tools) if self.keys and not self.warned else None
         if after is not None and (is_question(after[0]) if after else ended):
-            logger.warning(_ENDED_UNREAD)
+            _events.ENDED_UNREAD.log()
             self.warned = True
         if after or ended:
             self.keys.clear()

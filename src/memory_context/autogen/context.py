@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
@@ -24,7 +23,9 @@ from autogen_core.models import (
 from autogen_core.tools import BaseTool, Workbench
 from pydantic import BaseModel, Field
 
+from memory_context import _events
 from memory_context._arguments import DEFAULT_LIMIT
+from memory_context._audit import AuditTrail
 from memory_context._displayed import Displayed
 from memory_context._executor import off_loop
 from memory_context._items import Content, MemoryList
@@ -62,8 +63,6 @@ if TYPE_CHECKING:
 
     from memory_context.stores import MemoryStore
 
-logger = logging.getLogger("memory_context")
-
 
 T = TypeVar("T")
 
@@ -90,6 +89,7 @@ class MemoryContextConfig(BaseModel):
     judge: ComponentModel | None = None
     judge_limits: JudgeLimits = JudgeLimits()
     summarizer: ComponentModel | None = None
+    audit: bool | str = False
     initial_messages: list[LLMMessage] | None = Field(default=None)
 
 
@@ -131,6 +131,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
             one they are described by their kind.
         counter: Counts tokens; the process's default without one.
+        audit: Where it is written who did what with which memory: see `MemoryManager`.
         initial_messages: The messages to start with, treated like added ones.
         password_variable: The environment variable with the password of a database URL that has none.
 
@@ -169,6 +170,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         judge_limits: JudgeLimits | None = None,
         summarizer: Summarizer | Summaries | None = None,
         counter: TokenCounter | Callable[[str], int] | None = None,
+        audit: AuditTrail | str | bool | None = None,
         initial_messages: Sequence[LLMMessage] | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
     ) -> None:
@@ -197,6 +199,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             counter=counter,
             password_variable=password_variable,
             summarizer=summarizer,
+            audit=audit,
         )
         self._policies = () if isinstance(scopes, bool) else tuple(scopes)
         self._has_notes = scopes is not False
@@ -375,8 +378,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         try:
             notes.end(lifetime)
         except StoreError as error:
-            self._conversation.guard.stats.store_failures += 1
-            logger.warning("the notes of a %s that ended could not be deleted: %s", lifetime, error, exc_info=error)
+            self._conversation.guard.stats.add(store_failures=1)
+            _events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
 
     def stats(self) -> ContextStats:
         """What this context has done so far."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from base64 import b64decode, b64encode
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
@@ -16,7 +15,8 @@ from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import LLMMessage, SystemMessage, UserMessage
 from pydantic import BaseModel
 
-from memory_context import _prompts
+from memory_context import _events, _prompts
+from memory_context._audit import Action, AuditTrail
 from memory_context._executor import off_loop
 from memory_context._items import JSON, Content, MemoryItem
 from memory_context._scopes import Scope
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
-logger = logging.getLogger("memory_context")
 
 TIER = "memory"
 DEFAULT_NAME = "default_memory"
@@ -50,6 +49,7 @@ class SQLMemoryConfig(BaseModel):
     thread_id: str | None = None
     as_system_message: bool | None = None
     password_variable: str
+    audit: bool | str = False
 
 
 class SQLMemory(Memory, Component[SQLMemoryConfig]):
@@ -73,6 +73,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             the user's words always come before it, and Anthropic's models and all with
             ``multiple_system_messages=False`` refuse a system message there.
         password_variable: The environment variable with the password of a database URL that has none.
+        audit: Where it is written who did what with which memory: see `MemoryManager`.
 
     Raises:
         InvalidScopeError: No user, or a name that no database column can hold.
@@ -93,9 +94,15 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         thread_id: str | None = None,
         as_system_message: bool | None = None,
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
+        audit: AuditTrail | str | bool | None = None,
     ) -> None:
         self._manager = MemoryManager(
-            store, user_id=user_id, agent_id=agent_id, thread_id=thread_id, password_variable=password_variable
+            store,
+            user_id=user_id,
+            agent_id=agent_id,
+            thread_id=thread_id,
+            password_variable=password_variable,
+            audit=audit,
         )
         self._scope = Scope(self._manager.scope.user_id, tier=TIER, tier_id=DEFAULT_NAME if name is None else name)
         self._as_system_message = as_system_message
@@ -141,7 +148,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         if limit is not None and limit < 1:
             message = f"limit must be 1 or more, not {limit}"
             raise InvalidArgumentError(message)
-        items = await _cancellable(cancellation_token, self._find, _words_of(query), limit)
+        items = await _cancellable(cancellation_token, self._used, "expanded", _words_of(query), limit)
         return MemoryQueryResult(results=[_restored(item) for item in items])
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
@@ -166,7 +173,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         Raises:
             StoreError: The store could not do it; nothing was deleted.
         """
-        await off_loop(self._manager.memory_store.clear, self._scope)
+        await off_loop(self._manager.clear, TIER, self.name)
 
     async def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. Deletes nothing; may be used again."""
@@ -188,11 +195,16 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             return store.search(self._scope, query, limit=limit or MAX_HITS, passages=False)
         return store.query(self._scope, limit=limit)[::-1]
 
+    def _used(self, action: Action, query: str, limit: int | None) -> list[MemoryItem]:
+        found = self._find(query, limit)
+        self._manager.audit(action, *(item.memory_key for item in found))
+        return found
+
     async def _reminders(self) -> list[MemoryItem]:
         try:
-            return await off_loop(self._find, "", None)
+            return await off_loop(self._used, "recalled", "", None)
         except StoreError as error:
-            logger.warning("memory failed, the agent goes on without %r: %s", self.name, error, exc_info=error)
+            _events.MEMORY_FAILED.log(error, where=True, user_id=self._manager.scope.user_id, memory=self.name)
             return []
 
     async def _message(self, text: str, model_context: ChatCompletionContext) -> LLMMessage:

@@ -40,13 +40,18 @@ class MemoryToolConfig(BaseModel):
     store: str
     agent_id: str | None = None
     password_variable: str
+    audit: bool | str = False
     max_tokens: int
     places: list[tuple[str, str]] | None = None
 
     def manager(self) -> MemoryManager:
         """The memories."""
         manager = MemoryManager(
-            self.store, user_id=self.user_id, agent_id=self.agent_id, password_variable=self.password_variable
+            self.store,
+            user_id=self.user_id,
+            agent_id=self.agent_id,
+            password_variable=self.password_variable,
+            audit=self.audit,
         )
         return manager if self.places is None else manager.within(self.places)
 

@@ -221,11 +221,13 @@ class MemoryWorkbench(StaticStreamWorkbench):
         shown = {*context.shown_keys(), *self._shown}
 
         def fill() -> Any:  # noqa: ANN401 - whatever JSON holds
-            texts = texts_of(keys, call.name, self._policy, context.manager.read, shown)
+            texts = texts_of(keys, call.name, self._policy, context.manager.fetch, shown)
             try:
-                return with_texts(call.written, texts, schema.get("parameters", {}))
+                filled = with_texts(call.written, texts, schema.get("parameters", {}))
             except RecursionError:
                 raise NotPassedError(_prompts.TOO_DEEP_TO_PASS) from None
+            context.manager.audit("passed", *texts)
+            return filled
 
         return await off_loop(fill)
 

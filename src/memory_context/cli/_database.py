@@ -1,16 +1,27 @@
-"""The verbs for a whole database: stats, threads, reindex, gc, forget-user, doctor, migrate."""
+"""The verbs for a whole database: stats, threads, audit, reindex, gc, forget-user, doctor, migrate."""
 
 from __future__ import annotations
 
+from enum import StrEnum
 from typing import Annotated
 
 import typer
 
 from memory_context.cli import _options as opt
 from memory_context.cli._app import app
-from memory_context.cli._completion import complete_users
+from memory_context.cli._completion import complete_keys, complete_users
 
 _KEEP = "How long memories are kept: tool_output=30d, tier:detail=12h, evicted=4w, =365d:read; repeatable."
+
+
+class Action(StrEnum):
+    """What somebody did."""
+
+    STORED = "stored"
+    RECALLED = "recalled"
+    EXPANDED = "expanded"
+    PASSED = "passed"
+    DELETED = "deleted"
 
 
 @app.command()
@@ -39,6 +50,33 @@ def threads(
 
 
 @app.command()
+def audit(
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key", metavar="KEY", help="With this memory, which may be deleted.", autocompletion=complete_keys
+        ),
+    ] = None,
+    action: Annotated[Action | None, typer.Option(help="Only this.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="TIME", help=f"Done then or later: {opt.MOMENT}")
+    ] = None,
+    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Done before; as --since.")] = None,
+    limit: opt.Limit = 50,
+    as_json: opt.AsJson = False,
+) -> int:
+    """List who stored, recalled, expanded, passed on and deleted which memory, where a trail was kept; newest first."""
+    from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
+    from memory_context.cli._trail import Entries, show_trail  # noqa: PLC0415 - as above
+
+    wanted = Entries(limit, key, action.value if action else None, since, until)
+    return show_trail(Place(store, user), wanted, as_json=as_json)
+
+
+@app.command()
 def reindex(*, store: opt.Store = None, embedder: opt.Embedder = None, as_json: opt.AsJson = False) -> None:
     """Make the search index of a database anew, every user's, and missing vectors."""
     from memory_context.cli._upkeep import make_index  # noqa: PLC0415 - loads a database library
@@ -54,13 +92,14 @@ def gc(
     keep: Annotated[list[str] | None, typer.Option(metavar="RULE", help=_KEEP)] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many there are, and delete none.")] = False,
     yes: opt.Yes = False,
+    audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Delete the memories whose time is over, by their expires_at or by a rule, for good."""
     from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
     from memory_context.cli._upkeep import collect_garbage  # noqa: PLC0415 - as above
 
-    collect_garbage(Place(store, user), keep or [], dry_run=dry_run, yes=yes, as_json=as_json)
+    collect_garbage(Place(store, user, audit), keep or [], dry_run=dry_run, yes=yes, as_json=as_json)
 
 
 @app.command("forget-user")

@@ -23,10 +23,11 @@ _COLUMNS = (("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", NAME),
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Which database, and whose memories in it."""
+    """Which database, and whose memories in it; and whether what is done there goes into its audit trail."""
 
     store: str | None
     user: str | None
+    audit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Search:
 def search_memories(place: Place, search: Search, narrowing: Narrowing, *, as_json: bool) -> int:
     """Print what a search finds; 1 if it finds nothing."""
     filters = narrowing.filters()
-    with opened(place.store, place.user, "search", search.embedder) as memory:
+    with opened(place.store, place.user, "search", search.embedder, audit=place.audit) as memory:
         hits = memory.search(search.query, search.limit, mode=search.mode, filters=filters)
     if as_json:
         print_json({"query": search.query, "memories": [record(hit) | {"match": _match(hit)} for hit in hits]})

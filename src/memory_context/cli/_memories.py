@@ -82,6 +82,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     until: opt.Until = None,
     where: opt.Where = None,
     limit: opt.Limit = 10,
+    audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> int:
     """Find memories that speak of something, best first, each with its best passage."""
@@ -90,7 +91,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
 
     narrowing = Narrowing(types, tier, category, tags, thread, since, until, where)
     wanted = Search(query, limit, mode.value, embedder)
-    return search_memories(Place(store, user), wanted, narrowing, as_json=as_json)
+    return search_memories(Place(store, user, audit), wanted, narrowing, as_json=as_json)
 
 
 @app.command()
@@ -111,6 +112,7 @@ def show(  # noqa: PLR0913 - one of them selects
     offset: Annotated[int, typer.Option(min=0, metavar="N", help="Where the page begins, as the last one said.")] = 0,
     output: Annotated[Path | None, typer.Option(metavar="FILE", help="Write it there, byte for byte.")] = None,
     info: Annotated[bool, typer.Option("--info", help="What is known of it, in place of the content.")] = False,
+    audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a memory, or a part of it; what part of how much it is stands on standard error."""
@@ -122,7 +124,7 @@ def show(  # noqa: PLR0913 - one of them selects
         lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
         query=query,
     )  # fmt: skip
-    show_memory(Place(store, user), key, Shown(chosen, offset, max_tokens, output, info=info, as_json=as_json))
+    show_memory(Place(store, user, audit), key, Shown(chosen, offset, max_tokens, output, info=info, as_json=as_json))
 
 
 @app.command()
@@ -136,10 +138,11 @@ def forget(
         bool, typer.Option("--soft", help="Only put away: no longer found, still read by its key.")
     ] = False,
     yes: opt.Yes = False,
+    audit: opt.Audited = False,
     as_json: opt.AsJson = False,
 ) -> None:
     """Delete memories for good."""
     from memory_context.cli._find import Place  # noqa: PLC0415 - loads a database library
     from memory_context.cli._show import Forgetting, forget_memories  # noqa: PLC0415 - as above
 
-    forget_memories(Place(store, user), keys, Forgetting(reason, soft), yes=yes, as_json=as_json)
+    forget_memories(Place(store, user, audit), keys, Forgetting(reason, soft), yes=yes, as_json=as_json)

@@ -93,10 +93,11 @@ def mcp(
     http: Annotated[int | None, typer.Option(min=0, max=65535, metavar="PORT", help=_PORT)] = None,
     host: Annotated[str | None, typer.Option(metavar="ADDRESS", help=_ADDRESS, show_default="127.0.0.1")] = None,
     max_tokens: Annotated[int, typer.Option(min=200, metavar="N", help="The most that a tool's answer takes.")] = 500,
+    audit: opt.Audited = False,
 ) -> None:
     """Serve a user's memories to MCP clients, on standard input and output or over HTTP."""
     from memory_context.cli._open import check_given  # noqa: PLC0415 - loads a database library
     from memory_context.mcp import Served, serve  # noqa: PLC0415 - loads the MCP SDK
 
-    served = Served(check_given(store, "mcp"), user, session, project)
+    served = Served(check_given(store, "mcp"), user, session, project, audit)
     serve(served, http=http, host=host, max_tokens=max_tokens)

@@ -65,9 +65,9 @@ def moment(text: str) -> datetime:
     Raises:
         InvalidArgumentError: It is none of these.
     """
-    if age := _AGE.fullmatch(text):
-        return datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])})
     try:
+        if age := _AGE.fullmatch(text):
+            return datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])})
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
         message = f"a time reads 2026-01-31, 2026-01-31T12:00, 2026-01-31T12:00Z, or 30m, 24h, 7d, 2w ago, not {text!r}"

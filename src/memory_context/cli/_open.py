@@ -6,6 +6,7 @@ import importlib
 import sys
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
+from getpass import getuser
 from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -63,7 +64,9 @@ def opened_store(url: str | None, verb: str, embedder: str | None = None) -> Gen
 
 
 @contextmanager
-def opened(url: str | None, user: str | None, verb: str, embedder: str | None = None) -> Generator[MemoryManager]:
+def opened(
+    url: str | None, user: str | None, verb: str, embedder: str | None = None, *, audit: bool = False
+) -> Generator[MemoryManager]:
     """The memories of the user that the options name; without a name, of the only one that there is.
 
     Raises:
@@ -73,7 +76,12 @@ def opened(url: str | None, user: str | None, verb: str, embedder: str | None = 
     from memory_context.manager import MemoryManager  # noqa: PLC0415 - takes 0.4 s, which completion has not
 
     with opened_store(url, verb, embedder) as store:
-        yield MemoryManager(store, user_id=user or only_user(store))
+        yield MemoryManager(store, user_id=user or only_user(store), agent_id=login(audit=audit), audit=audit)
+
+
+def login(*, audit: bool) -> str | None:
+    """Who is at work here, for an audit trail: ``cli:`` and the name that they are logged in by."""
+    return f"cli:{getuser()}" if audit else None
 
 
 def loaded(name: str) -> Any:  # noqa: ANN401 - the store says whether it is an embedder

@@ -10,7 +10,7 @@ from memory_context.cli._completion import complete_threads, complete_users
 
 URLS = "sqlite:///memory.db or postgresql+psycopg://host/database"
 _USER = "Whose memories; not needed where only one user has stored something."
-_MOMENT = "2026-01-31, 2026-01-31T12:00 (local time), or 30m, 24h, 7d, 2w ago."
+MOMENT = "2026-01-31, 2026-01-31T12:00 (local time), or 30m, 24h, 7d, 2w ago."
 _FILTER = "A column of the record and what it is: importance>=0.8, agent_id=coder (= != < <= > >=); repeatable."
 
 _EMBEDDER = "What makes vectors for searches by meaning, as it is imported: my.models:embedder."
@@ -32,6 +32,14 @@ OneUser = Annotated[
         autocompletion=complete_users,
     ),
 ]
+Audited = Annotated[
+    bool,
+    typer.Option(
+        "--audit",
+        envvar="MEMORY_CONTEXT_AUDIT",
+        help="Write into the store's audit trail which memories are read or deleted.",
+    ),
+]
 AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Embedder = Annotated[
@@ -48,6 +56,6 @@ Thread = Annotated[
     str | None,
     typer.Option("--thread", metavar="ID", help="Made in this conversation.", autocompletion=complete_threads),
 ]
-Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help=f"Stored then or later: {_MOMENT}")]
+Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help=f"Stored then or later: {MOMENT}")]
 Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Stored before; as --since.")]
 Where = Annotated[list[str] | None, typer.Option("--filter", metavar="COLUMN=VALUE", help=_FILTER)]

@@ -57,7 +57,7 @@ def show_memory(place: Place, key: str, shown: Shown) -> None:
         NothingMatchedError: Nothing in it is what was asked for.
         MemoryContextError: The selection means nothing in this memory, or the store or the file could not do it.
     """
-    with opened(place.store, place.user, "show") as memory:
+    with opened(place.store, place.user, "show", audit=place.audit) as memory:
         item = memory.get(key_in(key))
         if shown.info:
             _print_facts(item, as_json=shown.as_json)
@@ -155,7 +155,7 @@ def forget_memories(place: Place, keys: Sequence[str], how: Forgetting, *, yes: 
         MemoryNotFoundError: One is not there.
         InvalidArgumentError: There is nobody to ask.
     """
-    with opened(place.store, place.user, "forget") as memory:
+    with opened(place.store, place.user, "forget", audit=place.audit) as memory:
         wanted = list(dict.fromkeys(map(key_in, keys)))
         refs = [str(memory.get(key).ref) for key in wanted]
         if not yes:

@@ -12,7 +12,7 @@ from rich.text import Text
 from memory_context._scopes import Scope
 from memory_context.cli._app import FAILED, NOTHING_FOUND
 from memory_context.cli._find import Place
-from memory_context.cli._open import check_given, opened_store
+from memory_context.cli._open import check_given, login, opened_store
 from memory_context.cli._screen import Step, confirm, counted, print_json, print_paged, progress, say, screen
 from memory_context.display import plain
 from memory_context.exceptions import InvalidArgumentError, StoreError
@@ -78,7 +78,9 @@ def collect_garbage(place: Place, keep: Sequence[str], *, dry_run: bool, yes: bo
             what = f"{counted(total, 'memory', 'memories')} of {_users(expired)}"
             confirm(f"Delete {what}, whose time is over, for good?", yes=yes)
             with told("deleting", "What was deleted is gone, the rest is as it was.") as (_, step):
-                deleted = delete_expired(store, rules, user_id=user, progress=step)
+                deleted = delete_expired(
+                    store, rules, user_id=user, progress=step, audit=place.audit, agent_id=login(audit=place.audit)
+                )
     if as_json:
         print_json({"expired": total, "deleted": deleted, "users": expired})
     else:

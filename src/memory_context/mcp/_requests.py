@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
-from memory_context import _prompts
+from memory_context import _events, _prompts
 from memory_context._executor import off_loop
 from memory_context.exceptions import MemoryContextError, StoreError
 from memory_context.verbs import advice
@@ -17,7 +16,6 @@ Methods: TypeAlias = Mapping[str, Method]
 
 INVALID_PARAMS = -32602  # JSON-RPC 2.0, section 5.1; MCP answers an unknown tool and an unknown resource with it
 INTERNAL_ERROR = -32603
-logger = logging.getLogger("memory_context")
 
 
 class RequestError(Exception):
@@ -41,8 +39,8 @@ async def answered(method: Method, params: Wire) -> Wire:
         raise
     except MemoryContextError as error:
         raise refusal(error) from None
-    except Exception:
-        logger.exception("a request could not be answered")
+    except Exception as error:  # noqa: BLE001 - one request must not end the others
+        _events.REQUEST_BROKE.log(error, where=True)
         raise RequestError(INTERNAL_ERROR, _prompts.MCP_FAILED) from None
 
 
@@ -50,7 +48,7 @@ def refusal(error: MemoryContextError, key: str = "") -> RequestError:
     """What a client is told of `error`, which may be about `key`."""
     if not isinstance(error, StoreError):
         return RequestError(INVALID_PARAMS, on_wire(advice(error, key)))
-    logger.warning("%s", error)
+    _events.REQUEST_FAILED.log(error)
     return RequestError(INTERNAL_ERROR, advice(error, key))
 
 

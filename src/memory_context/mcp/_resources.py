@@ -63,11 +63,12 @@ class Resources:
         uri = str(params["uri"])
         key = key_of(uri)
         try:
-            item = self._manager.read(key)
+            item = self._manager.fetch(key)
         except MemoryContextError as error:
             raise refusal(error, key) from None
         if is_secret(item):
             raise RequestError(INVALID_PARAMS, _prompts.MCP_SECRET.format(key=key))
+        self._manager.audit("expanded", key)
         return {"contents": [{"uri": uri, "mimeType": item.media_type, **_content(item)}]}
 
     def _batch(self, after: Place | None) -> list[MemoryItem]:

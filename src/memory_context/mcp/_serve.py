@@ -24,12 +24,14 @@ class Served:
         user: Whose memories these are.
         session: The conversation that notes of the tier ``session`` belong to.
         project: The project that notes of the tier ``project`` belong to.
+        audit: Whether the store's audit trail says what clients do; the agent is ``mcp`` then.
     """
 
     store: str
     user: str
     session: str = "mcp"
     project: str = "default"
+    audit: bool = False
 
 
 def serve(served: Served, *, http: int | None = None, host: str | None = None, max_tokens: int = 500) -> None:
@@ -52,7 +54,10 @@ def serve(served: Served, *, http: int | None = None, host: str | None = None, m
         message = "an address goes with a port: --http PORT --host ADDRESS"
         raise InvalidArgumentError(message)
     with ExitStack() as stack:
-        manager = stack.enter_context(MemoryManager(served.store, user_id=served.user))
+        agent = "mcp" if served.audit else None
+        manager = stack.enter_context(
+            MemoryManager(served.store, user_id=served.user, agent_id=agent, audit=served.audit)
+        )
         notes = ScopedMemory(manager, session_id=served.session, project_id=served.project)
         manager.memory_store.count(manager.scope)
         place = None if http is None else stack.enter_context(listening(host or LOOPBACK, http))

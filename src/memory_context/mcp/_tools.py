@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping
 from typing import Any
 
 from pydantic import ValidationError
 
-from memory_context import _prompts
+from memory_context import _events, _prompts
 from memory_context.mcp._requests import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.verbs import LEAST_ANSWER, READING_TOOLS, STORE, Counting, MemoryToolError, Verb, problem_with
-
-logger = logging.getLogger("memory_context")
 
 _ANSWER = {
     "type": "object",
@@ -50,8 +47,8 @@ class Tools:
             return self._answer(self._verbs[name], params.get("arguments") or {})
         except MemoryToolError as error:
             return _failed(str(error))
-        except Exception:
-            logger.exception("%s failed", name)
+        except Exception as error:  # noqa: BLE001 - nothing that a tool does may end the server
+            _events.TOOL_BROKE.log(error, where=True, tool=name)
             return _failed(_prompts.MCP_FAILED)
 
     def _answer(self, verb: Verb[Any], arguments: Wire) -> Wire:

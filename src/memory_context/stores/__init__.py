@@ -9,6 +9,7 @@ from memory_context.stores._compression import CompressedStore
 from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
+from memory_context.stores._trail import SQLAuditTrail, as_auditor
 from memory_context.stores._wrapper import StoreWrapper
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ __all__ = [
     "Mode",
     "RedactingStore",
     "SQLAlchemyStore",
+    "SQLAuditTrail",
     "StoreWrapper",
+    "as_auditor",
     "as_store",
 ]
 

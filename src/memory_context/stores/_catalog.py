@@ -28,7 +28,7 @@ class _Run(Protocol):
 
 
 class _Delete(Protocol):
-    def __call__(self, scope: Scope, where: Sequence[sa.ColumnElement[bool]], reason: str, /) -> int: ...
+    def __call__(self, user_id: str, where: Sequence[sa.ColumnElement[bool]], reason: str, /) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -252,8 +252,9 @@ class Catalog:
 
     def count_pending(self, user: str | None = None) -> int:
         """How many memories the index does not hold in full yet."""
+        mine = () if user is None else (pending.c.user_id == user,)
         inside = sa.select(memories.c.id).where(memories.c.id == pending.c.memory_id, *_of(user))
-        statement = sa.select(_COUNT).select_from(pending).where(sa.exists(inside))
+        statement = sa.select(_COUNT).select_from(pending).where(*mine, sa.exists(inside))
         return self._run(lambda connection: connection.execute(statement).scalar_one())
 
     def size(self) -> int:
@@ -266,6 +267,12 @@ class Catalog:
         chosen = statement.order_by(memories.c.user_id, memories.c.created_at, memories.c.id)
         return [(row.user_id, row.id) for row in self._run(lambda connection: connection.execute(chosen).all())]
 
+    def keys_of(self, user: str, ids: Sequence[UUID]) -> list[str]:
+        """The keys of those of a user's memories that are there, in their order."""
+        statement = sa.select(memories.c.memory_key).where(memories.c.user_id == user, memories.c.id.in_(ids))
+        chosen = statement.order_by(memories.c.memory_key)
+        return self._run(lambda connection: list(connection.execute(chosen).scalars()))
+
     def delete_doomed(self, user: str, ids: Sequence[UUID], which: Doomed) -> int:
         """Delete those of a user's memories that are to go, in one transaction; how many there were.
 
@@ -273,7 +280,7 @@ class Catalog:
         that others would wait for it too long is taken out of SQLite's index in transactions of its own.
         """
         where = (memories.c.user_id == user, memories.c.id.in_(ids), *_over(which))
-        return self._delete(Scope(user), where, which.reason)
+        return self._delete(user, where, which.reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
         """The first keys that begin with `start`."""

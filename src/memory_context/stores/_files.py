@@ -154,7 +154,7 @@ class FileStore:
         places = self._read(lambda index: index.places(scope))
         for batch in batches_of(places, lambda place: place.size):
             with self._lock:
-                items = self._opened().index.items_at(batch)
+                items = self._opened().index.items_at(scope, batch)
             yield from items
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
@@ -221,10 +221,10 @@ class FileStore:
     def _run(self, work: Callable[[sa.Connection], T]) -> T:
         return self._read(lambda index: index.read(work))
 
-    def _delete(self, scope: Scope, where: Conditions, reason: str) -> int:
+    def _delete(self, user_id: str, where: Conditions, reason: str) -> int:
         with self._lock:
             self._look()
-            return self._write(scope, [], lambda index: index.delete_where(scope, where, reason))
+            return self._write(Scope(user_id), [], lambda index: index.delete_where(user_id, where, reason))
 
     def _read(self, work: Callable[[Index], T]) -> T:
         with self._lock:

@@ -38,9 +38,9 @@ class Index(SQLAlchemyStore):
         """What `work` finds."""
         return self._run(work)
 
-    def delete_where(self, scope: Scope, where: Conditions, reason: str) -> int:
+    def delete_where(self, user_id: str, where: Conditions, reason: str) -> int:
         """Delete memories of a user; how many there were."""
-        return self._delete(scope, where, reason)
+        return self._delete(user_id, where, reason)
 
     def changes(self) -> Changes:
         """What changed since this was last asked."""
@@ -48,7 +48,8 @@ class Index(SQLAlchemyStore):
 
     def item(self, memory_id: UUID) -> MemoryItem | None:
         """The record of that id."""
-        return self._run(partial(_indexing.item_by_id, memory_id=memory_id))
+        row = self._run(lambda connection: connection.execute(RECORDS.where(memories.c.id == memory_id)).one_or_none())
+        return item_of(row) if row else None
 
     def ids(self, scope: Scope, keys: Sequence[str]) -> dict[str, UUID]:
         """The ids of the memories under `keys`."""
@@ -66,9 +67,9 @@ class Index(SQLAlchemyStore):
             found += page
         return found
 
-    def items_at(self, places: Sequence[Place]) -> list[MemoryItem]:
-        """The memories at these places."""
-        return self._run(partial(items_at, places=places))
+    def items_at(self, scope: Scope, places: Sequence[Place]) -> list[MemoryItem]:
+        """The memories of the scope at these places."""
+        return self._run(partial(items_at, where=tuple(within(scope)), places=places))
 
     def reads(self, ids: Iterable[UUID]) -> dict[UUID, tuple[int, datetime]]:
         """How often and when memories were read."""
@@ -94,16 +95,17 @@ class Index(SQLAlchemyStore):
         mine = waiting.where(pending.c.user_id == user_id)
         rows = self._run(lambda connection: connection.execute(mine).all())
         for batch in batches_of(rows, lambda row: row[1]):
-            self._index_all([row[0] for row in batch])
+            self._index_all(user_id, [row[0] for row in batch])
 
-    def _index_all(self, ids: Sequence[UUID]) -> None:
-        found = self._run(lambda connection: connection.execute(RECORDS.where(memories.c.id.in_(ids))).all())
+    def _index_all(self, user_id: str, ids: Sequence[UUID]) -> None:
+        chosen = RECORDS.where(memories.c.user_id == user_id, memories.c.id.in_(ids))
+        found = self._run(lambda connection: connection.execute(chosen).all())
         batches = {item.id: _indexing.prepared(item) for item in map(item_of, found)}
         small = [batch for batch in batches.values() if batch is not None]
         self._run(lambda connection: [_indexing.extend(connection, batch) for batch in small], writes=True)
         for memory_id, batch in batches.items():
             if batch is None:
-                self._index_rest(memory_id)
+                self._index_rest(user_id, memory_id)
 
     def drop(self, user_id: str, ids: Sequence[UUID]) -> None:
         """Take records out, without a note."""

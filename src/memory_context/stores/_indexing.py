@@ -66,17 +66,18 @@ def is_pending(connection: sa.Connection, user_id: str) -> bool:
 _OF_USER = sa.select(pending.c.memory_id).where(pending.c.user_id == sa.bindparam("user"))
 
 
-def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[UUID]:
-    """The memories that the index lacks something of, newest first; of one user, or of all."""
-    statement = sa.select(pending.c.memory_id).join(memories, memories.c.id == pending.c.memory_id)
+def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[tuple[str, UUID]]:
+    """User and id of the memories that the index lacks something of, newest first; of one user, or of all."""
+    statement = sa.select(pending.c.user_id, pending.c.memory_id).join(memories, memories.c.id == pending.c.memory_id)
     chosen = statement if user_id is None else statement.where(pending.c.user_id == user_id)
-    return list(connection.execute(chosen.order_by(memories.c.created_at.desc())).scalars())
+    rows = connection.execute(chosen.order_by(memories.c.created_at.desc()))
+    return [(row.user_id, row.memory_id) for row in rows]
 
 
-def unfinished(connection: sa.Connection, memory_id: UUID) -> tuple[MemoryItem, Place] | None:
-    """A pending memory, and where its next passage begins; None if it is complete by now, or gone."""
-    done = connection.execute(sa.select(pending.c.done).where(pending.c.memory_id == memory_id)).scalar()
-    item = item_by_id(connection, memory_id)
+def unfinished(connection: sa.Connection, user_id: str, memory_id: UUID) -> tuple[MemoryItem, Place] | None:
+    """A pending memory of a user, and where its next passage begins; None if it is complete by now, or gone."""
+    done = connection.execute(sa.select(pending.c.done).where(*_row(user_id, memory_id))).scalar()
+    item = item_by_id(connection, user_id, memory_id)
     if done is None or item is None:
         return None
     known = sa.select(sa.func.count()).select_from(passages).where(passages.c.memory_id == memory_id)
@@ -94,49 +95,54 @@ def batches(item: MemoryItem, place: Place) -> Iterator[Batch]:
 def extend(connection: sa.Connection, batch: Batch) -> bool:
     """Index the next batch of a pending memory; False if another process has done it, or is about to."""
     _keyword.lock(connection)
-    row = pending.c.memory_id == batch.memory.id
-    done = connection.execute(sa.select(pending.c.done).where(row).with_for_update(skip_locked=True)).scalar()
+    row = _row(batch.memory.user_id, batch.memory.id)
+    done = connection.execute(sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)).scalar()
     if done != batch.start:
         return False
     _keyword.add(connection, batch.memory.user_id, batch.memory.id, batch.passages)
     rest = sa.delete(pending) if batch.is_last else sa.update(pending).values(done=batch.stop)
-    connection.execute(rest.where(row))
+    connection.execute(rest.where(*row))
     return True
 
 
-def item_by_id(connection: sa.Connection, memory_id: UUID) -> MemoryItem | None:
-    """The memory of that id."""
-    row = connection.execute(RECORDS.where(memories.c.id == memory_id)).one_or_none()
+def _row(user_id: str, memory_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
+    """The row that notes that a memory is pending."""
+    return pending.c.user_id == user_id, pending.c.memory_id == memory_id
+
+
+def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
+    """The user's memory of that id."""
+    row = connection.execute(RECORDS.where(memories.c.user_id == user_id, memories.c.id == memory_id)).one_or_none()
     return item_of(row) if row else None
 
 
 def remove(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
     """Take memories of one user out of the index, and their vectors with them."""
-    _vectors.forget(connection, doomed)
+    _vectors.forget(connection, user_id, doomed)
     if connection.dialect.name == "sqlite" and not _are_all(connection, doomed):
         for memory_id in connection.execute(doomed).scalars().all():
-            while remove_batch(connection, memory_id):
+            while remove_batch(connection, user_id, memory_id):
                 pass
     else:
         _remove_rows(connection, user_id, doomed)
-    connection.execute(sa.delete(pending).where(pending.c.memory_id.in_(doomed)))
+    connection.execute(sa.delete(pending).where(pending.c.user_id == user_id, pending.c.memory_id.in_(doomed)))
 
 
-def remove_batch(connection: sa.Connection, memory_id: UUID) -> bool:
-    """Take the last passages of a memory out of SQLite's index, and note that they are missing; whether there were any.
+def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
+    """Take the last passages of a user's memory out of SQLite's index; whether there were any.
 
-    They are analyzed again, because FTS5 must be told what it holds.
+    It is noted that they are missing. They are analyzed again, because FTS5 must be told what it holds.
     """
     statement = sa.select(passages).where(passages.c.memory_id == memory_id)
     rows = connection.execute(statement.order_by(passages.c.ordinal.desc()).limit(BATCH)).all()
-    item = item_by_id(connection, memory_id)
+    item = item_by_id(connection, user_id, memory_id)
     if not rows or item is None:
         return False
     card, text = card_of(item), searchable(item)
     places = ((row.id, Place(row.ordinal, row.start, row.line), row.stop) for row in rows)
-    _keyword.remove(connection, item.user_id, {id_: passage_at(text, place, stop, card) for id_, place, stop in places})
-    connection.execute(sa.delete(pending).where(pending.c.memory_id == memory_id))
-    connection.execute(sa.insert(pending).values(memory_id=memory_id, user_id=item.user_id, done=rows[-1].start))
+    _keyword.remove(connection, user_id, {id_: passage_at(text, place, stop, card) for id_, place, stop in places})
+    connection.execute(sa.delete(pending).where(*_row(user_id, memory_id)))
+    connection.execute(sa.insert(pending).values(memory_id=memory_id, user_id=user_id, done=rows[-1].start))
     return True
 
 

@@ -35,9 +35,11 @@ def places_after(connection: sa.Connection, where: Sequence[sa.ColumnElement[boo
     return [Place(*row) for row in connection.execute(statement)]
 
 
-def items_at(connection: sa.Connection, places: Sequence[Place]) -> list[MemoryItem]:
+def items_at(
+    connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], places: Sequence[Place]
+) -> list[MemoryItem]:
     """The memories at these places, in their order, without those that are gone."""
-    rows = connection.execute(RECORDS.where(memories.c.id.in_([place.id for place in places])))
+    rows = connection.execute(RECORDS.where(*where, memories.c.id.in_([place.id for place in places])))
     found = {item.id: item for item in map(item_of, rows)}
     return [found[place.id] for place in places if place.id in found]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 from collections.abc import Callable
 from functools import partial
@@ -11,12 +10,12 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context import _events
 from memory_context._embedding import Model, Vector
 from memory_context._passages import searchable
 from memory_context.stores import _indexing, _vectors
 
 T = TypeVar("T")
-logger = logging.getLogger("memory_context")
 
 BATCH = 64
 PROBE = "How many dimensions?"
@@ -47,7 +46,7 @@ class Meaning:
         self._lock = threading.Lock()
         self._embedding = threading.RLock()
         self._thread: threading.Thread | None = None
-        self._awake = False
+        self._waiting = set[str]()
         self._closing = False
 
     def of_query(self, query: str) -> tuple[sa.Table, Vector]:
@@ -55,14 +54,14 @@ class Meaning:
         vector = self._model.query(query)
         return _vectors.table_of(self._model, len(vector), self._dialect), vector
 
-    def embed(self, memory_id: UUID) -> None:
+    def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches; one thread at a time, because embedders cost money."""
         with self._embedding:
-            self._embed(memory_id)
+            self._embed(user_id, memory_id)
 
-    def _embed(self, memory_id: UUID) -> None:
+    def _embed(self, user_id: str, memory_id: UUID) -> None:
         table = self._own_table()
-        item = self._run(lambda connection: _indexing.item_by_id(connection, memory_id))
+        item = self._run(lambda connection: _indexing.item_by_id(connection, user_id, memory_id))
         lacking = self._run(lambda connection: _vectors.missing(connection, table, memory_id))
         if item is None:
             return
@@ -73,19 +72,19 @@ class Meaning:
             ordinals = [ordinal for ordinal, *_ in batch]
             self._run(partial(_vectors.add, table=table, item=item, ordinals=ordinals, vectors=vectors), writes=True)
 
-    def embed_missing(self) -> None:
-        """Make all vectors that are missing, until there are none or the store closes."""
+    def embed_missing(self, user_id: str) -> None:
+        """Make all vectors that a user's memories lack, until there are none or the store closes."""
         with self._embedding:
             table = self._own_table()
-        for memory_id in self._run(lambda connection: _vectors.incomplete(connection, table)):
+        for memory_id in self._run(lambda connection: _vectors.incomplete(connection, table, user_id)):
             if self._closing:
                 return
-            self.embed(memory_id)
+            self.embed(user_id, memory_id)
 
-    def wake(self) -> None:
-        """Have missing vectors made by a thread, which ends when there are none left."""
+    def wake(self, user_id: str) -> None:
+        """Have a user's missing vectors made by a thread, which ends when there are none left."""
         with self._lock:
-            self._awake = True
+            self._waiting.add(user_id)
             if self._thread is None and not self._closing:
                 self._thread = threading.Thread(target=self._work, name="memory-context-embedder", daemon=True)
                 self._thread.start()
@@ -99,19 +98,18 @@ class Meaning:
         self._closing = False
 
     def _work(self) -> None:
-        while self._has_work():
+        while user_id := self._next_user():
             try:
-                self.embed_missing()
+                self.embed_missing(user_id)
             except Exception as error:  # noqa: BLE001 - an embedder may raise anything, and nobody waits for this thread
-                logger.warning("vectors could not be made, reindex() makes them: %s", error)
+                _events.VECTORS_FAILED.log(error)
 
-    def _has_work(self) -> bool:
+    def _next_user(self) -> str | None:
         with self._lock:
-            if self._awake and not self._closing:
-                self._awake = False
-                return True
+            if self._waiting and not self._closing:
+                return self._waiting.pop()
             self._thread = None
-            return False
+            return None
 
     def _own_table(self) -> sa.Table:
         if self._table is None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
@@ -13,16 +12,15 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 from uuid import UUID, uuid5
 
+from memory_context import _events
 from memory_context._items import Deletion, MemoryItem, is_intact, new_key, now
 from memory_context._records import deletion_from, deletion_record, item_from, record_of, recounted
 from memory_context._refs import check_key
 from memory_context._scopes import Scope
 from memory_context._tokens import default_counter
-from memory_context.exceptions import InvalidKeyError, InvalidRecordError, StoreError
+from memory_context.exceptions import InvalidKeyError, InvalidRecordError, InvalidScopeError, StoreError
 from memory_context.stores._folder import STATE, SUFFIX, Folder, Seen, Signature, category_in, folder_of
 from memory_context.stores._index import Index
-
-logger = logging.getLogger("memory_context")
 
 DELETED = f"{STATE}/deleted.jsonl"
 READ = f"{STATE}/reads.jsonl"
@@ -295,7 +293,7 @@ class Mirror:
 
     def _report(self, path: str, problem: str) -> None:
         self._problems[path] = problem
-        logger.warning("%s holds no memory, and is skipped: %s", self._folder.path / path, problem)
+        _events.FILE_SKIPPED.log(file=str(self._folder.path / path))
 
 
 def path_of(item: MemoryItem) -> str:
@@ -401,8 +399,8 @@ def _lines(folder: Folder, path: str) -> Iterator[dict[str, Any]]:
 def _reads_in(lines: Iterable[dict[str, Any]]) -> dict[UUID, tuple[int, datetime]]:
     reads: dict[UUID, tuple[int, datetime]] = {}
     for line in lines:
-        with suppress(ValueError, KeyError, TypeError):
-            memory_id, moment = UUID(line["id"]), datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
+        with suppress(ValueError, KeyError, TypeError, OverflowError):
+            memory_id, moment = UUID(str(line["id"])), datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
             count, last = reads.get(memory_id, (0, moment))
             reads[memory_id] = (count + int(line["reads"]), max(last, moment))
     return reads
@@ -412,8 +410,8 @@ def _deletions_in(lines: Iterable[dict[str, Any]]) -> dict[str, dict[str, Deleti
     """The deletions by user and key; a line without a time takes one back."""
     users = defaultdict[str, dict[str, Deletion]](dict)
     for line in lines:
-        with suppress(InvalidRecordError, KeyError, TypeError):
-            user = str(line.pop("user_id"))
+        with suppress(InvalidRecordError, InvalidScopeError, KeyError, TypeError):
+            user = Scope(line.pop("user_id")).user_id
             if "deleted_at" in line:
                 deletion = deletion_from(line)
                 users[user][deletion.memory_key] = deletion

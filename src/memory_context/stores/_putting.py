@@ -14,7 +14,7 @@ from memory_context.exceptions import KeyExistsError, RecordChangedError
 from memory_context.stores import _indexing, _rooms
 from memory_context.stores._filters import within
 from memory_context.stores._indexing import Batch
-from memory_context.stores._restoring import insert_record
+from memory_context.stores._restoring import insert_record, is_taken
 from memory_context.stores._rows import RECORDS, item_of, row_of
 from memory_context.stores._schema import memories
 
@@ -61,7 +61,7 @@ def _put(connection: sa.Connection, item: MemoryItem, way: Way) -> MemoryItem:
         elif holder is not None:
             message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
             raise KeyExistsError(message)
-        elif known is None and _indexing.item_by_id(connection, item.id) is not None:
+        elif known is None and is_taken(connection, item.id):
             message = f"the id {item.id} belongs to another memory; leave it out, and one is made"
             raise KeyExistsError(message)
     return _revived(connection, known) if known else item
@@ -115,8 +115,9 @@ def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) 
 
 def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None) -> MemoryItem:
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
-    _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(memories.c.id == old.id))
-    connection.execute(sa.update(memories).where(memories.c.id == old.id).values(row_of(item)))
+    row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
+    _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(*row))
+    connection.execute(sa.update(memories).where(*row).values(row_of(item)))
     _indexing.insert(connection, item, batch)
     return item
 
@@ -126,5 +127,6 @@ def _revived(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
         return item
     revived = replace(item, is_active=True, updated_at=now())
     changed = {"is_active": True, "updated_at": revived.updated_at}
-    connection.execute(sa.update(memories).where(memories.c.id == item.id).values(changed))
+    row = (memories.c.user_id == item.user_id, memories.c.id == item.id)
+    connection.execute(sa.update(memories).where(*row).values(changed))
     return revived

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
-from typing import Any, cast
+from typing import cast
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -43,18 +43,25 @@ def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
     return True
 
 
+def is_taken(connection: sa.Connection, memory_id: UUID) -> bool:
+    """Whether a record has this id: anybody's, because ids are unique in the whole database."""
+    return connection.execute(sa.select(memories.c.id).where(memories.c.id == memory_id)).first() is not None
+
+
 @dataclass(frozen=True, slots=True)
 class Known:
     """What the store has of the records that are to be written.
 
     Attributes:
-        by_id: Records of any user.
+        mine: The ids that records of this user have.
+        others: The ids that records of other users have.
         by_key: Records of this user.
         by_identity: Records of this user.
         deleted: Deletions of this user.
     """
 
-    by_id: dict[UUID, sa.Row[Any]] = field(default_factory=dict[UUID, "sa.Row[Any]"])
+    mine: frozenset[UUID] = frozenset()
+    others: frozenset[UUID] = frozenset()
     by_key: dict[str, UUID] = field(default_factory=dict[str, UUID])
     by_identity: dict[str, str] = field(default_factory=dict[str, str])
     deleted: dict[str, Deletion] = field(default_factory=dict[str, Deletion])
@@ -62,6 +69,8 @@ class Known:
     def conflict_with(self, item: MemoryItem) -> str | None:
         """Why a new record cannot be written."""
         gone = self.deleted.get(item.memory_key)
+        if item.id in self.others:
+            return "its id is that of another memory"
         if item.memory_key in self.by_key:
             return f"the key belongs to another memory, {self.by_key[item.memory_key]}"
         if item.identity in self.by_identity:
@@ -84,10 +93,11 @@ def known(connection: sa.Connection, user_id: str, records: Sequence[MemoryItem 
     identities = [item.identity for item in items if item.identity]
     mine = memories.c.user_id == user_id
     clashes = memories.c.memory_key.in_(keys) | memories.c.identity.in_(identities)
-    light = sa.select(memories.c.id, memories.c.user_id, memories.c.memory_key, memories.c.identity)
-    found = Known()
-    found.by_id.update(
-        {row.id: row for row in connection.execute(light.where(memories.c.id.in_([item.id for item in items])))}
+    light = sa.select(memories.c.id, memories.c.memory_key, memories.c.identity)
+    taken = sa.select(memories.c.id).where(memories.c.id.in_([item.id for item in items]))
+    found = Known(
+        mine=frozenset(connection.execute(taken.where(mine)).scalars()),
+        others=frozenset(connection.execute(taken.where(memories.c.user_id != user_id)).scalars()),
     )
     for row in connection.execute(light.where(mine, clashes)):
         found.by_key[row.memory_key] = row.id
@@ -110,8 +120,8 @@ def restore(
     for record in records:
         if isinstance(record, Deletion):
             total += _deletion(connection, user_id, record, here)
-        elif record.id in here.by_id:
-            total += _again(connection, record, here.by_id[record.id])
+        elif record.id in here.mine:
+            total += _again(connection, record)
         elif reason := here.conflict_with(record) or (not insert_record(connection, record) and "changed meanwhile"):
             total += Restored(conflicts=(Conflict(user_id, record.memory_key, reason, record.id),))
         else:
@@ -122,12 +132,9 @@ def restore(
     return total + Restored(written=len(fresh))
 
 
-def _again(connection: sa.Connection, item: MemoryItem, row: sa.Row[Any]) -> Restored:
-    """A record whose id is there: the same, another version of it, or somebody else's."""
-    if row.user_id != item.user_id:
-        reason = "its id is that of another memory"
-        return Restored(conflicts=(Conflict(item.user_id, item.memory_key, reason, item.id),))
-    old = _indexing.item_by_id(connection, item.id)
+def _again(connection: sa.Connection, item: MemoryItem) -> Restored:
+    """A record of this user whose id is there: the same, or another version of it."""
+    old = _indexing.item_by_id(connection, item.user_id, item.id)
     differing = differences(old, item) if old else ["id"]
     if not differing:
         return Restored(unchanged=1)
@@ -164,12 +171,13 @@ def unknown(connection: sa.Connection, user_id: str, records: Sequence[MemoryIte
     """The records that would be new: those worth preparing the index for."""
     here = known(connection, user_id, records)
     items = (record for record in records if isinstance(record, MemoryItem))
-    return [item for item in items if item.id not in here.by_id and here.conflict_with(item) is None]
+    return [item for item in items if item.id not in here.mine and here.conflict_with(item) is None]
 
 
 def drop(connection: sa.Connection, user_id: str, ids: Iterable[UUID]) -> None:
     """Take records of one user out, without a note."""
     chosen = list(ids)
-    _indexing.remove(connection, user_id, sa.select(memories.c.id).where(memories.c.id.in_(chosen)))
-    connection.execute(sa.delete(access).where(access.c.memory_id.in_(chosen)))
+    mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, memories.c.id.in_(chosen))
+    _indexing.remove(connection, user_id, mine)
+    connection.execute(sa.delete(access).where(access.c.memory_id.in_(mine)))
     connection.execute(sa.delete(memories).where(memories.c.user_id == user_id, memories.c.id.in_(chosen)))

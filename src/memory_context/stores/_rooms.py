@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 
 import sqlalchemy as sa
 
+from memory_context import _events
 from memory_context._items import MemoryItem, now
 from memory_context._tiers import Quota, Room, check_quota, check_room
 from memory_context.stores._schema import memories
-
-logger = logging.getLogger("memory_context")
 
 _LOCK = 4_051_722_093_184_611
 
@@ -32,7 +30,7 @@ def make(connection: sa.Connection, item: MemoryItem, room: Room, replaced: Memo
         evicted = _evict(connection, others, room, items)
         if not evicted:
             raise full
-        logger.info("the tier %s is full; evicted: %s", item.tier, ", ".join(evicted))
+        _events.EVICTED.log(user_id=item.user_id, tier=item.tier, memory_keys=", ".join(evicted))
         items, chars = _held(connection, others)
 
 
@@ -88,7 +86,8 @@ def _evict(connection: sa.Connection, others: Sequence[sa.ColumnElement[bool]], 
     share = int(room.evict * (room.max_items or items))
     order = (memories.c.importance, memories.c.created_at, memories.c.id)
     doomed = sa.select(memories.c.id).where(*others).order_by(*order).limit(max(share, 1) if room.evict else 0)
-    rows = connection.execute(sa.select(memories.c.memory_key).where(memories.c.id.in_(doomed))).scalars().all()
+    chosen = (*others, memories.c.id.in_(doomed))
+    rows = connection.execute(sa.select(memories.c.memory_key).where(*chosen)).scalars().all()
     changed = {"is_active": False, "updated_at": now()}
-    connection.execute(sa.update(memories).where(memories.c.id.in_(doomed)).values(changed))
+    connection.execute(sa.update(memories).where(*chosen).values(changed))
     return list(rows)

@@ -4,19 +4,24 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
 
+from memory_context._analyzer import held_by
 from memory_context._items import MemoryItem
+from memory_context._passages import card_of, searchable
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, InvalidFilterError
 from memory_context.stores._protocol import Filters, MemoryStore, Mode
+from memory_context.stores._searching import wanted_of
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
 from memory_context.stores._wrapper import StoreWrapper
 
 SEARCHED = 500
+RANKED = 40
+RANKED_PER_HIT = 4
 _LENGTH = 4
 
 
@@ -24,7 +29,8 @@ class SealingStore(StoreWrapper):
     """A store whose records are sealed before the store inside gets them.
 
     The store inside cannot find words in them. So a search opens the newest 500 memories that match its scope and its
-    filters, and ranks those as any store does; older ones are found by filters and by their keys.
+    filters, and ranks the 40 of them (more for a limit above 10) that hold most of its words as any store does; older
+    ones are found by filters and by their keys.
 
     Args:
         store: The store inside; what `as_store` takes. It must have no embedder, whose vectors would tell of contents.
@@ -73,8 +79,9 @@ class SealingStore(StoreWrapper):
         passages: bool = True,
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`, among the newest 500 that match."""
+        found = _promising(self.query(scope, filters, limit=SEARCHED), query, max(RANKED, RANKED_PER_HIT * limit))
         with SQLAlchemyStore("sqlite://") as opened:
-            opened.restore(Scope(scope.user_id), self.query(scope, filters, limit=SEARCHED))
+            opened.restore(Scope(scope.user_id), found)
             return opened.search(scope, query, limit=limit, filters=filters, mode=mode, passages=passages)
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
@@ -87,6 +94,15 @@ class SealingStore(StoreWrapper):
             if name in self.sealed:
                 message = f"{name} is sealed in {self!r}; filter and order by other columns, or search"
                 raise InvalidFilterError(message)
+
+
+def _promising(items: Sequence[MemoryItem], query: str, most: int) -> Sequence[MemoryItem]:
+    """Those that hold most of the query's words, of equally many the newest: to index all of them takes far longer."""
+    wanted = frozenset(wanted_of(query))
+    if not wanted:
+        return items[:most]
+    held = {item.id: len(held_by(searchable(item), wanted) | wanted.intersection(card_of(item))) for item in items}
+    return sorted(items, key=lambda item: -held[item.id])[:most]
 
 
 def packed(facts: Mapping[str, Any], data: bytes) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import os
 import re
 import threading
@@ -19,11 +18,13 @@ import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
+from memory_context import _events
 from memory_context._analyzer import VERSION
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
 from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
+from memory_context._telemetry import operation
 from memory_context._tiers import Quota, Receipt, Room, Usage
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -54,7 +55,6 @@ from memory_context.stores._schema import UTCDateTime, access, deletions, memori
 from memory_context.stores._searching import Conditions
 
 T = TypeVar("T")
-logger = logging.getLogger("memory_context")
 
 KEYS = 5000
 CATCH_UP = 32_000_000
@@ -156,9 +156,9 @@ class SQLAlchemyStore:
         way = Way(scope, batch, replace or replaces is not None, room, replaces, self.quota)
         stored = self._run(lambda connection: put(connection, item, way), writes=True)
         if batch is None:
-            self._index_rest(stored.id)
+            self._index_committed(stored.user_id, stored.id)
         if self._meaning:
-            self._meaning.wake()
+            self._meaning.wake(scope.user_id)
         return stored
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
@@ -232,10 +232,10 @@ class SQLAlchemyStore:
         """
         self._run(_keyword.reset, writes=True)
         waiting = self._run(_indexing.pending_ids)
-        works: list[Callable[[UUID], object]] = [self._index_rest]
+        works: list[Callable[[str, UUID], object]] = [self._index_rest]
         works += [self._meaning.embed] if self._meaning else []
-        for done, (step, memory_id) in enumerate(product(works, waiting), 1):
-            step(memory_id)
+        for done, (step, (user_id, memory_id)) in enumerate(product(works, waiting), 1):
+            step(user_id, memory_id)
             if progress:
                 progress(done, len(works) * len(waiting))
         return len(waiting)
@@ -245,7 +245,7 @@ class SQLAlchemyStore:
         where = (*within(scope), memories.c.memory_key == key)
         if soft:
             return self._run(lambda connection: _evict(connection, where), writes=True) > 0
-        return self._delete(scope, where, reason) > 0
+        return self._delete(scope.user_id, where, reason) > 0
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -260,11 +260,12 @@ class SQLAlchemyStore:
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        page: Sequence[Place] = self._run(partial(places_after, where=tuple(within(scope)), last=None))
+        where = tuple(within(scope))
+        page: Sequence[Place] = self._run(partial(places_after, where=where, last=None))
         while page:
             for batch in batches_of(page, lambda place: place.size):
-                yield from self._run(partial(items_at, places=batch))
-            page = self._run(partial(places_after, where=tuple(within(scope)), last=page[-1]))
+                yield from self._run(partial(items_at, where=where, places=batch))
+            page = self._run(partial(places_after, where=where, last=page[-1]))
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
@@ -279,7 +280,7 @@ class SQLAlchemyStore:
         for batch in batches_of(records, size_of):
             total += self._restore(scope, batch)
         if self._meaning:
-            self._meaning.wake()
+            self._meaning.wake(scope.user_id)
         return total
 
     def _restore(self, scope: Scope, records: Sequence[MemoryItem | Deletion]) -> Restored:
@@ -296,7 +297,7 @@ class SQLAlchemyStore:
         restored = self._run(work, writes=True)
         for memory_id, batch in batches.items():
             if batch is None:
-                self._index_rest(memory_id)
+                self._index_committed(scope.user_id, memory_id)
         return restored
 
     def users(self) -> list[str]:
@@ -308,7 +309,7 @@ class SQLAlchemyStore:
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
         removed = self._run(partial(_forgetting.counts, user_id=scope.user_id))
-        self._delete(scope, tuple(within(scope)), "forgotten", self._overwriting)
+        self._delete(scope.user_id, tuple(within(scope)), "forgotten", self._overwriting)
         self._overwriting(partial(_forgetting.remove_notes, user_id=scope.user_id))
         self._overwriting(_forgetting.merge_index)
         return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
@@ -327,7 +328,7 @@ class SQLAlchemyStore:
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        return self._delete(scope, tuple(within(scope)), reason)
+        return self._delete(scope.user_id, tuple(within(scope)), reason)
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
@@ -389,7 +390,7 @@ class SQLAlchemyStore:
 
     def _delete(
         self,
-        scope: Scope,
+        user_id: str,
         where: Conditions,
         reason: str,
         writing: Callable[[Callable[[sa.Connection], Any]], Any] | None = None,
@@ -397,19 +398,19 @@ class SQLAlchemyStore:
         run = writing or self._writing
         doomed = sa.select(memories.c.id).where(*where)
         for memory_id in self._run(lambda connection: _indexing.many_passages(connection, doomed)):
-            while run(partial(_indexing.remove_batch, memory_id=memory_id)):
+            while run(partial(_indexing.remove_batch, user_id=user_id, memory_id=memory_id)):
                 pass
-        return int(run(lambda connection: _delete(connection, scope.user_id, where, reason)))
+        return int(run(lambda connection: _delete(connection, user_id, where, reason)))
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user."""
         waiting = self._run(lambda connection: _indexing.pending_ids(connection, user_id))
         left = CATCH_UP
-        for place, memory_id in enumerate(waiting):
+        for place, (_, memory_id) in enumerate(waiting):
             if left <= 0:
-                logger.warning("%d memories are not indexed yet, and not searched; see reindex()", len(waiting) - place)
+                _events.INDEX_BEHIND.log(memories=len(waiting) - place)
                 return
-            left -= self._index_rest(memory_id)
+            left -= self._index_rest(user_id, memory_id)
 
     def _vector(self, query: str, mode: Mode) -> tuple[sa.Table, Vector] | None:
         """The query's vector, and the table to compare it with; None for a search by words alone."""
@@ -418,9 +419,16 @@ class SQLAlchemyStore:
             raise InvalidArgumentError(message)
         return None if self._meaning is None or mode == "keyword" else self._meaning.of_query(query)
 
-    def _index_rest(self, memory_id: UUID) -> int:
+    def _index_committed(self, user_id: str, memory_id: UUID) -> None:
+        """Index what is pending of a memory that is stored; where that fails, the next search does it."""
+        try:
+            self._index_rest(user_id, memory_id)
+        except StoreError as error:
+            _events.NOT_INDEXED.log(error, memory_id=str(memory_id))
+
+    def _index_rest(self, user_id: str, memory_id: UUID) -> int:
         """Index what is pending of a memory; how many characters that were."""
-        begun = self._run(lambda connection: _indexing.unfinished(connection, memory_id))
+        begun = self._run(lambda connection: _indexing.unfinished(connection, user_id, memory_id))
         if begun is None:
             return 0
         item, place = begun
@@ -448,7 +456,12 @@ class SQLAlchemyStore:
 
     def _transaction(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
         options = {_engines.WRITES: writes}
-        with self._errors(), self._bound().connect().execution_options(**options) as connection, connection.begin():
+        with (
+            self._errors(),
+            operation("transaction", backend=self._dialect, writes=writes),
+            self._bound().connect().execution_options(**options) as connection,
+            connection.begin(),
+        ):
             return work(connection)
 
     @contextmanager

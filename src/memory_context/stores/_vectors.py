@@ -93,10 +93,10 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
     connection.execute(sa.insert(settings).values(name=SETTING + table.name, value=""))
 
 
-def forget(connection: sa.Connection, doomed: sa.Select[*tuple[UUID]]) -> None:
-    """Delete the vectors of memories, of every model."""
+def forget(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
+    """Delete the vectors of a user's memories, of every model."""
     for table in tables(connection):
-        connection.execute(sa.delete(table).where(table.c.memory_id.in_(doomed)))
+        connection.execute(sa.delete(table).where(table.c.user_id == user_id, table.c.memory_id.in_(doomed)))
 
 
 def tables(connection: sa.Connection) -> list[sa.TableClause]:
@@ -113,11 +113,13 @@ def missing(connection: sa.Connection, table: sa.Table | None, memory_id: UUID) 
     return [(row.ordinal, row.start, row.stop) for row in rows]
 
 
-def incomplete(connection: sa.Connection, table: sa.Table | None) -> list[UUID]:
-    """The memories of which a passage has no vector of this model."""
-    return list(
-        connection.execute(sa.select(passages.c.memory_id).distinct().where(_lacks(connection, table))).scalars()
+def incomplete(connection: sa.Connection, table: sa.Table | None, user_id: str) -> list[UUID]:
+    """The user's memories of which a passage has no vector of this model."""
+    lacking = sa.exists(
+        sa.select(passages.c.id).where(passages.c.memory_id == memories.c.id, _lacks(connection, table))
     )
+    mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, lacking)
+    return list(connection.execute(mine).scalars())
 
 
 def _lacks(connection: sa.Connection, table: sa.Table | None) -> sa.ColumnElement[bool]:
@@ -131,7 +133,9 @@ def add(
     connection: sa.Connection, table: sa.Table, item: MemoryItem, ordinals: Sequence[int], vectors: Sequence[Vector]
 ) -> None:
     """Keep the vectors of a memory's passages, unless the memory is gone, or another process was first."""
-    here = sa.select(memories.c.id).where(memories.c.id == item.id, memories.c.content_hash == item.content_hash)
+    here = sa.select(memories.c.id).where(
+        memories.c.user_id == item.user_id, memories.c.id == item.id, memories.c.content_hash == item.content_hash
+    )
     if connection.execute(here).first() is None:
         return
     rows = as_array(vectors)

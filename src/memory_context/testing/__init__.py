@@ -11,15 +11,29 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memory_context.testing._autogen import PromptError, ScriptedChatClient, check_prompt
+    from memory_context.testing._faults import Fault, FaultyStore, Injected, random_faults
     from memory_context.testing._stores import MemoryStoreContract
 
-__all__ = ["MemoryStoreContract", "PromptError", "ScriptedChatClient", "check_prompt"]
+__all__ = [
+    "Fault",
+    "FaultyStore",
+    "Injected",
+    "MemoryStoreContract",
+    "PromptError",
+    "ScriptedChatClient",
+    "check_prompt",
+    "random_faults",
+]
 
 _HOMES = {
+    "Fault": "_faults",
+    "FaultyStore": "_faults",
+    "Injected": "_faults",
     "MemoryStoreContract": "_stores",
     "PromptError": "_autogen",
     "ScriptedChatClient": "_autogen",
     "check_prompt": "_autogen",
+    "random_faults": "_faults",
 }
 
 

@@ -1,0 +1,133 @@
+"""What the library logs: events with stable names, each with its level, its words and its facts; never content.
+
+A record of the logger ``memory_context`` has the event's name as ``event``, and the facts of its message as fields of
+their own, as `logging` takes them by ``extra``: users, keys, numbers, the type of an error. An error's own words are
+logged only where they are this library's and name nothing that was stored; whatever else was raised, by a model's
+client or a database, may quote what it was given.
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TypeAlias
+
+from memory_context.exceptions import AgentNotFoundError, InvalidPathError, StoreError
+
+logger = logging.getLogger("memory_context")
+
+Traceback: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None]
+
+PREFIX = "memory_context."
+_OWN_WORDS = (StoreError, InvalidPathError, AgentNotFoundError)
+
+
+class HiddenError(Exception):
+    """Stands for an error in a logged traceback: its type, without its words and without its causes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that is logged.
+
+    Attributes:
+        name: Its name, which stays the same.
+        level: One of the levels of `logging`.
+        message: What people read, with the names of facts in it.
+    """
+
+    name: str
+    level: int
+    message: str
+
+    def log(self, error: BaseException | None = None, *, where: bool = False, **facts: object) -> None:
+        """Log that it happened.
+
+        Args:
+            error: What was raised: logged as ``error``, and its type as ``error_type``.
+            where: Whether the record gets the traceback of `error`, without the words of it and of its causes.
+            **facts: The fields.
+        """
+        if not logger.isEnabledFor(self.level):
+            return
+        if error is not None:
+            facts |= {"error": words_of(error), "error_type": type(error).__name__}
+        shown = traceback_of(error) if where and error is not None else None
+        arguments = [facts] if facts else []
+        logger.log(
+            self.level, self.message, *arguments, exc_info=shown, stacklevel=2, extra={"event": self.name, **facts}
+        )
+
+
+def words_of(error: BaseException) -> str:
+    """What of an error may be logged."""
+    return str(error) if isinstance(error, _OWN_WORDS) else type(error).__name__
+
+
+def traceback_of(error: BaseException) -> Traceback:
+    """Where an error was raised, in the form that `logging` takes."""
+    return HiddenError, HiddenError(type(error).__name__), error.__traceback__
+
+
+def _event(name: str, level: int, message: str) -> Event:
+    return Event(PREFIX + name, level, message)
+
+
+STORE_FAILED = _event("store_failed", logging.WARNING, "memory failed, the agent goes on with full texts: %(error)s")
+MEMORY_FAILED = _event(
+    "memory_failed", logging.WARNING, "memory failed, the agent goes on without %(memory)r: %(error)s"
+)
+READ_NOT_COUNTED = _event(
+    "read_not_counted", logging.WARNING, "the read of %(memory_key)s could not be counted: %(error)s"
+)
+NOTES_NOT_COUNTED = _event(
+    "notes_not_counted", logging.WARNING, "the reading of %(notes)d notes could not be counted: %(error)s"
+)
+NOTES_NOT_DELETED = _event(
+    "notes_not_deleted",
+    logging.WARNING,
+    "the notes of a %(lifetime)s that ended could not be deleted: %(error)s",
+)
+AUDIT_FAILED = _event(
+    "audit_failed", logging.WARNING, "the audit trail failed, %(entries)d entries wait or are lost: %(error)s"
+)
+USAGE_FAILED = _event("usage_failed", logging.WARNING, "what is stored could not be counted for a metric: %(error)s")
+ENDED_UNREAD = _event(
+    "ended_unread",
+    logging.WARNING,
+    "an agent's run ended with the reference of a folded output, which no model has read: by default AutoGen ends a "
+    "run with the first tools' results; give AssistantAgent max_tool_iterations=10, say, or reflect_on_tool_use=True",
+)
+NOT_INDEXED = _event(
+    "not_indexed", logging.WARNING, "the memory %(memory_id)s is stored, but not indexed yet: %(error)s"
+)
+INDEX_BEHIND = _event(
+    "index_behind", logging.WARNING, "%(memories)d memories are not indexed yet, and not searched; see reindex()"
+)
+VECTORS_FAILED = _event("vectors_failed", logging.WARNING, "vectors could not be made, reindex() makes them: %(error)s")
+FILE_SKIPPED = _event("file_skipped", logging.WARNING, "%(file)s holds no memory, and is skipped; `damaged` says why")
+TOKENS_ESTIMATED = _event(
+    "tokens_estimated",
+    logging.WARNING,
+    "tokens are estimated: the ranks of %(ranks)s are neither in tiktoken's cache nor in an installed package, "
+    "and could not be downloaded; see TIKTOKEN_CACHE_DIR",
+)
+FOLDER_MISSING = _event("folder_missing", logging.ERROR, "%(error)s; its first use will fail")
+PATH_REFUSED = _event("path_refused", logging.WARNING, "refused %(path)s of agent %(agent)s: %(error)s")
+REQUEST_FAILED = _event("request_failed", logging.WARNING, "a request could not be answered: %(error)s")
+REQUEST_BROKE = _event("request_broke", logging.ERROR, "a request could not be answered: %(error)s")
+TOOL_BROKE = _event("tool_broke", logging.ERROR, "%(tool)s failed: %(error)s")
+EVICTED = _event("evicted", logging.INFO, "the tier %(tier)s is full; evicted: %(memory_keys)s")
+JUDGE_FAILED = _event("judge_failed", logging.INFO, "the judge %(judge)s failed, words decide: %(error)s")
+SUMMARIZER_FAILED = _event(
+    "summarizer_failed",
+    logging.INFO,
+    "the summarizer %(summarizer)s failed, the text is described without it: %(problem)s",
+)
+MERGER_FAILED = _event("merger_failed", logging.INFO, "the merger failed, words decide: %(error)s")
+EXTRACTOR_FAILED = _event("extractor_failed", logging.INFO, "no preferences were proposed: %(error)s")
+RANKS_NOT_LOADED = _event("ranks_not_loaded", logging.DEBUG, "no download of %(url)s: %(error)s")
+RANKS_NOT_KEPT = _event("ranks_not_kept", logging.DEBUG, "%(ranks)s could not be kept in %(folder)s: %(error)s")
+
+EVENTS = tuple(one for one in list(globals().values()) if isinstance(one, Event))

