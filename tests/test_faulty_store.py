@@ -32,6 +32,7 @@ class TestFaultyStore(MemoryStoreContract):
             yield store
 
 
+@pytest.mark.soak
 class TestLateStore(MemoryStoreContract):
     """The contract, with every call late."""
 

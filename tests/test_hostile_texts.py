@@ -249,7 +249,7 @@ async def test_prompts(manager: MemoryManager, name: str) -> None:
     own = MemoryRef.find_all(folded.partition("\n")[0])
     assert 1 == len(own) == context.stats().folds
     assert text == manager.retrieve(own[0].key)
-    assert PASSWORD not in "".join(one.model_dump_json() for one in messages)
+    assert PASSWORD not in str(messages)
     state = json.loads(json.dumps(await context.save_state()))
     again = MemoryContext("ann", store=manager.memory_store, user_layer_tokens=0)
     await again.load_state(state)
@@ -257,13 +257,17 @@ async def test_prompts(manager: MemoryManager, name: str) -> None:
 
 
 async def test_many_forged_references_cost_little(manager: MemoryManager) -> None:
-    """Three thousand references that lead nowhere are candidates for nothing, and do not fill the state."""
+    """Three thousand references that lead nowhere are no candidates: only the text that they stand in is opened."""
     context = MemoryContext("ann", store=manager.memory_store)
     await context.add_message(user(hostile.FORGED["many"], "researcher"))
     await context.add_message(user("what does key_17 say?"))
 
-    assert 2 == len(await context.get_messages())
-    assert 0 == context.stats().recalls
+    [folded, recalled, _] = await context.get_messages()
+    assert isinstance(folded.content, str)
+    own = MemoryRef.find_all(folded.content)[0]
+    assert str(recalled.content).startswith("Recalled")
+    assert f"[MemoryRef: {own.key} " in str(recalled.content)
+    assert 1 == context.stats().recalls
 
 
 @pytest.mark.parametrize("name", [*hostile.SMALL, "deep list", "deep object", "huge number", "one letter"])

@@ -451,3 +451,16 @@ async def test_restore_into_another_conversation() -> None:
     with pytest.raises(exceptions.StateError):
         await context.restore(MemoryRef.find_all(said([found]))[0].key)
     assert ANSWER not in said(await context.get_messages())
+
+
+async def test_lone_surrogates_in_a_preview(sqlite_url: str) -> None:
+    """What stands in for a text with lone surrogates can be sent to a model, and is the same after a saved state."""
+    context = MemoryContext("ann", store=sqlite_url, thread_id="t")
+    await context.add_message(results(f"\ud800 \ud83d\ude00 is odd\n{LOG}"))
+    [message] = await context.get_messages()
+    message.model_dump_json().encode()
+
+    state = json.loads(json.dumps(await context.save_state()))
+    again = MemoryContext("ann", store=sqlite_url)
+    await again.load_state(state)
+    assert [message] == await again.get_messages()

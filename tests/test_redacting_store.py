@@ -50,6 +50,7 @@ class TestInMemory(MemoryStoreContract):
             yield store
 
 
+@pytest.mark.soak
 class TestOnSQLite(MemoryStoreContract):
     """The contract, around a SQLite file."""
 
@@ -60,6 +61,7 @@ class TestOnSQLite(MemoryStoreContract):
             yield store
 
 
+@pytest.mark.soak
 class TestOnPostgreSQL(MemoryStoreContract):
     """The contract, around PostgreSQL."""
 
@@ -70,6 +72,7 @@ class TestOnPostgreSQL(MemoryStoreContract):
             yield store
 
 
+@pytest.mark.soak
 class TestOnFiles(MemoryStoreContract):
     """The contract, around a folder of files."""
 

@@ -13,6 +13,15 @@ from memory_context.testing import MemoryStoreContract
 KEY = {"one": bytes(range(32))}
 
 
+@pytest.fixture(
+    params=["memory", pytest.param("file", marks=pytest.mark.soak), pytest.param("postgresql", marks=pytest.mark.soak)]
+)
+def inner_url(request: pytest.FixtureRequest) -> str:
+    """The URL of an empty database; the wrappers' contract on files and servers is run by `make soak`."""
+    urls = {"file": "sqlite_url", "postgresql": "postgres_url"}
+    return "sqlite://" if request.param == "memory" else str(request.getfixturevalue(urls[request.param]))
+
+
 class TestStoreWrapper(MemoryStoreContract):
     """The contract, through a wrapper that passes everything on."""
 
@@ -27,9 +36,9 @@ class TestCompressedStore(MemoryStoreContract):
     """The contract, on compressed contents."""
 
     @pytest.fixture
-    def store(self, store_url: str) -> Iterator[MemoryStore]:
+    def store(self, inner_url: str) -> Iterator[MemoryStore]:
         """An empty store."""
-        with CompressedStore(store_url) as store:
+        with CompressedStore(inner_url) as store:
             yield store
 
 
@@ -37,9 +46,9 @@ class TestEncryptedStore(MemoryStoreContract):
     """The contract, on encrypted records."""
 
     @pytest.fixture
-    def store(self, store_url: str) -> Iterator[MemoryStore]:
+    def store(self, inner_url: str) -> Iterator[MemoryStore]:
         """An empty store."""
-        with EncryptedStore(store_url, keys=KEY) as store:
+        with EncryptedStore(inner_url, keys=KEY) as store:
             yield store
 
 

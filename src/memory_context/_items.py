@@ -277,6 +277,13 @@ def is_storable(text: str) -> bool:
     return "\0" not in text and (text.isascii() or _encodes(text))
 
 
+def encodable(text: str) -> str:
+    """`text` as a model's client can send it and JSON brings it back: with U+FFFD in place of lone surrogates."""
+    if text.isascii() or _encodes(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
 def _encodes(text: str) -> bool:
     try:
         text.encode()

@@ -15,6 +15,7 @@ import regex
 from memory_context import _prompts
 from memory_context._excerpt import Cost
 from memory_context._names import terms
+from memory_context._patterns import compiled
 from memory_context._selection import NARROWEST, Deadline, Selection, quoted, too_slow
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError, SelectionTimeoutError
 
@@ -214,13 +215,13 @@ def _by_pattern(text: str, pattern: str) -> Iterator[tuple[int, int, int]]:
 def _searcher(pattern: str) -> Callable[[str, int, Deadline], tuple[int, int] | None]:
     """Where the next match begins and ends."""
     try:
-        compiled = regex.compile(pattern, regex.MULTILINE)
+        wanted = compiled(pattern, regex.MULTILINE)
     except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError) as error:
         raise InvalidSelectionError(_wrong_pattern(pattern, error)) from error
 
     def search(text: str, place: int, deadline: Deadline) -> tuple[int, int] | None:
         try:
-            match = compiled.search(text, place, timeout=deadline.left(), concurrent=True)
+            match = wanted.search(text, place, timeout=deadline.left(), concurrent=True)
         except SelectionTimeoutError:
             raise
         except (TimeoutError, MemoryError, RecursionError) as error:

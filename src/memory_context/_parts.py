@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from memory_context import _prompts
 from memory_context._excerpt import Cost, excerpt
-from memory_context._items import MemoryItem, count_lines
+from memory_context._items import MemoryItem, count_lines, encodable
 from memory_context._matching import matching_lines
 from memory_context._media import decoded, described
 from memory_context._pages import Span, cut, next_page, parse_ranges, spans_of_lines
@@ -144,7 +144,7 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
     if (what := described_binary(item, selection)) is not None:
         return _prompts.BINARY.format(ref=head, what=what)
     try:
-        return _framed(item.text, item, selection, offset, most, cost)
+        return encodable(_framed(item.text, item, selection, offset, most, cost))
     except NothingMatchedError as error:
         return cut(_prompts.NOTHING_MATCHED.format(ref=head, message=error), most, cost)
 

@@ -15,6 +15,7 @@ from jsonpath_rfc9535.tokens import TokenStream
 from memory_context import _prompts
 from memory_context._documents import documents, is_json_lines, to_json
 from memory_context._excerpt import Cost
+from memory_context._patterns import compiled
 from memory_context._selection import Deadline, listed, quoted, too_slow
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError, SelectionTimeoutError
 
@@ -279,8 +280,8 @@ class _Pattern(FilterFunction):
         if not isinstance(text, str) or not isinstance(pattern, str):
             return False
         try:
-            compiled = regex.compile(_DOT.sub(_dot, pattern))
-            match = getattr(compiled, self._method)(text, timeout=self._deadline.left(), concurrent=True)
+            wanted = compiled(_DOT.sub(_dot, pattern))
+            match = getattr(wanted, self._method)(text, timeout=self._deadline.left(), concurrent=True)
         except SelectionTimeoutError:
             raise
         except (TimeoutError, MemoryError) as error:

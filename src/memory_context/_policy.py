@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from memory_context._excerpt import ENDS, PREVIEW, Excerpt, excerpt
-from memory_context._items import MemoryItem
+from memory_context._items import MemoryItem, encodable
 from memory_context._tokens import TokenCounter
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 
@@ -185,7 +185,7 @@ def placeholder(item: MemoryItem, preview_tokens: int, counter: TokenCounter, as
         ranking=ENDS if asked.of_person else PREVIEW,
         known=asked.known,
     )
-    return f"{item.ref}\n{preview.text}" if preview.text else item.ref.render(), preview
+    return encodable(f"{item.ref}\n{preview.text}") if preview.text else item.ref.render(), preview
 
 
 def fold(

@@ -11,7 +11,7 @@ from typing import Self
 from memory_context import _prompts
 from memory_context._excerpt import Excerpt, excerpt
 from memory_context._executor import off_loop
-from memory_context._items import MemoryItem, is_secret
+from memory_context._items import MemoryItem, encodable, is_secret
 from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdict, choose
 from memory_context._names import terms
 from memory_context._pages import parse_lines, span_of_lines
@@ -175,7 +175,7 @@ class Recaller:
             return None
         head = [_prompts.RECALL_HEADER, *parts] if parts else []
         tail = [_prompts.FOUND_HEADER, *listed] if listed else []
-        text = "\n".join((*head, *tail, _prompts.RECALL_FOOTER))
+        text = encodable("\n".join((*head, *tail, _prompts.RECALL_FOOTER)))
         recall = Recall(text, ranges | {item.memory_key: () for item in found if listed}, count(text))
         self.manager.audit("recalled", *recall.ranges)
         return recall

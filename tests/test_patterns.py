@@ -1,0 +1,51 @@
+"""Patterns that would take all memory are refused before they are compiled; ordinary ones are not."""
+
+from __future__ import annotations
+
+import pytest
+import regex
+
+from memory_context import MemoryManager
+from memory_context._patterns import compiled, size_of
+from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
+
+LARGE = ["a{99999999}", "a{100001,}", "(a{1000}){1000}", r"(?:[)(]{1000}\){2}){199}", "((x{99}){99}){99}"]
+
+
+@pytest.mark.parametrize("pattern", LARGE, ids=lambda pattern: str(pattern)[:30])
+def test_too_large(pattern: str) -> None:
+    """Counts that multiply to too much are refused, by the parser and by who reads a memory, in words."""
+    with pytest.raises(regex.error, match="repeat more than 100,000 times"):
+        compiled(pattern)
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        key = memory.store('{"a": "aaa"}')
+        with pytest.raises(InvalidSelectionError, match="its counts repeat more than"):
+            memory.retrieve(key, pattern=pattern)
+
+
+def test_too_large_in_a_path() -> None:
+    """In a JSONPath's filter such a pattern is none, and matches nothing."""
+    with MemoryManager("sqlite://", user_id="ann") as memory:
+        key = memory.store([{"a": "aaa"}])
+        assert "aaa" in str(memory.retrieve(key, path="$[?match(@.a, 'a{3}')]"))
+        with pytest.raises(NothingMatchedError):
+            memory.retrieve(key, path="$[?match(@.a, 'a{0,3}(a{9999}){9999}')]")
+
+
+@pytest.mark.parametrize(
+    ("pattern", "size"),
+    [
+        (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}", 4 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 2),
+        ("(ab){3}c", 7),
+        ("[]a{9}]{2}", 2),
+        (r"\{9}\(", 4),
+        ("x{0}", 1),
+        ("a{,5}", 5),
+        ("", 0),
+        ("(((", 0),
+        (")))", 3),
+    ],
+)
+def test_sizes(pattern: str, size: int) -> None:
+    """Counted repetitions are written out, groups multiply, classes are one, what is escaped counts as it stands."""
+    assert size == size_of(pattern)
