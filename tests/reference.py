@@ -71,7 +71,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "transfer": (
         "Moving: exports, imports, backups",
         "memory_context.transfer",
-        ("export_memories", "import_memories", "copy_memories", "backup_database"),
+        ("export_memories", "export_user", "import_memories", "copy_memories", "backup_database"),
     ),
     "upkeep": ("Retention", "memory_context.retention", ("RetentionRule", "delete_expired", "count_expired")),
     "consolidation": (

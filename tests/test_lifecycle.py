@@ -16,12 +16,18 @@ from memory_context import MemoryManager
 from memory_context._items import MemoryItem, now
 from memory_context._scopes import Scope
 from memory_context.cli import run
-from memory_context.exceptions import InvalidArgumentError, MemoryDeletedError, MemoryNotFoundError, StoreError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidScopeError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+    StoreError,
+)
 from memory_context.retention import RetentionRule, count_expired, delete_expired
 from memory_context.stores import EncryptedStore, FileStore, MemoryStore, SQLAlchemyStore, StoreWrapper
 from memory_context.stores._schema import audit
 from memory_context.testing._memories import ANN, BOB, memory
-from memory_context.transfer import export_memories
+from memory_context.transfer import ALL_USERS, export_user
 from test_wrappers import KEY
 
 MARKER = "zanzibarquetzal"
@@ -276,7 +282,9 @@ def test_export_of_a_user(store: MemoryStore, tmp_path: Path) -> None:
     fill(store, "ann")
     fill(store, "bob")
 
-    exported = export_memories(store, tmp_path / "ann.jsonl", user_id="ann")
+    with pytest.raises(InvalidScopeError):
+        export_user(store, ALL_USERS, tmp_path / "all.jsonl")  # type: ignore[arg-type] # what a caller may try
+    exported = export_user(store, "ann", tmp_path / "ann.jsonl")
 
     text = (tmp_path / "ann.jsonl").read_text("utf-8")
     assert (5, 1) == (exported.memories, exported.deletions)
