@@ -17,8 +17,13 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
 from autogen_core.tools import FunctionTool
 from hypothesis import given, settings
+from langchain.agents import create_agent
+from langchain_core.tools import tool
 
-from memory_context import MemoryContext, MemoryManager, ScopedMemory
+from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context.testing import ScriptedChatModel
+from langchain_memory_context.testing import call as calling
+from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
 from memory_context._items import MemoryItem, hash_content
 from memory_context._scopes import Scope
 from memory_context.exceptions import EncryptionError, InvalidArgumentError, InvalidFilterError, StoreError
@@ -326,9 +331,9 @@ async def test_agent(store: EncryptedStore) -> None:
             "done",
         ]
     )
-    tool = FunctionTool(lambda: LOG, "Run the job.", name="job")
+    job = FunctionTool(lambda: LOG, "Run the job.", name="job")
     agent = AssistantAgent(
-        "coder", model_client=client, model_context=context, workbench=context.workbench([tool]), max_tool_iterations=5
+        "coder", model_client=client, model_context=context, workbench=context.workbench([job]), max_tool_iterations=5
     )
     await agent.run(task="go")
 
@@ -361,3 +366,22 @@ def test_loaded_only_when_used() -> None:
     code = "import sys, memory_context.stores as s; s.SQLAlchemyStore; print('cryptography' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert "False" == done.stdout.strip()
+
+
+def test_langchain_agent(store: EncryptedStore) -> None:
+    """LangChain's middleware on an encrypted store folds, and nothing of the output is readable in the database."""
+
+    @tool
+    def job() -> str:
+        """Run the job."""
+        return f"{LOG}\n{MARKER}"
+
+    middleware = MemoryContextMiddleware(store, user_id="ann")
+    agent: Any = create_agent(ScriptedChatModel([[calling("job")], "done"]), [job], middleware=[middleware])
+
+    answer = agent.invoke({"messages": [("user", "go")]})
+
+    shown_output = str(answer["messages"][-2].content)
+    assert shown_output.startswith("[MemoryRef: job_")
+    assert f"{LOG}\n{MARKER}" == MemoryManager(store, user_id="ann").retrieve(MemoryRef.find_all(shown_output)[0].key)
+    assert MARKER not in rows(store)
