@@ -6,7 +6,7 @@ PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
-WORKERS ?= 2
+WORKERS ?= 3
 
 ifdef UV
 CREATE = $(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
