@@ -354,11 +354,17 @@ def longer_key(item: MemoryItem) -> str | None:
 
 def rehashed(item: MemoryItem, content_hash: str) -> MemoryItem:
     """`item` with another hash; a key that was generated from the old one is generated from this one."""
+    identity = identity_of(item.content, content_hash) if item.identity else None
+    key = key_after(item, content_hash)
+    return replace(item, content_hash=content_hash, identity=identity, memory_key=key)
+
+
+def key_after(item: MemoryItem, content_hash: str) -> str:
+    """The key of `item` with another hash: a new one where it was generated from the hash that it has."""
     slug, _, piece = item.memory_key.rpartition("_")
     generated = item.identity and slug and len(piece) >= SHORTEST_DIGEST and item.content_hash.startswith(piece)
-    identity = identity_of(item.content, content_hash) if item.identity else None
-    fresh = replace(item, content_hash=content_hash, identity=identity)
-    return replace(fresh, memory_key=new_key(slug, fresh)) if generated else fresh
+    is_new = content_hash != item.content_hash
+    return next(generated_keys(slug, content_hash)) if generated and is_new else item.memory_key
 
 
 def is_intact(item: MemoryItem) -> bool:

@@ -10,7 +10,6 @@ from typing import Any, cast
 
 from memory_context._items import SECRET, Match, MemoryItem, count_lines, hash_content, identity_of
 from memory_context._redaction import Redactor, Secret, without_pieces
-from memory_context._refs import SHORTEST_DIGEST, generated_keys
 
 NOTED = "redacted"
 
@@ -103,13 +102,6 @@ class Clearing:
             return value
         self.counts.update(redacted.counts)
         return str(changed)
-
-
-def fresh_key(before: MemoryItem, after: MemoryItem) -> str:
-    """The key of `after`; one that was generated from the hash of what it was `before` is generated anew."""
-    slug, _, piece = before.memory_key.rpartition("_")
-    generated = before.identity and len(piece) >= SHORTEST_DIGEST and before.content_hash.startswith(piece)
-    return next(generated_keys(slug, after.content_hash)) if slug and generated else after.memory_key
 
 
 def _noted(metadata: Mapping[str, Any], counts: Mapping[str, int]) -> dict[str, Any]:

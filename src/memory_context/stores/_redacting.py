@@ -9,8 +9,8 @@ from dataclasses import replace as changed
 
 import sqlalchemy as sa
 
-from memory_context._items import MemoryItem
-from memory_context._redacted import Clearing, fresh_key
+from memory_context._items import MemoryItem, key_after
+from memory_context._redacted import Clearing
 from memory_context._redaction import Redactor
 from memory_context._scopes import Scope
 from memory_context._tiers import Room
@@ -63,7 +63,7 @@ class RedactingStore(StoreWrapper):
     ) -> MemoryItem:
         """See `MemoryStore.put`. A key that was generated from the content's hash is that of the redacted content."""
         inner = self.inward(item)
-        inner = _with_key(inner, fresh_key(item, inner))
+        inner = changed(inner, memory_key=key_after(item, inner.content_hash))
         return self.outward(self.inner.put(scope, inner, replace=replace, room=room, replaces=replaces))
 
     def inward(self, item: MemoryItem) -> MemoryItem:
@@ -80,7 +80,3 @@ class RedactingStore(StoreWrapper):
 
     def _clearing(self) -> Clearing:
         return Clearing(self.redactor, lambda text: as_counter(self._counter).count(text))
-
-
-def _with_key(item: MemoryItem, key: str) -> MemoryItem:
-    return item if item.memory_key == key else changed(item, memory_key=key)
