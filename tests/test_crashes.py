@@ -49,6 +49,8 @@ class Ledger:
     def note(self, facts: list[Any]) -> list[str]:
         """Note a line; the key that it is about, if it is about one."""
         match facts:
+            case ["will", key, None] if key not in self.allowed:
+                return []  # of a writer that was killed before it could acknowledge it: nobody said what it holds
             case ["will", key, hashed]:
                 self.allowed[key].add(hashed)
                 return [key]
