@@ -25,6 +25,8 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 VARIES = "varies"
 TIMEOUT = 100
 _MADE_UP = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC|(?<=_)[0-9a-f]{8}\b")
+_TIMED = '<th class="num">seconds</th></tr>'
+_SECONDS = re.compile(r'(?<=<td class="num">)\d+\.\d(?=</td></tr>)')
 METADATA = {
     "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
     "language_info": {"name": "python"},
@@ -68,8 +70,14 @@ def _plots() -> tempfile.TemporaryDirectory[str]:
 
 
 def shown(cell: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
-    """What the outputs of a cell say, without the time of day and what is made up in keys; a picture by its kind."""
-    return [_MADE_UP.sub("(…)", line) for output in cell.outputs for line in _shown(output)]
+    """What the outputs of a cell say, without times and what is made up in keys; a picture by its kind."""
+    return [steady(line) for output in cell.outputs for line in _shown(output)]
+
+
+def steady(line: str) -> str:
+    """`line` with "(…)" for the time of day, the seconds that something took, and what is made up in keys."""
+    line = _MADE_UP.sub("(…)", line)
+    return _SECONDS.sub("(…)", line) if _TIMED in line else line
 
 
 def _shown(output: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types

@@ -122,6 +122,13 @@ def test_no_rule(wrong: str) -> None:
         RetentionRule.parse(wrong)
 
 
+@pytest.mark.parametrize("text", ["=999999w", "=999999d:read"])
+def test_no_such_age(text: str) -> None:
+    """A rule for ages of which no date is known is refused, and not at the first `gc`."""
+    with pytest.raises(InvalidArgumentError, match="there is no date"):
+        RetentionRule.parse(text)
+
+
 def test_foreign_stores_have_no_catalog() -> None:
     """A store that is not one of this library's cannot be looked through, and says so."""
 

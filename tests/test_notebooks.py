@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from notebooks import FOLDER, METADATA, VARIES, read, run, shown
+from notebooks import FOLDER, METADATA, VARIES, read, run, shown, steady
 
 LARGEST = 100_000
 NOTEBOOKS = [pytest.param(path, id=path.stem) for path in sorted(FOLDER.glob("*.ipynb"))]
@@ -39,6 +39,14 @@ def test_is_small_and_of_no_machine(path: Path) -> None:
     assert list(range(1, len(codes) + 1)) == [cell.execution_count for cell in codes]
     assert METADATA == notebook.metadata
     assert str(Path.home()) not in path.read_text("utf-8")
+
+
+@pytest.mark.parametrize("seconds", ["0.0", "0.1", "12.4"])
+def test_time_that_something_took_is_not_compared(seconds: str) -> None:
+    """A table with a column of seconds shows the same on a slow machine; its other numbers are compared."""
+    table = '<th class="num">tokens</th><th class="num">seconds</th></tr><tr><td class="num">7</td><td class="num">%s'
+
+    assert f"{table % '(…)'}</td></tr>" == steady(f"{table % seconds}</td></tr>")
 
 
 def test_there_are_notebooks() -> None:

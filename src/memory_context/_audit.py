@@ -12,14 +12,13 @@ from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from memory_context import _events
 from memory_context._items import now
+from memory_context._limits import PAUSE, SLOW_FAILURE
 from memory_context._telemetry import Who, count
 
 Action: TypeAlias = Literal["stored", "recalled", "expanded", "passed", "deleted"]
 ACTIONS: tuple[str, ...] = get_args(Action)
 
 WAITING = 1000
-SLOW_FAILURE = 2.0
-PAUSE = 15.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,7 +18,7 @@ from memory_context._media import BINARY as BINARY
 from memory_context._media import data_url, described, media_type_of
 from memory_context._refs import SHORTEST_DIGEST, MemoryRef, generated_keys
 from memory_context._scopes import DETAIL
-from memory_context.exceptions import InvalidContentError
+from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 
 TEXT = "text/plain"
 JSON = "application/json"
@@ -264,6 +264,18 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
         yield from (text for part in cast("Iterable[Any]", value) for text in _texts(part))
 
 
+def with_zone(moment: datetime | None, name: str) -> datetime | None:
+    """`moment` itself.
+
+    Raises:
+        InvalidArgumentError: It has no time zone; says which one it is by `name`.
+    """
+    if moment is not None and moment.tzinfo is None:
+        message = f"{name} needs a time zone: {moment!r}; datetime.now(UTC) has one"
+        raise InvalidArgumentError(message)
+    return moment
+
+
 def _json(value: object, name: str) -> str:
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
@@ -352,11 +364,10 @@ def longer_key(item: MemoryItem) -> str | None:
     return next((key for key in generated_keys(slug, digest) if len(key.rpartition("_")[2]) > len(piece)), None)
 
 
-def rehashed(item: MemoryItem, content_hash: str) -> MemoryItem:
-    """`item` with another hash; a key that was generated from the old one is generated from this one."""
+def with_hash(item: MemoryItem, content_hash: str) -> MemoryItem:
+    """`item` with another hash, and an `identity` of it where it has one."""
     identity = identity_of(item.content, content_hash) if item.identity else None
-    key = key_after(item, content_hash)
-    return replace(item, content_hash=content_hash, identity=identity, memory_key=key)
+    return replace(item, content_hash=content_hash, identity=identity)
 
 
 def key_after(item: MemoryItem, content_hash: str) -> str:

@@ -9,6 +9,10 @@ from typing import Protocol
 
 from memory_context.exceptions import InvalidArgumentError
 
+SLOW_FAILURE = 2.0
+PAUSE = 15.0
+"""After a failure that took more seconds than the first, a store or a trail is left alone for the second."""
+
 
 class Patience(Protocol):
     """After how many failures in a row somebody is not asked for how many seconds."""

@@ -24,8 +24,8 @@ from memory_context._items import (
     decoded,
     encoded,
     hash_content,
-    identity_of,
     is_storable,
+    with_hash,
 )
 from memory_context._refs import check_key
 from memory_context._scopes import Scope
@@ -80,11 +80,9 @@ def deletion_from(record: object) -> Deletion:
 
 def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
     """`item` with the facts of the content that it has now."""
-    digest, text = hash_content(item.content), isinstance(item.content, str)
+    text = isinstance(item.content, str)
     return replace(
-        item,
-        content_hash=digest,
-        identity=identity_of(item.content, digest) if item.identity else None,
+        with_hash(item, hash_content(item.content)),
         token_count=count_tokens(cast("str", item.content)) if text else 0,
         char_count=len(item.content),
         line_count=count_lines(item.content),

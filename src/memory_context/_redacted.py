@@ -8,7 +8,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
-from memory_context._items import SECRET, Match, MemoryItem, count_lines, hash_content, identity_of
+from memory_context._items import SECRET, Match, MemoryItem
+from memory_context._records import recounted
 from memory_context._redaction import Redactor, Secret, without_pieces
 
 NOTED = "redacted"
@@ -48,7 +49,7 @@ class Clearing:
         if not self.counts:
             return item if cleared.match == item.match else cleared
         noted = replace(cleared, content_metadata=_noted(cleared.content_metadata, self.counts))
-        return noted if noted.content == item.content else replace(noted, **self._facts(noted))
+        return noted if noted.content == item.content else recounted(noted, self.count)
 
     def _content(self, item: MemoryItem) -> str | bytes:
         if isinstance(item.content, bytes):
@@ -56,16 +57,6 @@ class Clearing:
         redacted, self._secrets = self.redactor.cleared(item.content)
         self.counts.update(redacted.counts)
         return redacted.text
-
-    def _facts(self, item: MemoryItem) -> dict[str, Any]:
-        digest = hash_content(item.content)
-        return {
-            "token_count": self.count(item.text),
-            "char_count": len(item.content),
-            "line_count": count_lines(item.content),
-            "content_hash": digest,
-            "identity": item.identity and identity_of(item.content, digest),
-        }
 
     def _text(self, text: str) -> str:
         redacted = self.redactor.redact(text)

@@ -12,6 +12,8 @@ from typing import Any, TypeVar
 from memory_context import _events
 from memory_context._displayed import Displayed
 from memory_context._items import MemoryItem, hash_content
+from memory_context._limits import PAUSE as PAUSE
+from memory_context._limits import SLOW_FAILURE as SLOW_FAILURE
 from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold, level
 from memory_context._telemetry import count, operation
 from memory_context._tokens import WIDEST_CHARACTER
@@ -20,8 +22,6 @@ from memory_context.verbs import READING_TOOLS
 
 T = TypeVar("T")
 
-SLOW_FAILURE = 2.0
-PAUSE = 15.0
 TASK = 4000
 
 

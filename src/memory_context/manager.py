@@ -27,6 +27,7 @@ from memory_context._items import (
     new_key,
     now,
     to_content,
+    with_zone,
 )
 from memory_context._pages import parse_lines, span_of_lines
 from memory_context._parts import DEFAULT_ANSWER, answer, read_part
@@ -44,7 +45,7 @@ from memory_context.exceptions import (
     NotSerializableError,
     StoreError,
 )
-from memory_context.stores import Filters, MemoryStore, Mode, as_auditor, as_store
+from memory_context.stores import Filters, MemoryStore, Mode, as_auditor, as_store, reindexed
 from memory_context.summaries import Summaries, Summarizer, as_summaries
 
 if TYPE_CHECKING:
@@ -244,7 +245,7 @@ class MemoryManager:
             tags=tags,
             importance=_between_0_and_1(importance),
             identity=identity_of(body, measured["content_hash"]) if shared else None,
-            expires_at=_with_zone(expires_at),
+            expires_at=with_zone(expires_at, "expires_at"),
             **measured,
         )
         if check:
@@ -482,11 +483,7 @@ class MemoryManager:
         Raises:
             StoreError: The store could not do it, or keeps no index.
         """
-        remake = getattr(self.memory_store, "reindex", None)
-        if remake is None:
-            message = f"{self.memory_store!r} keeps no index that could be made anew"
-            raise StoreError(message)
-        return int(remake(progress))
+        return reindexed(self.memory_store, progress)
 
     def forget(self, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """Delete the memory under `key` for good; whether there was one. References to it say when and why afterwards.
@@ -631,15 +628,8 @@ def _one_of(names: str | Iterable[str] | None) -> list[str] | None:
 
 
 def _between(since: datetime | None, until: datetime | None) -> dict[str, datetime] | None:
-    ends = {"$gte": _with_zone(since, "since"), "$lt": _with_zone(until, "until")}
+    ends = {"$gte": with_zone(since, "since"), "$lt": with_zone(until, "until")}
     return {name: moment for name, moment in ends.items() if moment is not None} or None
-
-
-def _with_zone(moment: datetime | None, name: str = "expires_at") -> datetime | None:
-    if moment is not None and moment.tzinfo is None:
-        message = f"{name} needs a time zone: {moment!r}; datetime.now(UTC) has one"
-        raise InvalidArgumentError(message)
-    return moment
 
 
 def _between_0_and_1(importance: float) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import Literal, TypeAlias, cast, get_args
@@ -35,7 +35,7 @@ class RetentionRule:
         since: ``created``, ``changed`` (evicted, too), or ``read`` (created, where it never was).
 
     Raises:
-        InvalidArgumentError: A time that is negative, or another `since`.
+        InvalidArgumentError: A time that is negative or longer than there are dates, or another `since`.
     """
 
     after: timedelta
@@ -49,6 +49,9 @@ class RetentionRule:
         after: object = self.after
         if not isinstance(after, timedelta) or after < timedelta():
             message = f"memories go after a timedelta of 0 or more, not {self.after!r}"
+            raise InvalidArgumentError(message)
+        if after > now() - datetime.min.replace(tzinfo=UTC):
+            message = f"there is no date {after.days:,} days ago; a rule is for less"
             raise InvalidArgumentError(message)
         if self.since not in get_args(Since):
             message = f"a rule counts since {', '.join(get_args(Since))}, not {self.since!r}"

@@ -12,6 +12,7 @@ from operator import itemgetter
 
 import regex
 
+from memory_context._patterns import compiled
 from memory_context._redaction._assigned import ASSIGNED
 from memory_context._redaction._blocks import BLOCKS
 from memory_context._redaction._carried import CARRIED
@@ -163,14 +164,14 @@ class _Own:
             message = f"a kind is named by 1 to 40 of a-z 0-9 _, other than {', '.join(KINDS)}; not {name!r}"
             raise InvalidArgumentError(message)
         try:
-            compiled = regex.compile(pattern.pattern)
+            ready = compiled(pattern.pattern)
         except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError) as error:
             message = f"the pattern of {name!r} is no regular expression: {getattr(error, 'msg', error)}"
             raise InvalidArgumentError(message) from error
-        if compiled.fullmatch(""):
+        if ready.fullmatch(""):
             message = f"the pattern of {name!r} matches an empty text, which is everywhere"
             raise InvalidArgumentError(message)
-        return cls(name, compiled, pattern.literal)
+        return cls(name, ready, pattern.literal)
 
     def spans(self, text: str, deadline: float) -> Iterator[_Span]:
         """What it finds."""

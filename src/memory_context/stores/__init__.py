@@ -10,7 +10,7 @@ from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
 from memory_context.stores._trail import SQLAuditTrail, as_auditor
-from memory_context.stores._wrapper import StoreWrapper
+from memory_context.stores._wrapper import StoreWrapper, reindexed
 
 if TYPE_CHECKING:
     from memory_context.stores._encryption import EncryptedStore
@@ -33,6 +33,7 @@ __all__ = [
     "StoreWrapper",
     "as_auditor",
     "as_store",
+    "reindexed",
 ]
 
 _HOMES = {

@@ -12,7 +12,17 @@ import sqlalchemy as sa
 from cryptography.exceptions import InvalidTag
 
 from memory_context._batches import batches_of, size_of
-from memory_context._items import SEALED, Deletion, MemoryItem, Restored, decoded, identity_of, longer_key, rehashed
+from memory_context._items import (
+    SEALED,
+    Deletion,
+    MemoryItem,
+    Restored,
+    decoded,
+    identity_of,
+    key_after,
+    longer_key,
+    with_hash,
+)
 from memory_context._scopes import Scope
 from memory_context.exceptions import EncryptionError
 from memory_context.stores._keys import KEY_BYTES, DerivedKey, Keyring, KeySource
@@ -69,7 +79,9 @@ class EncryptedStore(SealingStore):
 
     def inward(self, item: MemoryItem) -> MemoryItem:
         """The encrypted record, under a key that tells nothing of the content."""
-        return _sealed(rehashed(item, self._hash(item)), item, self._keys.newest())
+        hashed = self._hash(item)
+        placed = replace(with_hash(item, hashed), memory_key=key_after(item, hashed))
+        return _sealed(placed, item, self._keys.newest())
 
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The decrypted record.
@@ -121,20 +133,20 @@ class EncryptedStore(SealingStore):
         if item.media_type == self.media_type and _parts(item)[0] == newest.id:
             return False
         plain = self.outward(item)
-        hashed = newest.keyed_hash(item.user_id, plain.content)
-        identity = identity_of(plain.content, hashed) if plain.identity else None
-        fresh = _sealed(replace(plain, content_hash=hashed, identity=identity), plain, newest)
-        self.inner.put(Scope(item.user_id), fresh, replaces=item)
+        placed = with_hash(plain, newest.keyed_hash(item.user_id, plain.content))
+        self.inner.put(Scope(item.user_id), _sealed(placed, plain, newest), replaces=item)
         return True
 
     def _hash(self, item: MemoryItem) -> str:
         """The keyed hash of a content: by an older key, where it is stored under that one."""
-        hashes = [key.keyed_hash(item.user_id, item.content) for key in self._keys.all()]
-        if item.identity and len(hashes) > 1:
-            known = {identity_of(item.content, one): one for one in hashes}
-            found = self.inner.query(Scope(item.user_id), {"identity": list(known), **_ANY}, limit=1)
-            return known[str(found[0].identity)] if found else hashes[0]
-        return hashes[0]
+        keys = self._keys.all()
+        newest = keys[0].keyed_hash(item.user_id, item.content)
+        if not item.identity or len(keys) == 1:
+            return newest
+        hashes = [newest, *(key.keyed_hash(item.user_id, item.content) for key in keys[1:])]
+        known = {identity_of(item.content, one): one for one in hashes}
+        found = self.inner.query(Scope(item.user_id), {"identity": list(known), **_ANY}, limit=1)
+        return known[str(found[0].identity)] if found else newest
 
     def _as_they_are(self, scope: Scope, batch: list[MemoryItem | Deletion]) -> list[MemoryItem | Deletion]:
         """The records sealed, under their own keys; what is there already, as it is there."""
@@ -147,9 +159,7 @@ class EncryptedStore(SealingStore):
             elif old is not None and not differences(self.outward(old), one):
                 chosen.append(old)
             else:
-                hashed = self._hash(one)
-                identity = identity_of(one.content, hashed) if one.identity else None
-                chosen.append(_sealed(replace(one, content_hash=hashed, identity=identity), one, newest))
+                chosen.append(_sealed(with_hash(one, self._hash(one)), one, newest))
         return chosen
 
 

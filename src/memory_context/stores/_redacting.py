@@ -64,7 +64,8 @@ class RedactingStore(StoreWrapper):
         """See `MemoryStore.put`. A key that was generated from the content's hash is that of the redacted content."""
         inner = self.inward(item)
         inner = changed(inner, memory_key=key_after(item, inner.content_hash))
-        return self.outward(self.inner.put(scope, inner, replace=replace, room=room, replaces=replaces))
+        stored = self.inner.put(scope, inner, replace=replace, room=room, replaces=replaces)
+        return stored if stored == inner else self.outward(stored)
 
     def inward(self, item: MemoryItem) -> MemoryItem:
         """See `StoreWrapper.inward`."""

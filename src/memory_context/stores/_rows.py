@@ -7,7 +7,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context._items import MemoryItem, check_content, decoded, encoded, is_storable
+from memory_context._items import MemoryItem, bytes_of, check_content, decoded, encoded, is_storable
 from memory_context.stores._schema import access, memories
 
 _FIELDS = {field.name for field in fields(MemoryItem)} - {"content", "match", "accessed_at", "access_count"}
@@ -27,14 +27,9 @@ def row_of(item: MemoryItem) -> dict[str, Any]:
     values = {column.name: getattr(item, column.name) for column in _COLUMNS}
     values |= {"tags": list(item.tags), "content_metadata": dict(item.content_metadata)}
     if isinstance(item.content, str) and is_storable(item.content):
-        return values | {"content": item.content, "content_bytes": None, "byte_count": size_of(item.content)}
+        return values | {"content": item.content, "content_bytes": None, "byte_count": bytes_of(item.content)}
     data = encoded(item.content)
     return values | {"content": None, "content_bytes": data, "byte_count": len(data)}
-
-
-def size_of(text: str) -> int:
-    """The bytes of `text` as UTF-8."""
-    return len(text) if text.isascii() else len(text.encode())
 
 
 def item_of(row: sa.Row[*tuple[Any, ...]]) -> MemoryItem:

@@ -99,7 +99,7 @@ class SealingStore(StoreWrapper):
 def _promising(items: Sequence[MemoryItem], query: str, most: int) -> Sequence[MemoryItem]:
     """Those that hold most of the query's words, of equally many the newest: to index all of them takes far longer."""
     wanted = frozenset(wanted_of(query))
-    if not wanted:
+    if not wanted or len(items) <= most:
         return items[:most]
     held = {item.id: len(held_by(searchable(item), wanted) | wanted.intersection(card_of(item))) for item in items}
     return sorted(items, key=lambda item: -held[item.id])[:most]

@@ -309,9 +309,9 @@ class SQLAlchemyStore:
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
         removed = self._run(partial(_forgetting.counts, user_id=scope.user_id))
-        self._delete(scope.user_id, tuple(within(scope)), "forgotten", self._overwriting)
-        self._overwriting(partial(_forgetting.remove_notes, user_id=scope.user_id))
-        self._overwriting(_forgetting.merge_index)
+        self._delete(scope.user_id, tuple(within(scope)), "forgotten", overwriting=True)
+        for work in (partial(_forgetting.remove_notes, user_id=scope.user_id), _forgetting.merge_index):
+            self._run(partial(_forgetting.overwriting, work=work), writes=True)
         return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
 
     def scrub(self) -> bool:
@@ -382,25 +382,15 @@ class SQLAlchemyStore:
                 _engines.registry.release(self._shared)
             self._engine, self._shared, self._ready = None, None, False
 
-    def _overwriting(self, work: Callable[[sa.Connection], T]) -> T:
-        return self._run(partial(_forgetting.overwriting, work=work), writes=True)
+    def _delete(self, user_id: str, where: Conditions, reason: str, *, overwriting: bool = False) -> int:
+        def write(work: Callable[[sa.Connection], T]) -> T:
+            return self._run(partial(_forgetting.overwriting, work=work) if overwriting else work, writes=True)
 
-    def _writing(self, work: Callable[[sa.Connection], T]) -> T:
-        return self._run(work, writes=True)
-
-    def _delete(
-        self,
-        user_id: str,
-        where: Conditions,
-        reason: str,
-        writing: Callable[[Callable[[sa.Connection], Any]], Any] | None = None,
-    ) -> int:
-        run = writing or self._writing
         doomed = sa.select(memories.c.id).where(*where)
         for memory_id in self._run(lambda connection: _indexing.many_passages(connection, doomed)):
-            while run(partial(_indexing.remove_batch, user_id=user_id, memory_id=memory_id)):
+            while write(partial(_indexing.remove_batch, user_id=user_id, memory_id=memory_id)):
                 pass
-        return int(run(lambda connection: _delete(connection, user_id, where, reason)))
+        return write(lambda connection: _delete(connection, user_id, where, reason))
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user."""

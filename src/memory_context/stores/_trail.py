@@ -11,13 +11,14 @@ from typing import Any, Self
 import sqlalchemy as sa
 
 from memory_context._audit import ACTIONS, Action, AuditEntry, Auditor, AuditTrail
+from memory_context._items import with_zone
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.stores._engines import PASSWORD_VARIABLE
 from memory_context.stores._protocol import MemoryStore
 from memory_context.stores._schema import audit
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
-from memory_context.stores._wrapper import StoreWrapper
+from memory_context.stores._wrapper import innermost
 
 PAGE = 500
 
@@ -170,11 +171,10 @@ def as_auditor(
 
 
 def _database_of(store: object) -> SQLAlchemyStore:
-    while isinstance(store, StoreWrapper):
-        store = store.inner
-    if isinstance(store, SQLAlchemyStore):
-        return store
-    message = f"{type(store).__name__} is no database, so the trail needs one of its own: give its URL"
+    inside = innermost(store)
+    if isinstance(inside, SQLAlchemyStore):
+        return inside
+    message = f"{type(inside).__name__} is no database, so the trail needs one of its own: give its URL"
     raise InvalidArgumentError(message)
 
 
@@ -183,9 +183,7 @@ def _check(action: object, since: datetime | None, until: datetime | None, limit
         message = f"an action is one of {', '.join(ACTIONS)}, not {action!r:.80}"
         raise InvalidArgumentError(message)
     for moment in (since, until):
-        if moment is not None and moment.tzinfo is None:
-            message = f"a moment needs a time zone: {moment!r}; datetime.now(UTC) has one"
-            raise InvalidArgumentError(message)
+        with_zone(moment, "a moment")
     if limit is not None and limit < 0:
         message = f"a limit is 0 or more, or None for all, not {limit}"
         raise InvalidArgumentError(message)

@@ -150,11 +150,7 @@ class StoreWrapper:
         Raises:
             StoreError: It could not do it, or keeps no index.
         """
-        remake = getattr(self.inner, "reindex", None)
-        if remake is None:
-            message = f"{self.inner!r} keeps no index that could be made anew"
-            raise StoreError(message)
-        return int(remake(progress))
+        return reindexed(self.inner, progress)
 
     def close(self) -> None:
         """Close the store inside. It may be used again."""
@@ -167,7 +163,20 @@ class StoreWrapper:
         return self.inner
 
 
-def innermost(store: MemoryStore) -> MemoryStore:
+def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None = None) -> int:
+    """Make the search index of a store anew; how many memories it holds.
+
+    Raises:
+        StoreError: It could not do it, or keeps no index.
+    """
+    remake = getattr(store, "reindex", None)
+    if remake is None:
+        message = f"{store!r} keeps no index that could be made anew"
+        raise StoreError(message)
+    return int(remake(progress))
+
+
+def innermost(store: object) -> object:
     """The store inside all wrappers."""
     while isinstance(store, StoreWrapper):
         store = store.inner
