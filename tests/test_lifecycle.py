@@ -233,6 +233,19 @@ def test_no_byte_is_left(tmp_path: Path) -> None:
         assert 4 == len(store.search(BOB, "about text note"))
 
 
+def test_no_word_of_the_index_is_left(tmp_path: Path) -> None:
+    """The index keeps no word of a forgotten user, though it only marks as deleted what others are indexed beside."""
+    with SQLAlchemyStore(f"sqlite:///{tmp_path / 'memory.db'}") as store:
+        for user, word in (("ann", MARKER), ("bob", "aardvark")):
+            MemoryManager(store, user_id=user).store(b"binary", f"about {word}")
+        store.forget_user("ann")
+        store.scrub()
+
+        everything = b"".join(path.read_bytes() for path in tmp_path.iterdir())
+        assert b"aardvark"[1:] in everything
+        assert MARKER[1:].encode() not in everything  # words that begin alike share what they begin with
+
+
 def test_no_file_is_left(tmp_path: Path) -> None:
     """No file of a folder holds a word of a forgotten user, the notes of reads and deletions neither."""
     with FileStore(tmp_path) as store:
@@ -260,6 +273,8 @@ def test_vectors_and_audit_go_too(sqlite_url: str) -> None:
         receipt = store.forget_user("ann")
 
         assert (1, 1, 1) == (receipt.memories, receipt.vectors, receipt.audit_entries)
+        left = store._run(lambda connection: connection.execute(sa.select(audit.c.user_id)).scalars().all())  # noqa: SLF001 - rows
+        assert ["bob"] == left
         assert 1 == store.forget_user("bob").vectors
 
 

@@ -36,6 +36,7 @@ from memory_context._items import hash_content
 from memory_context._policy import fold
 from memory_context.exceptions import RedactionTimeoutError
 from memory_context.testing import MemoryStoreContract, ScriptedChatClient
+from memory_context.testing._memories import ANN, memory
 from memory_context.transfer import export_memories
 from planted import MIXED, pem, some
 
@@ -235,6 +236,14 @@ class TestBeforeRecalling:
         assert "zebrafish" in hit.match.passage
         assert LOG == plain.retrieve(key)
         assert {} == redacting.counts
+
+    def test_found_again(self, redacting: RedactingStore) -> None:
+        """Where equal content was stored before there was a redactor, `put` gives that record without its secrets."""
+        before = redacting.inner.put(ANN, memory("clean", shared=True, summary=f"log with {TOKEN}"))
+
+        found = redacting.put(ANN, memory("clean", shared=True))
+
+        assert (before.id, "log with [redacted github_token]") == (found.id, found.summary)
 
     def test_a_passage_that_cuts_a_secret(self) -> None:
         """A passage that begins or ends inside a secret shows none of it."""

@@ -17,6 +17,7 @@ from memory_context.stores import SQLAlchemyStore, _inspection
 from memory_context.stores._inspection import look
 from memory_context.stores._keyword import version_of
 from memory_context.stores._migrate import HEAD, REVISIONS, revision_of
+from memory_context.stores._opening import database_url
 
 DISTRIBUTION = "memory-context"
 ALL = "all"
@@ -103,6 +104,7 @@ def _installed(name: str) -> str | None:
 
 
 def _database(url: str) -> Iterator[Check]:
+    url = database_url(url)
     try:
         if path := _inspection.missing_file(url):
             yield Check("database", Status.PROBLEM, f"there is no file {path!r}", f"check the path, or {_MIGRATE}")

@@ -46,6 +46,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.stores import Filters, MemoryStore, Mode, as_auditor, as_store, reindexed
+from memory_context.stores._wrapper import innermost
 from memory_context.summaries import Summaries, Summarizer, as_summaries
 
 if TYPE_CHECKING:
@@ -552,7 +553,7 @@ class MemoryManager:
         if getattr(self.memory_store, "has_embedder", False):
             message = "an embedder cannot be written down; give each process a store of its own with one"
             raise NotSerializableError(message)
-        if getattr(self.memory_store, "quota", None) is not None:
+        if getattr(innermost(self.memory_store), "quota", None) is not None:
             message = "a quota cannot be written down; give each process a store of its own with it"
             raise NotSerializableError(message)
         if self._counter is not None:

@@ -23,6 +23,7 @@ from memory_context._items import Conflict, MemoryItem, now
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
+from memory_context.stores._wrapper import innermost
 
 ANY_STATE = {"is_active": [True, False]}
 STAMP = "%Y%m%dT%H%M%S%fZ"
@@ -190,7 +191,7 @@ def backup_database(
     """Copy a SQLite database that may be in use into a new file ``memory-{time}.db`` in a folder.
 
     Args:
-        store: A `SQLAlchemyStore` on SQLite.
+        store: A `SQLAlchemyStore` on SQLite, or a store around one: what is encrypted is so in the copy.
         folder: Where the copies are; made if it is missing.
         keep: How many copies stay, this one too; older ones are removed after it is complete. None: all.
         progress: Called with how many pages of the database are copied, and of how many.
@@ -202,7 +203,8 @@ def backup_database(
     if keep is not None and keep < 1:
         message = f"keep is 1 or more, or None for all, not {keep}"
         raise InvalidArgumentError(message)
-    if not isinstance(store, SQLAlchemyStore):
+    database = innermost(store)
+    if not isinstance(database, SQLAlchemyStore):
         message = f"only SQLite databases are backed up this way, not {store!r}; export it"
         raise InvalidArgumentError(message)
     place = Path(folder)
@@ -210,7 +212,7 @@ def backup_database(
         place.mkdir(parents=True, exist_ok=True)
         path = place / f"memory-{now():{STAMP}}.db"
         with draft_of(path) as draft:
-            store.backup(draft, progress)
+            database.backup(draft, progress)
         old = sorted(place.glob("memory-*T*Z.db"))[:-keep] if keep else []
         for each in old:
             each.unlink()

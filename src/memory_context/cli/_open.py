@@ -11,12 +11,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError, StoreUnavailableError
-from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore, as_store
+from memory_context.stores import MemoryStore, SQLAlchemyStore, as_store
 from memory_context.stores._catalog import Catalog
 from memory_context.stores._inspection import missing_file
-from memory_context.stores._opening import FILES
+from memory_context.stores._opening import FILES, database_url
 
 if TYPE_CHECKING:
     from memory_context.manager import MemoryManager
@@ -44,9 +43,8 @@ def check_database(url: str | None, verb: str) -> str:
         StoreUnavailableError: There is no such file.
     """
     given = check_given(url, verb)
-    if given.startswith(FILES):
-        return given
-    if path := missing_file(given):
+    inside = database_url(given)
+    if not inside.startswith(FILES) and (path := missing_file(inside)):
         message = f"there is no database {path!r}; `memory-context migrate` makes one"
         raise StoreUnavailableError(message)
     return given
@@ -54,8 +52,15 @@ def check_database(url: str | None, verb: str) -> str:
 
 @contextmanager
 def opened_store(url: str | None, verb: str, embedder: str | None = None) -> Generator[MemoryStore]:
-    """The store that the options name; with an embedder, a database that searches by meaning too."""
+    """The store that the options name; with an embedder, a database that searches by meaning too.
+
+    Raises:
+        InvalidArgumentError: An embedder for a store around a database.
+    """
     given = check_database(url, verb)
+    if embedder and database_url(given) != given:
+        message = f"--embedder goes with a database, not with a store around it; name {database_url(given)}"
+        raise InvalidArgumentError(message)
     store = SQLAlchemyStore(given, embedder=loaded(embedder)) if embedder else as_store(given)
     try:
         yield store
@@ -108,8 +113,6 @@ def only_user(store: MemoryStore) -> str:
         InvalidArgumentError: There are several; names them.
         MemoryNotFoundError: There is none.
     """
-    if isinstance(store, FileStore):
-        return _only([(user, store.count(Scope(user))) for user in store.users()])
     return _only([(user.name, user.memories) for user in Catalog(store).totals("user_id")])
 
 

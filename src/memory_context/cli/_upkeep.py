@@ -21,6 +21,7 @@ from memory_context.manager import MemoryManager
 from memory_context.retention import RetentionRule, count_expired, delete_expired
 from memory_context.stores import Administration, SQLAlchemyStore, as_store
 from memory_context.stores._migrate import HEAD
+from memory_context.stores._opening import database_url
 
 _COUNTED = ("memories", "deletions", "audit_entries", "reads")
 _STYLES = {Status.OK: "green", Status.NOTE: "dim", Status.WARNING: "yellow", Status.PROBLEM: "bold red"}
@@ -150,7 +151,7 @@ def _line(check: Check) -> Text:
 
 def migrate_schema(store: str | None, *, as_json: bool) -> None:
     """Create or upgrade the schema."""
-    database = as_store(check_given(store, "migrate"))
+    database = as_store(database_url(check_given(store, "migrate")))
     if not isinstance(database, SQLAlchemyStore):
         message = f"{database!r} has no schema"
         raise InvalidArgumentError(message)

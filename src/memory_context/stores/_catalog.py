@@ -1,21 +1,22 @@
-"""What a database holds, without reading the contents: for people, and across users for an administrator."""
+"""What a database holds, without its contents: for people, and across users for an administrator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
 from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context._items import MemoryItem
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.stores._filters import conditions, within
 from memory_context.stores._protocol import Filters, MemoryStore
 from memory_context.stores._schema import UTCDateTime, access, memories, pending
-from memory_context.stores._wrapper import innermost
+from memory_context.stores._wrapper import StoreWrapper, innermost
 
 T = TypeVar("T")
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
@@ -151,7 +152,7 @@ _SIZES = {
 
 
 class Catalog:
-    """What a store holds; of a store around another one, what the innermost does, as it stands there.
+    """What a store holds; of a store around another one, what the innermost does, and descriptions as it gives them.
 
     Args:
         store: The store.
@@ -161,7 +162,7 @@ class Catalog:
     """
 
     def __init__(self, store: MemoryStore) -> None:
-        inside = innermost(store)
+        self._store, inside = store, innermost(store)
         run, delete = getattr(inside, "_run", None), getattr(inside, "_delete", None)
         if run is None or delete is None:
             message = f"{inside!r} keeps no catalog; use a database or a FileStore"
@@ -185,7 +186,14 @@ class Catalog:
             chosen = _ENTRIES.where(*_chosen(connection, scope, filters)).order_by(*_ORDERS[sort])
             return [_entry(row) for row in connection.execute(chosen.limit(limit).offset(offset))]
 
-        return self._run(read)
+        return self._given(scope, self._run(read))
+
+    def _given(self, scope: Scope, entries: list[Entry]) -> list[Entry]:
+        """The records as the store around the innermost one gives them."""
+        if not isinstance(self._store, StoreWrapper):
+            return entries
+        items = {item.memory_key: item for item in self._store.get_many(scope, [one.memory_key for one in entries])}
+        return [_as_given(entry, items[entry.memory_key]) for entry in entries if entry.memory_key in items]
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """How many records match."""
@@ -294,6 +302,11 @@ def _entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
     values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - Row's public API
     values["tags"] = tuple(values["tags"])
     return Entry(**values)
+
+
+def _as_given(entry: Entry, item: MemoryItem) -> Entry:
+    changed = {name: getattr(item, name) for name in ("summary", "media_type", "category", "tags")}
+    return replace(entry, **changed)
 
 
 def _of(user: str | None) -> Sequence[sa.ColumnElement[bool]]:

@@ -23,6 +23,7 @@ class CompressedStore(SealingStore):
         inner: The store inside.
     """
 
+    scheme: ClassVar[str | None] = "compressed"
     media_type: ClassVar[str] = f"{SEALED}compressed"
     sealed: ClassVar[frozenset[str]] = frozenset({"media_type"})
 

@@ -51,7 +51,7 @@ class EncryptedStore(SealingStore):
         store: The store inside; what `as_store` takes. Without an embedder.
         keys: 32 bytes each, by an id that is stored with every record: the first one encrypts, all of them decrypt. Or
             a callable that gives them. None: the environment variable ``MEMORY_CONTEXT_KEYS``, as ``id:key,id:key``
-            with keys in base64.
+            with keys in base64; so does ``encrypted+`` before a URL.
 
     Attributes:
         inner: The store inside.
@@ -61,6 +61,7 @@ class EncryptedStore(SealingStore):
         MissingDependencyError: The package ``cryptography`` is not installed.
     """
 
+    scheme: ClassVar[str | None] = "encrypted"
     media_type: ClassVar[str] = f"{SEALED}encrypted"
     sealed: ClassVar[frozenset[str]] = frozenset({"summary", "media_type", "content_hash", "identity"})
 
@@ -71,6 +72,7 @@ class EncryptedStore(SealingStore):
     ) -> None:
         super().__init__(store)
         self._keys = Keyring(keys)
+        self._is_own = keys is not None
 
     @staticmethod
     def generate_key() -> str:

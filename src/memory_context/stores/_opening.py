@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import threading
 from pathlib import Path
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from memory_context.stores._files import FileStore
 
 FILES = "file:"
+WRAPPERS = {"compressed": "CompressedStore", "encrypted": "EncryptedStore", "redacted": "RedactingStore"}
 _folders: WeakValueDictionary[Path, FileStore] = WeakValueDictionary()
 _lock = threading.Lock()
 
@@ -29,10 +31,17 @@ def as_store(
 ) -> MemoryStore:
     """`store` itself if it is one, else a `SQLAlchemyStore` on it; a `FileStore` for a URL such as ``file:///folder``.
 
+    ``encrypted+``, ``compressed+`` and ``redacted+`` before a URL are an `EncryptedStore` with the keys in
+    ``MEMORY_CONTEXT_KEYS``, a `CompressedStore`, and a `RedactingStore` without patterns of a user's around it; the
+    first one is the outermost.
+
     None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a folder in this process
     share one `FileStore`, because one may write into it.
     """
     named = os.environ.get(STORE_VARIABLE) if store is None else store
+    if isinstance(named, str) and (outer := _outer(named)):
+        wrapper = getattr(importlib.import_module(__package__), WRAPPERS[outer])
+        return wrapper(as_store(named.removeprefix(f"{outer}+"), password_variable))
     if isinstance(named, str) and named.startswith(FILES):
         return _file_store(named)
     if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):
@@ -41,6 +50,19 @@ def as_store(
         return store
     message = f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}"
     raise InvalidArgumentError(message)
+
+
+def database_url(url: str) -> str:
+    """The URL without the stores around it: of the database, or of the folder, as it stands there."""
+    while outer := _outer(url):
+        url = url.removeprefix(f"{outer}+")
+    return url
+
+
+def _outer(url: str) -> str | None:
+    """The outermost of the stores that are to be around it."""
+    name, plus, _ = url.partition("+")
+    return name if plus and name in WRAPPERS else None
 
 
 def _file_store(url: str) -> FileStore:

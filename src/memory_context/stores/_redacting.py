@@ -6,6 +6,7 @@ import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace as changed
+from typing import ClassVar
 
 import sqlalchemy as sa
 
@@ -33,6 +34,8 @@ class RedactingStore(StoreWrapper):
         counter: Counts the tokens of redacted texts; the process's default without one.
     """
 
+    scheme: ClassVar[str | None] = "redacted"
+
     def __init__(
         self,
         store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None,
@@ -42,6 +45,7 @@ class RedactingStore(StoreWrapper):
     ) -> None:
         super().__init__(store)
         self.redactor = redactor or Redactor()
+        self._is_own = redactor is not None or counter is not None
         self._counter = counter
         self._counts = Counter[str]()
         self._lock = threading.Lock()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Self
+from typing import ClassVar, Self
 
 import sqlalchemy as sa
 
@@ -18,17 +18,19 @@ from memory_context.stores._protocol import Administration, Filters, MemoryStore
 class StoreWrapper:
     """A `MemoryStore` that passes every verb on to another one. Subclasses say what becomes of the records.
 
-    It has no URL, because a URL would lead past it.
-
     Args:
         store: The store inside; what `as_store` takes.
 
     Attributes:
         inner: The store inside.
+        scheme: What stands before the URL of the store inside where this one is meant; none where no URL can say it.
     """
+
+    scheme: ClassVar[str | None] = None
 
     def __init__(self, store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None) -> None:
         self.inner = as_store(store)
+        self._is_own = False
 
     def __repr__(self) -> str:
         """Name what is inside."""
@@ -49,6 +51,12 @@ class StoreWrapper:
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The record that a caller is given for `item` of the store inside."""
         return item
+
+    @property
+    def url(self) -> str | None:
+        """What `as_store` makes such a store of, in another process too; None where more than a URL made it."""
+        inside = getattr(self.inner, "url", None)
+        return f"{self.scheme}+{inside}" if self.scheme and inside and not self._is_own else None
 
     @property
     def has_embedder(self) -> bool:

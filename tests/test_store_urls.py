@@ -1,0 +1,224 @@
+"""URLs of stores around stores: everything that takes the URL of a database takes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from memory_context import MemoryContext, MemoryManager, Quota
+from memory_context.cli import run
+from memory_context.exceptions import EncryptionError, NotSerializableError
+from memory_context.stores import (
+    CompressedStore,
+    EncryptedStore,
+    FileStore,
+    RedactingStore,
+    SQLAlchemyStore,
+    StoreWrapper,
+    as_store,
+)
+from memory_context.stores._catalog import Catalog
+from memory_context.testing import FaultyStore
+from memory_context.testing._memories import ANN, memory
+from messages import LOG
+
+MARKER = "zanzibarquetzal"
+TOKEN = "ghp_" + "aB3dE5fG7hI9jK1lM3nO5pQ7rS9tU1vW3xY5"
+
+Command = Callable[..., str]
+
+
+@pytest.fixture(autouse=True)
+def _keys(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys in the environment."""
+    monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"one:{EncryptedStore.generate_key()}")
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Command:
+    """Runs the command line in this process."""
+
+    def ran(*arguments: str, code: int = 0) -> str:
+        assert code == run([*arguments]), capsys.readouterr()
+        out, err = capsys.readouterr()
+        return out if code == 0 else err
+
+    return ran
+
+
+@pytest.fixture
+def url(sqlite_url: str) -> str:
+    """An encrypted database with a log of ann's, and what was evicted."""
+    with MemoryManager(f"encrypted+{sqlite_url}", user_id="ann") as manager:
+        manager.store(f"{LOG}\n{MARKER}", f"about {MARKER}", key="night.log")
+        manager.store("old", f"{MARKER} of old", key="old")
+        manager.forget("old", soft=True)
+    return f"encrypted+{sqlite_url}"
+
+
+def kinds(store: object) -> list[type]:
+    """The stores from the outside in."""
+    found = [type(store)]
+    while isinstance(store, StoreWrapper):
+        store = store.inner
+        found.append(type(store))
+    return found
+
+
+@pytest.mark.parametrize("env", [False, True])
+def test_url_names_the_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: bool) -> None:
+    """Each name before a plus is a store around the rest, the first outermost, and `url` gives them back."""
+    wrappers = {"encrypted": EncryptedStore, "compressed": CompressedStore, "redacted": RedactingStore}
+    for inside, innermost in ((f"sqlite:///{tmp_path}/a.db", SQLAlchemyStore), (f"file://{tmp_path}/f", FileStore)):
+        for names in (["encrypted"], ["compressed"], ["redacted"], ["redacted", "compressed", "encrypted"]):
+            url = "+".join([*names, inside])
+            monkeypatch.setenv("MEMORY_CONTEXT_STORE", url)
+            store = as_store(None if env else url)
+            assert [*(wrappers[name] for name in names), innermost] == kinds(store)
+            assert url == getattr(store, "url", None)
+            store.close()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda inner: EncryptedStore(inner, keys={"a": bytes(32)}),
+        lambda inner: EncryptedStore(inner, keys=lambda: {"a": bytes(32)}),
+        lambda inner: RedactingStore(inner, counter=len),
+        FaultyStore,
+        StoreWrapper,
+        lambda inner: CompressedStore(FaultyStore(inner)),
+        lambda _: CompressedStore("sqlite://"),
+    ],
+)
+def test_no_url_leads_past_a_store(sqlite_url: str, make: Callable[[str], StoreWrapper]) -> None:
+    """What was made with objects of the caller's has no URL, so a component with it is not written down."""
+    with make(sqlite_url) as store:
+        assert store.url is None
+        with pytest.raises(NotSerializableError, match="it has no URL"):
+            MemoryContext("ann", store=store).dump_component()
+
+
+def test_quota_inside(sqlite_url: str) -> None:
+    """A quota of the store inside is not lost in writing a component down: it is refused."""
+    inside = SQLAlchemyStore(sqlite_url, quota=Quota(max_items=1))
+    with CompressedStore(inside) as store, pytest.raises(NotSerializableError, match="a quota cannot be written down"):
+        MemoryContext("ann", store=store).dump_component()
+
+
+async def test_component(url: str) -> None:
+    """A context on an encrypted database is written down without a key, and reads the same memories afterwards."""
+    dumped = MemoryContext("ann", store=url).dump_component().model_dump_json()
+
+    loaded = MemoryContext.load_component(json.loads(dumped))
+
+    assert MARKER in str(await loaded.retrieve("night.log"))
+    assert url == json.loads(dumped)["config"]["store"]
+
+
+@pytest.mark.parametrize(
+    "verb",
+    [["list"], ["search", MARKER], ["show", "night.log"], ["show", "night.log", "--query", MARKER]],
+    ids=["list", "search", "show", "part"],
+)
+def test_command_line_decrypts(url: str, command: Command, verb: list[str]) -> None:
+    """Lists, searches and what is shown of an encrypted database are those of a plain one."""
+    shown = command(*verb, "--store", url)
+
+    assert MARKER in shown
+    assert "(encrypted)" not in shown
+
+
+def test_another_key(url: str, command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With another key, or none, every verb that would show a text says so, and exits with 2."""
+    monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"one:{EncryptedStore.generate_key()}")
+    for verb in (["list"], ["search", MARKER], ["show", "night.log"]):
+        assert "cannot be decrypted: the key 'one' is another one" in command(*verb, "--store", url, code=2)
+    monkeypatch.delenv("MEMORY_CONTEXT_KEYS")
+    assert "set MEMORY_CONTEXT_KEYS" in command("list", "--store", url, code=2)
+
+
+def test_evicted_ones_are_listed(url: str) -> None:
+    """A catalog gives the descriptions of evicted memories too, and each record's own facts."""
+    with as_store(url) as store:
+        found = Catalog(store).entries(ANN, {"is_active": [True, False]}, sort="key")
+        plain = Catalog(store.inner).entries(ANN, {"is_active": [True, False]}, sort="key")
+
+    assert [("night.log", f"about {MARKER}"), ("old", f"{MARKER} of old")] == [(e.memory_key, e.summary) for e in found]
+    assert ["(encrypted)"] * 2 == [entry.summary for entry in plain]
+    changed = {"summary": "", "media_type": ""}
+    assert [replace(entry, **changed) for entry in found] == [replace(entry, **changed) for entry in plain]
+
+
+def test_redacted_catalog(sqlite_url: str) -> None:
+    """What was stored before there was a redactor is listed without its secrets."""
+    with SQLAlchemyStore(sqlite_url) as store:
+        store.put(ANN, memory("x", summary=f"the token {TOKEN}"))
+    with as_store(f"redacted+{sqlite_url}") as store:
+        [entry] = Catalog(store).entries(ANN)
+
+    assert "the token [redacted github_token]" == entry.summary
+
+
+@pytest.mark.parametrize("verb", ["stats", "gc --yes", "doctor", "migrate", "reindex", "forget-user ann --yes"])
+def test_upkeep(url: str, command: Command, verb: str) -> None:
+    """The verbs for a whole database work on an encrypted one."""
+    assert command(*verb.split(), "--store", url)
+
+
+def test_backup(url: str, command: Command, tmp_path: Path) -> None:
+    """A copy of an encrypted database is as encrypted, and opens like it."""
+    command("backup", str(tmp_path / "copies"), "--store", url)
+
+    [copy] = (tmp_path / "copies").iterdir()
+    assert MARKER not in command("list", "--store", f"sqlite:///{copy}")
+    assert MARKER in command("list", "--store", f"encrypted+sqlite:///{copy}")
+
+
+def test_moving_in_and_out(url: str, command: Command, tmp_path: Path) -> None:
+    """`import` from one URL to another encrypts a database, and decrypts it; no word stands in the encrypted one."""
+    plain, again = tmp_path / "plain.db", tmp_path / "again.db"
+    command("import", url, "--store", f"sqlite:///{plain}")
+    command("import", f"sqlite:///{plain}", "--store", f"encrypted+sqlite:///{again}")
+
+    assert MARKER.encode() in plain.read_bytes()
+    assert MARKER.encode() not in again.read_bytes()
+    assert MARKER in command("show", "night.log", "--store", f"encrypted+sqlite:///{again}")
+
+
+def test_mistyped(command: Command, tmp_path: Path) -> None:
+    """A file that is not there is not made, whatever is around it; an unknown store and an embedder are refused."""
+    missing = f"encrypted+sqlite:///{tmp_path}/missing.db"
+
+    assert "there is no database" in command("list", "--store", missing, code=2)
+    assert not [*tmp_path.iterdir()]
+    assert "'encryptd' databases are not supported" in command(
+        "list", "--store", f"encryptd+sqlite:///{tmp_path}/x", code=2
+    )
+
+
+def test_embedder(url: str, command: Command) -> None:
+    """An embedder for a store around a database is refused with the URL that would take one."""
+    refused = command("search", "x", "--embedder", "json:loads", "--store", url, code=2)
+
+    assert f"name {url.removeprefix('encrypted+')}" in " ".join(refused.split())
+
+
+def test_password_variable(monkeypatch: pytest.MonkeyPatch, postgres_url: str) -> None:
+    """The password of the database inside comes from its variable, and does not stand in the URL."""
+    monkeypatch.setenv("MEMORY_CONTEXT_STORE_PASSWORD", "secret words")
+    with as_store(f"encrypted+{postgres_url}") as store:
+        store.put(ANN, memory("x"))
+        assert 1 == store.count(ANN)
+        assert "secret" not in str(getattr(store, "url", None))
+
+
+def test_wrong_key_is_an_error_of_the_library(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A manager says which memory could not be read with which key."""
+    monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"two:{EncryptedStore.generate_key()}")
+    with MemoryManager(url, user_id="ann") as manager, pytest.raises(EncryptionError, match="with the key 'one'"):
+        manager.retrieve("night.log")
