@@ -26,7 +26,13 @@ from langchain_memory_context.testing import call as calling
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
 from memory_context._items import MemoryItem, hash_content
 from memory_context._scopes import Scope
-from memory_context.exceptions import EncryptionError, InvalidArgumentError, InvalidFilterError, StoreError
+from memory_context.exceptions import (
+    EncryptionError,
+    InvalidArgumentError,
+    InvalidFilterError,
+    RecordChangedError,
+    StoreError,
+)
 from memory_context.stores import (
     CompressedStore,
     EncryptedStore,
@@ -203,6 +209,24 @@ def test_rotation(store_url: str) -> None:
         assert keys[1] == MemoryManager(only, user_id="ann").store("text 1")
         with pytest.raises(EncryptionError):
             store.get(ANN, keys[0])
+
+
+def test_rotation_overwrites_nothing(sqlite_url: str) -> None:
+    """What somebody changes between its reading and its encryption anew is not put back: the rotation stops."""
+
+    class Meddled(SQLAlchemyStore):
+        def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
+            for item in super().list_all(scope):
+                with EncryptedStore(sqlite_url, keys=OLD) as other:
+                    other.put(ANN, memory("newer", memory_key="mine"), replace=True)
+                yield item
+
+    with EncryptedStore(sqlite_url, keys=OLD) as store:
+        store.put(ANN, memory("older", memory_key="mine"))
+    with Meddled(sqlite_url) as inside, EncryptedStore(inside, keys=NEW | OLD) as rotating:
+        with pytest.raises(RecordChangedError, match="'mine' was changed"):
+            rotating.reencrypt()
+        assert ["newer"] == [item.content for item in EncryptedStore(sqlite_url, keys=OLD).list_all(ANN)]
 
 
 def test_what_was_there_before(sqlite_url: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -13,6 +13,7 @@ import pytest
 import sqlalchemy as sa
 
 from memory_context import MemoryManager
+from memory_context._audit import AuditEntry
 from memory_context._items import MemoryItem, now
 from memory_context._scopes import Scope
 from memory_context.cli import run
@@ -55,6 +56,17 @@ def aged(days: float, content: str, **values: Any) -> MemoryItem:  # noqa: ANN40
     """A memory of so many days ago, under its content as its key."""
     moment = now() - days * DAY
     return memory(content, **{"memory_key": content, "created_at": moment, "updated_at": moment, **values})
+
+
+class Noted:
+    """A trail in a list."""
+
+    def __init__(self) -> None:
+        self.entries: list[AuditEntry] = []
+
+    def record(self, entries: Sequence[AuditEntry]) -> None:
+        """Keep them."""
+        self.entries += entries
 
 
 def keys(store: MemoryStore) -> set[str]:
@@ -113,6 +125,20 @@ def test_one_user_only(store: MemoryStore) -> None:
 
     assert 1 == delete_expired(store, [RetentionRule(DAY)], user_id="ann")
     assert (0, 1) == (store.count(ANN), store.count(BOB))
+
+
+def test_what_is_read_meanwhile_stays(store: MemoryStore) -> None:
+    """A memory that was over when the work began, and is read before its batch is deleted, stays."""
+    for number in range(60):
+        store.put(ANN, aged(3, f"m{number:02}"))
+    rule, trail = RetentionRule(DAY, since="read"), Noted()
+
+    def read_one(_: int, __: int) -> None:
+        store.touch(ANN, ["m55"])
+
+    assert 59 == delete_expired(store, [rule], progress=read_one, audit=trail)
+    assert {"m55"} == keys(store)
+    assert {f"m{number:02}" for number in range(60)} - {"m55"} == {entry.memory_key for entry in trail.entries}
 
 
 @pytest.mark.parametrize("wrong", ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read"])

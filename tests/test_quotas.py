@@ -108,15 +108,31 @@ async def test_a_full_quota_folds_nothing() -> None:
     store.close()
 
 
+def test_lowered_quota(store: MemoryStore) -> None:
+    """With a quota below what is there, equal content is found again and a record shrinks; nothing grows."""
+    first = store.put(ANN, memory("x" * 18, shared=True))
+    other = store.put(ANN, memory("y"))
+    store.quota = Quota(max_items=1, max_bytes=5)  # type: ignore[attr-defined] # these have one
+    if isinstance(store, FileStore):
+        store.close()  # its index takes the quota when it is opened
+
+    assert first == store.put(ANN, memory("x" * 18, shared=True))
+    smaller = store.put(ANN, replace(first, content="z" * 17), replaces=first)
+    with pytest.raises(QuotaExceededError):
+        store.put(ANN, replace(smaller, content="z" * 18), replaces=smaller)
+    assert {"z" * 17, other.content} == {item.content for item in store.list_all(ANN)}
+
+
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
-def test_writers_cannot_pass_it_together(request: pytest.FixtureRequest, fixture: str) -> None:
-    """Eight threads that write at once end exactly at the quota."""
+@pytest.mark.parametrize("start", ["text ", b"bytes "])
+def test_writers_cannot_pass_it_together(request: pytest.FixtureRequest, fixture: str, start: str | bytes) -> None:
+    """Eight threads that write at once end exactly at the quota, also where no index makes them wait."""
     with SQLAlchemyStore(request.getfixturevalue(fixture), quota=Quota(max_items=20)) as store:
         manager = MemoryManager(store, user_id="ann")
 
         def write(number: int) -> int:
             try:
-                manager.store(f"text {number}")
+                manager.store(start + str(number) if isinstance(start, str) else start + bytes([number]))
             except QuotaExceededError:
                 return 0
             return 1

@@ -6,7 +6,7 @@ import importlib
 import os
 import threading
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote
 from weakref import WeakValueDictionary
 
@@ -40,8 +40,8 @@ def as_store(
     """
     named = os.environ.get(STORE_VARIABLE) if store is None else store
     if isinstance(named, str) and (outer := _outer(named)):
-        wrapper = getattr(importlib.import_module(__package__), WRAPPERS[outer])
-        return wrapper(as_store(named.removeprefix(f"{outer}+"), password_variable))
+        wrapper = getattr(importlib.import_module("memory_context.stores"), WRAPPERS[outer])
+        return cast("MemoryStore", wrapper(as_store(named.removeprefix(f"{outer}+"), password_variable)))
     if isinstance(named, str) and named.startswith(FILES):
         return _file_store(named)
     if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):
