@@ -335,6 +335,16 @@ def test_an_embedder_is_refused() -> None:
         EncryptedStore(inner, keys=KEY)
 
 
+@pytest.mark.parametrize(("length", "kind"), [(1023, "text/plain"), (1024, CompressedStore.media_type)])
+def test_short_contents_are_not_compressed(length: int, kind: str) -> None:
+    """Contents below 1,024 bytes are stored as they are, which plain SQL can read."""
+    with CompressedStore("sqlite://") as store:
+        store.put(ANN, memory("x" * length, memory_key="mine"))
+
+        assert [kind] == [item.media_type for item in store.inner.list_all(ANN)]
+        assert ["x" * length] == [item.content for item in store.list_all(ANN)]
+
+
 def test_damaged_compression(sqlite_url: str) -> None:
     """A compressed content that was damaged is an error that names the memory."""
     with CompressedStore(sqlite_url) as store:
