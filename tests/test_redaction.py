@@ -199,14 +199,22 @@ class TestLeaves:
             Redactor(without=["cookies"])
 
 
+CUT_KEY = pem(random.Random(5), lines=3)[:150]
 PIECES = st.sampled_from(
     [
         *(sample.text for _, sample in SAMPLES[::23]),
         *(" ", "\n", "\\n", '"', "\\", "=", ":", "password", "token=", "://", "@", "[redacted ", "[redacted jwt]", "]", "-----", "eyJ"),
         pem(random.Random(5), lines=3),
-        pem(random.Random(5), lines=3)[:150],
+        CUT_KEY,
     ]
 )  # fmt: skip
+
+
+def shape(value: object) -> object:
+    """How lists and objects lie in each other; names of an object that were the same secret are one afterwards."""
+    if isinstance(value, list):
+        return [shape(one) for one in value]
+    return {} if isinstance(value, dict) else type(value)
 
 
 class TestLaws:
@@ -230,11 +238,18 @@ class TestLaws:
         )
     )
     @settings(max_examples=200)
+    @example({"password": '\x1f"'})
+    @example({"password=": 12345678})
+    @example({CUT_KEY: "AKIAUJZDEGXDNCF32EPF"})
+    @example([[CUT_KEY], "AKIAUJZDEGXDNCF32EPF"])
+    @example([{"a": CUT_KEY}, {"AKIAUJZDEGXDNCF32EPF": 1}])
     def test_json_stays_json(self, value: object) -> None:
         """A JSON text is one afterwards, of the same shape, however often it is JSON inside JSON."""
-        for text in (json.dumps(value), json.dumps(value, ensure_ascii=False), json.dumps(json.dumps(value))):
+        compact = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+        texts = json.dumps(value), json.dumps(value, indent=1), compact
+        for text in (*texts, *map(json.dumps, texts)):
             redacted = json.loads(REDACTOR.redact(text).text)
-            assert type(json.loads(text)) is type(redacted)
+            assert shape(json.loads(text)) == shape(redacted)
 
     @given(st.binary(max_size=400), st.integers(0, 255))
     def test_runs_are_where_keys_can_be(self, data: bytes, fill: int) -> None:
@@ -250,6 +265,47 @@ class TestLaws:
     def test_hints_begin_with_a_literal(self, rule: object) -> None:
         """Otherwise `re` would look at every character."""
         assert regex.match(rb"[a-z0-9:_~/-]", rule.hint.pattern)  # type: ignore[attr-defined] # a Finding
+
+
+LINES = pem(random.Random(5), lines=3).splitlines()
+IN_STRINGS = {
+    "list": json.dumps({"key": LINES, "next": "ABCDEFGHIJKLMNOPQRST"}),
+    "indented": json.dumps({"key": LINES, "next": "ABCDEFGHIJKLMNOPQRST"}, indent=2),
+    "plus": " +\n    ".join(f'"{line}\\n"' for line in LINES),
+    "dot": " .\n".join(f"'{line}\\n'" for line in LINES),
+    "below": "\n".join(f"'{line}\\n'" for line in LINES),
+    "comma": ",\n".join(f"`{line}`" for line in LINES),
+}
+
+
+@pytest.mark.parametrize("name", IN_STRINGS)
+@pytest.mark.parametrize("part", [slice(None), slice(3), slice(2, None)], ids=["whole", "beginning", "end"])
+@pytest.mark.parametrize("nested", [0, 1, 2])
+def test_keys_whose_lines_are_strings(name: str, part: slice, nested: int) -> None:
+    """Of a key whose lines are strings of their own each one is emptied, in JSON too; what stands around them stays."""
+    text, gone = IN_STRINGS[name], LINES[part]
+    for line in LINES:
+        text = text if line in gone else text.replace(line, "")
+    expected = text.replace(gone[0], "[redacted private_key]")
+    for line in gone:
+        expected = expected.replace(line, "")
+    for _ in range(nested):
+        text, expected = json.dumps(text), json.dumps(expected)
+
+    assert Redacted(expected, {"private_key": 1}) == REDACTOR.redact(text)
+
+
+@pytest.mark.parametrize(
+    "password", ['12!x"rest-of-it', "12!x'rest-of-it", "12!x\\", '"12!x', "\\12!x\\\\", '12!x`\\"']
+)
+@pytest.mark.parametrize("nested", range(4))
+def test_passwords_with_quotes(password: str, nested: int) -> None:
+    """Quotes and backslashes in a password are part of it, however often it is JSON inside JSON."""
+    text, expected = (json.dumps({"password": one, "user": "x"}) for one in (password, "[redacted password]"))
+    for _ in range(nested):
+        text, expected = json.dumps(text), json.dumps(expected)
+
+    assert Redacted(expected, {"password": 1}) == REDACTOR.redact(text)
 
 
 HOSTILE = [

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from functools import cache
 
 import regex
 
@@ -64,7 +65,8 @@ class Assigned:
         name = self.named.match(text, place)
         if name is None:
             return None
-        some, rest = _IN_QUOTES if name["open"] else _BARE_PASSWORD if self.is_password else _BARE_KEY
+        opened = name["open"]
+        some, rest = _in_quotes(opened) if opened else _BARE_PASSWORD if self.is_password else _BARE_KEY
         value = some.match(text, name.end())
         if value is None or not self._is_meant(text, name, value):
             return None
@@ -106,12 +108,26 @@ def _is_name(value: str) -> bool:
     return _LIKE_A_NAME.fullmatch(value) is not None
 
 
-def _values(char: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+def _values(char: str, begins: str = "") -> tuple[regex.Pattern[str], regex.Pattern[str]]:
     """The beginning of a value, by which it is judged, and the rest of it."""
-    return regex.compile(f"{char}{{4,{LOOKED_AT}}}+"), regex.compile(f"{char}*+")
+    return regex.compile(f"{begins}{char}{{4,{LOOKED_AT}}}+"), regex.compile(f"{char}*+")
 
 
-_IN_QUOTES = _values(r"(?:\\\\.|\\[^\"'`\s]|[^\s\\\"'`])")
+@cache
+def _in_quotes(opened: str) -> tuple[regex.Pattern[str], regex.Pattern[str]]:
+    """Values behind a quote with so many backslashes before it: in JSON 0, in JSON inside JSON 1, then 3, then 7.
+
+    With n of them, a quote of the value has 2n + 1 before it, and a backslash of the value is 2n + 2 of them. Another
+    sort of quote may end the JSON around the value; an apostrophe does not.
+    """
+    quote, depth = opened[-1], len(opened) - 1
+    ends = '"' if quote == '"' else "\"'`"
+    backslash = rf"\\{{{2 * depth + 2}}}"
+    inner_quote = rf"(?:{backslash})*+\\{{{2 * depth + 1}}}{quote}"
+    last_backslashes = rf"(?:{backslash})++(?=\\{{{depth}}}{quote})"
+    return _values(rf"(?:[^\s\\{ends}]|\\++[^\s\\{ends}]|{inner_quote}|{last_backslashes})", begins="(?!:)")
+
+
 _BARE_PASSWORD = _values(r"[^\s\"'`,;&(){}\[\]<>\\|]")
 _BARE_KEY = _values(r"[^\s\"'`,;&(){}\[\]<>\\|@]")
 

@@ -14,7 +14,7 @@ import regex
 
 from memory_context._patterns import compiled
 from memory_context._redaction._assigned import ASSIGNED
-from memory_context._redaction._blocks import BLOCKS
+from memory_context._redaction._blocks import BLOCKS, JOINT
 from memory_context._redaction._carried import CARRIED
 from memory_context._redaction._rules import Finding
 from memory_context._redaction._vendors import ANYWHERE, IN_RUNS
@@ -37,7 +37,7 @@ _NAME = regex.compile("[a-z][a-z0-9_]{0,39}")
 _OPENING = "[redacted "
 _MARKED = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
 _BREAKS = regex.compile(r"\r\n|[\n\r]")
-_ESCAPED_BREAKS = regex.compile(r"\r\n|[\n\r]|\\+[nr]")
+_BREAKS_IN_KEYS = regex.compile(rf"{JOINT}|\r\n|[\n\r]|\\+[nr]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,7 +250,7 @@ def _cut(span: _Span, marks: Sequence[tuple[int, int]]) -> Iterator[_Span]:
 def _without(text: str, spans: Iterable[_Span]) -> str:
     pieces, place = list[str](), 0
     for span in spans:
-        breaks = _ESCAPED_BREAKS if span.kind == "private_key" else _BREAKS
+        breaks = _BREAKS_IN_KEYS if span.kind == "private_key" else _BREAKS
         kept = "".join(breaks.findall(text[span.start : span.stop]))
         pieces += [text[place : span.start], f"[redacted {span.kind}]{kept}"]
         place = span.stop
