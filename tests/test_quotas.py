@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+import sqlalchemy as sa
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_context import MemoryContext, MemoryManager, Quota
+from memory_context import MemoryContext, MemoryItem, MemoryManager, Quota
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, QuotaExceededError
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
+from memory_context.stores._rooms import quota_kept
 from memory_context.testing._memories import ANN, BOB, memory
 from memory_context.transfer import copy_memories
 from messages import LOG, results
@@ -141,6 +143,24 @@ def test_writers_cannot_pass_it_together(request: pytest.FixtureRequest, fixture
             written = sum(threads.map(write, range(60)))
 
         assert (20, 20) == (written, store.count(ANN))
+
+
+def test_a_writer_waits_for_the_one_before(postgres_url: str) -> None:
+    """On PostgreSQL a write under a quota waits for the same user's write before it, and another user's does not."""
+    with SQLAlchemyStore(postgres_url, quota=Quota(max_items=20)) as store, ThreadPoolExecutor(2) as threads:
+        store.put(ANN, memory("first"))
+
+        def meanwhile(connection: sa.Connection) -> tuple[Future[MemoryItem], bool]:
+            with quota_kept(connection, "ann", store.quota):
+                mine = threads.submit(store.put, ANN, memory("x"))
+                for number in range(5):
+                    threads.submit(store.put, BOB, memory(f"text {number}", user_id="bob")).result(20)
+                return mine, mine.done()
+
+        waiting, was_done = store._run(meanwhile, writes=True)  # noqa: SLF001 - a transaction that takes its time
+
+        assert not was_done
+        assert "x" == waiting.result(20).content
 
 
 @settings(max_examples=30, deadline=None)
