@@ -70,6 +70,7 @@ NOTE_VERBS = (
 )
 TOOLS = ("retrieve_memory", "search_memory", "store_memory", "save_memory", "get_memory", "list_categories")
 _SCORE = re.compile(r"score=\d+\.\d+")
+_WORD = re.compile(r"[^\s\[\]{},…]+")
 sides = st.integers(0, 1)
 keys = st.one_of(st.sampled_from(KEYS), st.integers(0, 5))
 texts = st.sampled_from(TEXTS)
@@ -323,8 +324,8 @@ class Sides(Two):
     )
 
     def compared(self, told: str) -> Any:  # noqa: ANN401 - what can be compared
-        """What must be the same: all that is told, in whatever order."""
-        return _unordered(_SCORE.sub("", told))
+        """What must be the same: the words of all that is told, in whatever order."""
+        return sorted(_WORD.findall(_SCORE.sub("", told)))
 
 
 def in_memory() -> tuple[MemoryStore, MemoryStore, MemoryStore]:

@@ -6,7 +6,7 @@ import base64
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,8 @@ from memory_context.exceptions import (
     EncryptionError,
     InvalidArgumentError,
     InvalidFilterError,
+    InvalidRecordError,
+    KeyExistsError,
     RecordChangedError,
     StoreError,
 )
@@ -38,6 +40,7 @@ from memory_context.stores import (
     EncryptedStore,
     FileStore,
     MemoryStore,
+    RedactingStore,
     SQLAlchemyStore,
     StoreWrapper,
 )
@@ -229,6 +232,80 @@ def test_rotation_overwrites_nothing(sqlite_url: str) -> None:
         assert ["newer"] == [item.content for item in EncryptedStore(sqlite_url, keys=OLD).list_all(ANN)]
 
 
+@pytest.mark.parametrize("before", [None, OLD])
+def test_rotation_with_two_of_a_text(sqlite_url: str, before: Any) -> None:  # noqa: ANN401 - keys or none
+    """A text that was stored both before and after its key came has two records afterwards; nothing stays behind."""
+    with MemoryManager(EncryptedStore(sqlite_url, keys=before) if before else sqlite_url, user_id="ann") as plain:
+        first = plain.store(LOG, source="tool")
+        plain.store("another text", key="other")
+    newer = NEW if before is None else NEW | {"third": bytes(32)}
+    store = EncryptedStore(sqlite_url, keys=newer)
+    with MemoryManager(store, user_id="ann") as manager:
+        second = manager.store(LOG, source="tool")
+    everything = EncryptedStore(sqlite_url, keys=newer | OLD)
+
+    assert 2 == everything.reencrypt()
+    assert 0 == everything.reencrypt()
+
+    with MemoryManager(store, user_id="ann") as manager:
+        assert [LOG, LOG, "another text"] == [manager.retrieve(key) for key in (first, second, "other")]
+        assert second == manager.store(LOG, source="tool")
+    assert "another text" not in rows(store)
+
+
+@pytest.mark.parametrize("wrap", [CompressedStore, EncryptedStore, RedactingStore])
+def test_own_keys_of_before(sqlite_url: str, wrap: type[StoreWrapper]) -> None:
+    """A key of the caller's from before there was a wrapper takes the same text again, and no other."""
+    text = f"{LOG}\nno secret"
+    with MemoryManager(sqlite_url, user_id="ann") as plain:
+        plain.store(text, key="mine")
+    keys: dict[str, Any] = {"keys": NEW} if wrap is EncryptedStore else {}
+    with MemoryManager(wrap(sqlite_url, **keys), user_id="ann") as manager:
+        assert "mine" == manager.store(text, key="mine")
+        with pytest.raises(KeyExistsError, match="holds another memory"):
+            manager.store("another text", key="mine")
+
+
+def test_own_keys_after_rotation(sqlite_url: str) -> None:
+    """A key of the caller's takes the same text again when another key encrypts by now."""
+    for keys in (OLD, NEW | OLD):
+        with MemoryManager(EncryptedStore(sqlite_url, keys=keys), user_id="ann") as manager:
+            assert "mine" == manager.store("the text", key="mine")
+
+
+@pytest.mark.parametrize("wrap", [CompressedStore, EncryptedStore])
+def test_importing_twice(tmp_path: Path, sqlite_url: str, wrap: type[StoreWrapper]) -> None:
+    """An export that is imported again changes nothing; one of records that are sealed already is refused."""
+    keys: dict[str, Any] = {"keys": NEW} if wrap is EncryptedStore else {}
+    with MemoryManager("sqlite://", user_id="ann") as plain:
+        plain.store(LOG, key="mine")
+        export_memories(plain.memory_store, tmp_path / "plain.jsonl", user_id="ann")
+    with wrap(sqlite_url, **keys) as store:
+        found = [import_memories(store, tmp_path / "plain.jsonl", user_id="ann") for _ in range(2)]
+        assert [(1, 0), (0, 1)] == [(one.written, one.unchanged) for one in found]
+        export_memories(store.inner, tmp_path / "sealed.jsonl", user_id="ann")
+        with pytest.raises(InvalidRecordError, match=f"is sealed; open where it comes from through a {wrap.__name__}"):
+            import_memories(store, tmp_path / "sealed.jsonl", user_id="ann")
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: CompressedStore(RedactingStore("sqlite://")), "cannot read what is sealed; put it around"),
+        (lambda: CompressedStore(StoreWrapper(RedactingStore("sqlite://"))), "cannot read what is sealed"),
+        (lambda: EncryptedStore(RedactingStore("sqlite://"), keys=NEW), "cannot read what is sealed"),
+        (lambda: EncryptedStore(CompressedStore(EncryptedStore("sqlite://", keys=OLD)), keys=NEW), "one is enough"),
+        (lambda: CompressedStore(CompressedStore("sqlite://")), "one is enough"),
+        (lambda: EncryptedStore("sqlite://", keys=[b"k" * 32]), "keys are a mapping of ids"),  # type: ignore[arg-type] # wrong on purpose
+        (lambda: SQLAlchemyStore("sqlite://", quota=3), "a quota is a Quota"),  # type: ignore[arg-type] # wrong on purpose
+    ],
+)
+def test_wrong_ways_to_put_stores_together(make: Callable[[], object], said: str) -> None:
+    """A store around stores that could not work is refused, with what would."""
+    with pytest.raises(InvalidArgumentError, match=said):
+        make()
+
+
 def test_what_was_there_before(sqlite_url: str) -> None:
     """Memories of before encryption stay readable beside encrypted ones, and `reencrypt` encrypts them."""
     with SQLAlchemyStore(sqlite_url) as plain:
@@ -268,7 +345,11 @@ def test_keys_from_the_environment(sqlite_url: str, monkeypatch: pytest.MonkeyPa
     """Keys come from the variable; without it, or with what is no key, the error says how it reads."""
     with pytest.raises(InvalidArgumentError, match="set MEMORY_CONTEXT_KEYS to id:key"):
         EncryptedStore(sqlite_url).put(ANN, memory())
-    for wrong, said in (("k:not base64!", "the key of 'k' is none"), ("k:QUJD", "must be 32 bytes, not 3 bytes")):
+    for wrong, said in (
+        ("k:not base64!", "the key of 'k' is none"),
+        ("k:\u00e4", "key of 'k' is none"),
+        ("k:QUJD", "must be 32 bytes, not 3 bytes"),
+    ):
         monkeypatch.setenv("MEMORY_CONTEXT_KEYS", wrong)
         with pytest.raises(InvalidArgumentError, match=said):
             EncryptedStore(sqlite_url).put(ANN, memory())

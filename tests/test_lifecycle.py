@@ -95,7 +95,7 @@ def test_rules(store: MemoryStore, rule: str, gone: set[str]) -> None:
         aged(1, "young", memory_type="tool_output"),
     ]
     store.restore(ANN, records)
-    store.restore(BOB, [replace(aged(0, "bobs"), user_id="bob", created_at=now() + DAY)])
+    store.restore(BOB, [replace(aged(0, "bobs"), user_id="bob", created_at=now() + DAY, updated_at=now() + DAY)])
     parsed = [RetentionRule.parse(rule)]
 
     assert {"ann": len(gone)} == count_expired(store, parsed)
@@ -139,6 +139,29 @@ def test_what_is_read_meanwhile_stays(store: MemoryStore) -> None:
     assert 59 == delete_expired(store, [rule], progress=read_one, audit=trail)
     assert {"m55"} == keys(store)
     assert {f"m{number:02}" for number in range(60)} - {"m55"} == {entry.memory_key for entry in trail.entries}
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_what_is_stored_again_is_not_old(store: MemoryStore, shared: bool) -> None:
+    """What was stored long ago and is stored again today, by content or key, stays, unless the first time counts."""
+    old = now() - 40 * DAY
+    key = {} if shared else {"memory_key": "mine"}
+    store.restore(ANN, [memory("log", shared=shared, created_at=old, updated_at=old, **key)])
+
+    again = store.put(ANN, memory("log", shared=shared, **key))
+
+    assert (old, DAY > now() - again.updated_at) == (again.created_at, True)
+    assert [again] == list(store.list_all(ANN))
+    assert 0 == delete_expired(store, [RetentionRule.parse("=30d")])
+    assert 1 == delete_expired(store, [RetentionRule.parse("=30d:created")])
+
+
+def test_the_longer_time_counts(store: MemoryStore) -> None:
+    """What is stored again ends with the later of both times; without one, it does not end."""
+    soon, later = now() + DAY, now() + 9 * DAY
+    for ends, expected in ((soon, soon), (later, later), (soon, later), (None, None), (soon, None)):
+        assert expected == store.put(ANN, memory("log", shared=True, expires_at=ends)).expires_at
+        assert [expected] == [item.expires_at for item in store.list_all(ANN)]
 
 
 @pytest.mark.parametrize("wrong", ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read"])

@@ -8,7 +8,7 @@ import sqlite3
 import sys
 import tracemalloc
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import date, datetime
 from pathlib import Path
 from typing import Any
 
@@ -368,3 +368,13 @@ def test_a_large_text_is_read_in_bounded_memory(manager: MemoryManager) -> None:
         _, peak = tracemalloc.get_traced_memory()
         tracemalloc.stop()
         assert peak < 2 * sys.getsizeof(text)
+
+
+@pytest.mark.parametrize("wrong", ["2026-01-01", date(2030, 1, 1), 5])
+def test_a_time_that_is_none(wrong: Any) -> None:  # noqa: ANN401 - what a caller may write
+    """A time that is no moment is refused by its name."""
+    with (
+        MemoryManager("sqlite://", user_id="ann") as memory,
+        pytest.raises(exceptions.InvalidArgumentError, match="expires_at is a"),
+    ):
+        memory.store("x", expires_at=wrong)

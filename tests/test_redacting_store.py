@@ -32,12 +32,13 @@ from memory_context import (
     Redactor,
     Scope,
 )
-from memory_context._items import hash_content
+from memory_context._items import Deletion, hash_content, now
 from memory_context._policy import fold
 from memory_context.exceptions import RedactionTimeoutError
+from memory_context.stores import SQLAlchemyStore
 from memory_context.testing import MemoryStoreContract, ScriptedChatClient
 from memory_context.testing._memories import ANN, memory
-from memory_context.transfer import export_memories
+from memory_context.transfer import copy_memories, export_memories
 from planted import MIXED, pem, some
 
 
@@ -236,6 +237,31 @@ class TestBeforeRecalling:
         assert "zebrafish" in hit.match.passage
         assert LOG == plain.retrieve(key)
         assert {} == redacting.counts
+
+    def test_reasons(self, redacting: RedactingStore) -> None:
+        """Why something was deleted is kept without secrets, and shown so where it was kept before."""
+        for key in ("a", "b", "c", "d"):
+            redacting.put(ANN, memory(key, memory_key=key))
+        redacting.delete(ANN, "a", reason=f"rotated {TOKEN}")
+        redacting.inner.delete(ANN, "b", reason=f"rotated {TOKEN}")
+        redacting.clear(ANN, reason=f"rotated {TOKEN}")
+        with SQLAlchemyStore("sqlite://") as source:
+            source.restore(ANN, [Deletion("e", now(), f"rotated {TOKEN}")])
+            copy_memories(source, redacting, user_id="ann")
+
+        shown = [deletion.reason for deletion in redacting.list_deleted(ANN)]
+        assert ["rotated [redacted github_token]"] * 5 == shown
+        assert "rotated [redacted github_token]" == getattr(redacting.deletion(ANN, "b"), "reason", None)
+        kept = {one.memory_key for one in redacting.inner.list_deleted(ANN) if TOKEN in one.reason}
+        assert {"b"} == kept
+
+    def test_names_that_become_the_same(self, redacting: RedactingStore) -> None:
+        """Two names of the metadata that were secrets keep both values."""
+        other = TOKEN[:-1] + ("x" if TOKEN[-1] != "x" else "y")
+        stored = redacting.put(ANN, memory("x", content_metadata={TOKEN: 1, other: 2, "plain": 3}))
+
+        names = {"[redacted github_token]": 1, "[redacted github_token] 2": 2, "plain": 3}
+        assert names == {key: value for key, value in stored.content_metadata.items() if key != "redacted"}
 
     def test_found_again(self, redacting: RedactingStore) -> None:
         """Where equal content was stored before there was a redactor, `put` gives that record without its secrets."""

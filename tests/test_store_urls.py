@@ -18,6 +18,7 @@ from memory_context.stores import (
     FileStore,
     RedactingStore,
     SQLAlchemyStore,
+    SQLAuditTrail,
     StoreWrapper,
     as_store,
 )
@@ -195,6 +196,23 @@ def test_moving_in_and_out(url: str, command: Command, tmp_path: Path) -> None:
     assert MARKER.encode() in plain.read_bytes()
     assert MARKER.encode() not in again.read_bytes()
     assert MARKER in command("show", "night.log", "--store", f"encrypted+sqlite:///{again}")
+
+
+@pytest.mark.parametrize("column", ["summary", "media_type", "content_hash"])
+def test_sealed_columns_are_refused(url: str, command: Command, column: str) -> None:
+    """`list` refuses to filter by what is sealed, by its name, as `search` does."""
+    for verb in (["list"], ["search", "x"]):
+        refused = command(*verb, "--filter", f"{column}=x", "--store", url, code=2)
+        assert f"{column} is sealed" in refused
+
+
+def test_audit_trail_of_the_database_inside(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An audit trail takes the same URLs, also from the environment: it stands in the database inside."""
+    monkeypatch.setenv("MEMORY_CONTEXT_STORE", url)
+    for given in (None, url):
+        with SQLAuditTrail(given) as trail, MemoryManager(url, user_id="ann", audit=trail) as manager:
+            manager.store("x", key="mine")
+            assert "mine" == next(trail.entries("ann")).memory_key
 
 
 def test_mistyped(command: Command, tmp_path: Path) -> None:

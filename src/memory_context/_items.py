@@ -264,12 +264,25 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
         yield from (text for part in cast("Iterable[Any]", value) for text in _texts(part))
 
 
+def is_same(held: MemoryItem, item: MemoryItem) -> bool:
+    """Whether `item`, under its writer's own key, is what is there already."""
+    facts = ("content_hash", "tier", "tier_id", "memory_type")
+    same = type(held.content) is type(item.content) and all(
+        getattr(held, fact) == getattr(item, fact) for fact in facts
+    )
+    return item.identity is None and same and (item.content_hash != "" or held.content == item.content)
+
+
 def with_zone(moment: datetime | None, name: str) -> datetime | None:
     """`moment` itself.
 
     Raises:
-        InvalidArgumentError: It has no time zone; says which one it is by `name`.
+        InvalidArgumentError: It is no moment, or has no time zone; says which one it is by `name`.
     """
+    given: object = moment
+    if given is not None and not isinstance(given, datetime):
+        message = f"{name} is a datetime with a time zone, not {given!r:.80}"
+        raise InvalidArgumentError(message)
     if moment is not None and moment.tzinfo is None:
         message = f"{name} needs a time zone: {moment!r}; datetime.now(UTC) has one"
         raise InvalidArgumentError(message)

@@ -71,7 +71,11 @@ class Clearing:
         return replace(match, passage=self._line(match.passage))
 
     def _object(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {self._text(key): self._value(value, key) for key, value in values.items()}
+        cleared = dict[str, Any]()
+        for key, value in values.items():
+            name = self._text(key)
+            cleared[_free(name, cleared)] = self._value(value, key)
+        return cleared
 
     def _value(self, value: Any, name: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         if isinstance(value, str):
@@ -93,6 +97,11 @@ class Clearing:
             return value
         self.counts.update(redacted.counts)
         return str(changed)
+
+
+def _free(name: str, taken: Mapping[str, Any]) -> str:
+    """`name`, with a number if another one became the same."""
+    return next(one for one in (name, *(f"{name} {number}" for number in range(2, len(taken) + 3))) if one not in taken)
 
 
 def _noted(metadata: Mapping[str, Any], counts: Mapping[str, int]) -> dict[str, Any]:

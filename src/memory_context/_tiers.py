@@ -122,6 +122,18 @@ def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | Non
     return None
 
 
+def as_quota(quota: object) -> Quota | None:
+    """`quota` itself.
+
+    Raises:
+        InvalidArgumentError: It is none.
+    """
+    if quota is None or isinstance(quota, Quota):
+        return quota
+    message = f"a quota is a Quota(max_items=…, max_bytes=…), not {quota!r:.80}"
+    raise InvalidArgumentError(message)
+
+
 @dataclass(frozen=True, slots=True)
 class Confirmation:
     """What somebody is asked to confirm before it is done.

@@ -32,7 +32,8 @@ class RetentionRule:
         memory_type: Only those of this type.
         tier: Only those of this tier.
         evicted: Only those that were evicted or softly forgotten.
-        since: ``created``, ``changed`` (evicted, too), or ``read`` (created, where it never was).
+        since: ``changed``: stored, stored again, written anew or evicted. ``created``: stored for the first time, so
+            that an output which was stored again today may go. ``read``: read, or created where it never was.
 
     Raises:
         InvalidArgumentError: A time that is negative or longer than there are dates, or another `since`.
@@ -42,7 +43,7 @@ class RetentionRule:
     memory_type: str | None = None
     tier: str | None = None
     evicted: bool = False
-    since: Since = "created"
+    since: Since = "changed"
 
     def __post_init__(self) -> None:
         """Check what a type checker would."""
@@ -61,8 +62,7 @@ class RetentionRule:
     def parse(cls, text: str) -> RetentionRule:
         """The rule that ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w`` or ``=365d:read`` stands for.
 
-        Hours, days and weeks since a memory was created, or what stands behind the last colon; evicted ones since they
-        were changed, which is when they were evicted.
+        Hours, days and weeks since a memory was changed, or what stands behind the last colon.
 
         Raises:
             InvalidArgumentError: It is none.
@@ -72,10 +72,10 @@ class RetentionRule:
             message = f"not a rule: {text[:80]!r}; write TYPE=30d, tier:NAME=12h, evicted=4w or =365d:read"
             raise InvalidArgumentError(message)
         what, after = match["what"], timedelta(**{UNITS[match["unit"]]: int(match["number"])})
+        since = cast("Since", match["since"] or "changed")
         if what == "evicted":
-            return cls(after, evicted=True, since=cast("Since", match["since"] or "changed"))
+            return cls(after, evicted=True, since=since)
         tier = what.removeprefix("tier:") if what.startswith("tier:") else None
-        since = cast("Since", match["since"] or "created")
         return cls(after, (what or None) if tier is None else None, tier, since=since)
 
     @property

@@ -181,12 +181,19 @@ class Catalog:
         if sort not in SORTS:
             message = f"records are sorted by {', '.join(SORTS)}, not {sort!r}"
             raise InvalidArgumentError(message)
+        self._check(filters)
 
         def read(connection: sa.Connection) -> list[Entry]:
             chosen = _ENTRIES.where(*_chosen(connection, scope, filters)).order_by(*_ORDERS[sort])
             return [_entry(row) for row in connection.execute(chosen.limit(limit).offset(offset))]
 
         return self._given(scope, self._run(read))
+
+    def _check(self, filters: Filters | None) -> None:
+        store = self._store
+        while isinstance(store, StoreWrapper):
+            store.check_columns(*(filters or {}))
+            store = store.inner
 
     def _given(self, scope: Scope, entries: list[Entry]) -> list[Entry]:
         """The records as the store around the innermost one gives them."""
@@ -197,6 +204,7 @@ class Catalog:
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """How many records match."""
+        self._check(filters)
         return self._run(
             lambda connection: connection.execute(
                 sa.select(_COUNT).select_from(memories).where(*_chosen(connection, scope, filters))

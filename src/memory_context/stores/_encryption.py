@@ -4,19 +4,16 @@ from __future__ import annotations
 
 import base64
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
 from cryptography.exceptions import InvalidTag
 
-from memory_context._batches import batches_of, size_of
 from memory_context._items import (
     SEALED,
-    Deletion,
     MemoryItem,
-    Restored,
     decoded,
     identity_of,
     key_after,
@@ -27,7 +24,6 @@ from memory_context._scopes import Scope
 from memory_context.exceptions import EncryptionError
 from memory_context.stores._keys import KEY_BYTES, DerivedKey, Keyring, KeySource
 from memory_context.stores._protocol import MemoryStore
-from memory_context.stores._restoring import differences
 from memory_context.stores._sealing import SealingStore, packed, unpacked
 
 VERSION = b"\x01"
@@ -85,6 +81,10 @@ class EncryptedStore(SealingStore):
         placed = replace(with_hash(item, hashed), memory_key=key_after(item, hashed))
         return _sealed(placed, item, self._keys.newest())
 
+    def placed(self, item: MemoryItem) -> MemoryItem:
+        """See `SealingStore.placed`."""
+        return _sealed(with_hash(item, self._hash(item)), item, self._keys.newest())
+
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The decrypted record.
 
@@ -102,17 +102,11 @@ class EncryptedStore(SealingStore):
             raise EncryptionError(message) from error
         return _opened(item, *unpacked(plain))
 
-    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
-        """See `MemoryStore.restore`."""
-        total = Restored()
-        for batch in batches_of(records, size_of):
-            total += self.inner.restore(scope, self._as_they_are(scope, batch))
-        return total
-
     def reencrypt(self, user_id: str | None = None, progress: Callable[[int], object] | None = None) -> int:
         """Encrypt with the newest key what is encrypted with an older one, or not at all; how many records that were.
 
-        Afterwards the older keys may go. It may be interrupted, and called again.
+        Afterwards the older keys may go. It may be interrupted, and called again. A text that was stored before and
+        after a key came has two records, and both stay: references name them.
 
         Args:
             user_id: Whose; everybody's without it.
@@ -136,8 +130,17 @@ class EncryptedStore(SealingStore):
             return False
         plain = self.outward(item)
         placed = with_hash(plain, newest.keyed_hash(item.user_id, plain.content))
+        if self._is_kept(placed):
+            placed = replace(placed, identity=None)
         self.inner.put(Scope(item.user_id), _sealed(placed, plain, newest), replaces=item)
         return True
+
+    def _is_kept(self, placed: MemoryItem) -> bool:
+        """Whether the content is there under another key too: stored with a newer key, while this one was not."""
+        if placed.identity is None:
+            return False
+        found = self.inner.query(Scope(placed.user_id), {"identity": [placed.identity], **_ANY}, limit=1)
+        return any(one.id != placed.id for one in found)
 
     def _hash(self, item: MemoryItem) -> str:
         """The keyed hash of a content: by an older key, where it is stored under that one."""
@@ -149,20 +152,6 @@ class EncryptedStore(SealingStore):
         known = {identity_of(item.content, one): one for one in hashes}
         found = self.inner.query(Scope(item.user_id), {"identity": list(known), **_ANY}, limit=1)
         return known[str(found[0].identity)] if found else newest
-
-    def _as_they_are(self, scope: Scope, batch: list[MemoryItem | Deletion]) -> list[MemoryItem | Deletion]:
-        """The records sealed, under their own keys; what is there already, as it is there."""
-        here = {item.memory_key: item for item in self.inner.get_many(scope, [one.memory_key for one in batch])}
-        newest, chosen = self._keys.newest(), list[MemoryItem | Deletion]()
-        for one in batch:
-            old = here.get(one.memory_key)
-            if isinstance(one, Deletion):
-                chosen.append(one)
-            elif old is not None and not differences(self.outward(old), one):
-                chosen.append(old)
-            else:
-                chosen.append(_sealed(with_hash(one, self._hash(one)), one, newest))
-        return chosen
 
 
 def _bound_to(item: MemoryItem) -> bytes:

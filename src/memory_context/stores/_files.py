@@ -18,7 +18,7 @@ from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder
 from memory_context._items import Conflict, Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
-from memory_context._tiers import Quota, Receipt, Usage
+from memory_context._tiers import Quota, Receipt, Usage, as_quota
 from memory_context.exceptions import StoreUnavailableError
 from memory_context.stores._folder import DIRECTORY_MODE, FILE_MODE, Folder
 from memory_context.stores._index import Index
@@ -64,7 +64,7 @@ class FileStore:
         embedding_model: str | None = None,
         quota: Quota | None = None,
     ) -> None:
-        self.quota = quota
+        self.quota = as_quota(quota)
         self.directory = Path(directory).expanduser().absolute()
         self._folder = Folder(self.directory, file_mode, directory_mode)
         self._writer = WriterLock(self._folder)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import binascii
 import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -89,6 +88,12 @@ class Keyring:
 
     def _load(self) -> None:
         keys = self._source() if callable(self._source) else self._source
+        given: object = keys
+        if not isinstance(given, Mapping):
+            message = (
+                f"keys are a mapping of ids to keys of {KEY_BYTES} bytes, or what gives one, not {type(given).__name__}"
+            )
+            raise InvalidArgumentError(message)
         if not keys:
             message = f"encryption needs at least one key of {KEY_BYTES} bytes; EncryptedStore.generate_key() makes one"
             raise InvalidArgumentError(message)
@@ -106,7 +111,7 @@ def from_environment() -> Keys:
         key_id, _, text = entry.rpartition(":")
         try:
             keys[key_id] = base64.b64decode(text, validate=True)
-        except binascii.Error as error:
+        except ValueError as error:
             message = f"{KEYS_VARIABLE} reads id:key,id:key with keys in base64; the key of {key_id!r} is none"
             raise InvalidArgumentError(message) from error
     if not keys:

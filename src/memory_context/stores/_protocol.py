@@ -40,7 +40,8 @@ class MemoryStore(Protocol):
     ) -> MemoryItem:
         """Commit `item` and return the record as it stands in the store.
 
-        A record of the same user with the same `identity` is returned instead of a second one, and is active again. A
+        A record of the same user with the same `identity` is returned instead of a second one: it is active again, ends
+        with the later `expires_at` of both, and `updated_at` says within a minute when it was put last. A
         generated key that another memory has is made longer.
 
         Args:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context._items import MemoryItem, longer_key, now
+from memory_context._items import MemoryItem, is_same, longer_key, now
 from memory_context._scopes import Scope
 from memory_context._tiers import Quota, Room
 from memory_context.exceptions import KeyExistsError, RecordChangedError
@@ -18,6 +19,7 @@ from memory_context.stores._restoring import insert_record, is_taken
 from memory_context.stores._rows import RECORDS, item_of, row_of
 from memory_context.stores._schema import memories
 
+FRESH = timedelta(minutes=1)
 _OF_USER = memories.c.user_id == sa.bindparam("user")
 _BY_IDENTITY = RECORDS.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
 _BY_KEY = RECORDS.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
@@ -50,7 +52,7 @@ def _put(connection: sa.Connection, item: MemoryItem, way: Way) -> MemoryItem:
     while known is None and not _inserted(connection, item, way.batch):
         known = _by_identity(connection, item)
         holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
-        if holder is not None and not way.replace and _same(holder, item):
+        if holder is not None and not way.replace and is_same(holder, item):
             known = holder
         elif holder is not None and way.replace and holder.id == item.id:
             return _overwrite(connection, holder, item, way.batch)
@@ -64,12 +66,12 @@ def _put(connection: sa.Connection, item: MemoryItem, way: Way) -> MemoryItem:
         elif known is None and is_taken(connection, item.id):
             message = f"the id {item.id} belongs to another memory; leave it out, and one is made"
             raise KeyExistsError(message)
-    return _revived(connection, known) if known else item
+    return _stored_again(connection, known, item) if known else item
 
 
 def _make_room(connection: sa.Connection, item: MemoryItem, room: Room, way: Way) -> None:
     holder = _one(connection, _BY_KEY, item.user_id, item.memory_key)
-    is_there = holder is not None and holder.is_active and not way.replace and _same(holder, item)
+    is_there = holder is not None and holder.is_active and not way.replace and is_same(holder, item)
     if not is_there:
         _rooms.make(connection, item, room, holder)
 
@@ -84,15 +86,6 @@ def _taken_over(connection: sa.Connection, item: MemoryItem, way: Way, read: Mem
     if way.room is not None:
         _rooms.make(connection, item, way.room, read)
     return _overwrite(connection, read, item, way.batch)
-
-
-def _same(holder: MemoryItem, item: MemoryItem) -> bool:
-    """Whether `item`, under its writer's own key, is what is there already."""
-    facts = ("content_hash", "tier", "tier_id", "memory_type")
-    same = type(holder.content) is type(item.content) and all(
-        getattr(holder, fact) == getattr(item, fact) for fact in facts
-    )
-    return item.identity is None and same and (item.content_hash != "" or holder.content == item.content)
 
 
 def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
@@ -122,11 +115,13 @@ def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batc
     return item
 
 
-def _revived(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
-    if item.is_active:
-        return item
-    revived = replace(item, is_active=True, updated_at=now())
-    changed = {"is_active": True, "updated_at": revived.updated_at}
-    row = (memories.c.user_id == item.user_id, memories.c.id == item.id)
+def _stored_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
+    """What is there, active, kept as long as either asks for, and no older than its last storing."""
+    ends = None if known.expires_at is None or item.expires_at is None else max(known.expires_at, item.expires_at)
+    moment = now()
+    if known.is_active and ends == known.expires_at and moment - known.updated_at < FRESH:
+        return known
+    changed: dict[str, Any] = {"is_active": True, "expires_at": ends, "updated_at": moment}
+    row = (memories.c.user_id == item.user_id, memories.c.id == known.id)
     connection.execute(sa.update(memories).where(*row).values(changed))
-    return revived
+    return replace(known, **changed)

@@ -23,10 +23,10 @@ from memory_context.stores._wrapper import StoreWrapper
 class RedactingStore(StoreWrapper):
     """A `MemoryStore` whose texts are redacted before they are stored, and what was stored before when it is read.
 
-    That is content, summary, metadata, category and tags. Where the content is changed, its tokens, characters, lines
-    and hash are those of what is stored, and no key tells of the hash of what was not. The metadata says what was taken
-    out: ``{"redacted": {"github_token": 2}}``. Memories of type ``secret`` are left alone, binary content too; keys
-    that callers bring and the names of agents, threads and tiers stay as they are.
+    That is content, summary, metadata, category and tags, and why memories were deleted. Where the content is changed,
+    its tokens, characters, lines and hash are those of what is stored, and no key tells of the hash of what was not.
+    The metadata says what was taken out: ``{"redacted": {"github_token": 2}}``. Memories of type ``secret`` are left
+    alone, binary content too; keys that callers bring and the names of agents, threads and tiers stay as they are.
 
     Args:
         store: The store inside; what `as_store` takes.
@@ -34,6 +34,7 @@ class RedactingStore(StoreWrapper):
         counter: Counts the tokens of redacted texts; the process's default without one.
     """
 
+    reads_contents: ClassVar[bool] = True
     scheme: ClassVar[str | None] = "redacted"
 
     def __init__(
@@ -68,7 +69,7 @@ class RedactingStore(StoreWrapper):
         """See `MemoryStore.put`. A key that was generated from the content's hash is that of the redacted content."""
         inner = self.inward(item)
         inner = changed(inner, memory_key=key_after(item, inner.content_hash))
-        stored = self.inner.put(scope, inner, replace=replace, room=room, replaces=replaces)
+        stored = self._put(scope, inner, inner, replace=replace, room=room, replaces=replaces)
         return stored if stored == inner else self.outward(stored)
 
     def inward(self, item: MemoryItem) -> MemoryItem:
@@ -82,6 +83,10 @@ class RedactingStore(StoreWrapper):
     def outward(self, item: MemoryItem) -> MemoryItem:
         """See `StoreWrapper.outward`."""
         return self._clearing().of(item)
+
+    def said(self, reason: str) -> str:
+        """See `StoreWrapper.said`: without secrets."""
+        return self.redactor.redact(reason).text
 
     def _clearing(self) -> Clearing:
         return Clearing(self.redactor, lambda text: as_counter(self._counter).count(text))

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, ClassVar
 
 import sqlalchemy as sa
 
 from memory_context._analyzer import held_by
-from memory_context._items import MemoryItem
+from memory_context._batches import batches_of, size_of
+from memory_context._items import Deletion, MemoryItem, Restored
 from memory_context._passages import card_of, searchable
 from memory_context._scopes import Scope
-from memory_context.exceptions import InvalidArgumentError, InvalidFilterError
+from memory_context.exceptions import InvalidArgumentError, InvalidFilterError, InvalidRecordError
 from memory_context.stores._protocol import Filters, MemoryStore, Mode
+from memory_context.stores._restoring import differences
 from memory_context.stores._searching import wanted_of
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
 from memory_context.stores._wrapper import StoreWrapper
@@ -41,7 +43,7 @@ class SealingStore(StoreWrapper):
         sealed: The columns that cannot be filtered or ordered by, because what stands there is sealed.
 
     Raises:
-        InvalidArgumentError: The store inside has an embedder.
+        InvalidArgumentError: The store inside has an embedder, or is one that needs to read contents, or of this kind.
     """
 
     media_type: ClassVar[str]
@@ -52,10 +54,26 @@ class SealingStore(StoreWrapper):
         if self.has_embedder:
             message = f"{self.inner!r} makes vectors, which tell of the contents; give it no embedder"
             raise InvalidArgumentError(message)
+        self._check_inside()
+
+    def _check_inside(self) -> None:
+        inside: object = self.inner
+        while isinstance(inside, StoreWrapper):
+            if inside.reads_contents:
+                message = f"{inside!r} cannot read what is sealed; put it around the {type(self).__name__}, not inside"
+                raise InvalidArgumentError(message)
+            if isinstance(inside, type(self)):
+                message = f"{inside!r} is inside another {type(self).__name__}; one is enough"
+                raise InvalidArgumentError(message)
+            inside = inside.inner
 
     @abstractmethod
     def inward(self, item: MemoryItem) -> MemoryItem:
         """The sealed record."""
+
+    def placed(self, item: MemoryItem) -> MemoryItem:
+        """The sealed record under the key that `item` has."""
+        return self.inward(item)
 
     @abstractmethod
     def outward(self, item: MemoryItem) -> MemoryItem:
@@ -65,7 +83,7 @@ class SealingStore(StoreWrapper):
         self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`. Sealed columns are refused."""
-        self._check(*(filters or {}), order_by.removeprefix("-"))
+        self.check_columns(*(filters or {}), order_by.removeprefix("-"))
         return super().query(scope, filters, limit=limit, order_by=order_by)
 
     def search(
@@ -86,11 +104,34 @@ class SealingStore(StoreWrapper):
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`. Sealed columns are refused."""
-        self._check(*(filters or {}))
+        self.check_columns(*(filters or {}))
         return super().count(scope, filters)
 
-    def _check(self, *columns: str) -> None:
-        for name in columns:
+    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+        """See `MemoryStore.restore`.
+
+        Raises:
+            InvalidRecordError: A record is sealed already.
+        """
+        total = Restored()
+        for batch in batches_of(records, size_of):
+            total += self.inner.restore(scope, self._as_they_are(scope, batch))
+        return total
+
+    def _as_they_are(self, scope: Scope, batch: Sequence[MemoryItem | Deletion]) -> list[MemoryItem | Deletion]:
+        """The records sealed, under their own keys; what is there already, as it is there."""
+        here = {item.memory_key: item for item in self.inner.get_many(scope, [one.memory_key for one in batch])}
+        return [one if isinstance(one, Deletion) else self._as_it_is(one, here.get(one.memory_key)) for one in batch]
+
+    def _as_it_is(self, item: MemoryItem, held: MemoryItem | None) -> MemoryItem:
+        if item.media_type == self.media_type:
+            message = f"{item.memory_key!r} is sealed; open where it comes from through a {type(self).__name__}, too"
+            raise InvalidRecordError(message)
+        return held if held is not None and not differences(self.outward(held), item) else self.placed(item)
+
+    def check_columns(self, *names: str) -> None:
+        """See `StoreWrapper.check_columns`: the sealed ones are refused."""
+        for name in names:
             if name in self.sealed:
                 message = f"{name} is sealed in {self!r}; filter and order by other columns, or search"
                 raise InvalidFilterError(message)

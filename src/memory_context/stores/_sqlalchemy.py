@@ -25,7 +25,7 @@ from memory_context._embedding import AnyEmbedder, Vector, as_model
 from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
 from memory_context._telemetry import operation
-from memory_context._tiers import Quota, Receipt, Room, Usage
+from memory_context._tiers import Quota, Receipt, Room, Usage, as_quota
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -97,7 +97,7 @@ class SQLAlchemyStore:
         embedding_model: str | None = None,
         quota: Quota | None = None,
     ) -> None:
-        self.quota = quota
+        self.quota = as_quota(quota)
         self.password_variable = password_variable
         self._is_pool = isinstance(store, sa.Pool)
         self._given: sa.Engine | None = None

@@ -15,6 +15,7 @@ from memory_context._items import with_zone
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.stores._engines import PASSWORD_VARIABLE
+from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import MemoryStore
 from memory_context.stores._schema import audit
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
@@ -45,11 +46,7 @@ class SQLAuditTrail:
         password_variable: str = PASSWORD_VARIABLE,
     ) -> None:
         self._closes = store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool)
-        self._store = (
-            SQLAlchemyStore(store, password_variable=password_variable)  # type: ignore[arg-type] # no store, see above
-            if self._closes
-            else _database_of(store)
-        )
+        self._store = _database_of(as_store(store, password_variable))
         self._run = self._store._run  # noqa: SLF001 - a transaction of its database, schema and all
 
     def __repr__(self) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import ClassVar, Self
+from dataclasses import replace
+from typing import Any, ClassVar, Self
 
 import sqlalchemy as sa
 
-from memory_context._items import Deletion, MemoryItem, Restored
+from memory_context._items import Deletion, MemoryItem, Restored, is_same
 from memory_context._scopes import Scope
 from memory_context._tiers import Receipt, Room, Usage
-from memory_context.exceptions import StoreError
+from memory_context.exceptions import KeyExistsError, StoreError
 from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
 
@@ -23,9 +24,11 @@ class StoreWrapper:
 
     Attributes:
         inner: The store inside.
+        reads_contents: Whether it needs contents that it can read: none that a store around it has sealed.
         scheme: What stands before the URL of the store inside where this one is meant; none where no URL can say it.
     """
 
+    reads_contents: ClassVar[bool] = False
     scheme: ClassVar[str | None] = None
 
     def __init__(self, store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None) -> None:
@@ -52,6 +55,17 @@ class StoreWrapper:
         """The record that a caller is given for `item` of the store inside."""
         return item
 
+    def said(self, reason: str) -> str:
+        """What is kept and shown of the reason of a deletion."""
+        return reason
+
+    def check_columns(self, *names: str) -> None:
+        """Refuse columns that cannot be filtered or ordered by; there are none.
+
+        Raises:
+            InvalidFilterError: The store inside cannot read it.
+        """
+
     @property
     def url(self) -> str | None:
         """What `as_store` makes such a store of, in another process too; None where more than a URL made it."""
@@ -73,7 +87,20 @@ class StoreWrapper:
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
-        return self.outward(self.inner.put(scope, self.inward(item), replace=replace, room=room, replaces=replaces))
+        return self.outward(self._put(scope, item, self.inward(item), replace=replace, room=room, replaces=replaces))
+
+    def _put(self, scope: Scope, item: MemoryItem, inner: MemoryItem, **how: Any) -> MemoryItem:  # noqa: ANN401 - see `put`
+        """What stands in the store inside when `inner` was put there for `item`.
+
+        What was stored before there was this wrapper, or with another key, is the same only when it is opened.
+        """
+        try:
+            return self.inner.put(scope, inner, **how)
+        except KeyExistsError:
+            held = self.inner.get(Scope(item.user_id), inner.memory_key)
+            if held is None or not is_same(self.outward(held), item):
+                raise
+            return held
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
@@ -106,11 +133,12 @@ class StoreWrapper:
 
     def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
         """See `MemoryStore.delete`."""
-        return self.inner.delete(scope, key, reason=reason, soft=soft)
+        return self.inner.delete(scope, key, reason=self.said(reason), soft=soft)
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
-        return self.inner.deletion(scope, key)
+        found = self.inner.deletion(scope, key)
+        return None if found is None else self._told(found)
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`."""
@@ -122,15 +150,17 @@ class StoreWrapper:
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
-        return self.inner.list_deleted(scope)
+        return map(self._told, self.inner.list_deleted(scope))
 
     def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
         """See `MemoryStore.restore`."""
-        return self.inner.restore(scope, (one if isinstance(one, Deletion) else self.inward(one) for one in records))
+        return self.inner.restore(
+            scope, (self._told(one) if isinstance(one, Deletion) else self.inward(one) for one in records)
+        )
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        return self.inner.clear(scope, reason=reason)
+        return self.inner.clear(scope, reason=self.said(reason))
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
@@ -163,6 +193,9 @@ class StoreWrapper:
     def close(self) -> None:
         """Close the store inside. It may be used again."""
         self.inner.close()
+
+    def _told(self, deletion: Deletion) -> Deletion:
+        return replace(deletion, reason=self.said(deletion.reason))
 
     def _administration(self, verb: str) -> Administration:
         if not isinstance(self.inner, Administration):
