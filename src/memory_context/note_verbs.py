@@ -11,6 +11,7 @@ from pydantic import Field, field_validator
 from memory_context import _prompts
 from memory_context._categories import Category
 from memory_context._excerpt import excerpt
+from memory_context._frames import quoted
 from memory_context._items import MemoryItem, is_secret
 from memory_context._pages import cut
 from memory_context._parts import answer
@@ -124,7 +125,7 @@ def note_line(item: MemoryItem) -> str:
         *item.tags,
         f"priority {priority_of(item.importance)}",
     ]
-    text = _prompts.HIDDEN if is_secret(item) else item.text
+    text = _prompts.HIDDEN if is_secret(item) else quoted(item.text)
     return _prompts.NOTE.format(ref=MemoryRef(item.memory_key), facts=f"({', '.join(facts)})", text=text)
 
 

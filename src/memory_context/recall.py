@@ -11,6 +11,7 @@ from typing import Self
 from memory_context import _prompts
 from memory_context._excerpt import Excerpt, excerpt
 from memory_context._executor import off_loop
+from memory_context._frames import quoted
 from memory_context._items import MemoryItem, encodable, is_secret
 from memory_context._judge import Candidate, Expansion, Question, Ranges, Verdict, choose
 from memory_context._names import terms
@@ -189,7 +190,8 @@ class Recaller:
         lines = _lines_of(item, expansion, left, count) or excerpt(
             item.text, expansion.query or need.message, left, count
         )
-        return _prompts.RECALLED_PART.format(ref=item.ref, text=lines.text) if lines.text else "", lines
+        shown = quoted(lines.text)
+        return _prompts.RECALLED_PART.format(ref=item.ref, text=shown) if shown else "", lines
 
     def _listed(self, found: list[MemoryItem], need: Need, budget: int) -> list[str]:
         """One line for each memory, with an excerpt where only one is meant; secrets by their names."""

@@ -108,6 +108,7 @@ class ScopedMemory:
         ids = {name: lives.get(policy.lifetime) for name, policy in self.policies.items()}
         given = ids if plan_id is None else ids | {"plan": plan_id}
         self._ids = {name: None if tier_id is None else str(tier_id) for name, tier_id in given.items()}
+        self._given = {"run_id": run_id, "plan_id": plan_id, "task_id": task_id, "project_id": project_id}
         self.manager = owner.within(self.places)
 
     def __enter__(self) -> Self:
@@ -117,6 +118,11 @@ class ScopedMemory:
     def __exit__(self, *exception: object) -> None:
         """Close them."""
         self.close()
+
+    def in_session(self, session_id: str | None) -> ScopedMemory:
+        """The notes of the same run, plan, task and project, and of another session."""
+        given: dict[str, Any] = self._given
+        return ScopedMemory(self._owner, session_id=session_id, policies=self.own_policies, **given)
 
     @property
     def places(self) -> frozenset[Place]:

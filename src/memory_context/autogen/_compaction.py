@@ -245,22 +245,22 @@ class Compactor:
         for size, index, part in sorted(parts, key=lambda found: -found[0]):
             if over <= 0 or size <= LEAST_FOLD:
                 break
-            ref = self._bare(part)
+            ref = self._bare(part, messages[index])
             changed = True
             squeezed[index] = with_texts(squeezed[index], {part.index: ref})
             over -= size - count(ref)
         return squeezed if changed else messages
 
-    def _bare(self, part: Part) -> str:
+    def _bare(self, part: Part, message: LLMMessage) -> str:
         """The reference alone; of a placeholder that this context has made, the one that it begins with."""
         if self.folder.has_made(part.text):
             return MemoryRef.find_all(part.text)[0].render()
-        return self._stored(part).ref.render()
+        return self._stored(part, self._tags([message])).ref.render()
 
-    def _stored(self, part: Part) -> MemoryItem:
+    def _stored(self, part: Part, tags: Sequence[str]) -> MemoryItem:
         kind = "tool_output" if part.source is None else "message"
         with self.folder.guard.writing():
-            return self.folder.manager.remember(part.text, type=kind, source=part.origin)
+            return self.folder.manager.remember(part.text, type=kind, source=part.origin, tags=tags)
 
 
 def _newest(keys: Sequence[str]) -> list[str]:

@@ -8,7 +8,8 @@ from typing import Any, cast
 from autogen_core.models import LLMMessage, UserMessage
 from pydantic import BaseModel, Field, ValidationError
 
-from memory_context.exceptions import StateError, StateVersionError
+from memory_context._scopes import Scope
+from memory_context.exceptions import InvalidScopeError, StateError, StateVersionError
 
 VERSION = 1
 
@@ -71,9 +72,20 @@ def parse_state(state: object) -> ContextState:
         message = f"not a context's state, which is a mapping with 'messages': {state!r:.80}"
         raise StateError(message)
     try:
-        return ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
+        found = ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
     except ValidationError as error:
         message = f"not a context's state: {error.error_count()} mistakes, the first: {error.errors()[0]['msg']}"
+        raise StateError(message) from error
+    if found.memory_context is not None:
+        _check_names(found.memory_context)
+    return found
+
+
+def _check_names(facts: ContextFacts) -> None:
+    try:
+        Scope(facts.user_id, thread_id=facts.thread_id)
+    except InvalidScopeError as error:
+        message = f"not a context's state: {error}"
         raise StateError(message) from error
 
 

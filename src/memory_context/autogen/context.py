@@ -257,6 +257,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Take the place of the messages by those of `state`, which may be that of one of AutoGen's own contexts.
 
+        The thread of a state is the session from then on: in a `run` too, whose `notes` are those of that session then.
+
         Raises:
             StateOwnerError: It belongs to another user.
             StateVersionError: It was saved by a newer version.
@@ -271,8 +273,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             await self._conversation.load(loaded.messages, facts)
             if facts is not None:
                 self._view.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
-                if self._notes.run_id is None:
-                    self._open(ScopedMemory(self._owner, policies=self._policies))
+                self._open(self._notes.in_session(self._owner.thread_id))
 
     async def store(
         self,

@@ -1,0 +1,25 @@
+"""Quoted text that cannot end its own quotation."""
+
+from __future__ import annotations
+
+import re
+
+from memory_context import _prompts
+
+FRAMES = (
+    _prompts.RECALL_HEADER,
+    _prompts.FOUND_HEADER,
+    _prompts.RECALL_FOOTER,
+    _prompts.RUN_NOTES_HEADER,
+    _prompts.RUN_NOTES_FOOTER,
+    _prompts.LAYER_HEADER,
+    _prompts.LAYER_FOOTER,
+    _prompts.ASSEMBLED_HEADER,
+)
+MARK = "> "
+_LINE = re.compile(rf"^(?=[^\S\r\n]*(?:{'|'.join(map(re.escape, FRAMES))}))", re.MULTILINE | re.IGNORECASE)
+
+
+def quoted(text: str) -> str:
+    """`text` as it stands in a frame; lines that read like the frame's own sentences have ``> `` before them."""
+    return _LINE.sub(MARK, text)
