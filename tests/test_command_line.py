@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import os
 import re
 import signal
 import sqlite3
@@ -693,8 +694,14 @@ class TestDoctor:
             "from memory_context import set_default_counter; from memory_context._tokens import estimating_counter;"
             "set_default_counter(estimating_counter()); from memory_context.cli import main; main()"
         )
+        environment = {**os.environ}  # the process's own has COLUMNS where the library readline was loaded
         done = subprocess.run(
-            [COMMAND[0], "-c", code, "doctor"], capture_output=True, encoding="utf-8", check=True, cwd=tmp_path
+            [COMMAND[0], "-c", code, "doctor"],
+            capture_output=True,
+            encoding="utf-8",
+            check=True,
+            cwd=tmp_path,
+            env=environment,
         )
         assert re.search(r"warning +token counting: estimated.*\n +-> .*TIKTOKEN_CACHE_DIR", done.stdout)
 

@@ -178,6 +178,23 @@ def test_upkeep(url: str, command: Command, verb: str) -> None:
     assert command(*verb.split(), "--store", url)
 
 
+def test_doctor(url: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """`doctor` says whether the contents can be read, and of a folder, which files are no memories."""
+    assert "contents: can be read, of each user the newest (users looked at: 1)" in command("doctor", "--store", url)
+    monkeypatch.delenv("MEMORY_CONTEXT_KEYS")
+    assert 2 == run(["doctor", "--store", url])
+    monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"two:{EncryptedStore.generate_key()}")
+    assert 2 == run(["doctor", "--store", url])
+
+    folder = f"redacted+file://{tmp_path}/folder"
+    assert 2 == run(["doctor", "--store", folder])
+    with MemoryManager(folder, user_id="ann") as manager:
+        manager.store("x")
+    assert "files: all are memories" in command("doctor", "--store", folder)
+    (tmp_path / "folder" / "odd.json").write_text("{}")
+    assert "files: 1 are no memories, the first: odd.json" in " ".join(command("doctor", "--store", folder).split())
+
+
 def test_backup(url: str, command: Command, tmp_path: Path) -> None:
     """A copy of an encrypted database is as encrypted, and opens like it."""
     command("backup", str(tmp_path / "copies"), "--store", url)

@@ -9,17 +9,23 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING, cast
 
 from memory_context._analyzer import VERSION
+from memory_context._scopes import Scope
 from memory_context._tokens import default_counter
 from memory_context.exceptions import MemoryContextError
-from memory_context.stores import SQLAlchemyStore, _inspection
+from memory_context.stores import Administration, SQLAlchemyStore, _inspection, as_store
 from memory_context.stores._inspection import look
 from memory_context.stores._keyword import version_of
 from memory_context.stores._migrate import HEAD, REVISIONS, revision_of
-from memory_context.stores._opening import database_url
+from memory_context.stores._opening import FILES, database_url
+
+if TYPE_CHECKING:
+    from memory_context.stores import FileStore
 
 DISTRIBUTION = "memory-context"
+USERS_LOOKED_AT = 20
 ALL = "all"
 _NEED = re.compile(r"([A-Za-z0-9._-]+).*;.*extra == ['\"]([a-z0-9-]+)['\"]")
 _REINDEX = "memory-context reindex"
@@ -104,16 +110,48 @@ def _installed(name: str) -> str | None:
 
 
 def _database(url: str) -> Iterator[Check]:
-    url = database_url(url)
+    inside = database_url(url)
     try:
-        if path := _inspection.missing_file(url):
+        if inside.startswith(FILES):
+            yield from _folder(inside)
+        elif path := _inspection.missing_file(inside):
             yield Check("database", Status.PROBLEM, f"there is no file {path!r}", f"check the path, or {_MIGRATE}")
             return
-        with SQLAlchemyStore(url) as store:
-            yield Check("database", Status.OK, f"{look(store, _inspection.server)}, {store.url or 'in memory'}")
-            yield from _looked_into(store)
+        else:
+            with SQLAlchemyStore(inside) as store:
+                yield Check("database", Status.OK, f"{look(store, _inspection.server)}, {store.url or 'in memory'}")
+                yield from _looked_into(store)
     except MemoryContextError as error:
         yield Check("database", Status.PROBLEM, str(error), "check the URL, the server, and the rights of this user")
+        return
+    if inside != url:
+        yield _readable(url)
+
+
+def _folder(url: str) -> Iterator[Check]:
+    """Whether a folder's files are memories."""
+    store = cast("FileStore", as_store(url))
+    if not store.directory.is_dir():
+        yield Check("folder", Status.PROBLEM, f"there is no folder {str(store.directory)!r}", "check the path")
+        return
+    yield Check("folder", Status.OK, str(store.directory))
+    if damaged := store.damaged():
+        found = f"{len(damaged):,} are no memories, the first: {damaged[0].path}, {damaged[0].reason}"
+        yield Check("files", Status.WARNING, found, "mend or remove them; until then they are skipped")
+    else:
+        yield Check("files", Status.OK, "all are memories")
+
+
+def _readable(url: str) -> Check:
+    """Whether the stores around a database can read what is in it: the newest memory of some users."""
+    try:
+        store = as_store(url)
+        users = cast("Administration", store).users()[:USERS_LOOKED_AT]
+        for user in users:
+            store.query(Scope(user), {"is_active": [True, False]}, limit=1)
+    except MemoryContextError as error:
+        return Check("contents", Status.PROBLEM, str(error), "give the keys that it was written with")
+    return Check("contents", Status.OK, f"can be read, of each user the newest (users looked at: {len(users)})")
 
 
 def _looked_into(store: SQLAlchemyStore) -> Iterator[Check]:
