@@ -19,7 +19,14 @@ LOOKED_AT = 64
 _QUOTE = r"\\{0,7}[\"'`]"
 _SPACE = r"[ \t]{0,8}"
 _WORDS = r"[A-Za-z_][\w.|\[\] ]{0,40}"
-_FIELDS = rf"(?:(?:{_QUOTE})?\w{{1,20}}(?:{_QUOTE})?\s?[:=]\s?(?:{_QUOTE})?[\w.:/-]{{0,40}}(?:{_QUOTE})?[,\s]{{1,20}}){{0,3}}"
+_FIELDS = (
+    rf"(?:(?:{_QUOTE})?\w{{1,20}}(?:{_QUOTE})?\s?[:=]\s?(?:{_QUOTE})?[\w.:/-]{{0,40}}(?:{_QUOTE})?[,\s]{{1,20}}){{0,3}}"
+)
+_ATTRIBUTES = rf"(?:\s[\w:.-]{{1,40}}={_QUOTE}[^\"'<>\\]{{0,80}}{_QUOTE}){{0,4}}"
+_MARKUP = (  # <name>…</, <name id="…">…</, key="name">…</
+    rf"(?P<markup>(?:(?<=<[\w:.-]{{0,60}}){_ATTRIBUTES}|(?<=\b(?:key|name)={_QUOTE}[\w:.-]{{0,60}}){_QUOTE})"
+    r">(?:<!\[CDATA\[(?=\S{4,256}\]\]>)|(?=[^<>\s]{4,256}</)))"
+)
 _SIGNS = "|".join(
     (
         rf"(?:{_QUOTE})?{_SPACE}:{_SPACE}{_WORDS}+={_SPACE}(?={_QUOTE})",  # name: type = "…"
@@ -27,8 +34,7 @@ _SIGNS = "|".join(
         rf"{_QUOTE}:\s?\[\s{{0,40}}(?=\"[^\s\"]{{4,256}}\"\s{{0,40}}\])",  # "name": ["…"]
         rf"(?:{_QUOTE}\]?)?{_SPACE}(?:=>|:=|={{1,3}}|!={{1,2}}|:){_SPACE}",
         rf"(?:{_QUOTE})?[,\s]{{1,20}}{_FIELDS}(?:{_QUOTE})?(?i:(?:parameter)?value)(?:{_QUOTE})?{_SPACE}[:=]{_SPACE}",
-        rf"(?P<markup>(?:(?<=<[\w:.-]{{0,60}})(?:\s[\w:.-]{{1,40}}={_QUOTE}[^\"'<>\\]{{0,80}}{_QUOTE}){{0,4}}"
-        rf"|(?<=\b(?:key|name)={_QUOTE}[\w:.-]{{0,60}}){_QUOTE})>(?:<!\[CDATA\[(?=\S{{4,256}}\]\]>)|(?=[^<>\s]{{4,256}}</)))",
+        _MARKUP,
         r"[ \t]{1,8}(?=')",
     )
 )
@@ -38,10 +44,8 @@ _OF_PYTHON = r"(?:(?:[bBrRuU]{1,2}|f(?=[\"'][^\"'{]*[\"']))(?=[\"'])|@(?=\"))?(?
 _ESCAPES = regex.compile(r"\\[bfnrt]")
 _CALLS = ("(", "[", "{")
 # What may stand between the beginning of a line and the end of a name that is assigned to there.
-_BEGINS_LINE = regex.compile(
-    r"(?<=(?:^|(?P<escaped>\\n))[ \t]{0,40}(?:[+>-][ \t]{0,40})?(?:(?:export|set|ENV|ARG)[ \t]{1,4})?[\w.-]{0,60})",
-    regex.MULTILINE,
-)
+_BEGINS_LINE = regex.compile(r"[ \t]*+(?:[+>-][ \t]*+)?(?:(?:export|set|ENV|ARG)[ \t]++)?[\w.-]*+")
+_BEFORE_NAME = 120
 _ASSIGNS = regex.compile(r"[ \t]*=[ \t]*|:[ \t]+")
 
 
@@ -54,71 +58,81 @@ class Assigned:
         hint: See `Finding`.
         named: The end of the name, the sign after it, and the quote that opens the value, as group ``open``.
         is_password: Whether a person may have made it up.
+        has_signs: Whether what stands after the name is one of `_SIGNS`, and no blank.
     """
 
     kind: str
     hint: re.Pattern[bytes]
     named: regex.Pattern[str]
     is_password: bool = False
+    has_signs: bool = False
 
     def span(self, text: str, place: int) -> tuple[int, int] | None:
         """See `Finding`."""
         name = self.named.match(text, place)
         if name is None:
             return None
-        groups = name.groupdict()
-        if groups.get("markup"):
-            return self._whole(text, name, _IN_MARKUP)
-        if name["open"]:
-            return self._whole(text, name, _in_quotes(name["open"]))
-        return self._bare(text, name, groups)
+        if self.has_signs and name["markup"]:
+            return self._whole(text, name, _IN_MARKUP, is_bare=False)
+        if opened := name["open"]:
+            return self._whole(text, name, _in_quotes(opened), is_bare=False)
+        return self._bare(text, name)
 
-    def _bare(self, text: str, name: Match, groups: dict[str, str | None]) -> tuple[int, int] | None:
+    def _bare(self, text: str, name: Match) -> tuple[int, int] | None:
         """A piece by which anybody would end it, or all up to a blank where the name begins a line."""
-        begins = "assigned" in groups and _BEGINS_LINE.match(text, name.start())
-        piece = self._whole(text, name, _BARE_PASSWORD if self.is_password else _BARE_KEY)
-        sign = groups.get("assigned") or ""
-        if groups.get("below"):
+        if self.has_signs and name["below"]:
             return self._line(text, name, _OF_LINE)
-        if not begins or not _ASSIGNS.fullmatch(sign):
+        sign = name["assigned"] if self.has_signs else ""
+        piece = self._whole(text, name, _BARE_PASSWORD if self.is_password else _BARE_KEY)
+        if not _ASSIGNS.fullmatch(sign) or (piece is None and sign != "=" and sign[0] != ":"):
             return piece
-        if piece is None and sign != "=" and sign[0] != ":":
-            return None
-        return self._line(text, name, _OF_ESCAPED_LINE if begins["escaped"] else _OF_LINE) or piece
+        values = _of_line(text, name.start())
+        return (self._line(text, name, values) if values else None) or piece
 
-    def _whole(self, text: str, name: Match, values: _Values) -> tuple[int, int] | None:
+    def _whole(self, text: str, name: Match, values: _Values, *, is_bare: bool = True) -> tuple[int, int] | None:
         some, rest = values
         value = some.match(text, name.end())
-        if value is None or not self._is_meant(text, name, value):
+        if value is None or not self._is_meant(text, name, value, is_bare=is_bare):
             return None
         return value.start(), rest.match(text, value.end()).end()  # type: ignore[union-attr] # it matches nothing too
 
     def _line(self, text: str, name: Match, values: regex.Pattern[str]) -> tuple[int, int] | None:
         value = values.match(text, name.end())
-        if value is None or not self._is_secret(name, value[0].rstrip(")]}"), is_cut=_is_cut(text, value.end())):
+        if value is None:
             return None
-        if is_code(value[0], is_cut=_is_cut(text, value.end())) or is_no_secret(value[0], is_cut=False):
+        is_cut = _is_cut(text, value.end())
+        if not self._is_secret(name, value[0].rstrip(")]}"), is_cut=is_cut, is_bare=True):
             return None
-        return value.span()
+        return None if is_code(value[0], is_cut=is_cut) or is_no_secret(value[0], is_cut=False) else value.span()
 
-    def _is_meant(self, text: str, name: Match, value: Match) -> bool:
+    def _is_meant(self, text: str, name: Match, value: Match, *, is_bare: bool) -> bool:
         found = _ESCAPES.sub("", value[0]) if "\\" in value[0] else value[0]
-        is_bare = name["open"] is None and not name.groupdict().get("markup")
-        if is_bare and (text.startswith(_CALLS, value.end()) or is_code(found.rstrip(".!?:"), is_cut=False)):
+        if is_bare and text.startswith(_CALLS, value.end()):
             return False
         return self._is_secret(name, found, is_cut=_is_cut(text, value.end()), is_bare=is_bare)
 
-    def _is_secret(self, name: Match, value: str, *, is_cut: bool, is_bare: bool = True) -> bool:
+    def _is_secret(self, name: Match, value: str, *, is_cut: bool, is_bare: bool) -> bool:
         found, called = value.rstrip(".!?:"), name["name"].lower()
         if not (is_made_up(found) if self.is_password else is_random(found)):
             return False
-        if (is_bare and called in found.lower()) or (called == "pwd" and RELATIVE_PATH.fullmatch(found)):
+        if is_bare and (called in found.lower() or is_code(found, is_cut=False)):
             return False
-        return not is_no_secret(found, is_cut=is_cut)
+        return not (called == "pwd" and RELATIVE_PATH.fullmatch(found)) and not is_no_secret(found, is_cut=is_cut)
 
 
 def _is_cut(text: str, place: int) -> bool:
     return text[place : place + 1] in (" ", "\t")
+
+
+def _of_line(text: str, place: int) -> regex.Pattern[str] | None:
+    """What a value may have in it whose name ends at `place` and begins a line, perhaps one of a string; or None."""
+    first = max(0, place - _BEFORE_NAME)
+    before = text[first:place]
+    head = before[max(before.rfind("\n"), before.rfind("\r")) + 1 :]
+    line = head[head.rfind("\\n") + 2 :] if "\\n" in head else head
+    if not _BEGINS_LINE.fullmatch(line) or (first and len(line) == len(before)):
+        return None
+    return _OF_LINE if line is head else _OF_ESCAPED_LINE
 
 
 _Values = tuple[regex.Pattern[str], regex.Pattern[str]]
@@ -148,7 +162,7 @@ def _in_quotes(opened: str) -> _Values:
     last_backslashes = rf"(?:{backslash})++(?=\\{{{depth}}}{quote})"
     others = f"|{_IN_APOSTROPHES}" if opened == "'" else ""
     char = rf"(?:[^\s\\{ends}]|\\++[^\s\\{ends}]|{inner_quote}|{last_backslashes}{others})"
-    first = "" if quote == '"' else "(?![\"`])"
+    first = "" if quote == '"' else '(?!["`])'
     # A colon here may stand behind the name of something in JSON, which ends like a value's name: {"password=":1}.
     return _values(char, begins=rf"(?!:(?:[-\d\"\[{{\\]|true|false|null)){first}")
 
@@ -176,7 +190,8 @@ _AHEAD = (
 def _assigned(kind: str, hint: str, name: str, *, is_password: bool = False) -> Assigned:
     suffix = rf"(?:[_-]?[0-9]{{1,2}}|_(?-i:{_DEPLOYED})(?==))?"
     named = rf"(?P<name>(?i:{name})){suffix}(?P<assigned>{_SIGNS})(?(markup)|{_SCHEME}{_OF_PYTHON}(?P<open>{_QUOTE})?)"
-    return Assigned(kind, re.compile((hint + _AHEAD).encode()), regex.compile(named, regex.MULTILINE), is_password)
+    ready = regex.compile(named, regex.MULTILINE)
+    return Assigned(kind, re.compile((hint + _AHEAD).encode()), ready, is_password, has_signs=True)
 
 
 def _argument(
@@ -200,7 +215,7 @@ _CURSORS = (
 _OF_TOKENIZERS = "start|end|[beps]os|pad|unk|sep|cls|mask|stop"
 _TOKEN = f"token(?<!(?:{_CURSORS}|{_OF_TOKENIZERS})[_-]?token)"
 _SORTS_OF_KEY = "api|access|private|account|auth|encryption|signing|master"
-_PASSWORD, _SECRET = "pass(?:word|wd|phrase|code)", "secret(?:[ _-]?(?:access[ _-]?)?key)?"  # noqa: S105 - patterns
+_PASSWORD, _SECRET = "pass(?:word|wd|phrase|code)", "secret(?:[ _-]?(?:access[ _-]?)?key)?"
 _KEY = f"(?:{_SORTS_OF_KEY})[ _-]?key"
 
 ASSIGNED = (

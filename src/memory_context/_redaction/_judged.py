@@ -10,7 +10,7 @@ _STANDS_FOR = regex.compile(
     r"|.*(?:\$\{[a-z_][\w.]*(?:[:?+-][^}]*)?\}|\$\([\w/.-]+\)|\{\{[\w.]+.*\}\}).*"
 )
 _EXAMPLE = regex.compile(
-    r"(?i).*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*"
+    r"(?i).*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*|[\[{]{1,8}\\*[\"'].*"  # JSON
     r"|.*(?:example|placeholder|change[_-]?(?:me|it)|dummy|redacted).*"
 )
 _TAG_OR_ANCHOR = regex.compile(r"[!&*]'?\w+")  # of YAML; a lifetime of Rust
@@ -21,8 +21,8 @@ RELATIVE_PATH = regex.compile(r"[\w.@+-]*(?:[/\\]+[\w.@+-]+)+[/\\]*")
 _EXPRESSION = regex.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*[!?]?)+")
 _WORDS = r"[A-Za-z_.\[\]]+"
 _CALLER = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[\w$]+)*!?"
-_CODE = regex.compile(
-    rf"{_CALLER}(?:(?:\(.*\)|\[.*\]|<.*>|\{{.*\}})(?:[.?\[(:)\]}}>|&].*)?|[(<\[{{](?:.*[(\[{{])?)"  # a call, an index, a type
+_CODE = regex.compile(  # a call, an index, a type; alternatives; an operator
+    rf"{_CALLER}(?:(?:\(.*\)|\[.*\]|<.*>|\{{.*\}})(?:[.?\[(:)\]}}>|&].*)?|[(<\[{{](?:.*[(\[{{])?)"
     rf"|{_WORDS}(?:\|.*|(?:&{{1,2}}{_WORDS})+)|[A-Za-z_$][\w$.]*(?:&&|\?\?|\?\.|=>|[!=]=).*"
 )
 _CALLED = regex.compile(rf"{_CALLER}[(<\[{{].*")
