@@ -100,7 +100,7 @@ class Assigned:
         value = values.match(text, name.end())
         if value is None:
             return None
-        is_cut = _is_cut(text, value.end())
+        is_cut = _is_cut(text, value.end()) or text.startswith(("'", '"', "`"), value.end())
         if not self._is_secret(name, value[0].rstrip(")]}"), is_cut=is_cut, is_bare=True):
             return None
         return None if is_code(value[0], is_cut=is_cut) or is_no_secret(value[0], is_cut=False) else value.span()
@@ -145,7 +145,7 @@ def _values(char: str, begins: str = "") -> _Values:
 
 # A quote before one of these may end the JSON around the value; before any other, text is no JSON.
 _NO_END = r"(?![\s,:}\]+.;&%)]|\Z)"
-_IN_APOSTROPHES = rf"(?:\"{_NO_END}|`)(?=[^\s']{{0,256}}')|'\"'\"'|'\\''|''(?![\s'\"])"
+_IN_APOSTROPHES = rf"(?:\"{_NO_END}|\\*+`)(?=[^\s']{{0,256}}')|'\"'\"'|'\\''|''(?![\s'\"])"
 
 
 @cache
@@ -164,12 +164,12 @@ def _in_quotes(opened: str) -> _Values:
     char = rf"(?:[^\s\\{ends}]|\\++[^\s\\{ends}]|{inner_quote}|{last_backslashes}{others})"
     first = "" if quote == '"' else '(?!["`])'
     # A colon here may stand behind the name of something in JSON, which ends like a value's name: {"password=":1}.
-    return _values(char, begins=rf"(?!:(?:[-\d\"\[{{\\]|true|false|null)){first}")
+    return _values(char, begins=rf"(?!:(?:-?\d[\d.eE+-]*+[,}}\]]|[\"\[{{\\]|true|false|null)){first}")
 
 
 _BARE_PASSWORD = _values(r"[^\s\"'`,;&(){}\[\]<>\\|]")
 _BARE_KEY = _values(r"[^\s\"'`,;&(){}\[\]<>\\|@]")
-_IN_MARKUP = _values(rf"(?:(?!\]\]>|</)[^\s\"\\]|\\++(?:[^\s\"\\<>]|(?=</))|\"{_NO_END})")
+_IN_MARKUP = _values(rf"(?:(?!\]\]>|</)[^\s\"\\]|\\++(?:(?!\]\]>|</)[^\s\"\\]|(?=</|\]\]>))|\"{_NO_END})")
 # Up to a blank, a quote, a tag, or what is assigned to the next name: of a query string, of a connection's string.
 _LINE = r"(?:(?!</|<br|[&;,][A-Za-z_][\w. -]{{0,40}}=|[,;]++(?:\s|$)){}){{4,512}}+"
 _OF_LINE = regex.compile(_LINE.format(r"[^\s\"'`]"), regex.MULTILINE)

@@ -36,7 +36,9 @@ _RUNS = bytes(ord("a") if code in _IN_KEYS else ord(" ") for code in range(256))
 _NAME = regex.compile("[a-z][a-z0-9_]{0,39}")
 _OPENING = "[redacted "
 _MARKED = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
-_TOKENS_OF_JSON = regex.compile(r'"(?:[^"\\]|\\.)*+"?|(?P<bare>-?[0-9][0-9.eE+-]*+|true|false|null)(?=\s*[,}\]])|[a-zA-Z0-9.]++')
+_TOKENS_OF_JSON = regex.compile(
+    r'"(?:[^"\\]|\\.)*+"?|(?P<bare>-?[0-9][0-9.eE+-]*+|true|false|null)(?=\s*[,}\]])|[a-zA-Z0-9.]++'
+)
 _BREAKS = regex.compile(r"\r\n|[\n\r]")
 _BREAKS_IN_KEYS = regex.compile(rf"{JOINT}|\r\n|[\n\r]|\\+[nr]")
 
