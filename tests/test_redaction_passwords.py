@@ -227,6 +227,10 @@ password: string|null;
 password: Option<&'static str1>,
 password: &'static str,
 password: Map<String,Foo1>;
+password: Callable[[int, str2], None],
+    password: Union[bytes, str] = "",
+    password: (bool, optional): Whether
+token = r"[-!#$%&'*+.^_|~0-9a-zA-Z]+"
 password: bytes|None = None
 token: Option<[u8;32]>,
 secret_key: SecretBytes<Vec<u8>>,

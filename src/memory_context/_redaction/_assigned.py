@@ -100,7 +100,7 @@ class Assigned:
         value = values.match(text, name.end())
         if value is None:
             return None
-        is_cut = _is_cut(text, value.end()) or text.startswith(("'", '"', "`"), value.end())
+        is_cut = text[value.end() : value.end() + 1] in _CUTS
         if not self._is_secret(name, value[0].rstrip(")]}"), is_cut=is_cut, is_bare=True):
             return None
         return None if is_code(value[0], is_cut=is_cut) or is_no_secret(value[0], is_cut=False) else value.span()
@@ -118,6 +118,9 @@ class Assigned:
         if is_bare and (called in found.lower() or is_code(found, is_cut=False)):
             return False
         return not (called == "pwd" and RELATIVE_PATH.fullmatch(found)) and not is_no_secret(found, is_cut=is_cut)
+
+
+_CUTS = frozenset(" \t\"'`,;")
 
 
 def _is_cut(text: str, place: int) -> bool:
