@@ -308,11 +308,21 @@ def test_passwords_with_quotes(password: str, nested: int) -> None:
     assert Redacted(expected, {"password": 1}) == REDACTOR.redact(text)
 
 
+@pytest.mark.parametrize(
+    "inner", [["sk-ant-api03-" + "aB3" * 20, "token"], [{"password": "12!xyz"}], {"pwd": '["x9!abc'}]
+)
+def test_json_in_a_field_of_a_password(inner: object) -> None:
+    """A field with the name of a password that holds JSON stays JSON, too; only the secrets in it go."""
+    redacted = json.loads(REDACTOR.redact(json.dumps({"password": json.dumps(inner)})).text)
+
+    assert shape(inner) == shape(json.loads(redacted["password"]))
+
+
 HOSTILE = [
     *("password=", "password: ", '"password": "', "token:", "api_key='", "secret: ${", "-----BEGIN PRIVATE KEY-----\n", "pass", "key="),
     *("-----END PRIVATE KEY-----", "eyJ", "eyJaaaaaaaaa.", "://", "://a:", "://a:b@", "@", ":AA", "Bearer ", "Basic YTpi ", "sk-", "xoxb-"),
     *("ghp_", "AKIA", "SG.", "Q~", "sig=", "login a password ", "--password ", "\\", '\\"', "\\n", "A" * 63 + "\n", "a1", "=", " ", "\x1b[32m"),
-    *("[redacted ", "[redacted jwt]", "curl -u ", "-u a:", "A+/", "password: str = ", "value: ", "https://a.b:80/", "\u001b[1m", '{"password":'),
+    *("[redacted ", "[redacted jwt]", "curl -u ", "-u a:", "A+/", "password: str = ", "value: ", 'password", ', '<password a="b" ', "password: |\n ", '-> "', 'password = "a" -> "', "A=1;password='a\"b", "https://a.b:80/", "\u001b[1m", '{"password":'),
 ]  # fmt: skip
 
 
@@ -361,6 +371,25 @@ class TestUsersPatterns:
         [key] = [sample.text for place, sample in SAMPLES if (place, sample.kind) == ("alone", "npm_token")]
 
         assert {"ours": 1} == Redactor({"ours": "npm_[A-Za-z0-9]+"}).redact(key).counts
+
+    @pytest.mark.parametrize(
+        ("text", "expected"),
+        [
+            ('{"card": 4111111111111111, "n": 1}', '{"card": "[redacted card]", "n": 1}'),
+            ("[4111111111111111, true]", '["[redacted card]", true]'),
+            (' {"a": [1,\n4111111111111111\n]}', ' {"a": [1,\n"[redacted card]"\n]}'),
+            ('{"a": 4111111111111111.5}', '{"a": "[redacted card]"}'),
+            ('{"a": "x: 4111111111111111, y"}', '{"a": "x: [redacted card], y"}'),
+            ('{"\\"": "\\\\", "b": 4111111111111111}', '{"\\"": "\\\\", "b": "[redacted card]"}'),
+            ("[INFO] card 4111111111111111 read", "[INFO] card [redacted card] read"),
+        ],
+    )
+    def test_numbers_of_json(self, text: str, expected: str) -> None:
+        """Where a pattern finds a number of JSON, or some of it, a string takes the number's place."""
+        redactor = Redactor({"card": r"\b\d{16}\b"})
+
+        assert Redacted(expected, {"card": 1}) == redactor.redact(text)
+        assert Redacted(expected) == redactor.redact(expected)
 
     def test_line_breaks_stay(self) -> None:
         """A pattern over several lines leaves their breaks."""

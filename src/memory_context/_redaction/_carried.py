@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import binascii
 
-from memory_context._redaction._assigned import is_random
+from memory_context._redaction._judged import is_random, stands_for_another
 from memory_context._redaction._rules import Match, rule
 
 _USED_AS_EXAMPLES = frozenset(
@@ -43,9 +43,12 @@ def _is_user_and_password(match: Match) -> bool:
 
 def _is_password(match: Match) -> bool:
     """Not what documentation writes in its place."""
-    value = match["value"].strip("<>{}[]()$%*")
-    return value.lower() not in _USED_AS_EXAMPLES and value == match["value"]
+    value = match["value"]
+    return value.strip("<>{}[]()$%*").lower() not in _USED_AS_EXAMPLES and not stands_for_another(value)
 
+
+# A backslash before a quote escapes it: in JSON that ends the argument's string, or is its end.
+_ARGUMENT = r"(?:[^\s\"'\\]|\\++[^\s\"'\\]){1,256}"
 
 CARRIED = (
     rule(
@@ -70,8 +73,8 @@ CARRIED = (
     rule(
         "password",
         r"-u(?:ser)?[ =]",
-        r"(?<=\bcurl\b[^\n|;]{0,300}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{1,64}:(?P<value>[^\s\"']{1,256})",
+        rf"(?<=\bcurl\b[^\n|;]{{0,300}}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{{1,64}}:(?P<value>{_ARGUMENT})",
         _is_password,
     ),
-    rule("password", r"sshpass\s", r"sshpass\s{1,4}-p[ =]?[\"']?(?P<value>[^\s\"']{1,256})", _is_password),
+    rule("password", r"sshpass\s", rf"sshpass\s{{1,4}}-p[ =]?[\"']?(?P<value>{_ARGUMENT})", _is_password),
 )

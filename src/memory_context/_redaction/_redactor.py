@@ -36,6 +36,9 @@ _RUNS = bytes(ord("a") if code in _IN_KEYS else ord(" ") for code in range(256))
 _NAME = regex.compile("[a-z][a-z0-9_]{0,39}")
 _OPENING = "[redacted "
 _MARKED = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
+_TOKENS_OF_JSON = regex.compile(
+    r'"(?:[^"\\]|\\.)*+"?|(?P<bare>-?[0-9][0-9.eE+-]*+|true|false|null)(?=\s*[,}\]])|[a-zA-Z0-9.]++'
+)
 _BREAKS = regex.compile(r"\r\n|[\n\r]")
 _BREAKS_IN_KEYS = regex.compile(rf"{JOINT}|\r\n|[\n\r]|\\+[nr]")
 
@@ -80,6 +83,7 @@ class _Span:
     start: int
     stop: int
     kind: str
+    is_quoted: bool = False
 
 
 class Redactor:
@@ -131,7 +135,8 @@ class Redactor:
         found = [*self._known(text), *self._users(text)]
         if not found:
             return []
-        return _outside(_merged(found, self._ranks), text)
+        spans = _outside(_merged(found, self._ranks), text)
+        return _of_whole_values(spans, text) if self._own and text.lstrip()[:1] in ("{", "[") else spans
 
     def _known(self, text: str) -> Iterator[_Span]:
         flat = text.encode("ascii", "replace").lower()  # one byte for each character, so places are the same
@@ -247,12 +252,28 @@ def _cut(span: _Span, marks: Sequence[tuple[int, int]]) -> Iterator[_Span]:
         yield _Span(place, span.stop, span.kind)
 
 
+def _of_whole_values(spans: Sequence[_Span], text: str) -> list[_Span]:
+    """`spans`, where `text` may be JSON: numbers and words of JSON go whole, and a string comes in their place."""
+    bare = [one.span() for one in _TOKENS_OF_JSON.finditer(text) if one["bare"]]
+    if not bare:
+        return list(spans)
+    found = list[_Span]()
+    for span in spans:
+        start, stop = bare[max(0, bisect_right(bare, span.start, key=itemgetter(0)) - 1)]
+        is_inside = start <= span.start and span.stop <= stop
+        whole = _Span(start, stop, span.kind, is_quoted=True) if is_inside else span
+        if not (found and found[-1].stop == whole.stop):  # two in one number
+            found.append(whole)
+    return found
+
+
 def _without(text: str, spans: Iterable[_Span]) -> str:
     pieces, place = list[str](), 0
     for span in spans:
         breaks = _BREAKS_IN_KEYS if span.kind == "private_key" else _BREAKS
         kept = "".join(breaks.findall(text[span.start : span.stop]))
-        pieces += [text[place : span.start], f"[redacted {span.kind}]{kept}"]
+        quote = '"' if span.is_quoted else ""
+        pieces += [text[place : span.start], f"{quote}[redacted {span.kind}]{kept}{quote}"]
         place = span.stop
     return "".join([*pieces, text[place:]])
 
