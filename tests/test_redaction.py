@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from typing import Any
 
 import pytest
 import regex
@@ -197,6 +198,20 @@ class TestLeaves:
         assert {"npm_token": 1} == Redactor(without=["jwt"]).redact(text).counts
         with pytest.raises(InvalidArgumentError, match="no kind 'cookies'"):
             Redactor(without=["cookies"])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"x": 5}, "the pattern of 'x' is a text"),
+        (["x"], "a mapping of names"),
+        ({"x": RedactionPattern("a", 5)}, "is a text"),  # type: ignore[arg-type] # wrong on purpose
+    ],
+)
+def test_no_patterns(wrong: Any, said: str) -> None:  # noqa: ANN401 - what a caller may write
+    """Patterns of a wrong type are refused with what they should be."""
+    with pytest.raises(InvalidArgumentError, match=said):
+        Redactor(wrong)
 
 
 CUT_KEY = pem(random.Random(5), lines=3)[:150]

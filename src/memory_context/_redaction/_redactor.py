@@ -108,6 +108,10 @@ class Redactor:
             raise InvalidArgumentError(message)
         self._everywhere = [rule for rule in _EVERYWHERE if rule.kind not in left_out]
         self._in_runs = [rule for rule in IN_RUNS if rule.kind not in left_out]
+        given: object = patterns or {}
+        if not isinstance(given, Mapping):
+            message = f"patterns are a mapping of names to patterns, not {type(given).__name__}"
+            raise InvalidArgumentError(message)
         self._own = [_Own.of(name, pattern) for name, pattern in (patterns or {}).items()]
         self.kinds = (*(kind for kind in KINDS if kind not in left_out), *(own.kind for own in self._own))
         self._ranks = {kind: rank for rank, kind in enumerate((*(own.kind for own in self._own), *KINDS))}
@@ -165,6 +169,10 @@ class _Own:
     @classmethod
     def of(cls, name: str, given: str | RedactionPattern) -> _Own:
         pattern = given if isinstance(given, RedactionPattern) else RedactionPattern(given)
+        parts: tuple[object, ...] = (pattern.pattern, pattern.literal)
+        if not all(isinstance(part, str) for part in parts):
+            message = f"the pattern of {name!r} is a text or a RedactionPattern of texts, not {given!r:.80}"
+            raise InvalidArgumentError(message)
         if not _NAME.fullmatch(name) or name in KINDS:
             message = f"a kind is named by 1 to 40 of a-z 0-9 _, other than {', '.join(KINDS)}; not {name!r}"
             raise InvalidArgumentError(message)
