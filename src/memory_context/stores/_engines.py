@@ -16,6 +16,7 @@ from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
 from memory_context.exceptions import MissingDependencyError, StoreUnavailableError, UnsupportedDatabaseError
+from memory_context.stores._watching import Watch, WatchedConnection
 
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
@@ -164,22 +165,28 @@ def make_engine(url: sa.URL) -> sa.Engine:
         arguments: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000}}
         if is_memory(url):
             arguments |= {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
+        watched = Path(url.database or "").is_absolute()
+        if watched:
+            arguments["connect_args"]["factory"] = WatchedConnection
         engine = sa.create_engine(url, hide_parameters=True, **arguments)
     except (ImportError, NoSuchModuleError) as error:
         message = f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
         raise MissingDependencyError(message) from error
-    event.listen(engine, "connect", _set_up_sqlite)
+    if watched:
+        event.listen(engine, "do_connect", Watch(str(url.database), _set_up_sqlite).connect)
+    else:
+        event.listen(engine, "connect", lambda connection, _record: _set_up_sqlite(connection))
     return engine
 
 
-def _set_up_sqlite(connection: Any, record: object) -> None:  # noqa: ANN401, ARG001 - SQLAlchemy's signature
+def _set_up_sqlite(connection: sqlite3.Connection) -> None:
     connection.isolation_level = None
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     for pragma in _SQLITE_PRAGMAS:
         _run_pragma(connection, pragma, deadline)
 
 
-def _run_pragma(connection: Any, pragma: str, deadline: float) -> None:  # noqa: ANN401 - SQLAlchemy's signature
+def _run_pragma(connection: sqlite3.Connection, pragma: str, deadline: float) -> None:
     """Run `pragma`; the change to WAL does not wait for a writer by itself."""
     while True:
         try:

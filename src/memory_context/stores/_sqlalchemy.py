@@ -43,6 +43,7 @@ from memory_context.stores import (
     _restoring,
     _rooms,
     _searching,
+    _watching,
 )
 from memory_context.stores._filters import conditions, counted_column, order_of, within
 from memory_context.stores._listing import Place, deletions_after, items_at, places_after
@@ -108,7 +109,7 @@ class SQLAlchemyStore:
             self._url = _engines.store_url(store, password_variable)
         self._engine: sa.Engine | None = None
         self._shared: sa.Engine | None = None
-        self._ready = False
+        self._ready: sa.Pool | None = None
         self._lock = threading.RLock()
         model = None if embedder is None else as_model(embedder, embedding_model)
         self._meaning = None if model is None else Meaning(model, self._url.get_backend_name(), self._run)
@@ -380,7 +381,7 @@ class SQLAlchemyStore:
         with self._lock:
             if self._shared is not None:
                 _engines.registry.release(self._shared)
-            self._engine, self._shared, self._ready = None, None, False
+            self._engine, self._shared, self._ready = None, None, None
 
     def _delete(self, user_id: str, where: Conditions, reason: str, *, overwriting: bool = False) -> int:
         def write(work: Callable[[sa.Connection], T]) -> T:
@@ -436,12 +437,13 @@ class SQLAlchemyStore:
 
     def _run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
         with self._lock:
-            if not self._ready:
+            pool = self._bound().pool  # a new one after the file was replaced
+            if self._ready is not pool:
                 if self._transaction(_migrate.revision_of, writes=False) != _migrate.HEAD:
                     self._transaction(_migrate.ensure_schema, writes=True)
                 if self._transaction(_keyword.version_of, writes=False) < VERSION:
                     self._transaction(_keyword.renew, writes=True)
-                self._ready = True
+                self._ready = pool
         return self._transaction(work, writes=writes)
 
     def _transaction(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
@@ -450,6 +452,7 @@ class SQLAlchemyStore:
             self._errors(),
             operation("transaction", backend=self._dialect, writes=writes),
             self._bound().connect().execution_options(**options) as connection,
+            _watching.on_its_file(connection),
             connection.begin(),
         ):
             return work(connection)
@@ -459,8 +462,11 @@ class SQLAlchemyStore:
         """Errors of the database become the store's."""
         try:
             yield
+        except StoreUnavailableError:
+            self._ready = None
+            raise
         except SQLAlchemyError as error:
-            self._ready = self._ready and not _SCHEMA_GONE.search(str(error))
+            self._ready = None if _SCHEMA_GONE.search(str(error)) else self._ready
             raise _store_error(self, error) from error
         except (UnicodeEncodeError, OverflowError) as error:
             message = f"the database cannot take this value: {error}"
