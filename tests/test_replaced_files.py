@@ -6,10 +6,10 @@ import logging
 import sqlite3
 import subprocess
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -146,27 +146,26 @@ def test_four_threads(path: Path, way: Callable[[Path], None], caplog: pytest.Lo
     """Under threads that write all the time, whatever is acknowledged after the file went away is in the new one."""
     manager = MemoryManager(f"sqlite:///{path}", user_id="ann")
     manager.store("before", key="before")
-    numbers = count()
+    done = threading.Event()
 
-    def write(_: int) -> str | None:
-        number = next(numbers)
-        if number == 40:
+    def write(number: int) -> str | None:
+        if number == 20:
             way(path)
-            return "away"
+            done.set()
+        begun_after = done.is_set()
         try:
-            return manager.store(f"text {number}", key=f"key-{number}")
+            key = manager.store(f"text {number}", key=f"key-{number}")
         except StoreUnavailableError:
             return None
+        return key if begun_after else None
 
     with ThreadPoolExecutor(4) as pool:
-        done = list(pool.map(write, range(160)))
-    keys = [manager.store(f"later {number}", key=f"later-{number}") for number in range(3)]
-    later = keys + [key for key in done[done.index("away") + 8 :] if key]
+        keys = [key for key in pool.map(write, range(140)) if key]
     manager.close()
 
     assert "memory_context.file_replaced" in events(caplog)
-    assert 100 < len(later)
-    assert later == read_by_another_process(path, later)
+    assert 30 < len(keys)
+    assert keys == read_by_another_process(path, keys)
 
 
 @pytest.mark.parametrize("way", [rename, rename_alone])
@@ -198,6 +197,21 @@ def test_a_log_that_was_left_is_kept(path: Path) -> None:
     old = path.parent / "old-memory.db"
     log.rename(f"{old}-wal")
     assert ["before"] == read_by_another_process(old, ["before"])
+
+
+def test_another_database_beside_the_log_that_was_left(path: Path) -> None:
+    """A log is not taken for that of a database that is put there after its own was missed."""
+    manager = MemoryManager(f"sqlite:///{path}", user_id="ann")
+    manager.store("before", key="before")
+    other = other_database(path)
+    path.unlink()
+    with pytest.raises(StoreUnavailableError):
+        manager.retrieve("before")
+    other.rename(path)
+
+    assert ["other"] == [item.memory_key for item in manager.memory_store.list_all(manager.scope)]
+    assert ["other"] == read_by_another_process(path, ["other"])
+    manager.close()
 
 
 def test_several_stores(path: Path) -> None:
@@ -278,9 +292,9 @@ class Jobs:
 
     def check(self, shown: list[str], caplog: pytest.LogCaptureFixture) -> None:
         """Each text after the first is in the prompt, or behind a reference that another process can follow."""
-        keys = [MemoryRef.parse(text.partition("\n")[0]).key for text in shown if text.startswith("[MemoryRef: ")]
-        assert [self.given[1]] == [text for text in shown if not text.startswith("[MemoryRef: ")]
+        keys = [MemoryRef.parse(text.partition("\n")[0]).key for text in shown if text not in self.given]
         assert len(self.given) == len(shown) == 4
+        assert len(keys) in {3, 4}
         assert keys[1:] == read_by_another_process(self.path, keys[1:])
         assert "memory_context.store_failed" in events(caplog)
         assert "memory_context.file_replaced" in events(caplog)
@@ -305,7 +319,7 @@ async def test_autogen(path: Path, way: Callable[[Path], None], caplog: pytest.L
 def test_langchain(path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture) -> None:
     """The same for LangChain's middleware."""
     jobs = Jobs(path, way)
-    script: Any = [*(call("run_job", str(number)) for number in range(4)), "done"]
+    script: Any = [*([call("run_job", str(number))] for number in range(4)), "done"]
     own = MemoryContextMiddleware(f"sqlite:///{path}", user_id="ann")
     agent: Any = create_agent(ScriptedChatModel(script=script), [tool(jobs.run_job)], middleware=[own])
 

@@ -70,11 +70,13 @@ class WatchedConnection(sqlite3.Connection):
 
     opened: Opened | None = None
     watch: Watch | None = None
+    is_kept = False
 
     def close(self) -> None:
-        """Close it."""
-        self.opened = None
-        super().close()
+        """Close it, unless its watch keeps it."""
+        if not self.is_kept:
+            self.opened = None
+            super().close()
 
 
 @dataclass(slots=True)
@@ -92,6 +94,7 @@ class Watch:
         default_factory=WeakValueDictionary[int, WatchedConnection]
     )
     _known: set[FileId] = field(default_factory=set[FileId])
+    _kept: list[WatchedConnection] = field(default_factory=list[WatchedConnection])
 
     def connect(self, dialect: sa.Dialect, _record: object, arguments: Any, options: Any) -> WatchedConnection:  # noqa: ANN401 - SQLAlchemy's signature
         """A new connection to the file that stands there, which is made where there is none."""
@@ -104,9 +107,10 @@ class Watch:
                 self._make_way(connect)
             before = file_at(self.path)
             connection = self._opened(connect())
-            if connection.opened and before == connection.opened.file:
+            if before and connection.opened and before == connection.opened.file:
                 self._connections[id(connection)] = connection
-                self._known.add(before or connection.opened.file)
+                self._known.add(before)
+                self._close_kept()
                 return connection
             connection.close()
         message = f"{self.path} is replaced again and again"
@@ -115,6 +119,7 @@ class Watch:
     def _opened(self, connection: WatchedConnection) -> WatchedConnection:
         try:
             self.set_up(connection)
+            connection.execute("PRAGMA schema_version").fetchall()  # a new database has no log before it is read
         except BaseException:
             connection.close()
             raise
@@ -122,13 +127,25 @@ class Watch:
         connection.opened, connection.watch = Opened(self.path, file_at(self.path), log, log_index), self
         return connection
 
-    def is_first_to_miss(self, file: FileId | None) -> bool:
-        """Whether nobody has said yet that `file` is not there any more."""
+    def is_first_to_miss(self, connection: WatchedConnection, file: FileId | None) -> bool:
+        """Whether nobody has said yet that `file` is not there any more.
+
+        The first connection that does is kept until there is another one, which then knows what log it leaves.
+        """
         try:
             self._known.remove(cast("FileId", file))
         except KeyError:
             return False
+        connection.is_kept = True
+        self._kept.append(connection)
         return True
+
+    def _close_kept(self) -> None:
+        while self._kept:
+            with suppress(IndexError):  # another thread took it
+                connection = self._kept.pop()
+                connection.is_kept = False
+                connection.close()
 
     def _gone(self) -> list[Opened]:
         """The files that are open and do not stand there any more."""
@@ -223,11 +240,11 @@ def _what_is_open(connection: sa.Connection) -> Opened:
 
 def _give_up(connection: sa.Connection, opened: Opened) -> None:
     driver = connection.connection.driver_connection
-    watch = driver.watch if isinstance(driver, WatchedConnection) else None
-    if watch is None or watch.is_first_to_miss(opened.file):
+    if not isinstance(driver, WatchedConnection) or driver.watch is None:
         _events.FILE_REPLACED.log(database=opened.path)
-        if watch:
-            connection.engine.dispose()
+    elif driver.watch.is_first_to_miss(driver, opened.file):
+        _events.FILE_REPLACED.log(database=opened.path)
+        connection.engine.dispose()
     connection.invalidate()
     message = f"{opened.path} was removed, renamed or replaced while it was open; what is there now is used from now on"
     raise StoreUnavailableError(message)
