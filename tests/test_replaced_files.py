@@ -233,7 +233,9 @@ def test_several_processes(path: Path, way: Callable[[Path], None]) -> None:
     manager = MemoryManager(f"sqlite:///{path}", user_id="ann")
     manager.store("before", key="before")
     command = [sys.executable, "-c", _WRITER, f"sqlite:///{path}"]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as child:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as child:
 
         def told(key: str) -> str:
             assert child.stdin
@@ -257,7 +259,7 @@ def test_while_a_transaction_runs(path: Path) -> None:
     """What was committed into a file that went away meanwhile is not acknowledged."""
     store = SQLAlchemyStore(f"sqlite:///{path}")
     with pytest.raises(StoreUnavailableError):
-        store._run(lambda _: remove(path), writes=True)
+        store._run(lambda _: remove(path), writes=True)  # noqa: SLF001 - between the work and its commit
     assert [] == store.users()
     store.close()
 

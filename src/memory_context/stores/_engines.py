@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,6 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from memory_context._forks import Gate, Lock, in_child
 from memory_context.exceptions import MissingDependencyError, StoreUnavailableError, UnsupportedDatabaseError
 from memory_context.stores._watching import Watch, WatchedConnection
 
@@ -113,7 +112,7 @@ class EngineRegistry:
     """The engines of this process, shared by URL, disposed of when the last store that uses one lets it go."""
 
     _engines: dict[sa.URL, _Shared] = field(default_factory=dict[sa.URL, _Shared])
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=Lock)
 
     def acquire(self, url: sa.URL) -> sa.Engine:
         """The engine for `url`; a new one for each in-memory database."""
@@ -136,16 +135,22 @@ class EngineRegistry:
                 del self._engines[engine.url]
                 engine.dispose()
 
+    def close_idle(self) -> None:
+        """Close the connections to SQLite's files that nobody uses now; they are opened again as needed."""
+        for shared in list(self._engines.values()):
+            if shared.engine.dialect.name == "sqlite":
+                shared.engine.dispose()
+
     def after_fork(self) -> None:
-        """Leave the parent's connections to the parent."""
-        self._lock = threading.Lock()
-        for shared in self._engines.values():
-            shared.engine.dispose(close=False)
+        """In a forked child: engines and their connections are the parent's."""
+        self._engines = {}
 
 
 registry = EngineRegistry()
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=registry.after_fork)
+in_child(registry)
+transactions = Gate(registry.close_idle)
+"""Around each transaction: SQLite's locks belong to a process, and a child must not take over an open connection
+(https://www.sqlite.org/howtocorrupt.html, section 2.6)."""
 
 
 def make_engine(url: sa.URL) -> sa.Engine:

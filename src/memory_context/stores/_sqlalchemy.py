@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +21,7 @@ from memory_context import _events
 from memory_context._analyzer import VERSION
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
+from memory_context._forks import Lock, in_child
 from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
 from memory_context._telemetry import operation
@@ -110,9 +110,15 @@ class SQLAlchemyStore:
         self._engine: sa.Engine | None = None
         self._shared: sa.Engine | None = None
         self._ready: sa.Pool | None = None
-        self._lock = threading.RLock()
+        self._lock = Lock()
         model = None if embedder is None else as_model(embedder, embedding_model)
         self._meaning = None if model is None else Meaning(model, self._url.get_backend_name(), self._run)
+        in_child(self)
+
+    def after_fork(self) -> None:
+        """In a forked child: a shared engine is the parent's; what is in memory is in both, a caller's its own care."""
+        if self._shared is not None and not _engines.is_memory(self._url):
+            self._engine = self._shared = self._ready = None
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -324,7 +330,7 @@ class SQLAlchemyStore:
         Raises:
             StoreError: The store could not do it.
         """
-        with self._errors():
+        with self._errors(), _engines.transactions:
             return _forgetting.scrub(self._bound())
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
@@ -450,6 +456,7 @@ class SQLAlchemyStore:
         options = {_engines.WRITES: writes}
         with (
             self._errors(),
+            _engines.transactions,
             operation("transaction", backend=self._dialect, writes=writes),
             self._bound().connect().execution_options(**options) as connection,
             _watching.on_its_file(connection),
