@@ -308,8 +308,8 @@ async def test_autogen(path: Path, way: Callable[[Path], None], caplog: pytest.L
     jobs = Jobs(path, way)
     client = ScriptedChatClient([*([FunctionCall(str(i), "{}", "run_job")] for i in range(4)), "done"])
     context = MemoryContext("ann", store=f"sqlite:///{path}")
-    tools = [FunctionTool(jobs.run_job, "Run a job.")]
-    agent = AssistantAgent("coder", client, tools=tools, model_context=context, max_tool_iterations=9)
+    job = FunctionTool(jobs.run_job, "Run a job.")
+    agent = AssistantAgent("coder", client, tools=[job], model_context=context, max_tool_iterations=9)
 
     await agent.run(task="go")
     jobs.check([message.content[0].content for message in client.prompts[-1][3::2]], caplog)  # type: ignore[union-attr] # results

@@ -180,11 +180,11 @@ def make_engine(url: sa.URL) -> sa.Engine:
     if watched:
         event.listen(engine, "do_connect", Watch(str(url.database), _set_up_sqlite).connect)
     else:
-        event.listen(engine, "connect", lambda connection, _record: _set_up_sqlite(connection))
+        event.listen(engine, "connect", _set_up_sqlite)
     return engine
 
 
-def _set_up_sqlite(connection: sqlite3.Connection) -> None:
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> None:
     connection.isolation_level = None
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     for pragma in _SQLITE_PRAGMAS:
