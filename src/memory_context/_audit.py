@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -11,6 +10,7 @@ from datetime import datetime
 from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
 
 from memory_context import _events
+from memory_context._forks import Lock
 from memory_context._items import now
 from memory_context._limits import PAUSE, SLOW_FAILURE
 from memory_context._telemetry import Who, count
@@ -74,7 +74,7 @@ class Auditor:
     waiting: deque[AuditEntry] = field(default_factory=lambda: deque[AuditEntry](maxlen=WAITING))
     _warned: bool = False
     _closed_until: float = 0.0
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=Lock)
 
     def note(self, action: Action, who: Who, keys: Iterable[str]) -> None:
         """Write that `who` did it with the memories under `keys`."""

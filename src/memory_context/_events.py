@@ -75,6 +75,12 @@ def _event(name: str, level: int, message: str) -> Event:
 
 
 STORE_FAILED = _event("store_failed", logging.WARNING, "memory failed, the agent goes on with full texts: %(error)s")
+FILE_REPLACED = _event(
+    "file_replaced",
+    logging.WARNING,
+    "%(database)s was removed, renamed or replaced while it was open; what was in it is not there any more, unless it "
+    "is put back, and from now on what stands there now is used",
+)
 MEMORY_FAILED = _event(
     "memory_failed", logging.WARNING, "memory failed, the agent goes on without %(memory)r: %(error)s"
 )

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import threading
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
@@ -13,6 +12,7 @@ from typing import Any, cast
 from uuid import uuid4
 
 from memory_context._assembly import Allocation, Assembled, Candidate, also, choose, improved, score, served
+from memory_context._forks import Lock
 from memory_context._items import JSON, PREFERENCE, MemoryItem, hash_content, now
 from memory_context._packages import (
     GLOBAL,
@@ -112,7 +112,7 @@ class ContextAssembler:
         self._tiers[GLOBAL] = Scope(user, tier=GLOBAL)
         self._history = Scope(user, tier=RECORD, tier_id=project_id or RECORD)
         self._clock = clock
-        self._recording = threading.Lock()
+        self._recording = Lock()
 
     def build(
         self,

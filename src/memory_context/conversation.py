@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import threading
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import uuid4
 
+from memory_context._forks import Lock
 from memory_context._items import hash_content, now, to_content
 from memory_context._refs import one_line
 from memory_context._scopes import Scope
@@ -158,7 +158,7 @@ class _InProcess:
 
     def __init__(self, most: int | None, idle: timedelta | None) -> None:
         self._most, self._idle = most, idle
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._sessions = OrderedDict[str, tuple[datetime, deque[str]]]()
 
     def add(self, session: str, lines: Sequence[str], description: str, moment: datetime) -> str:  # noqa: ARG002 - for people who look into a store

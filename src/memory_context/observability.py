@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Literal, Self, TypeAlias
@@ -10,6 +9,7 @@ from typing import Literal, Self, TypeAlias
 from opentelemetry.metrics import CallbackOptions, Observation
 
 from memory_context import _events
+from memory_context._forks import Lock
 from memory_context._telemetry import ATTRIBUTES, METRICS, WHO, identify_users, meter
 from memory_context._tiers import Usage
 from memory_context.exceptions import StoreError
@@ -31,7 +31,7 @@ class Observed:
     manager: MemoryManager
     users: bool
     _left: dict[Unit, list[Usage]] = field(default_factory=dict[Unit, list[Usage]])
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=Lock)
 
     def __enter__(self) -> Self:
         """What is observed."""

@@ -11,6 +11,7 @@ from typing import Protocol, runtime_checkable
 
 from memory_context import _events
 from memory_context._deadline import within
+from memory_context._forks import Lock, in_child
 from memory_context._limits import Breaker, check_not_negative
 from memory_context._refs import one_line
 from memory_context._telemetry import count, operation
@@ -59,7 +60,7 @@ class SummaryLimits:
         check_not_negative(self, self.__slots__)
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, weakref_slot=True)
 class Summaries:
     """Asks a summarizer within its limits. Safe under threads.
 
@@ -79,15 +80,20 @@ class Summaries:
     calls: int = 0
     failures: int = 0
     _breaker: Breaker = field(init=False)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=Lock)
     _threads: threading.Semaphore = field(default_factory=partial(threading.Semaphore, MAX_WAITING))
 
     def __post_init__(self) -> None:
         """Check the summarizer."""
+        in_child(self)
         self._breaker = Breaker(self.limits, self.clock)
         if not isinstance(self.summarizer, Summarizer):
             message = f"a summarizer has summarize(text, description), {type(self.summarizer).__name__} has not"
             raise InvalidArgumentError(message)
+
+    def after_fork(self) -> None:
+        """In a forked child: the parent's threads, which may be late, are not here."""
+        self._threads = threading.Semaphore(MAX_WAITING)
 
     def summary(self, text: str, description: str) -> str:
         """One line of the summarizer's; `description` where it may not be asked, fails, is late or says nothing."""

@@ -7,7 +7,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +16,7 @@ from langgraph.config import get_config
 
 from langchain_memory_context._recalls import ConversationFacts
 from memory_context._executor import off_loop
+from memory_context._forks import Lock
 
 KEPT = 10_000
 

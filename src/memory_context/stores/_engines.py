@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import os
 import sqlite3
-import sys
-import threading
 import time
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -15,7 +13,9 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
+from memory_context._forks import Gate, Lock, in_child
 from memory_context.exceptions import MissingDependencyError, StoreUnavailableError, UnsupportedDatabaseError
+from memory_context.stores._watching import Watch, WatchedConnection
 
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
@@ -112,7 +112,7 @@ class EngineRegistry:
     """The engines of this process, shared by URL, disposed of when the last store that uses one lets it go."""
 
     _engines: dict[sa.URL, _Shared] = field(default_factory=dict[sa.URL, _Shared])
-    _lock: threading.Lock = field(default_factory=threading.Lock)
+    _lock: Lock = field(default_factory=Lock)
 
     def acquire(self, url: sa.URL) -> sa.Engine:
         """The engine for `url`; a new one for each in-memory database."""
@@ -135,16 +135,22 @@ class EngineRegistry:
                 del self._engines[engine.url]
                 engine.dispose()
 
+    def close_idle(self) -> None:
+        """Close the connections to SQLite's files that nobody uses now; they are opened again as needed."""
+        for shared in list(self._engines.values()):
+            if shared.engine.dialect.name == "sqlite":
+                shared.engine.dispose()
+
     def after_fork(self) -> None:
-        """Leave the parent's connections to the parent."""
-        self._lock = threading.Lock()
-        for shared in self._engines.values():
-            shared.engine.dispose(close=False)
+        """In a forked child: engines and their connections are the parent's."""
+        self._engines = {}
 
 
 registry = EngineRegistry()
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=registry.after_fork)
+in_child(registry)
+transactions = Gate(registry.close_idle)
+"""Around each transaction: SQLite's locks belong to a process, and a child must not take over an open connection
+(https://www.sqlite.org/howtocorrupt.html, section 2.6)."""
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
@@ -164,22 +170,28 @@ def make_engine(url: sa.URL) -> sa.Engine:
         arguments: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000}}
         if is_memory(url):
             arguments |= {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
+        watched = Path(url.database or "").is_absolute()
+        if watched:
+            arguments["connect_args"]["factory"] = WatchedConnection
         engine = sa.create_engine(url, hide_parameters=True, **arguments)
     except (ImportError, NoSuchModuleError) as error:
         message = f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
         raise MissingDependencyError(message) from error
-    event.listen(engine, "connect", _set_up_sqlite)
+    if watched:
+        event.listen(engine, "do_connect", Watch(str(url.database), _set_up_sqlite).connect)
+    else:
+        event.listen(engine, "connect", _set_up_sqlite)
     return engine
 
 
-def _set_up_sqlite(connection: Any, record: object) -> None:  # noqa: ANN401, ARG001 - SQLAlchemy's signature
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> None:
     connection.isolation_level = None
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     for pragma in _SQLITE_PRAGMAS:
         _run_pragma(connection, pragma, deadline)
 
 
-def _run_pragma(connection: Any, pragma: str, deadline: float) -> None:  # noqa: ANN401 - SQLAlchemy's signature
+def _run_pragma(connection: sqlite3.Connection, pragma: str, deadline: float) -> None:
     """Run `pragma`; the change to WAL does not wait for a writer by itself."""
     while True:
         try:

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import os
-import sys
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
-from weakref import WeakSet
 
 import sqlalchemy as sa
 
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder
+from memory_context._forks import Lock, in_child
 from memory_context._items import Conflict, Deletion, MemoryItem, Restored
 from memory_context._scopes import Scope
 from memory_context._tiers import Quota, Receipt, Usage, as_quota
@@ -30,7 +28,6 @@ from memory_context.stores._writer import WriterLock
 T = TypeVar("T")
 
 LOOK_SECONDS = 1.0
-_stores: WeakSet[FileStore] = WeakSet()
 
 
 class FileStore:
@@ -71,10 +68,10 @@ class FileStore:
         self._embedding = (embedder, embedding_model)
         self._mirror: Mirror | None = None
         self._looked = 0.0
-        self._lock = threading.RLock()
+        self._lock = Lock()
         self._is_plain = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)
         self.has_embedder = embedder is not None
-        _stores.add(self)
+        in_child(self)
 
     def __repr__(self) -> str:
         """Name the folder."""
@@ -302,17 +299,7 @@ class FileStore:
     def _unavailable(self, error: OSError) -> StoreUnavailableError:
         return StoreUnavailableError(f"{self.directory}: {error.strerror or error}")
 
-    def leave_to_parent(self) -> None:
-        """In a forked child: lock and index are the parent's."""
-        self._lock = threading.RLock()
+    def after_fork(self) -> None:
+        """In a forked child: the right to write and the index are the parent's."""
         self._mirror = None
         self._writer.release()
-
-
-def _leave_to_parent() -> None:
-    for store in list(_stores):
-        store.leave_to_parent()
-
-
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_leave_to_parent)

@@ -8,7 +8,7 @@ from typing import TypeVar, cast
 
 import sqlalchemy as sa
 
-from memory_context.stores import _vectors
+from memory_context.stores import _vectors, _watching
 from memory_context.stores._schema import access, audit, deletions, memories, metadata, owners, passages, pending
 
 T = TypeVar("T")
@@ -59,7 +59,7 @@ def merge_index(connection: sa.Connection) -> None:
 def scrub(engine: sa.Engine) -> bool:
     """Empty SQLite's log, or vacuum PostgreSQL's tables, outside a transaction; whether nobody was in the way."""
     if engine.dialect.name == "sqlite":
-        with engine.connect() as connection:
+        with engine.connect() as connection, _watching.on_its_file(connection):
             driver = cast("sqlite3.Connection", connection.connection.driver_connection)
             busy: int = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             return not busy

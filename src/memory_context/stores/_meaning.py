@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from memory_context import _events
 from memory_context._embedding import Model, Vector
+from memory_context._forks import Lock, in_child
 from memory_context._passages import searchable
 from memory_context.stores import _indexing, _vectors
 
@@ -43,11 +44,16 @@ class Meaning:
         self._dialect = dialect
         self._run = run
         self._table: sa.Table | None = None
-        self._lock = threading.Lock()
-        self._embedding = threading.RLock()
+        self._lock = Lock()
+        self._embedding = Lock()
         self._thread: threading.Thread | None = None
         self._waiting = set[str]()
         self._closing = False
+        in_child(self)
+
+    def after_fork(self) -> None:
+        """In a forked child: the thread is the parent's."""
+        self._thread, self._closing = None, False
 
     def of_query(self, query: str) -> tuple[sa.Table, Vector]:
         """The vector of a question, and the table of those to compare it with."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib
 import os
-import threading
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 from urllib.parse import unquote
@@ -12,6 +11,7 @@ from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 
+from memory_context._forks import Lock
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.stores._engines import PASSWORD_VARIABLE, STORE_VARIABLE
 from memory_context.stores._protocol import MemoryStore
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 FILES = "file:"
 WRAPPERS = {"compressed": "CompressedStore", "encrypted": "EncryptedStore", "redacted": "RedactingStore"}
 _folders: WeakValueDictionary[Path, FileStore] = WeakValueDictionary()
-_lock = threading.Lock()
+_lock = Lock()
 
 
 def as_store(

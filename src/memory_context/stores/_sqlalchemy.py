@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-import threading
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -22,6 +21,7 @@ from memory_context import _events
 from memory_context._analyzer import VERSION
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
+from memory_context._forks import Lock, in_child
 from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
 from memory_context._telemetry import operation
@@ -43,6 +43,7 @@ from memory_context.stores import (
     _restoring,
     _rooms,
     _searching,
+    _watching,
 )
 from memory_context.stores._filters import conditions, counted_column, order_of, within
 from memory_context.stores._listing import Place, deletions_after, items_at, places_after
@@ -108,10 +109,16 @@ class SQLAlchemyStore:
             self._url = _engines.store_url(store, password_variable)
         self._engine: sa.Engine | None = None
         self._shared: sa.Engine | None = None
-        self._ready = False
-        self._lock = threading.RLock()
+        self._ready: sa.Pool | None = None
+        self._lock = Lock()
         model = None if embedder is None else as_model(embedder, embedding_model)
         self._meaning = None if model is None else Meaning(model, self._url.get_backend_name(), self._run)
+        in_child(self)
+
+    def after_fork(self) -> None:
+        """In a forked child: a shared engine is the parent's; what is in memory is in both, a caller's its own care."""
+        if self._shared is not None and not _engines.is_memory(self._url):
+            self._engine = self._shared = self._ready = None
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -323,7 +330,7 @@ class SQLAlchemyStore:
         Raises:
             StoreError: The store could not do it.
         """
-        with self._errors():
+        with self._errors(), _engines.transactions:
             return _forgetting.scrub(self._bound())
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
@@ -380,7 +387,7 @@ class SQLAlchemyStore:
         with self._lock:
             if self._shared is not None:
                 _engines.registry.release(self._shared)
-            self._engine, self._shared, self._ready = None, None, False
+            self._engine, self._shared, self._ready = None, None, None
 
     def _delete(self, user_id: str, where: Conditions, reason: str, *, overwriting: bool = False) -> int:
         def write(work: Callable[[sa.Connection], T]) -> T:
@@ -436,20 +443,23 @@ class SQLAlchemyStore:
 
     def _run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
         with self._lock:
-            if not self._ready:
+            pool = self._bound().pool  # a new one after the file was replaced
+            if self._ready is not pool:
                 if self._transaction(_migrate.revision_of, writes=False) != _migrate.HEAD:
                     self._transaction(_migrate.ensure_schema, writes=True)
                 if self._transaction(_keyword.version_of, writes=False) < VERSION:
                     self._transaction(_keyword.renew, writes=True)
-                self._ready = True
+                self._ready = pool
         return self._transaction(work, writes=writes)
 
     def _transaction(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
         options = {_engines.WRITES: writes}
         with (
             self._errors(),
+            _engines.transactions,
             operation("transaction", backend=self._dialect, writes=writes),
             self._bound().connect().execution_options(**options) as connection,
+            _watching.on_its_file(connection),
             connection.begin(),
         ):
             return work(connection)
@@ -459,8 +469,11 @@ class SQLAlchemyStore:
         """Errors of the database become the store's."""
         try:
             yield
+        except StoreUnavailableError:
+            self._ready = None
+            raise
         except SQLAlchemyError as error:
-            self._ready = self._ready and not _SCHEMA_GONE.search(str(error))
+            self._ready = None if _SCHEMA_GONE.search(str(error)) else self._ready
             raise _store_error(self, error) from error
         except (UnicodeEncodeError, OverflowError) as error:
             message = f"the database cannot take this value: {error}"

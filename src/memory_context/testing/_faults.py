@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -13,6 +12,7 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
+from memory_context._forks import Lock
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.stores import Administration, MemoryStore, StoreWrapper
 
@@ -92,7 +92,7 @@ class FaultyStore(StoreWrapper):
         super().__init__(store)
         self.delay = delay
         self.injected: list[Injected] = []
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self.inject(faults)
 
     def inject(self, faults: Iterable[Fault | None]) -> None:
