@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import replace as changed
@@ -10,6 +9,7 @@ from typing import ClassVar
 
 import sqlalchemy as sa
 
+from memory_context._forks import Lock
 from memory_context._items import MemoryItem, key_after
 from memory_context._redacted import Clearing
 from memory_context._redaction import Redactor
@@ -49,7 +49,7 @@ class RedactingStore(StoreWrapper):
         self._is_own = redactor is not None or counter is not None
         self._counter = counter
         self._counts = Counter[str]()
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     @property
     def counts(self) -> Mapping[str, int]:
