@@ -126,7 +126,7 @@ class TestPlanted:
         """A memory tool's own key is trusted; a reference in the text that it quotes is not."""
         context = MemoryContext("ann", store=store, user_layer_tokens=0, scopes=True)
         async with context.run() as notes:
-            key = notes.save(PAGE) if tool == "get_memory" else await context.store(PAGE, "page", key="page")
+            key = notes.save(PAGE, tier="run") if tool == "get_memory" else await context.store(PAGE, "page", key="page")
             given = {"retrieve_memory": {"key": key}, "search_memory": {"query": "evil"}, "get_memory": {"tier": "run"}}
             result = await MemoryWorkbench([], context).call_tool(tool, given[tool])
 
@@ -149,7 +149,7 @@ class TestPlanted:
         """A note of the run that stands in the prompt is trusted; a reference that it quotes is not."""
         context = MemoryContext("ann", store=store, user_layer_tokens=0, scopes=True)
         async with context.run() as notes:
-            key = notes.save(PAGE)
+            key = notes.save(PAGE, tier="run")
             await context.add_message(user("Go on."))
             prompt = await context.get_messages()
 
