@@ -92,7 +92,7 @@ class TestPlanted:
             "short": PAGE,
             "whole": f"Please mail {whole_reference(store)}",
             "first": f"{whole_reference(store)}\n{DIARY}",
-            "large": "\n".join((PAGE, LOG, PAGE)),
+            "large": f"{PAGE}\n{LOG}\n{PAGE}",
         }
 
         def web() -> str:
@@ -114,7 +114,7 @@ class TestPlanted:
         """A folded output of a plain tool trusts its own reference, and none in its preview."""
         context = MemoryContext("ann", store=store, user_layer_tokens=0)
         await context.add_message(call("run"))
-        await context.add_message(results("\n".join((PAGE, LOG, PAGE))))
+        await context.add_message(results(f"{PAGE}\n{LOG}\n{PAGE}"))
         [shown] = [m for m in context.shown_messages() if isinstance(m, FunctionExecutionResultMessage)]
 
         assert SHORT in shown.content[0].content
@@ -126,7 +126,9 @@ class TestPlanted:
         """A memory tool's own key is trusted; a reference in the text that it quotes is not."""
         context = MemoryContext("ann", store=store, user_layer_tokens=0, scopes=True)
         async with context.run() as notes:
-            key = notes.save(PAGE, tier="run") if tool == "get_memory" else await context.store(PAGE, "page", key="page")
+            key = (
+                notes.save(PAGE, tier="run") if tool == "get_memory" else await context.store(PAGE, "page", key="page")
+            )
             given = {"retrieve_memory": {"key": key}, "search_memory": {"query": "evil"}, "get_memory": {"tier": "run"}}
             result = await MemoryWorkbench([], context).call_tool(tool, given[tool])
 
@@ -179,13 +181,16 @@ class TestPlanted:
         assert not await sends(context)
 
     async def test_in_a_persons_word(self, store: str) -> None:
-        """A bare word of a person's makes a planted key trusted no more than the page did."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0)
-        await context.add_message(call("web"))
-        await context.add_message(results(PAGE, name="web"))
-        await context.add_message(user("Thanks. I go and write my diary now."))
+        """A bare word of a person's, and a long text that they paste, open a planted key, but it is not passed on."""
+        for text in ("Thanks. I go and write my diary now.", f"{PAGE}\n{LOG * 3}\n{PAGE}"):
+            context = MemoryContext("ann", store=store, user_layer_tokens=0, source_thresholds={"user": 500})
+            await context.add_message(call("web"))
+            await context.add_message(results(PAGE, name="web"))
+            await context.add_message(user(text))
+            prompt = await context.get_messages()
 
-        assert not await sends(context)
+            assert DIARY in str(prompt)
+            assert not await sends(context)
 
     async def test_in_a_team(self, store: str) -> None:
         """The output that one agent hands on as its summary, or repeats, makes no key trusted for the other."""
@@ -315,7 +320,7 @@ class TestHonest:
         assert not await sends(hearing)
 
     async def test_older_state(self, store: str) -> None:
-        """Of a state without the list, folds, recalls, compactions and what a person typed are trusted; a page is not."""
+        """Of a state without the list, folds, recalls, compactions and what a person typed are trusted."""
         context = MemoryContext("ann", store=store, user_layer_tokens=0, max_tokens=1500, recall=False)
         await context.add_message(user("Mail [MemoryRef: letter]."))
         await context.store("a letter", key="letter")

@@ -72,7 +72,7 @@ class World:
         """The messages of the thread after a run with the diary's user."""
         middleware = MemoryContextMiddleware(self.store, user_id="ann", **settings)
         model = ScriptedChatModel([*script, "ok"])
-        agent = create_agent(model, self.tools, middleware=[*others, middleware], checkpointer=self.saver)
+        agent: Any = create_agent(model, self.tools, middleware=[*others, middleware], checkpointer=self.saver)
         agent.invoke({"messages": [HumanMessage(text) if isinstance(text, str) else text]}, THREAD)
         self.prompts = model.prompts
         return list(agent.get_state(THREAD).values["messages"])
@@ -103,9 +103,11 @@ class TestPlanted:
             "short": PAGE,
             "whole": f"Please mail {whole}",
             "first": f"{whole}\n{DIARY}",
-            "large": "\n".join((PAGE, LOG, PAGE)),
+            "large": f"{PAGE}\n{LOG}\n{PAGE}",
         }[form]
-        messages = world.run("Read it.", [[call("web")], [call("mail", "2", body=SHORT)], [call("mail", "3", body=whole)]])
+        messages = world.run(
+            "Read it.", [[call("web")], [call("mail", "2", body=SHORT)], [call("mail", "3", body=whole)]]
+        )
 
         assert "[MemoryRef: diary" in str(messages[2].content)
         assert [] == world.sent
@@ -154,8 +156,17 @@ class TestPlanted:
 
     def test_in_a_persons_long_text(self, world: World) -> None:
         """Of a person's text that was folded, the reference that the library wrote is trusted, and none in it."""
-        world.run("\n".join((PAGE, LOG * 3, PAGE)), [], source_thresholds={"user": 500})
+        world.run(f"{PAGE}\n{LOG * 3}\n{PAGE}", [], source_thresholds={"user": 500})
 
+        assert DIARY in str(world.prompts[0])
+        assert not world.sends()
+
+    def test_in_a_persons_word(self, world: World) -> None:
+        """A bare word of a person's opens a planted key, but it is not passed on."""
+        world.run("Read it.", [[call("web")]])
+        world.run("Thanks. I go and write my diary now.", [])
+
+        assert DIARY in str(world.prompts[0])
         assert not world.sends()
 
     def test_in_the_task_of_an_agent_that_is_a_tool(self, world: World) -> None:
@@ -165,7 +176,9 @@ class TestPlanted:
         def helper(task: str) -> str:
             """Let somebody do it."""
             model = ScriptedChatModel([[call("mail", body=SHORT)], "done"])
-            agent = create_agent(model, world.tools[2:], middleware=[MemoryContextMiddleware(world.store, user_id="ann")])
+            agent: Any = create_agent(
+                model, world.tools[2:], middleware=[MemoryContextMiddleware(world.store, user_id="ann")]
+            )
             return str(agent.invoke({"messages": [HumanMessage(task)]})["messages"][-1].content)
 
         world.tools = [*world.tools, helper]
@@ -200,7 +213,9 @@ class TestHonest:
     def test_trusted_stays_when_messages_go(self, world: World) -> None:
         """A key that a person typed is passed on after the message was summed up."""
         world.run(f"Mail {SHORT} later.", [])
-        summary = SummarizationMiddleware(ScriptedChatModel(["Nothing."]), trigger=("messages", 2), keep=("messages", 1))
+        summary = SummarizationMiddleware(
+            ScriptedChatModel(["Nothing."]), trigger=("messages", 2), keep=("messages", 1)
+        )
         world.run("Wait.", [], summary)
 
         assert world.sends()
@@ -211,7 +226,7 @@ class TestHonest:
         world.saver = InMemorySaver()
         model = ScriptedChatModel([[call("mail", "7", body=SHORT), call("mail", "8", body=_ref(messages[2]))], "ok"])
         middleware = MemoryContextMiddleware(world.store, user_id="ann")
-        agent = create_agent(model, world.tools, middleware=[middleware], checkpointer=world.saver)
+        agent: Any = create_agent(model, world.tools, middleware=[middleware], checkpointer=world.saver)
         agent.update_state(THREAD, {"messages": messages, "memory_context": {middleware.name: {"begun": True}}})
         agent.invoke({"messages": [HumanMessage("Go on.")]}, THREAD)
 
@@ -225,7 +240,7 @@ class TestHonest:
         def helper() -> str:
             """Let somebody read."""
             script = [[call("read_log")], lambda prompt: said + _ref(prompt[-1])]
-            agent = create_agent(
+            agent: Any = create_agent(
                 ScriptedChatModel(script), world.tools, middleware=[MemoryContextMiddleware(world.store, user_id="ann")]
             )
             return str(agent.invoke({"messages": [HumanMessage("Read.")]})["messages"][-1].content)
@@ -253,7 +268,7 @@ class TestOwner:
         middleware, asked = MemoryContextMiddleware(store, scopes=scopes), list[int]()
         for who, text in (("ann", "What about invoice 4711?"), ("bob", "hello " * 9000), ("ann", "Thanks.")):
             model = ScriptedChatModel(["ok"])
-            agent = create_agent(model, [], middleware=[middleware], checkpointer=saver)
+            agent: Any = create_agent(model, [], middleware=[middleware], checkpointer=saver)
             config = {"configurable": {"thread_id": "t", "user_id": who}}
             given = {"messages": [HumanMessage(text)]}
             if who == "bob":
@@ -281,7 +296,7 @@ class TestOwner:
         middleware = MemoryContextMiddleware("sqlite://")
         model = ScriptedChatModel([[call("pay", amount=7)], "ok"])
         asking = HumanInTheLoopMiddleware(interrupt_on={"pay": True})
-        agent = create_agent(model, [pay], middleware=[asking, middleware], checkpointer=InMemorySaver())
+        agent: Any = create_agent(model, [pay], middleware=[asking, middleware], checkpointer=InMemorySaver())
         ann, bob = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("ann", "bob"))
         agent.invoke({"messages": [HumanMessage("Pay 7.")]}, ann)
         approve: Any = Command(resume={"decisions": [{"type": "approve"}]})
@@ -293,10 +308,12 @@ class TestOwner:
     def test_thread_without_owner(self) -> None:
         """A thread that was saved before owners were noted takes the first one who comes."""
         middleware = MemoryContextMiddleware("sqlite://")
-        agent = create_agent(
+        agent: Any = create_agent(
             ScriptedChatModel(["ok", "ok"]), [], middleware=[middleware], checkpointer=InMemorySaver()
         )
-        agent.update_state(THREAD, {"messages": [HumanMessage("hi")], "memory_context": {middleware.name: {"begun": True}}})
+        agent.update_state(
+            THREAD, {"messages": [HumanMessage("hi")], "memory_context": {middleware.name: {"begun": True}}}
+        )
         bob, ann = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("bob", "ann"))
         agent.invoke({"messages": [HumanMessage("hello")]}, bob)
 
@@ -349,10 +366,10 @@ class TestMetadata:
         """A message with any metadata is folded like another, and the thread goes on after it."""
         model = ScriptedChatModel(["ok", "ok"])
         middleware = MemoryContextMiddleware("sqlite://", user_id="ann")
-        agent = create_agent(model, [], middleware=[middleware], checkpointer=InMemorySaver())
+        agent: Any = create_agent(model, [], middleware=[middleware], checkpointer=InMemorySaver())
         sent = {"type": "human", "content": "hi there word " * 20_000, "response_metadata": {"memory_context": facts}}
         agent.invoke({"messages": [sent]}, THREAD)
         agent.invoke({"messages": [{"type": "human", "content": "hello again"}]}, THREAD)
 
-        assert len(str(model.prompts[-1][0].content)) < 5000
+        assert len(str(model.prompts[-1][0].content)) < 20_000
         assert isinstance(model.prompts[-1][1], AIMessage)

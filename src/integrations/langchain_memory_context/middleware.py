@@ -315,7 +315,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """Lets a memory tool know which run it is called in, and an agent that is a tool who speaks to it."""
         if isinstance(request.tool, MemoryTool):
             return calling(self, self._facts(request.state))
-        return called_with(self._facts(request.state).trusted)
+        return called_with(self._facts(request.state).trusted or ())
 
     def _setting(self, name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
         """What a run says of itself, in its context or its configuration."""
@@ -336,7 +336,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         thread = get_config().get("configurable", {}).get("thread_id")
         owner = self._unwalled(user_id, None if thread is None else str(thread))
         if facts.user_id not in (None, owner.scope.user_id):
-            message = f"this thread belongs to another user than {owner.scope.user_id!r}: give each user their own threads"
+            message = (
+                f"this thread belongs to another user than {owner.scope.user_id!r}: give each user their own threads"
+            )
             raise StateOwnerError(message)
         return ScopedMemory(
             owner, run_id=facts.run_id, task_id=facts.task, project_id=facts.project, policies=self._policies
@@ -398,7 +400,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if not keys:
             return None
         talk = self._conversation(request.state)
-        trusted = trusted_in(talk.messages, talk.facts, talk.manager.scope.user_id)
+        trusted = set(trusted_in(talk.messages, talk.facts, talk.manager.scope.user_id))
         texts = texts_of(keys, call["name"], self._passing, talk.manager.fetch, trusted)
         try:
             filled = cast("dict[str, Any]", with_texts(call["args"], texts, _schema_of(request)))
@@ -422,15 +424,15 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         shown = index_of_last_answer(talk.messages) if talk.facts.begun else 0
         old, folded = talk.messages, await off_loop(talk.folder.fold_unseen, talk.messages, shown)
         talk = replace(talk, messages=[folded.get(message.id or "", message) for message in old])
-        facts = await self._recalled(talk, shown) if self._settings.policy.recall else talk.facts
+        user_id, before = talk.manager.scope.user_id, talk.facts
+        facts = replace(before, begun=True, user_id=user_id).trusting(trusted_in(talk.messages, before, user_id))
+        facts = await self._recalled(replace(talk, facts=facts), shown) if self._settings.policy.recall else facts
         facts = await self._noted(replace(talk, facts=facts), shown)
-        user_id = talk.manager.scope.user_id
-        facts = replace(facts, begun=True, user_id=user_id, trusted=trusted_in(talk.messages, facts, user_id))
         seen = [_in_place(message, old, folded) for message in request.messages]
         prompt = request.override(messages=with_recalls(seen, facts.shown))
         update: dict[str, Any] = {"messages": list(folded.values())} if folded else {}
-        update |= {"memory_context": {self._name: facts.saved()}} if facts != talk.facts else {}
-        return prompt, update, partial(_vouch, user_id, facts.trusted)
+        update |= {"memory_context": {self._name: facts.saved()}} if facts != before else {}
+        return prompt, update, partial(_vouch, user_id, facts.trusted or ())
 
     def _check_tools(self, request: AnyRequest) -> None:
         """Refuse a tool of somebody else's under the name of a memory tool: LangChain lets one replace the other."""
@@ -461,7 +463,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
         if found is None:
             return facts
-        return replace(facts, recalls=(*facts.recalls, new_recall(talk.messages, position, found.text, found.ranges)))
+        one = new_recall(talk.messages, position, found.text, found.ranges)
+        # what a person's words have named is opened, but any text can have put such words before the person
+        return replace(facts, recalls=(*facts.recalls, one)).trusting(
+            key for key in found.ranges if key not in need.named
+        )
 
     async def _noted(self, talk: _Conversation, shown: int) -> ConversationFacts:
         """What is known when the prompt has what the run has noted since."""
@@ -476,7 +482,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             return facts
         self._guard.stats.add(tokens_noted=noted.tokens)
         one = new_recall(talk.messages, position, noted.text, dict.fromkeys(noted.keys, ()))
-        return replace(facts, notes=(*facts.notes, one), noted=noted.seen)
+        return replace(facts, notes=(*facts.notes, one), noted=noted.seen).trusting(noted.keys)
 
 
 class MiddlewareWithNotes(MemoryContextMiddleware):

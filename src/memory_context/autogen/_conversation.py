@@ -358,7 +358,8 @@ class Conversation:
         """The message that shows what was found; after one that still waits, where there is one."""
         for key, ranges in found.ranges.items():
             self.references[key] = (*self.references.get(key, ()), *ranges)
-        self.trust(found.ranges)
+        # what a person's words have named is opened, but any text can have put such words before the person
+        self.trust(key for key in found.ranges if key not in self.named)
         before = f"{self.held.content}\n\n" if self.held else ""
         return UserMessage(content=before + found.text, source=MEMORY_SOURCE)
 
