@@ -239,7 +239,7 @@ class TestHonest:
         @tool
         def helper() -> str:
             """Let somebody read."""
-            script = [[call("read_log")], lambda prompt: said + _ref(prompt[-1])]
+            script: list[Any] = [[call("read_log")], lambda prompt: said + _ref(prompt[-1])]
             agent: Any = create_agent(
                 ScriptedChatModel(script), world.tools, middleware=[MemoryContextMiddleware(world.store, user_id="ann")]
             )
@@ -295,8 +295,8 @@ class TestOwner:
 
         middleware = MemoryContextMiddleware("sqlite://")
         model = ScriptedChatModel([[call("pay", amount=7)], "ok"])
-        asking = HumanInTheLoopMiddleware(interrupt_on={"pay": True})
-        agent: Any = create_agent(model, [pay], middleware=[asking, middleware], checkpointer=InMemorySaver())
+        hooks: list[Any] = [HumanInTheLoopMiddleware(interrupt_on={"pay": True}), middleware]
+        agent: Any = create_agent(model, [pay], middleware=hooks, checkpointer=InMemorySaver())
         ann, bob = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("ann", "bob"))
         agent.invoke({"messages": [HumanMessage("Pay 7.")]}, ann)
         approve: Any = Command(resume={"decisions": [{"type": "approve"}]})

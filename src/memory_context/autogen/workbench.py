@@ -149,8 +149,8 @@ class MemoryWorkbench(StaticStreamWorkbench):
             yield call
         elif isinstance(call.part, StaticStreamWorkbench):
             stream = call.part.call_tool_stream(name, call.arguments, cancellation_token, call_id)
-            async with aclosing(stream):
-                async for event in _stepped(stream, call):
+            async with aclosing(stream), aclosing(_stepped(stream, call)) as events:
+                async for event in events:
                     yield await self._folded(call, event) if isinstance(event, ToolResult) else event
         else:
             yield await self._called(call, cancellation_token, call_id)
