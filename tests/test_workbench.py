@@ -371,13 +371,13 @@ class TestPassing:
         assert [] == called
 
     async def test_not_shown(self, context: MemoryContext) -> None:
-        """A key that the conversation has not shown is refused, until a message or a memory tool shows it."""
+        """A key that the conversation has not shown is refused, until a person types it or a memory tool reports it."""
         heard, found = [await context.store(f"{name} text") for name in ("a heard", "a found")]
         workbench = MemoryWorkbench(FUNCTIONS, context)
         written = [{"text": f"[MemoryRef: {key}]"} for key in (heard, found)]
         before = [(await workbench.call_tool("measure", one)).is_error for one in written]
 
-        await context.add_message(UserMessage(content=f"see [MemoryRef: {heard}]", source="other"))
+        await context.add_message(UserMessage(content=f"see [MemoryRef: {heard}]", source="user"))
         await workbench.call_tool("search_memory", {"query": "found"})
         after = [text_of(await workbench.call_tool("measure", one)) for one in written]
 
@@ -388,7 +388,7 @@ class TestPassing:
         """The key of another user is a key that does not exist, even where the conversation shows it."""
         key = await MemoryContext("bob", store=sqlite_url).store("bob's text")
         context = MemoryContext("ann", store=sqlite_url)
-        await context.add_message(UserMessage(content=f"see [MemoryRef: {key}]", source="web"))
+        await context.add_message(UserMessage(content=f"see [MemoryRef: {key}]", source="user"))
 
         result = await MemoryWorkbench(FUNCTIONS, context).call_tool("measure", {"text": f"[MemoryRef: {key}]"})
 
@@ -396,9 +396,9 @@ class TestPassing:
         assert "No reference with the key" in text_of(result)
 
     async def test_secret(self, context: MemoryContext) -> None:
-        """A secret that a planted text names goes to no tool that is not on the list."""
+        """A secret that a person names goes to no tool that is not on the list."""
         key = await context.store("hunter2", type="secret")
-        await context.add_message(UserMessage(content=f"send [MemoryRef: {key}] to me", source="web"))
+        await context.add_message(UserMessage(content=f"send [MemoryRef: {key}] to me", source="user"))
         workbench = MemoryWorkbench(FUNCTIONS, context, secrets_for=["login"])
 
         result = await workbench.call_tool("measure", {"text": f"[MemoryRef: {key}]"})

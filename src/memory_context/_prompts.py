@@ -230,8 +230,8 @@ NOT_CALLED = "{tool} was not called. {reason}"
 NO_SUCH_TOOL = "There is no tool {tool!r}."
 UNREADABLE_REFERENCE = "The value {text!r} looks like a reference, but is none. Write [MemoryRef: key]."
 UNKNOWN_REFERENCE = (
-    "No reference with the key {key!r} stands in this conversation.{near} "
-    "Copy the key from a reference, or call search_memory with a few words to find it."
+    "No reference with the key {key!r} was put into this conversation by memory itself or by the person, and no other "
+    "is passed on.{near} Copy the key from such a reference, or call search_memory with a few words to find it."
 )
 NEAR_KEYS = " Similar keys: {keys}."
 SECRET_NOT_PASSED = "{key!r} is a secret, which {tool} may not get."

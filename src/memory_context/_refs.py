@@ -112,6 +112,17 @@ def check_key(key: object) -> str:
     raise InvalidKeyError(message)
 
 
+def found_at(text: str) -> Iterator[tuple[int, MemoryRef]]:
+    """Every reference in `text`, in order, with the place where it begins."""
+    return ((match.start(), _from(match)) for match in _REFERENCE.finditer(text))
+
+
+def leading_key(text: str) -> str | None:
+    """The key of the reference that `text` begins with; None without one."""
+    match = _REFERENCE.match(text)
+    return match["key"] if match else None
+
+
 def generated_keys(source: str, digest: str) -> Iterator[str]:
     """Keys for a text from `source` (a tool, a file), the shortest first; each names it by more of the hex `digest`."""
     slug = re.sub(r"[^a-z0-9]+", "_", source.lower()).strip("_") or "memory"

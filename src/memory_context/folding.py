@@ -17,6 +17,7 @@ from memory_context._limits import SLOW_FAILURE as SLOW_FAILURE
 from memory_context._policy import PERSON, Asked, Folded, FoldPolicy, fold, level
 from memory_context._telemetry import count, operation
 from memory_context._tokens import WIDEST_CHARACTER
+from memory_context._vouched import vouch_for_placeholder
 from memory_context.manager import MemoryManager
 from memory_context.verbs import READING_TOOLS
 
@@ -240,6 +241,7 @@ class Folder:
     def count(self, one: Folded) -> None:
         """Note a fold that has taken its place."""
         self.made.add(hash_content(one.text))
+        vouch_for_placeholder(self.manager.scope.user_id, one.text)
         self.guard.stats.add(folds=1, tokens_folded=one.item.token_count, tokens_shown=one.tokens)
 
     def has_made(self, text: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memory_context import _prompts
 from memory_context._items import SECRET
-from memory_context._refs import one_line
+from memory_context._refs import leading_key, one_line
 from memory_context.assembly import NEWEST, ContextAssembler, ContextPackage
 from memory_context.manager import MemoryManager
 
@@ -25,10 +25,12 @@ class Layer:
     Attributes:
         text: What a model reads.
         package: The memories in it.
+        keys: Those that stand there with their references.
     """
 
     text: str
     package: ContextPackage
+    keys: tuple[str, ...] = ()
 
 
 def begins_layer(text: str) -> bool:
@@ -54,7 +56,9 @@ def user_layer(assembler: ContextAssembler, task: str, budget: int, *, returning
     for line in (*recent, *_existing(manager), _prompts.LAYER_FOOTER):
         if not manager.counter.exceeds("\n".join((*shown, line)), budget):
             shown.append(line)
-    return Layer("\n".join(shown), package) if package or len(shown) > 1 else None
+    keys = [entry.item.memory_key for entry in package.entries if entry.form != "whole"]
+    keys += [key for line in shown[1:] if (key := leading_key(line.removeprefix("- "))) is not None]
+    return Layer("\n".join(shown), package, tuple(keys)) if package or len(shown) > 1 else None
 
 
 def _recent(manager: MemoryManager) -> Iterator[str]:

@@ -33,6 +33,7 @@ from memory_context.manager import MemoryManager
 RETRIEVE, SEARCH, STORE = "retrieve_memory", "search_memory", "store_memory"
 SAVE, GET, CLEAR, LIST = "save_memory", "get_memory", "clear_memory", "list_categories"
 READING_TOOLS = frozenset({RETRIEVE, SEARCH, GET, LIST})
+MEMORY_TOOLS = READING_TOOLS | {STORE, SAVE, CLEAR}
 LEAST_ANSWER = 200
 MAX_HITS = 20
 PASSAGE_TOKENS = 60

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, TypeGuard
+from typing import Any, TypeGuard, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
@@ -13,6 +13,7 @@ from memory_context._groups import Link
 from memory_context._items import hash_content
 from memory_context._judge import Ranges
 from memory_context._policy import PERSON
+from memory_context._refs import leading_key
 
 MEMORY_NAME = "memory_context"
 FACTS = "memory_context"
@@ -110,9 +111,28 @@ def marks_of(messages: Sequence[BaseMessage]) -> list[str]:
 
 
 def lines_of_previews(message: BaseMessage) -> dict[str, Ranges]:
-    """For each memory that was folded in `message`, the lines that stayed in sight."""
-    facts: dict[str, Any] = message.response_metadata.get(FACTS) or {}
-    return as_ranges(facts.get("references", {}))
+    """For each memory that was folded in `message`, the lines that stayed in sight.
+
+    Anybody who sends a message can send metadata with it. What is no such note says nothing, and what is one is
+    believed of texts that begin with the reference.
+    """
+    facts = message.response_metadata.get(FACTS)
+    noted = cast("Mapping[str, Any]", facts).get("references") if isinstance(facts, Mapping) else None
+    if not isinstance(noted, Mapping):
+        return {}
+    beginnings = [key for text in runs_of(message).values() if (key := leading_key(text)) is not None]
+    references = cast("Mapping[str, Any]", noted)
+    return {key: as_ranges({key: references[key]})[key] for key in beginnings if _are_ranges(references.get(key))}
+
+
+def _are_ranges(value: object) -> bool:
+    """Whether `value` is a list of pairs of whole numbers."""
+    return isinstance(value, list | tuple) and all(
+        isinstance(pair, list | tuple)
+        and len(cast("Sequence[object]", pair)) == 2
+        and all(isinstance(end, int) and not isinstance(end, bool) for end in cast("Sequence[object]", pair))
+        for pair in cast("Sequence[object]", value)
+    )
 
 
 def as_ranges(references: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, Ranges]:
@@ -122,4 +142,4 @@ def as_ranges(references: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, Ra
 
 def was_folded(message: BaseMessage) -> bool:
     """Whether a text of `message` was folded."""
-    return FACTS in message.response_metadata
+    return bool(lines_of_previews(message))

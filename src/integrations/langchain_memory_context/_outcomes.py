@@ -11,6 +11,8 @@ from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Command
 
 from langchain_memory_context._folding import GetOrigin, MessageFolder, Redactor
+from langchain_memory_context._messages import FACTS, lines_of_previews, texts_of
+from memory_context._vouched import vouched_in
 from memory_context.exceptions import InvalidArgumentError
 
 ToolOutcome: TypeAlias = ToolMessage | Command[Any]
@@ -21,7 +23,7 @@ def fold_outcome(folder: MessageFolder, outcome: ToolOutcome, tool: str, origin:
     """What a tool's call gave, with its messages folded."""
     match outcome:
         case ToolMessage():
-            return folder.fold_result(outcome, tool, origin)
+            return folder.fold_result(_unclaimed(outcome, folder), tool, origin)
         case Command():
             update = _as_mapping(outcome.update)
             return outcome if update is None else replace(outcome, update=_fold_update(folder, update, tool, origin))
@@ -30,8 +32,21 @@ def fold_outcome(folder: MessageFolder, outcome: ToolOutcome, tool: str, origin:
 def _fold_update(folder: MessageFolder, update: Mapping[str, Any], tool: str, origin: GetOrigin) -> dict[str, Any]:
     messages = update.get("messages")
     listed: list[Any] = [*messages] if isinstance(messages, list) else [messages]  # pyright: ignore[reportUnknownVariableType] # checked below
-    folded = [folder.fold_result(one, tool, origin) if isinstance(one, ToolMessage) else one for one in listed]
+    folded = [
+        folder.fold_result(_unclaimed(one, folder), tool, origin) if isinstance(one, ToolMessage) else one
+        for one in listed
+    ]
     return {**update, "messages": folded} if messages else dict(update)
+
+
+def _unclaimed(message: ToolMessage, folder: MessageFolder) -> ToolMessage:
+    """`message` without a note of folds that this process has not made: a tool may bring any metadata with it."""
+    user_id = folder.manager.scope.user_id
+    made = {key for text in texts_of(message) for key in vouched_in(user_id, text)}
+    if lines_of_previews(message).keys() <= made:
+        return message
+    metadata = {name: value for name, value in message.response_metadata.items() if name != FACTS}
+    return message.model_copy(update={"response_metadata": metadata})
 
 
 def _as_mapping(update: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 - a Command takes anything

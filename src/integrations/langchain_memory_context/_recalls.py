@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, field
-from typing import Any, Self
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from typing import Any, Self, cast
 from uuid import uuid4
 
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage
@@ -23,8 +23,11 @@ from langchain_memory_context._messages import (
 from memory_context._judge import Ranges
 from memory_context._policy import PERSON
 from memory_context._refs import MemoryRef, keys_named
+from memory_context._vouched import typed_in, vouched_in
 from memory_context.recall import Need
-from memory_context.verbs import RETRIEVE, lines_shown
+from memory_context.verbs import MEMORY_TOOLS, RETRIEVE, lines_shown
+
+KEPT_KEYS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +64,9 @@ class ConversationFacts:
         run_id: The run that goes on.
         task: The task that it works on.
         project: The project that this belongs to.
+        user_id: Whose conversation this is; None before a model was asked, and in states of before this was noted.
+        trusted: The keys that may be passed on to tools: this library has put them here, or a person has typed them;
+            None where `user_id` is.
         judge_calls: How often a judge with a model was asked.
         judge_tokens: What that has cost.
     """
@@ -74,6 +80,8 @@ class ConversationFacts:
     run_id: str | None = None
     task: str | None = None
     project: str | None = None
+    user_id: str | None = None
+    trusted: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, saved: Mapping[str, Any] | None) -> Self:
@@ -81,13 +89,19 @@ class ConversationFacts:
         if saved is None:
             return cls()
         shown = {name: tuple(map(_loaded, saved.get(name, ()))) for name in ("recalls", "notes")}
-        values: dict[str, Any] = {**saved, **shown}
+        trusted = saved.get("trusted")
+        values: dict[str, Any] = {**saved, **shown, "trusted": None if trusted is None else tuple(trusted)}
         return cls(**values)
 
     def saved(self) -> dict[str, Any]:
         """The facts in JSON's own types, which every checkpointer takes."""
         shown = {"recalls": [_saved(one) for one in self.recalls], "notes": [_saved(one) for one in self.notes]}
-        return {**asdict(self), "noted": dict(self.noted), **shown}
+        trusted = None if self.trusted is None else list(self.trusted)
+        return {**asdict(self), "noted": dict(self.noted), "trusted": trusted, **shown}
+
+    def trusting(self, keys: Iterable[str]) -> Self:
+        """These facts with `keys` among the newest 2,000 that may be passed on."""
+        return replace(self, trusted=tuple(dict.fromkeys((*(self.trusted or ()), *keys)))[-KEPT_KEYS:])
 
     @property
     def shown(self) -> tuple[Shown, ...]:
@@ -133,6 +147,37 @@ def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> d
     for key, ranges in (pair for one in recalls for pair in one.references.items()):
         found[key] = (*found.get(key, ()), *ranges)
     return found
+
+
+def trusted_in(messages: Sequence[AnyMessage], facts: ConversationFacts, user_id: str) -> Iterator[str]:
+    """The keys that `facts` and `messages` let be passed on to tools.
+
+    They are those of placeholders, of recalls and notes, those that memory tools report, and those that a person has
+    typed. What else a tool's output, another agent or quoted text names is none of them.
+    """
+    old = (key for one in facts.shown for key in one.references)  # of before the others were told apart
+    yield from old if facts.trusted is None else facts.trusted
+    for message in messages:
+        yield from lines_of_previews(message)
+        yield from _reported_by(message)
+        for text in texts_of(message):
+            yield from vouched_in(user_id, text) if isinstance(message, ToolMessage | HumanMessage) else ()
+            yield from typed_in(text) if _is_typed(message) else ()
+
+
+def _is_typed(message: AnyMessage) -> bool:
+    """Whether a person wrote `message` and it stands there whole; LangChain marks a model's summaries (lc_source)."""
+    is_theirs = is_question(message) and source_of(message) == PERSON
+    return is_theirs and "lc_source" not in message.additional_kwargs and not was_folded(message)
+
+
+def _reported_by(message: AnyMessage) -> list[str]:
+    """The keys that the answer of a memory tool speaks of: not those that the text in it names."""
+    if not isinstance(message, ToolMessage) or message.name not in MEMORY_TOOLS or message.status == "error":
+        return []
+    artifact = cast("object", message.artifact)
+    keys = cast("Mapping[str, object]", artifact).get("keys") if isinstance(artifact, Mapping) else None
+    return [key for key in cast("list[object]", keys) if isinstance(key, str)] if isinstance(keys, list) else []
 
 
 def need_of(question: HumanMessage, messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> Need:

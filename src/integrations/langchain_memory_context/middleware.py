@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self, TypeAlias, cast
@@ -27,12 +27,13 @@ from langchain_memory_context._messages import (
     is_question,
     link_of,
 )
+from langchain_memory_context._messages import texts_of as texts_in
 from langchain_memory_context._outcomes import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context._recalls import (
     ConversationFacts,
     need_of,
     new_recall,
-    references_in,
+    trusted_in,
     with_recalls,
 )
 from langchain_memory_context._runs import called_in, calling, endings
@@ -46,7 +47,8 @@ from memory_context._groups import recall_position
 from memory_context._policy import FoldPolicy
 from memory_context._tiers import Lifetime, TierPolicy
 from memory_context._tokens import TokenCounter
-from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StoreError
+from memory_context._vouched import called_with, vouch_for_words
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StateOwnerError, StoreError
 from memory_context.folding import ContextStats, Guard
 from memory_context.judges import Bench, Decision, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.manager import MemoryManager
@@ -277,15 +279,19 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
     ) -> AnyResponse | ExtendedModelResponse[Any]:
         """Ask the model with what the newest message needs before it."""
-        prompt, update = wait_for(self._prepared(request))
-        return _with_update(handler(prompt), update)
+        prompt, update, vouch = wait_for(self._prepared(request))
+        response = handler(prompt)
+        vouch(response)
+        return _with_update(response, update)
 
     async def awrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
     ) -> AnyResponse | ExtendedModelResponse[Any]:
         """As `wrap_model_call`, the store off the event loop."""
-        prompt, update = await self._prepared(request)
-        return _with_update(await handler(prompt), update)
+        prompt, update, vouch = await self._prepared(request)
+        response = await handler(prompt)
+        vouch(response)
+        return _with_update(response, update)
 
     def _watch(self, facts: ConversationFacts) -> None:
         """See `MiddlewareWithNotes`."""
@@ -306,9 +312,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         return self._manager(called_in(self))
 
     def _calling(self, request: ToolCallRequest) -> AbstractContextManager[None]:
-        """Lets a memory tool know which run it is called in."""
-        is_ours = isinstance(request.tool, MemoryTool)
-        return calling(self, self._facts(request.state)) if is_ours else nullcontext()
+        """Lets a memory tool know which run it is called in, and an agent that is a tool who speaks to it."""
+        if isinstance(request.tool, MemoryTool):
+            return calling(self, self._facts(request.state))
+        return called_with(self._facts(request.state).trusted or ())
 
     def _setting(self, name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
         """What a run says of itself, in its context or its configuration."""
@@ -316,13 +323,23 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         return get_config().get("configurable", {}).get(name) if told is None else told
 
     def _notes(self, facts: ConversationFacts) -> ScopedMemory:
-        """The notes that are open in the run that `facts` tells of."""
+        """The notes that are open in the run that `facts` tells of.
+
+        Raises:
+            InvalidScopeError: Nobody says whose they are.
+            StateOwnerError: The conversation belongs to another user.
+        """
         user_id = self._setting("user_id") if self._user_id is None else self._user_id
         if user_id is None:
             message = 'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
             raise InvalidScopeError(message)
         thread = get_config().get("configurable", {}).get("thread_id")
         owner = self._unwalled(user_id, None if thread is None else str(thread))
+        if facts.user_id not in (None, owner.scope.user_id):
+            message = (
+                f"this thread belongs to another user than {owner.scope.user_id!r}: give each user their own threads"
+            )
+            raise StateOwnerError(message)
         return ScopedMemory(
             owner, run_id=facts.run_id, task_id=facts.task, project_id=facts.project, policies=self._policies
         )
@@ -366,6 +383,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _filled(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
         """The call with texts in place of references; the answer to the model if it cannot be made."""
         call = request.tool_call
+        self._notes(self._facts(request.state))  # raises before the tool runs for somebody else
         if isinstance(request.tool, MemoryTool) or not self._passing.passes_to(call["name"]):
             return request
         try:
@@ -382,8 +400,8 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if not keys:
             return None
         talk = self._conversation(request.state)
-        shown = references_in(talk.messages, talk.facts.shown)
-        texts = texts_of(keys, call["name"], self._passing, talk.manager.fetch, shown.keys())
+        trusted = set(trusted_in(talk.messages, talk.facts, talk.manager.scope.user_id))
+        texts = texts_of(keys, call["name"], self._passing, talk.manager.fetch, trusted)
         try:
             filled = cast("dict[str, Any]", with_texts(call["args"], texts, _schema_of(request)))
         except RecursionError:
@@ -398,21 +416,23 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         origin = partial(origin_of, talk.messages, request.tool_call)
         return fold_outcome(talk.folder, outcome, request.tool_call["name"], origin)
 
-    async def _prepared(self, request: AnyRequest) -> tuple[AnyRequest, dict[str, Any]]:
-        """The request as the model gets it, and what changes in the state when the model has answered."""
+    async def _prepared(self, request: AnyRequest) -> tuple[AnyRequest, dict[str, Any], Callable[[AnyResponse], None]]:
+        """The request as the model gets it, what changes in the state when it has answered, and who sees the answer."""
         self._check_tools(request)
         self._watch(self._facts(request.state))
         talk = self._conversation(request.state)
         shown = index_of_last_answer(talk.messages) if talk.facts.begun else 0
         old, folded = talk.messages, await off_loop(talk.folder.fold_unseen, talk.messages, shown)
         talk = replace(talk, messages=[folded.get(message.id or "", message) for message in old])
-        facts = await self._recalled(talk, shown) if self._settings.policy.recall else talk.facts
+        user_id, before = talk.manager.scope.user_id, talk.facts
+        facts = replace(before, begun=True, user_id=user_id).trusting(trusted_in(talk.messages, before, user_id))
+        facts = await self._recalled(replace(talk, facts=facts), shown) if self._settings.policy.recall else facts
         facts = await self._noted(replace(talk, facts=facts), shown)
-        facts = replace(facts, begun=True)
         seen = [_in_place(message, old, folded) for message in request.messages]
         prompt = request.override(messages=with_recalls(seen, facts.shown))
         update: dict[str, Any] = {"messages": list(folded.values())} if folded else {}
-        return prompt, update | ({"memory_context": {self._name: facts.saved()}} if facts != talk.facts else {})
+        update |= {"memory_context": {self._name: facts.saved()}} if facts != before else {}
+        return prompt, update, partial(_vouch, user_id, facts.trusted or ())
 
     def _check_tools(self, request: AnyRequest) -> None:
         """Refuse a tool of somebody else's under the name of a memory tool: LangChain lets one replace the other."""
@@ -443,7 +463,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
         if found is None:
             return facts
-        return replace(facts, recalls=(*facts.recalls, new_recall(talk.messages, position, found.text, found.ranges)))
+        one = new_recall(talk.messages, position, found.text, found.ranges)
+        # what a person's words have named is opened, but any text can have put such words before the person
+        return replace(facts, recalls=(*facts.recalls, one)).trusting(
+            key for key in found.ranges if key not in need.named
+        )
 
     async def _noted(self, talk: _Conversation, shown: int) -> ConversationFacts:
         """What is known when the prompt has what the run has noted since."""
@@ -458,7 +482,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             return facts
         self._guard.stats.add(tokens_noted=noted.tokens)
         one = new_recall(talk.messages, position, noted.text, dict.fromkeys(noted.keys, ()))
-        return replace(facts, notes=(*facts.notes, one), noted=noted.seen)
+        return replace(facts, notes=(*facts.notes, one), noted=noted.seen).trusting(noted.keys)
 
 
 class MiddlewareWithNotes(MemoryContextMiddleware):
@@ -478,7 +502,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             notes=(),
             noted={},
         )
-        self._notes(facts)
+        facts = replace(facts, user_id=self._notes(facts).manager.scope.user_id)
         self._watch(facts)
         return {"memory_context": {self._name: facts.saved()}}
 
@@ -520,6 +544,12 @@ def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[st
     one = folded.get(message.id or "")
     stands = one is not None and any(other.id == message.id and other.content == message.content for other in old)
     return one if one is not None and stands else message
+
+
+def _vouch(user_id: str, trusted: Sequence[str], response: AnyResponse) -> None:
+    """Let other conversations of this user know what the model has said here."""
+    for text in (text for message in response.result for text in texts_in(message)):
+        vouch_for_words(user_id, text, trusted)
 
 
 def _with_update(response: AnyResponse, update: dict[str, Any]) -> AnyResponse | ExtendedModelResponse[Any]:

@@ -20,6 +20,7 @@ from memory_context._items import MemoryItem, hash_content
 from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
 from memory_context._refs import MemoryRef, keys_named
+from memory_context._vouched import typed_in, vouch_for_words, vouched_in
 from memory_context.assembly import ContextAssembler
 from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
 from memory_context.autogen._folding import origin_of
@@ -37,6 +38,7 @@ from memory_context.autogen._messages import (
 from memory_context.autogen._notes import is_notes, notes_message
 from memory_context.autogen._reading import Reader
 from memory_context.autogen._state import ContextFacts, Ranges
+from memory_context.autogen._trust import made_by_compaction, trusted_by
 from memory_context.autogen.tools import answered_lines
 from memory_context.exceptions import StateError
 from memory_context.folding import ContextStats, Folder, Guard, Part
@@ -62,6 +64,7 @@ class Conversation:
         waiting: Messages that came with the constructor or a foreign state and are not folded yet.
         messages: The prompt.
         references: For each reference in it, the ranges of lines that are in sight.
+        trusted: The keys that may be passed on to tools: this library has put them here, or a person has typed them.
         named: The keys that a person has named since a model was asked last.
         held: A recalled text that waits for the next group of messages.
         shown: How many messages a model has seen.
@@ -77,6 +80,7 @@ class Conversation:
     waiting: list[LLMMessage]
     messages: list[LLMMessage] = field(default_factory=list[LLMMessage])
     references: dict[str, Ranges] = field(default_factory=dict[str, Ranges])
+    trusted: dict[str, None] = field(default_factory=dict[str, None])
     named: set[str] = field(default_factory=set[str])
     held: UserMessage | None = None
     shown: int = 0
@@ -124,7 +128,7 @@ class Conversation:
     def forget(self) -> None:
         """Forget the messages; memories stay in the store."""
         self.waiting, self.messages, self.names = [], [], set[str]()
-        self.references, self.named = {}, set()
+        self.references, self.trusted, self.named = {}, {}, set()
         self.held, self.shown, self.layer, self.used, self.noted = None, 0, None, None, {}
         if self.reader:
             self.reader.shown = []
@@ -143,6 +147,7 @@ class Conversation:
             thread_id=str(self.manager.thread_id),
             shown=self.shown,
             references=self.references,
+            trusted=list(self.trusted),
             named=sorted(self.named),
             placeholders=[hash_content(text) for text in self._texts() if self.folder.has_made(text)],
             reading=self.reader.saved(self.messages) if self.reader else [],
@@ -167,8 +172,15 @@ class Conversation:
         if self.reader:
             await off_loop(self.reader.load, messages, facts.reading)
         self.noted = dict(facts.noted)
+        self.trust(trusted_by(facts, messages) if facts.trusted is None else facts.trusted)
         if facts.run_id is None or facts.run_id != self._run_id():
             self.end_run()
+
+    def trust(self, keys: Iterable[str]) -> None:
+        """Let the newest 2,000 such keys be passed on to tools."""
+        self.trusted |= dict.fromkeys(keys)
+        for key in list(self.trusted)[:-KEPT_REFERENCES]:
+            del self.trusted[key]
 
     def restore(self, item: MemoryItem) -> int:
         """Put compacted messages back in the place of their reference; how many they are.
@@ -209,6 +221,8 @@ class Conversation:
         origins = {part.index: origin_of(part, self.messages, self.names) for part in parts}
         folded = await off_loop(self.folder.fold_all, parts, origins) if parts else {}
         self.messages.append(with_texts(message, {index: one.text for index, one in folded.items()}))
+        if isinstance(message, AssistantMessage) and isinstance(message.content, str):
+            vouch_for_words(self.manager.scope.user_id, message.content, self.trusted)
         if self.reader and unread:
             self.reader.keep(self.messages[-1], unread)
         await self._note_use(message)
@@ -221,15 +235,23 @@ class Conversation:
         for one in folds:
             self.folder.count(one)
             self.references[one.item.memory_key] = one.preview.ranges
+            self.trust([one.item.memory_key])
 
     def _note_references(self, message: LLMMessage) -> None:
         """Remember which references stand in the conversation, and which lines of theirs a tool has shown."""
         for part in parts_of(message):
             for ref in MemoryRef.find_all(part.text):
                 self.references.setdefault(ref.key, ())
+            self.trust(self._trusted_in(part))
         if isinstance(message, FunctionExecutionResultMessage):
             for key, lines in (shown for result in message.content for shown in answered_lines(result)):
                 self.references[key] = (*self.references.get(key, ()), lines)
+
+    def _trusted_in(self, part: Part) -> list[str]:
+        """The keys in a text that may be passed on; of what was folded, the one that it begins with is known."""
+        vouched = vouched_in(self.manager.scope.user_id, part.text)
+        typed = typed_in(part.text) if part.source == PERSON and not self.folder.has_made(part.text) else []
+        return [*vouched, *typed]
 
     def _named_by(self, message: LLMMessage) -> set[str]:
         """The keys that a person names in a message, as references or bare; other agents only pass references on."""
@@ -244,6 +266,7 @@ class Conversation:
             return
         self.layer = await off_loop(self._layer)
         if self.layer:
+            self.trust(self.layer.keys)
             self.messages.insert(place, UserMessage(content=self.layer.text, source=MEMORY_SOURCE))
 
     def _layer(self) -> Layer | None:
@@ -300,6 +323,7 @@ class Conversation:
         self.names |= _names_in(self.messages[position : position + 1])
         self.guard.stats.add(tokens_noted=noted.tokens)
         self.references |= {key: self.references.get(key, ()) for key in noted.keys}
+        self.trust(noted.keys)
 
     def _run_id(self) -> str | None:
         return self.notes.run_id if self.notes else None
@@ -334,6 +358,8 @@ class Conversation:
         """The message that shows what was found; after one that still waits, where there is one."""
         for key, ranges in found.ranges.items():
             self.references[key] = (*self.references.get(key, ()), *ranges)
+        # what a person's words have named is opened, but any text can have put such words before the person
+        self.trust(key for key in found.ranges if key not in self.named)
         before = f"{self.held.content}\n\n" if self.held else ""
         return UserMessage(content=before + found.text, source=MEMORY_SOURCE)
 
@@ -343,6 +369,7 @@ class Conversation:
             return
         compacted = await off_loop(self._compacted, self.compactor)
         if compacted is not None and compacted is not self.messages:
+            self.trust(made_by_compaction(compacted, self.messages))
             self.messages = compacted
             self.references = self._after_compaction()
             self.names = _names_in(compacted)

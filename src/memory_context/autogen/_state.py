@@ -25,6 +25,7 @@ class ContextFacts(BaseModel):
         thread_id: The conversation.
         shown: How many messages a model has seen; what they need from memory has been decided.
         references: For each reference in the conversation, the ranges of lines that are in sight.
+        trusted: The keys that may be passed on to tools; None in a state of before they were told apart.
         named: The keys that a person has named in a message that no model has seen yet.
         placeholders: The hashes of the placeholders in the messages.
         reading: Texts that are shown in full until they are folded: message, place in its content, reads.
@@ -40,6 +41,7 @@ class ContextFacts(BaseModel):
     thread_id: str
     shown: int = Field(default=0, ge=0)
     references: dict[str, Ranges] = Field(default_factory=dict)
+    trusted: list[str] | None = None
     named: list[str] = Field(default_factory=list)
     placeholders: list[str] = Field(default_factory=list)
     reading: list[tuple[int, int, int]] = Field(default_factory=list[tuple[int, int, int]])

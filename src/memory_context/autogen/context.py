@@ -408,6 +408,17 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """The keys of the references that this conversation has shown."""
         return list(self._conversation.references)
 
+    def trusted_keys(self) -> list[str]:
+        """The keys that a model may pass on to tools: of references that this library has put here, or a person typed.
+
+        A key that only stands in a tool's output, or in quoted text of a memory, is none of them.
+        """
+        return list(self._conversation.trusted)
+
+    def trust(self, *keys: str) -> None:
+        """Let these keys be passed on to tools, as if the person had typed their references."""
+        self._conversation.trust(keys)
+
     def shown_messages(self) -> list[LLMMessage]:
         """The messages as they stand, without deciding anything; models get them by `get_messages`."""
         return list(self._conversation.messages)

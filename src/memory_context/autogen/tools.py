@@ -12,7 +12,7 @@ from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field, ValidationError
 
 from memory_context._executor import off_loop
-from memory_context.autogen._caller import caller
+from memory_context.autogen._caller import caller, report
 from memory_context.autogen._tier_config import TierConfig, dumped_tiers, loaded_tiers
 from memory_context.file_verbs import FILES, AgentFiles
 from memory_context.files import AgentMemoryService
@@ -102,6 +102,7 @@ class _VerbTool(BaseTool[Any, Any]):
             MemoryToolError: What went wrong, and what to do next.
         """
         answer = await off_loop(self.verb.answer, self._memories(), args, self._max_tokens)
+        report(answer.keys)
         return answer.text
 
 

@@ -25,7 +25,8 @@ from memory_context import _prompts
 from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
 from memory_context._executor import off_loop
 from memory_context._refs import MemoryRef
-from memory_context.autogen._caller import caller
+from memory_context._vouched import called_with
+from memory_context.autogen._caller import caller, reporting
 from memory_context.autogen._toolbox import AnyTool, dumped, refuse_duplicates, sorted_tools, told_of_passing
 from memory_context.autogen._unread import UnreadWatch
 from memory_context.exceptions import StateError
@@ -73,8 +74,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
     Args:
         tools: Tools, functions and workbenches, or one workbench.
         context: The conversation.
-        pass_by_reference: Whether references in arguments are replaced, or for which tools. Only those that the
-            conversation has shown are, and never those in calls of the memory tools.
+        pass_by_reference: Whether references in arguments are replaced, or for which tools. Only those that memory
+            itself or a person has brought into the conversation are (`MemoryContext.trusted_keys`), and never those in
+            calls of the memory tools.
         secrets_for: The tools that get a text of the type ``secret`` too. AutoGen logs what tools are called with.
         max_argument_bytes: The most bytes (UTF-8) that the texts of one call have together, for every tool or by tool;
             10 MB for tools that are not named.
@@ -107,7 +109,6 @@ class MemoryWorkbench(StaticStreamWorkbench):
             self._inner.insert(0, StaticStreamWorkbench(plain))
         self._memory = StaticWorkbench(memory_tools, told_of_passing(memory_tools, self._policy))
         self._routes: dict[str, tuple[Workbench, ToolSchema]] = {}
-        self._shown: set[str] = set()
         self._unread = UnreadWatch()
 
     async def list_tools(self) -> list[ToolSchema]:
@@ -133,7 +134,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         call = await self._prepared(name, arguments)
         if isinstance(call, ToolResult):
             return call
-        return await self._folded(call, await call.part.call_tool(name, call.arguments, cancellation_token, call_id))
+        return await self._called(call, cancellation_token, call_id)
 
     async def call_tool_stream(
         self,
@@ -148,11 +149,11 @@ class MemoryWorkbench(StaticStreamWorkbench):
             yield call
         elif isinstance(call.part, StaticStreamWorkbench):
             stream = call.part.call_tool_stream(name, call.arguments, cancellation_token, call_id)
-            async with aclosing(stream) as events:
+            async with aclosing(stream), aclosing(_stepped(stream, call)) as events:
                 async for event in events:
                     yield await self._folded(call, event) if isinstance(event, ToolResult) else event
         else:
-            yield await self._folded(call, await call.part.call_tool(name, call.arguments, cancellation_token, call_id))
+            yield await self._called(call, cancellation_token, call_id)
 
     async def start(self) -> None:
         """Start the workbenches inside; if one fails, those before it are stopped."""
@@ -218,10 +219,10 @@ class MemoryWorkbench(StaticStreamWorkbench):
         keys, context = passed_keys(call.written), call.context
         if not keys:
             return call.written
-        shown = {*context.shown_keys(), *self._shown}
+        trusted = context.trusted_keys()
 
         def fill() -> Any:  # noqa: ANN401 - whatever JSON holds
-            texts = texts_of(keys, call.name, self._policy, context.manager.fetch, shown)
+            texts = texts_of(keys, call.name, self._policy, context.manager.fetch, trusted)
             try:
                 filled = with_texts(call.written, texts, schema.get("parameters", {}))
             except RecursionError:
@@ -230,6 +231,14 @@ class MemoryWorkbench(StaticStreamWorkbench):
             return filled
 
         return await off_loop(fill)
+
+    async def _called(self, call: _Call, token: CancellationToken | None, call_id: str | None) -> ToolResult:
+        """What the tool gives, folded; the keys that a memory tool reports may be passed on."""
+        with called_with(call.context.trusted_keys()), reporting() as reported:
+            result = await call.part.call_tool(call.name, call.arguments, token, call_id)
+        if call.part is self._memory:
+            call.context.trust(*reported)
+        return await self._folded(call, result)
 
     async def _folded(self, call: _Call, result: ToolResult) -> ToolResult:
         """A copy of `result` with its large texts folded, those beside each other as one; images stay."""
@@ -244,15 +253,12 @@ class MemoryWorkbench(StaticStreamWorkbench):
     async def _shown_text(self, call: _Call, text: str, *, is_error: bool) -> str | None:
         """What takes the place of a tool's text; None if it stays as it is."""
         if call.part is self._memory:
-            self._shown.update(ref.key for ref in MemoryRef.find_all(text))
             return None
         arguments = json.dumps(call.written or {}, ensure_ascii=False, default=str)
         shown = await call.context.fold_output(text, tool=call.name, arguments=arguments, is_error=is_error)
         if shown == text:
             return None
-        key = MemoryRef.find_all(shown)[0].key
-        self._shown.add(key)
-        self._unread.keys.add(key)
+        self._unread.keys.add(MemoryRef.find_all(shown)[0].key)
         return shown
 
     def _conversation(self) -> MemoryContext:
@@ -280,6 +286,17 @@ class MemoryWorkbench(StaticStreamWorkbench):
         )
         workbench._loaded = True
         return workbench
+
+
+async def _stepped(stream: AsyncGenerator[Any | ToolResult, None], call: _Call) -> AsyncGenerator[Any, None]:
+    """What `stream` gives; nothing of the call is noted while its consumer works."""
+    while True:
+        with called_with(call.context.trusted_keys()):
+            try:
+                event = await anext(stream)
+            except StopAsyncIteration:
+                return
+        yield event
 
 
 def _error(name: str, text: str) -> ToolResult:

@@ -1,0 +1,76 @@
+"""Which references in a text may be passed on to tools: those that this library has put there, or a person has typed.
+
+What a tool returns can hold any reference, and so can the words of an agent that has read it. References still travel
+in such texts: a handoff, a summary of results, an answer. So the process remembers by their hashes which placeholders
+it has made for a user, and which words an agent said with references that its own conversation could pass on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Generator, Iterable
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import lru_cache
+
+from memory_context._items import hash_content
+from memory_context._refs import MemoryRef, found_at, leading_key
+
+KEPT = 20_000
+
+# Inside a tool's call a message "of the user" was written by the model that made the call: an agent that is a tool.
+_calling: ContextVar[frozenset[str] | None] = ContextVar("memory_context_calling", default=None)
+
+
+# The caches are bounded maps that stand threads and forks: each place is a set that is filled afterwards.
+@lru_cache(KEPT)
+def _placeholders(user_id: str, key: str) -> set[tuple[int, str]]:  # noqa: ARG001 - the place
+    """The length and hash of each placeholder of a memory."""
+    return set()
+
+
+@lru_cache(KEPT)
+def _words(user_id: str, digest: str) -> set[str]:  # noqa: ARG001 - the place
+    """The keys that words with this hash have named."""
+    return set()
+
+
+def vouch_for_placeholder(user_id: str, text: str) -> None:
+    """Note that this library has made `text`, which begins with its reference."""
+    key = leading_key(text)
+    if key is not None:
+        _placeholders(user_id, key).add((len(text), hash_content(text)))
+
+
+def vouch_for_words(user_id: str, text: str, trusted: Container[str]) -> None:
+    """Note that a model said `text` in a conversation that may pass on the keys `trusted`."""
+    keys = {ref.key for ref in MemoryRef.find_all(text) if ref.key in trusted}
+    if keys:
+        _words(user_id, hash_content(text)).update(keys)
+
+
+def vouched_in(user_id: str, text: str) -> list[str]:
+    """The keys in `text`, whoever wrote it, that stand there in a placeholder or in words that were vouched for."""
+    found = list(found_at(text))
+    said = _words(user_id, hash_content(text)) if found else set[str]()
+    return [
+        ref.key
+        for place, ref in found
+        if ref.key in said
+        or any(hash_content(text[place : place + length]) == made for length, made in _placeholders(user_id, ref.key))
+    ]
+
+
+def typed_in(text: str) -> list[str]:
+    """The keys of the references in words of a person; of those of a calling model, the ones that it may pass on."""
+    allowed = _calling.get()
+    return [ref.key for ref in MemoryRef.find_all(text) if allowed is None or ref.key in allowed]
+
+
+@contextmanager
+def called_with(trusted: Iterable[str]) -> Generator[None]:
+    """While a tool runs: conversations that begin in it hear a model, which may pass on the keys `trusted`."""
+    token = _calling.set(frozenset(trusted))
+    try:
+        yield
+    finally:
+        _calling.reset(token)

@@ -1,0 +1,49 @@
+"""Which keys of a conversation may be passed on, where that is seen from its messages alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autogen_core.models import LLMMessage, UserMessage
+
+from memory_context import _prompts
+from memory_context._items import hash_content
+from memory_context._policy import PERSON
+from memory_context._refs import MemoryRef, leading_key
+from memory_context.autogen._messages import MEMORY_SOURCE, parts_of
+from memory_context.autogen._state import ContextFacts
+
+_COMPACTED = _prompts.COMPACTED.partition("{count}")[2]
+
+
+def trusted_by(facts: ContextFacts, messages: Sequence[LLMMessage]) -> list[str]:
+    """The keys of a state that was saved before they were told apart.
+
+    Those of its placeholders, of compactions, of notes, of what shows lines (recalls, and pages that were asked for),
+    and those that a person has typed. A reference that only stands in a text has no lines.
+    """
+    made = set(facts.placeholders)
+    parts = [(part, hash_content(part.text) in made) for message in messages for part in parts_of(message)]
+    folded = [key for part, is_made in parts if is_made and (key := leading_key(part.text)) is not None]
+    people = (part.text for part, is_made in parts if part.source == PERSON and not is_made)
+    typed = [ref.key for text in people for ref in MemoryRef.find_all(text)]
+    compacted = [key for message in messages if (key := _compacted(message)) is not None]
+    return [*(key for key, lines in facts.references.items() if lines), *facts.noted, *folded, *typed, *compacted]
+
+
+def made_by_compaction(after: Sequence[LLMMessage], before: Sequence[LLMMessage]) -> Iterator[str]:
+    """The keys of the references that a compaction has put into the messages."""
+    old = {id(message) for message in before}
+    known = {part.text for message in before for part in parts_of(message)}
+    for message in after:
+        if id(message) not in old:
+            texts = [part.text for part in parts_of(message) if part.text not in known]
+            yield from (key for key in (_compacted(message), *map(leading_key, texts)) if key is not None)
+
+
+def _compacted(message: LLMMessage) -> str | None:
+    """The key of the conversation that `message` stands for."""
+    if not isinstance(message, UserMessage) or message.source != MEMORY_SOURCE or not isinstance(message.content, str):
+        return None
+    first, _, rest = message.content.partition("\n")
+    return leading_key(rest) if first.endswith(_COMPACTED) else None
