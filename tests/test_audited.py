@@ -9,7 +9,7 @@ import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
 from autogen_core.models import UserMessage
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory, _prompts
@@ -107,14 +107,21 @@ def test_quoted_notes_do_not_end_their_frame() -> None:
         assert f"{MARK}  {_prompts.RUN_NOTES_FOOTER.upper()}" in shown.text
 
 
-@given(st.lists(st.sampled_from(["a", "\n", " ", "> ", "\r", *FRAMES]) | st.text(max_size=3), max_size=9).map("".join))
+@given(
+    st.lists(st.sampled_from(["a", "\n", " ", "> ", "\r", "\u2028", *FRAMES]) | st.text(max_size=3), max_size=9).map(
+        "".join
+    )
+)
+@settings(max_examples=300)
 def test_no_line_reads_like_a_frame(text: str) -> None:
     """Whatever is quoted, no line of it begins like a sentence of the frame; other lines stay as they are."""
-    lines = quoted(text).split("\n")
+    shown = quoted(text).splitlines()
 
-    assert not [line for line in lines if line.strip().lower().startswith(tuple(frame.lower() for frame in FRAMES))]
-    assert text.split("\n") == [line.removeprefix(MARK) if line not in text.split("\n") else line for line in lines]
-    assert not MemoryRef.find_all(quoted(text))
+    assert not [line for line in shown if line.strip().lower().startswith(tuple(frame.lower() for frame in FRAMES))]
+    assert [
+        line.removeprefix(MARK) if line not in (old, "") else line
+        for old, line in zip(text.splitlines(), shown, strict=True)
+    ] == text.splitlines()
     assert quoted(quoted(text)) == quoted(text)
 
 

@@ -17,7 +17,9 @@ FRAMES = (
     _prompts.ASSEMBLED_HEADER,
 )
 MARK = "> "
-_LINE = re.compile(rf"^(?=[^\S\r\n]*(?:{'|'.join(map(re.escape, FRAMES))}))", re.MULTILINE | re.IGNORECASE)
+_BREAKS = r"\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029"  # those of str.splitlines
+_SENTENCE = "|".join(map(re.escape, FRAMES))
+_LINE = re.compile(rf"(?:^|(?<=[{_BREAKS}]))(?=[^\S{_BREAKS}]*(?:{_SENTENCE}))", re.IGNORECASE)
 
 
 def quoted(text: str) -> str:
