@@ -14,8 +14,8 @@ from memory_context import _events
 from memory_context._events import EVENTS, Event
 from memory_context.exceptions import StoreError
 from pages import ROOT
+from sources import SOURCES
 
-SOURCES = sorted((ROOT / "src").rglob("*.py"))
 PAGE = (ROOT / "docs/observability.md").read_text("utf-8")
 SPELLED = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warning", logging.ERROR: "error"}
 NAMES = {name for name, value in vars(_events).items() if isinstance(value, Event)}

@@ -14,7 +14,6 @@ from pathlib import Path
 
 import pytest
 
-import memory_context
 from memory_context import MemoryManager
 
 _START = """
@@ -171,8 +170,8 @@ def test_embedder(sqlite_url: str) -> None:
 
 def test_no_other_locks() -> None:
     """The library's locks are those that a fork frees; `_tokens` makes its choice anew, with its lock."""
-    own = Path(memory_context.__file__).parent
-    paths = [*own.rglob("*.py"), *own.parent.joinpath("integrations").rglob("*.py")]
-    found = {path.name for path in paths if re.search(r"threading\.R?Lock\b|threading import .*Lock", path.read_text())}
+    found = {
+        path.name for path in SOURCES if re.search(r"threading\.R?Lock\b|threading import .*Lock", path.read_text())
+    }
 
     assert found <= {"_forks.py", "_tokens.py"}
