@@ -21,6 +21,7 @@ from memory_context._redaction._redactor import KINDS, _long_runs
 from memory_context._redaction._vendors import IN_RUNS
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from planted import CONTEXTS, TOKENS, pem, planted
+from sources import SOURCES
 
 REDACTOR = Redactor()
 SAMPLES = planted(7)
