@@ -15,12 +15,12 @@ from pathlib import Path
 import pytest
 
 from memory_context import MemoryManager
+from sources import SOURCES
 
 _START = """
 import os, signal, sys, threading, time
 from memory_context import MemoryManager
 from memory_context._forks import Lock
-from sources import SOURCES
 
 def child(work):
     # the exit status of a forked child that does `work`, and is killed if it hangs
