@@ -14,6 +14,7 @@ from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
 MAX_GENERATED_KEY = 64
 MAX_DESCRIPTION = 80
 SHORTEST_DIGEST = 8
+KEPT_REFERENCES = 2000  # of a conversation, the newest
 _DIGEST_LENGTHS = (SHORTEST_DIGEST, 16, 32, 62)
 _KEY = re.compile(r"[A-Za-z0-9_.\-]{1,255}")
 _IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")

@@ -15,14 +15,14 @@ from memory_context._analyzer import VERSION
 from memory_context._scopes import Scope
 from memory_context._tokens import default_counter
 from memory_context.exceptions import MemoryContextError
-from memory_context.stores import Administration, SQLAlchemyStore, _inspection, as_store
+from memory_context.stores import SQLAlchemyStore, _inspection, as_store
 from memory_context.stores._inspection import look
 from memory_context.stores._keyword import version_of
 from memory_context.stores._migrate import HEAD, REVISIONS, revision_of
 from memory_context.stores._opening import FILES, database_url
 
 if TYPE_CHECKING:
-    from memory_context.stores import FileStore
+    from memory_context.stores import FileStore, StoreWrapper
 
 DISTRIBUTION = "memory-context"
 USERS_LOOKED_AT = 20
@@ -130,12 +130,13 @@ def _database(url: str) -> Iterator[Check]:
 
 def _folder(url: str) -> Iterator[Check]:
     """Whether a folder's files are memories."""
-    store = cast("FileStore", as_store(url))
-    if not store.directory.is_dir():
-        yield Check("folder", Status.PROBLEM, f"there is no folder {str(store.directory)!r}", "check the path")
-        return
-    yield Check("folder", Status.OK, str(store.directory))
-    if damaged := store.damaged():
+    with cast("FileStore", as_store(url)) as store:
+        if not store.directory.is_dir():
+            yield Check("folder", Status.PROBLEM, f"there is no folder {str(store.directory)!r}", "check the path")
+            return
+        yield Check("folder", Status.OK, str(store.directory))
+        damaged = store.damaged()
+    if damaged:
         found = f"{len(damaged):,} are no memories, the first: {damaged[0].path}, {damaged[0].reason}"
         yield Check("files", Status.WARNING, found, "mend or remove them; until then they are skipped")
     else:
@@ -145,10 +146,10 @@ def _folder(url: str) -> Iterator[Check]:
 def _readable(url: str) -> Check:
     """Whether the stores around a database can read what is in it: the newest memory of some users."""
     try:
-        store = as_store(url)
-        users = cast("Administration", store).users()[:USERS_LOOKED_AT]
-        for user in users:
-            store.query(Scope(user), {"is_active": [True, False]}, limit=1)
+        with cast("StoreWrapper", as_store(url)) as store:
+            users = store.users()[:USERS_LOOKED_AT]
+            for user in users:
+                store.query(Scope(user), {"is_active": [True, False]}, limit=1)
     except MemoryContextError as error:
         return Check("contents", Status.PROBLEM, str(error), "give the keys that it was written with")
     return Check("contents", Status.OK, f"can be read, of each user the newest (users looked at: {len(users)})")

@@ -122,7 +122,7 @@ def lines_of_previews(message: BaseMessage) -> dict[str, Ranges]:
         return {}
     beginnings = [key for text in runs_of(message).values() if (key := leading_key(text)) is not None]
     references = cast("Mapping[str, Any]", noted)
-    return {key: as_ranges({key: references[key]})[key] for key in beginnings if _are_ranges(references.get(key))}
+    return as_ranges({key: references[key] for key in beginnings if _are_ranges(references.get(key))})
 
 
 def _are_ranges(value: object) -> bool:

@@ -22,12 +22,10 @@ from langchain_memory_context._messages import (
 )
 from memory_context._judge import Ranges
 from memory_context._policy import PERSON
-from memory_context._refs import MemoryRef, keys_named
+from memory_context._refs import KEPT_REFERENCES, MemoryRef, keys_named
 from memory_context._vouched import typed_in, vouched_in
 from memory_context.recall import Need
 from memory_context.verbs import MEMORY_TOOLS, RETRIEVE, lines_shown
-
-KEPT_KEYS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +99,7 @@ class ConversationFacts:
 
     def trusting(self, keys: Iterable[str]) -> Self:
         """These facts with `keys` among the newest 2,000 that may be passed on."""
-        return replace(self, trusted=tuple(dict.fromkeys((*(self.trusted or ()), *keys)))[-KEPT_KEYS:])
+        return replace(self, trusted=tuple(dict.fromkeys((*(self.trusted or ()), *keys)))[-KEPT_REFERENCES:])
 
     @property
     def shown(self) -> tuple[Shown, ...]:

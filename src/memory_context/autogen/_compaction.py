@@ -20,7 +20,7 @@ from pydantic import TypeAdapter
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
 from memory_context._items import SECRET, MemoryItem
-from memory_context._refs import MemoryRef
+from memory_context._refs import MemoryRef, leading_key
 from memory_context._telemetry import operation
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
@@ -80,13 +80,12 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def stands_for(message: LLMMessage, key: str) -> bool:
-    """Whether `message` is the one that a compaction has left for the memory `key`."""
+def compacted_key(message: LLMMessage) -> str | None:
+    """The key of the memory that a compaction has left `message` for; None for any other message."""
     if not isinstance(message, UserMessage) or message.source != MEMORY_SOURCE or not isinstance(message.content, str):
-        return False
+        return None
     first, _, rest = message.content.partition("\n")
-    refs = MemoryRef.find_all(rest.partition("\n")[0])
-    return first.endswith(_prompts.COMPACTED.partition("{count}")[2]) and any(ref.key == key for ref in refs)
+    return leading_key(rest) if first.endswith(_prompts.COMPACTED.partition("{count}")[2]) else None
 
 
 def groups(messages: Sequence[LLMMessage]) -> list[tuple[int, int]]:

@@ -19,10 +19,10 @@ from memory_context._groups import recall_position
 from memory_context._items import MemoryItem, hash_content
 from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
-from memory_context._refs import MemoryRef, keys_named
+from memory_context._refs import KEPT_REFERENCES, MemoryRef, keys_named
 from memory_context._vouched import typed_in, vouch_for_words, vouched_in
 from memory_context.assembly import ContextAssembler
-from memory_context.autogen._compaction import CONVERSATION, Compactor, from_lines, stands_for
+from memory_context.autogen._compaction import CONVERSATION, Compactor, compacted_key, from_lines
 from memory_context.autogen._folding import origin_of
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (
@@ -48,8 +48,6 @@ from memory_context.manager import MemoryManager
 from memory_context.recall import Need, Recall, Recaller
 from memory_context.run_notes import unseen_notes
 from memory_context.tiers import ScopedMemory
-
-KEPT_REFERENCES = 2000
 
 
 @dataclass
@@ -189,7 +187,7 @@ class Conversation:
             StateError: `item` holds none, or its reference does not stand here.
         """
         key = item.memory_key
-        index = next((i for i, message in enumerate(self.messages) if stands_for(message, key)), None)
+        index = next((i for i, message in enumerate(self.messages) if compacted_key(message) == key), None)
         if item.memory_type != CONVERSATION or index is None:
             message = f"{key!r} does not stand for compacted messages of this conversation"
             raise StateError(message)

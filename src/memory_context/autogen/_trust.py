@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autogen_core.models import LLMMessage, UserMessage
+from autogen_core.models import LLMMessage
 
-from memory_context import _prompts
 from memory_context._items import hash_content
 from memory_context._policy import PERSON
 from memory_context._refs import MemoryRef, leading_key
-from memory_context.autogen._messages import MEMORY_SOURCE, parts_of
+from memory_context.autogen._compaction import compacted_key
+from memory_context.autogen._messages import parts_of
 from memory_context.autogen._state import ContextFacts
-
-_COMPACTED = _prompts.COMPACTED.partition("{count}")[2]
 
 
 def trusted_by(facts: ContextFacts, messages: Sequence[LLMMessage]) -> list[str]:
@@ -27,7 +25,7 @@ def trusted_by(facts: ContextFacts, messages: Sequence[LLMMessage]) -> list[str]
     folded = [key for part, is_made in parts if is_made and (key := leading_key(part.text)) is not None]
     people = (part.text for part, is_made in parts if part.source == PERSON and not is_made)
     typed = [ref.key for text in people for ref in MemoryRef.find_all(text)]
-    compacted = [key for message in messages if (key := _compacted(message)) is not None]
+    compacted = [key for message in messages if (key := compacted_key(message)) is not None]
     return [*(key for key, lines in facts.references.items() if lines), *facts.noted, *folded, *typed, *compacted]
 
 
@@ -38,12 +36,4 @@ def made_by_compaction(after: Sequence[LLMMessage], before: Sequence[LLMMessage]
     for message in after:
         if id(message) not in old:
             texts = [part.text for part in parts_of(message) if part.text not in known]
-            yield from (key for key in (_compacted(message), *map(leading_key, texts)) if key is not None)
-
-
-def _compacted(message: LLMMessage) -> str | None:
-    """The key of the conversation that `message` stands for."""
-    if not isinstance(message, UserMessage) or message.source != MEMORY_SOURCE or not isinstance(message.content, str):
-        return None
-    first, _, rest = message.content.partition("\n")
-    return leading_key(rest) if first.endswith(_COMPACTED) else None
+            yield from (key for key in (compacted_key(message), *map(leading_key, texts)) if key is not None)

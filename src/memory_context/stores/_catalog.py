@@ -16,7 +16,7 @@ from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.stores._filters import conditions, within
 from memory_context.stores._protocol import Filters, MemoryStore
 from memory_context.stores._schema import UTCDateTime, access, memories, pending
-from memory_context.stores._wrapper import StoreWrapper, innermost
+from memory_context.stores._wrapper import StoreWrapper, innermost, wrappers
 
 T = TypeVar("T")
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
@@ -190,10 +190,8 @@ class Catalog:
         return self._given(scope, self._run(read))
 
     def _check(self, filters: Filters | None) -> None:
-        store = self._store
-        while isinstance(store, StoreWrapper):
-            store.check_columns(*(filters or {}))
-            store = store.inner
+        for wrapper in wrappers(self._store):
+            wrapper.check_columns(*(filters or {}))
 
     def _given(self, scope: Scope, entries: list[Entry]) -> list[Entry]:
         """The records as the store around the innermost one gives them."""

@@ -19,7 +19,7 @@ from memory_context.stores._protocol import Filters, MemoryStore, Mode
 from memory_context.stores._restoring import differences
 from memory_context.stores._searching import wanted_of
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
-from memory_context.stores._wrapper import StoreWrapper
+from memory_context.stores._wrapper import StoreWrapper, wrappers
 
 SEARCHED = 500
 RANKED = 40
@@ -57,15 +57,13 @@ class SealingStore(StoreWrapper):
         self._check_inside()
 
     def _check_inside(self) -> None:
-        inside: object = self.inner
-        while isinstance(inside, StoreWrapper):
+        for inside in wrappers(self.inner):
             if inside.reads_contents:
                 message = f"{inside!r} cannot read what is sealed; put it around the {type(self).__name__}, not inside"
                 raise InvalidArgumentError(message)
             if isinstance(inside, type(self)):
                 message = f"{inside!r} is inside another {type(self).__name__}; one is enough"
                 raise InvalidArgumentError(message)
-            inside = inside.inner
 
     @abstractmethod
     def inward(self, item: MemoryItem) -> MemoryItem:

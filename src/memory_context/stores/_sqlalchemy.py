@@ -60,9 +60,6 @@ T = TypeVar("T")
 KEYS = 5000
 CATCH_UP = 32_000_000
 
-_OF_USER = memories.c.user_id == sa.bindparam("user")
-_BY_IDENTITY = RECORDS.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
-_BY_KEY = RECORDS.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
 _SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
 
 

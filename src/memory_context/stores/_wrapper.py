@@ -217,8 +217,15 @@ def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None 
     return int(remake(progress))
 
 
+def wrappers(store: object) -> Iterator[StoreWrapper]:
+    """The stores around the innermost one, from the outside in."""
+    while isinstance(store, StoreWrapper):
+        yield store
+        store = store.inner
+
+
 def innermost(store: object) -> object:
     """The store inside all wrappers."""
-    while isinstance(store, StoreWrapper):
-        store = store.inner
+    for wrapper in wrappers(store):
+        store = wrapper.inner
     return store
