@@ -71,6 +71,26 @@ assert thread.is_alive()
 assert 0 == child(lambda: say(manager.store("child", key="child")))
 thread.join()
 """
+_IDLE = """
+def is_open(database):
+    for number in range(3, 256):
+        try:
+            if os.path.samestat(os.fstat(number), os.stat(database)):
+                return True
+        except OSError:
+            pass
+    return False
+
+def look():
+    assert not is_open(path)
+    say(manager.store("child", key="child"))
+
+path = sys.argv[1].removeprefix("sqlite:///")
+say(manager.store("parent", key="parent"))
+assert is_open(path)
+assert 0 == child(look)
+say(manager.store("afterwards", key="afterwards"))
+"""
 _LOCKS = """
 held, free, own = Lock(), Lock(), Lock()
 taken, done = threading.Event(), threading.Event()
@@ -167,6 +187,11 @@ def test_locks(sqlite_url: str) -> None:
 def test_embedder(sqlite_url: str) -> None:
     """Vectors are made in a child though the thread that makes them, and held its lock, is the parent's."""
     assert ["parent", "child"] == run(_EMBEDDER, sqlite_url)
+
+
+def test_no_open_file_is_taken_over(sqlite_url: str) -> None:
+    """A child has no connection of its parent open: SQLite's locks would go with it when the child closes it."""
+    assert ["parent", "child", "afterwards"] == run(_IDLE, sqlite_url)
 
 
 def test_no_other_locks() -> None:
