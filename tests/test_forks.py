@@ -71,6 +71,20 @@ assert thread.is_alive()
 assert 0 == child(lambda: say(manager.store("child", key="child")))
 thread.join()
 """
+_FIRST_COUNT = """
+import tempfile
+found = tempfile._get_default_tempdir
+def slow():
+    time.sleep(1)
+    return found()
+tempfile._get_default_tempdir = slow
+thread = threading.Thread(target=lambda: say(manager.store("first", key="first")))
+thread.start()
+while not tempfile._once_lock.locked():
+    assert thread.is_alive()
+assert 0 == child(lambda: say(manager.store("child", key="child")))
+thread.join()
+"""
 _IDLE = """
 def is_open(database):
     for number in range(3, 256):
@@ -177,6 +191,11 @@ def test_in_the_first_use(sqlite_url: str, tmp_path: Path) -> None:
             out, errors = process.communicate(timeout=60)
 
     assert (0, "", {"first", "child"}) == (process.returncode, errors, set(out.split()))
+
+
+def test_in_the_first_count(sqlite_url: str) -> None:
+    """A child that is forked while another thread loads the tokenizer, and holds a lock of `tempfile`, works."""
+    assert {"first", "child"} == set(run(_FIRST_COUNT, sqlite_url))
 
 
 def test_locks(sqlite_url: str) -> None:

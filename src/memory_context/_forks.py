@@ -68,13 +68,12 @@ class Gate:
     """Around work that no fork may cut through: it waits until nobody is inside, and nobody enters until it is done.
 
     Args:
-        when_empty: Called before a fork, where nobody is inside.
         seconds: How long a fork waits at most. Its own thread's work is not waited for.
     """
 
-    def __init__(self, when_empty: Callable[[], object], seconds: float = 10.0) -> None:
-        self._when_empty = when_empty
+    def __init__(self, seconds: float = 10.0) -> None:
         self._seconds = seconds
+        self._when_empty: list[Callable[[], object]] = []
         self._changed = threading.Condition()
         self._inside = dict[int, int]()
         self._is_forking = False
@@ -102,6 +101,10 @@ class Gate:
             if self._is_forking:
                 self._changed.notify_all()
 
+    def when_empty(self, call: Callable[[], object]) -> None:
+        """Call `call` before each fork, where nobody is inside."""
+        self._when_empty.append(call)
+
     def _before(self) -> None:
         me = threading.get_ident()
         self._changed.acquire()  # until the fork is done: what is copied is whole
@@ -109,7 +112,8 @@ class Gate:
         self._is_forking = True
         self._changed.wait_for(lambda: not self._inside.keys() - {me}, self._seconds)
         if not self._inside:
-            self._when_empty()
+            for call in self._when_empty:
+                call()
 
     def _after_in_parent(self) -> None:
         self._is_forking = False
@@ -121,3 +125,7 @@ class Gate:
         self._changed = threading.Condition()
         self._inside = {me: self._inside[me]} if me in self._inside else {}
         self._is_forking = False
+
+
+no_fork = Gate()
+"""Around each transaction, and around the first use of what has locks that are not the library's own to free."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from functools import lru_cache, partial
@@ -13,6 +11,7 @@ import tiktoken
 
 from memory_context import _events
 from memory_context._estimate import estimate_tokens
+from memory_context._forks import in_child, no_fork
 from memory_context._ranks import load_encoding, rank_file_for
 from memory_context.exceptions import InvalidArgumentError
 
@@ -127,7 +126,8 @@ def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCoun
 def counter_for_model(model: str | None = None) -> TokenCounter:
     """A counter for a model's name, exact if the ranks of its encoding are here or come within 5 seconds."""
     file = rank_file_for(model)
-    encoding = load_encoding(file)
+    with no_fork:  # what loads it, as `tempfile`, has locks that would stay closed in a child
+        encoding = load_encoding(file)
     if encoding is not None:
         return ChunkedCounter(file.name, partial(_encode_count, encoding))
     _events.TOKENS_ESTIMATED.log(ranks=file.name)
@@ -176,8 +176,7 @@ class _Choice:
 
 
 _choice = _Choice()
-if sys.platform != "win32":
-    os.register_at_fork(after_in_child=_choice.after_fork)
+in_child(_choice)
 
 
 def default_counter() -> TokenCounter:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from memory_context._forks import Gate, Lock, in_child
+from memory_context._forks import Lock, in_child, no_fork
 from memory_context.exceptions import MissingDependencyError, StoreUnavailableError, UnsupportedDatabaseError
 from memory_context.stores._watching import Watch, WatchedConnection
 
@@ -136,7 +136,11 @@ class EngineRegistry:
                 engine.dispose()
 
     def close_idle(self) -> None:
-        """Close the connections to SQLite's files that nobody uses now; they are opened again as needed."""
+        """Close the connections to SQLite's files that nobody uses now; they are opened again as needed.
+
+        SQLite's locks belong to a process, and a child must not take over an open connection
+        (https://www.sqlite.org/howtocorrupt.html, section 2.6).
+        """
         for shared in list(self._engines.values()):
             if shared.engine.dialect.name == "sqlite":
                 shared.engine.dispose()
@@ -148,9 +152,7 @@ class EngineRegistry:
 
 registry = EngineRegistry()
 in_child(registry)
-transactions = Gate(registry.close_idle)
-"""Around each transaction: SQLite's locks belong to a process, and a child must not take over an open connection
-(https://www.sqlite.org/howtocorrupt.html, section 2.6)."""
+no_fork.when_empty(registry.close_idle)
 
 
 def make_engine(url: sa.URL) -> sa.Engine:

@@ -21,7 +21,7 @@ from memory_context import _events
 from memory_context._analyzer import VERSION
 from memory_context._batches import batches_of, size_of
 from memory_context._embedding import AnyEmbedder, Vector, as_model
-from memory_context._forks import Lock, in_child
+from memory_context._forks import Lock, in_child, no_fork
 from memory_context._items import Deletion, Match, MemoryItem, Restored, now
 from memory_context._scopes import Scope
 from memory_context._telemetry import operation
@@ -327,7 +327,7 @@ class SQLAlchemyStore:
         Raises:
             StoreError: The store could not do it.
         """
-        with self._errors(), _engines.transactions:
+        with self._errors(), no_fork:
             return _forgetting.scrub(self._bound())
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
@@ -453,7 +453,7 @@ class SQLAlchemyStore:
         options = {_engines.WRITES: writes}
         with (
             self._errors(),
-            _engines.transactions,
+            no_fork,
             operation("transaction", backend=self._dialect, writes=writes),
             self._bound().connect().execution_options(**options) as connection,
             _watching.on_its_file(connection),
