@@ -8,6 +8,7 @@ import json
 import threading
 import time
 from collections.abc import AsyncIterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from autogen_core import Image
@@ -28,6 +29,7 @@ from hypothesis import strategies as st
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
 from memory_context._tokens import CallableCounter
+from memory_context.autogen._lock import LoopLock
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, results, user
 
@@ -589,6 +591,33 @@ class TestLifeCycle:
             asyncio.run(both())
 
         assert 9 == len(asyncio.run(fill(context)))
+
+    def test_event_loops_at_once(self, sqlite_url: str) -> None:
+        """Loops in several threads, that use one context at once, wait for each other; nothing is taken in twice."""
+        context = MemoryContext("ann", store=sqlite_url, initial_messages=[results(f"{i}\n{LOG}") for i in range(20)])
+
+        async def once(number: int) -> None:
+            await context.add_message(results(f"of {number}\n{LOG}"))
+            await context.get_messages()
+
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda number: asyncio.run(once(number)), range(8)))
+
+        messages = asyncio.run(context.get_messages())
+        keys = [MemoryRef.find_all(shown(message))[0].key for message in messages]
+        assert [*map(str, range(20))] == [asyncio.run(context.retrieve(key, lines="1")) for key in keys[:20]]
+        assert 28 == len(messages) == context.stats().folds
+
+    async def test_loop_that_was_closed(self) -> None:
+        """A loop that was closed while it held a context's lock keeps no other waiting."""
+        lock, loop = LoopLock(), asyncio.new_event_loop()
+        await asyncio.to_thread(loop.run_until_complete, lock.held().__aenter__())
+        with pytest.raises(TimeoutError):
+            await asyncio.wait_for(lock.held().__aenter__(), 0.05)
+        loop.close()
+
+        async with asyncio.timeout(5), lock.held():
+            pass
 
     async def test_overlapping_calls(self, context: MemoryContext) -> None:
         """Overlapping calls on a shared context lose nothing."""
