@@ -20,6 +20,7 @@ from memory_context._bm25 import (
     names_of,
     owned,
     postings,
+    rarest,
     step_of,
 )
 from memory_context._embedding import as_model
@@ -68,6 +69,14 @@ def test_rarest_lexemes_are_searched_for() -> None:
     found = {posting.name for posting in postings(counts, Statistics(1, 1000, 1000))}
 
     assert {f"1:w{number}" for number in range(1, MAX_TERMS + 1)} == found
+
+
+@pytest.mark.parametrize(("holding", "chosen"), [(1, 100), (2_500, 80), (50_000, MAX_TERMS)])
+def test_more_lexemes_are_searched_for_while_it_is_cheap(holding: int, chosen: int) -> None:
+    """More than 32 lexemes count only as long as the index has at most 200,000 entries of them."""
+    counts = {f"w{number}": [holding, 0, 0, 0] for number in range(150)}
+
+    assert chosen == len(rarest(counts, 100))
 
 
 @given(st.integers(0, 1000), st.integers(0, 1000))

@@ -515,6 +515,18 @@ def test_a_tier_ranks_as_everything_does(store: SQLAlchemyStore) -> None:
             assert {tier} == {hit.tier for hit in hits}
 
 
+def test_long_question_in_a_tier(store: SQLAlchemyStore) -> None:
+    """A long question finds a note though many of its words are rarer in what else the user has than the note's own."""
+    rare = [f"part{number}" for number in range(60)]
+    store.put(ANN, memory("The umbrella is in the hallway.", memory_key="note", tier="project", tier_id="house"))
+    for number in range(80):
+        store.put(ANN, memory(f"umbrella hallway {rare[number % 60]} {number}", memory_key=f"log-{number}"))
+
+    found = store.search(ANN, " ".join([*rare, "where is the umbrella"]), filters={"tier": "project"})
+
+    assert ["note"] == [item.memory_key for item in found]
+
+
 def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
     """SQLite looks up the hits of a search in a tier, and does not read the whole tier for them."""
     with SQLAlchemyStore(sqlite_url) as store:

@@ -9,11 +9,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 
 K1 = 1.2
 B = 0.75
 MAX_TERMS = 32
 MAX_TRIED = 256
+MAX_READ = 200_000
 LENGTH_BITS = 7
 FINE_BITS = 4
 LONGEST = 1984
@@ -81,20 +83,29 @@ def names_of(lexeme: str, owner: int) -> list[str]:
     return [f"{owner}:{lexeme}{mark}" for mark, _ in STEPS]
 
 
-def rarest(frequencies: Mapping[str, Sequence[int]]) -> list[str]:
-    """The lexemes that are searched for: those that are there, rarest first, a bounded number of them."""
-    there = [lexeme for lexeme, counts in frequencies.items() if any(counts)]
-    return sorted(there, key=lambda lexeme: sum(frequencies[lexeme]))[:MAX_TERMS]
+def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> list[str]:
+    """The lexemes that are searched for: those that are there, rarest first, at most `terms` of them.
+
+    More than 32 only as long as the index holds at most 200,000 entries of them together: reading takes 1 s for
+    a million (`docs/search.md`).
+    """
+    held = {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
+    there = sorted(held, key=held.__getitem__)
+    read = accumulate(map(held.__getitem__, there))
+    cheap = sum(entries <= MAX_READ for entries in read)
+    return there[: max(min(cheap, terms), MAX_TERMS)]
 
 
-def postings(frequencies: Mapping[str, Sequence[int]], statistics: Statistics) -> list[Posting]:
+def postings(frequencies: Mapping[str, Sequence[int]], statistics: Statistics, terms: int = MAX_TERMS) -> list[Posting]:
     """What a query reads of the index.
 
     Args:
         frequencies: For each lexeme of the query, how many passages hold it, for each of its names.
         statistics: Those of the user.
+        terms: How many of the lexemes it goes by at most.
     """
-    return [posting for lexeme in rarest(frequencies) for posting in _of(lexeme, frequencies[lexeme], statistics)]
+    chosen = rarest(frequencies, terms)
+    return [posting for lexeme in chosen for posting in _of(lexeme, frequencies[lexeme], statistics)]
 
 
 def _of(lexeme: str, counts: Sequence[int], statistics: Statistics) -> Iterable[Posting]:

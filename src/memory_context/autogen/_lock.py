@@ -26,7 +26,7 @@ class LoopLock:
         """Hold the lock, in the running loop."""
         loop = asyncio.get_running_loop()
         async with self._locks.setdefault(loop, asyncio.Lock()):
-            while not self._took(loop):
+            while not self._took(loop):  # noqa: ASYNC110 - who lets go of it is another loop's
                 await asyncio.sleep(LOOK_IN_SECONDS)
             try:
                 yield

@@ -81,9 +81,11 @@ def remove_all(connection: sa.Connection) -> None:
     connection.exec_driver_sql(_REMOVE_ALL)
 
 
-def values_of(connection: sa.Connection, statistics: Statistics, wanted: Sequence[str], limit: int) -> dict[str, Any]:
+def values_of(
+    connection: sa.Connection, statistics: Statistics, wanted: Sequence[str], terms: int, limit: int
+) -> dict[str, Any]:
     """What `SCORED` takes."""
-    postings = _bm25.postings(_frequencies(connection, statistics.owner, wanted), statistics)
+    postings = _bm25.postings(_frequencies(connection, statistics.owner, wanted), statistics, terms)
     values = [(f'"{posting.name}"', posting.weight, posting.base) for posting in postings]
     return {"postings": json.dumps(values), "most": limit}
 

@@ -149,6 +149,7 @@ def ranked(
     wanted: Sequence[str],
     inside: Inside,
     limit: int,
+    terms: int = _bm25.MAX_TERMS,
 ) -> list[Hit]:
     """The passages that hold most of the lexemes `wanted`, best first.
 
@@ -158,12 +159,13 @@ def ranked(
         wanted: The lexemes of the query.
         inside: The memories that count; all of the user's without it.
         limit: How many passages at most.
+        terms: How many of the lexemes it goes by at most: the rarest ones among all that the user has.
     """
     statistics = statistics_of(connection, user_id)
     if statistics is None:
         return []
     dialect = connection.dialect.name
-    values = _INDEXES[dialect].values_of(connection, statistics, _bm25.tried(wanted), limit)
+    values = _INDEXES[dialect].values_of(connection, statistics, _bm25.tried(wanted), terms, limit)
     scored = (_BEST if inside is None else _SCORED)[dialect]
     chosen = sa.select(scored) if inside is None else sa.select(scored).where(scored.c.memory_id.in_(inside))
     rows = connection.execute(chosen.order_by(scored.c.score.desc(), scored.c.id).limit(limit), values)

@@ -11,6 +11,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context._analyzer import held_by, wanted_by, words_of
+from memory_context._bm25 import MAX_TERMS, MAX_TRIED
 from memory_context._embedding import Vector
 from memory_context._fusion import fused
 from memory_context._items import Match, MemoryItem, is_secret
@@ -44,6 +45,7 @@ class Search:
         conditions: What the memories must meet.
         narrowed: Whether they leave out many. If not, it is cheaper to look after the ranking whether they do.
         limit: How many memories at most.
+        terms: How many of the lexemes are gone by at most.
     """
 
     user_id: str
@@ -53,6 +55,7 @@ class Search:
     conditions: Conditions
     narrowed: bool
     limit: int
+    terms: int = MAX_TERMS
 
 
 def best_if_indexed(connection: sa.Connection, search: Search) -> list[tuple[MemoryItem, Hit]] | None:
@@ -72,8 +75,16 @@ def best(connection: sa.Connection, search: Search) -> list[tuple[MemoryItem, Hi
 def _hits_inside(connection: sa.Connection, search: Search) -> dict[UUID, Hit]:
     """The best passages of the memories that meet the conditions.
 
-    Where most do, it is cheaper to rank all of them and look then.
+    The words of a long query that are rare in all that the user has may not be in these: then it goes by more of them.
     """
+    hits = _hits_by(connection, search)
+    if len(hits) < search.limit and search.terms < len(search.wanted):
+        return _hits_by(connection, replace(search, terms=MAX_TRIED))
+    return hits
+
+
+def _hits_by(connection: sa.Connection, search: Search) -> dict[UUID, Hit]:
+    """By so many of the words. Where most memories meet the conditions, it is cheaper to rank all, and look then."""
     inside = sa.select(memories.c.id).where(*search.conditions)
     if search.vector is None and _keyword.ranks_all_cheaply(connection):
         hits = _hits(connection, search, None)
@@ -91,7 +102,9 @@ def _hits(connection: sa.Connection, search: Search, inside: Inside) -> dict[UUI
 
 
 def _by_words(connection: sa.Connection, search: Search, inside: Inside, pool: int) -> list[Hit]:
-    return _keyword.ranked(connection, search.user_id, search.wanted, inside, pool) if search.wanted else []
+    if not search.wanted:
+        return []
+    return _keyword.ranked(connection, search.user_id, search.wanted, inside, pool, search.terms)
 
 
 def _by_meaning(connection: sa.Connection, search: Search, inside: Inside, pool: int) -> list[Hit]:

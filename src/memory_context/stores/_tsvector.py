@@ -67,12 +67,13 @@ def values_of(
     connection: sa.Connection,
     statistics: Statistics,
     wanted: Sequence[str],
+    terms: int,
     limit: int,  # noqa: ARG001 - for FTS5 only
 ) -> dict[str, Any]:
     """What `SCORED` takes."""
     rows = [
         {"term": place, "often": often, "name": _quoted(name)}
-        for place, lexeme in enumerate(_rarest(connection, statistics.owner, wanted))
+        for place, lexeme in enumerate(_rarest(connection, statistics.owner, wanted, terms))
         for name, (_, often) in zip(_bm25.names_of(lexeme, statistics.owner), _bm25.STEPS, strict=True)
     ]
     return {
@@ -84,13 +85,14 @@ def values_of(
     }
 
 
-def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str]) -> list[str]:
+def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str], terms: int) -> list[str]:
     """All of a short query; of a long one the rarest lexemes, counted up to a number at which they are common."""
-    if len(wanted) <= _bm25.MAX_TERMS:
+    if len(wanted) <= terms:
         return list(wanted)
     rows = [{"lexeme": lexeme, "names": " | ".join(map(_quoted, _bm25.names_of(lexeme, owner)))} for lexeme in wanted]
-    found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": ENOUGH})
-    return _bm25.rarest({lexeme: [count] for lexeme, count in found})
+    enough = ENOUGH if terms == _bm25.MAX_TERMS else _bm25.MAX_READ // _bm25.MAX_TERMS
+    found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough})
+    return _bm25.rarest({lexeme: [count] for lexeme, count in found}, terms)
 
 
 def _quoted(name: str) -> str:
