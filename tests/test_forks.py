@@ -49,6 +49,7 @@ def write(name):
             say(manager.store(f"{name} {number}", key=f"{name}-{number}"))
         except Exception as error:
             failures.append(error)
+        time.sleep(0.001)
         if stop.is_set():
             return
 threads = [threading.Thread(target=write, args=(f"thread{number}",)) for number in range(3)]

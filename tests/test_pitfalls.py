@@ -81,8 +81,12 @@ class Slow:
 
     name = "slow"
 
+    def __init__(self) -> None:
+        self.asked = asyncio.Event()
+
     async def decide(self, question: Question) -> Verdict:  # noqa: ARG002 - the protocol's signature
         """Never."""
+        self.asked.set()
         await asyncio.Event().wait()
         return Verdict()
 
@@ -196,12 +200,16 @@ class TestAgents:
 
     async def test_cancelled_before_the_model(self) -> None:
         """A run that is cancelled while it is decided what to recall leaves nothing half done."""
-        context = MemoryContext("ann", store="sqlite://", judge=Slow())
+        judge = Slow()
+        context = MemoryContext("ann", store="sqlite://", judge=judge)
         await context.store("use tabs", "style", "user_preference")
         await context.store("postgresql://db-7", "DB of the shop")
         coder = AssistantAgent("coder", model_client=unchecked("done"), model_context=context)
-        with pytest.raises(asyncio.TimeoutError):
-            await asyncio.wait_for(coder.run(task=OPEN_DB), 0.3)
+        run = asyncio.ensure_future(coder.run(task=OPEN_DB))
+        await judge.asked.wait()
+        run.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await run
 
         with pytest.raises(asyncio.TimeoutError):
             await asyncio.wait_for(context.get_messages(), 0.3)

@@ -40,10 +40,10 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 
 def _downloads_end() -> bool:
-    """Whether no download goes on for two more seconds."""
+    """Whether no download goes on for ten more seconds."""
     downloads = [thread for thread in threading.enumerate() if thread.name == "memory-context-ranks"]
     for thread in downloads:
-        thread.join(2)
+        thread.join(10)
     return not any(thread.is_alive() for thread in downloads)
 
 
@@ -287,16 +287,16 @@ def test_a_silent_server_is_not_waited_for() -> None:
     with _silent_server() as file:
         begin = time.monotonic()
         assert load_encoding(file) is None
-        assert time.monotonic() - begin < 2
+        assert time.monotonic() - begin < 10
         assert _downloads_end()
 
 
 def test_a_slow_file_serves_the_next_process(cache: Path) -> None:
     """A server that drips is left at the deadline too, and what arrives later is kept for the next time."""
-    with _server(_sending(DATA, pause=0.1)) as (file, _):
+    with _server(_sending(DATA, pause=0.4)) as (file, _):
         begin = time.monotonic()
         assert load_encoding(file) is None
-        assert time.monotonic() - begin < 0.9
+        assert time.monotonic() - begin < 3.5
         assert _downloads_end()
     assert DATA == (cache / file.cache_name).read_bytes()
     assert load_encoding(file)

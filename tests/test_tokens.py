@@ -278,14 +278,14 @@ def test_a_child_process_chooses_for_itself(monkeypatch: pytest.MonkeyPatch) -> 
     def choose() -> TokenCounter:
         if threading.current_thread() is parent:
             choosing.set()
-            released.wait(5)
+            released.wait(30)
         return counter
 
     monkeypatch.setattr(_tokens, "counter_for_model", choose)
     monkeypatch.setattr(_tokens, "_choice", choice)
     parent = threading.Thread(target=choice.get, daemon=True)
     parent.start()
-    assert choosing.wait(2)
+    assert choosing.wait(30)
     choice.after_fork()
     assert [counter] == _in_threads(1)
     choice.after_fork()
