@@ -128,4 +128,4 @@ class Gate:
 
 
 no_fork = Gate()
-"""Around each transaction, and around the first use of what has locks that are not the library's own to free."""
+"""Around each use of a database, and around what is loaded late: the locks of an import stay closed in a child."""

@@ -13,6 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
+from types import ModuleType
 
 import tiktoken
 
@@ -136,16 +137,18 @@ def _read(path: Path) -> bytes | None:
 
 
 def _downloaded(file: RankFile) -> bytes | None:
+    import requests  # noqa: PLC0415 - a dependency of tiktoken's that takes 0.1 s to import, needed here only
+
     arrived: list[bytes] = []
-    thread = threading.Thread(target=_download, args=(file, arrived), name="memory-context-ranks", daemon=True)
+    thread = threading.Thread(
+        target=_download, args=(requests, file, arrived), name="memory-context-ranks", daemon=True
+    )
     thread.start()
     thread.join(DOWNLOAD_SECONDS)
     return arrived[0] if arrived else None
 
 
-def _download(file: RankFile, arrived: list[bytes]) -> None:
-    import requests  # noqa: PLC0415 - a dependency of tiktoken's that takes 0.1 s to import, needed here only
-
+def _download(requests: ModuleType, file: RankFile, arrived: list[bytes]) -> None:
     try:
         answer = requests.get(file.url, timeout=DOWNLOAD_SECONDS)
         answer.raise_for_status()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from memory_context._forks import no_fork
 from memory_context.stores._compression import CompressedStore
 from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
@@ -49,4 +50,5 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     if name not in _HOMES:
         message = f"module 'memory_context.stores' has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(importlib.import_module(f"memory_context.stores.{_HOMES[name]}"), name)
+    with no_fork:
+        return getattr(importlib.import_module(f"memory_context.stores.{_HOMES[name]}"), name)

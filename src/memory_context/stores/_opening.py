@@ -11,7 +11,7 @@ from weakref import WeakValueDictionary
 
 import sqlalchemy as sa
 
-from memory_context._forks import Lock
+from memory_context._forks import Lock, no_fork
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.stores._engines import PASSWORD_VARIABLE, STORE_VARIABLE
 from memory_context.stores._protocol import MemoryStore
@@ -66,7 +66,8 @@ def _outer(url: str) -> str | None:
 
 
 def _file_store(url: str) -> FileStore:
-    from memory_context.stores._files import FileStore  # noqa: PLC0415 - for POSIX systems only
+    with no_fork:
+        from memory_context.stores._files import FileStore  # noqa: PLC0415 - for POSIX systems only
 
     path = unquote(url.removeprefix(FILES))
     path = path.removeprefix("//localhost") if path.startswith("//localhost/") else path

@@ -359,7 +359,8 @@ class SQLAlchemyStore:
         Raises:
             SchemaVersionError: The schema is newer than this library.
         """
-        return self._transaction(_migrate.migrate, writes=True)
+        with no_fork:
+            return self._transaction(_migrate.migrate, writes=True)
 
     def backup(self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None) -> None:
         """Copy this SQLite database, as it is at this moment, into a new file, while others read and write it.
@@ -439,6 +440,11 @@ class SQLAlchemyStore:
         return [*within(scope), *active, *conditions(filters, self._dialect)]
 
     def _run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
+        with no_fork:
+            self._prepare()
+            return self._transaction(work, writes=writes)
+
+    def _prepare(self) -> None:
         with self._lock:
             pool = self._bound().pool  # a new one after the file was replaced
             if self._ready is not pool:
@@ -447,13 +453,11 @@ class SQLAlchemyStore:
                 if self._transaction(_keyword.version_of, writes=False) < VERSION:
                     self._transaction(_keyword.renew, writes=True)
                 self._ready = pool
-        return self._transaction(work, writes=writes)
 
     def _transaction(self, work: Callable[[sa.Connection], T], *, writes: bool) -> T:
         options = {_engines.WRITES: writes}
         with (
             self._errors(),
-            no_fork,
             operation("transaction", backend=self._dialect, writes=writes),
             self._bound().connect().execution_options(**options) as connection,
             _watching.on_its_file(connection),

@@ -15,6 +15,7 @@ import sqlalchemy as sa
 from sqlalchemy.dialects import postgresql, sqlite
 
 from memory_context._embedding import Model, Vector
+from memory_context._forks import no_fork
 from memory_context._items import MemoryItem
 from memory_context.exceptions import MissingDependencyError, StoreError
 from memory_context.stores._keyword import Hit, Inside
@@ -35,7 +36,8 @@ _PLACE = (passages.c.memory_id, passages.c.start, passages.c.stop, passages.c.li
 def load_numpy() -> Any:  # noqa: ANN401 - a module
     """numpy, which only vectors need."""
     try:
-        import numpy  # noqa: ICN001, PLC0415 - an extra; np stands for its types only
+        with no_fork:
+            import numpy  # noqa: ICN001, PLC0415 - an extra; np stands for its types only
     except ImportError as error:
         message = "searching by meaning needs numpy: pip install 'memory-context[vector]'"
         raise MissingDependencyError(message) from error
@@ -70,7 +72,8 @@ def _vector_type(dimensions: int, dialect: str) -> Any:  # noqa: ANN401 - pgvect
     if dialect == "sqlite":
         return sa.LargeBinary()
     try:
-        from pgvector.sqlalchemy import Vector as PgVector  # noqa: PLC0415 - an extra
+        with no_fork:
+            from pgvector.sqlalchemy import Vector as PgVector  # noqa: PLC0415 - an extra
     except ImportError as error:
         message = "searching by meaning on PostgreSQL needs pgvector: pip install 'memory-context[vector]'"
         raise MissingDependencyError(message) from error
