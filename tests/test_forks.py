@@ -86,6 +86,20 @@ while not tempfile._once_lock.locked():
 assert 0 == child(lambda: say(manager.store("child", key="child")))
 thread.join()
 """
+_DRIVER = """
+begun = threading.Event()
+class Slow:
+    def find_spec(self, name, path=None, target=None):
+        if name == "psycopg":
+            begun.set()
+            time.sleep(1)
+sys.meta_path.insert(0, Slow())
+thread = threading.Thread(target=lambda: say(manager.store("first", key="first")))
+thread.start()
+begun.wait()
+assert 0 == child(lambda: say(manager.store("child", key="child")))
+thread.join()
+"""
 _IDLE = """
 def is_open(database):
     for number in range(3, 256):
@@ -197,6 +211,11 @@ def test_in_the_first_use(sqlite_url: str, tmp_path: Path) -> None:
 def test_in_the_first_count(sqlite_url: str) -> None:
     """A child that is forked while another thread loads the tokenizer, and holds a lock of `tempfile`, works."""
     assert {"first", "child"} == set(run(_FIRST_COUNT, sqlite_url))
+
+
+def test_in_the_import_of_a_driver(postgres_url: str) -> None:
+    """A child that is forked while another thread imports the database's driver, and holds its lock, works."""
+    assert {"first", "child"} == set(run(_DRIVER, postgres_url))
 
 
 def test_locks(sqlite_url: str) -> None:
