@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from memory_context import MemoryManager
+from memory_context.stores import EncryptedStore
 from sources import SOURCES
 
 _START = """
@@ -94,6 +95,21 @@ class Slow:
             begun.set()
             time.sleep(1)
 sys.meta_path.insert(0, Slow())
+thread = threading.Thread(target=lambda: say(manager.store("first", key="first")))
+thread.start()
+begun.wait()
+assert 0 == child(lambda: say(manager.store("child", key="child")))
+thread.join()
+"""
+_KEYS = """
+from memory_context.stores import _keys
+lock, begun, made = threading.Lock(), threading.Event(), _keys.HKDF
+def slow(*arguments, **more):
+    with lock:
+        begun.set()
+        time.sleep(0.5)
+        return made(*arguments, **more)
+_keys.HKDF = slow
 thread = threading.Thread(target=lambda: say(manager.store("first", key="first")))
 thread.start()
 begun.wait()
@@ -216,6 +232,13 @@ def test_in_the_first_count(sqlite_url: str) -> None:
 def test_in_the_import_of_a_driver(postgres_url: str) -> None:
     """A child that is forked while another thread imports the database's driver, and holds its lock, works."""
     assert {"first", "child"} == set(run(_DRIVER, postgres_url))
+
+
+def test_in_the_first_encryption(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A child that is forked while another thread derives keys, and holds a lock of the library that does it, works."""
+    monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"a:{EncryptedStore.generate_key()}")
+
+    assert {"first", "child"} == set(run(_KEYS, f"encrypted+{sqlite_url}"))
 
 
 def test_locks(sqlite_url: str) -> None:

@@ -128,4 +128,5 @@ class Gate:
 
 
 no_fork = Gate()
-"""Around each use of a database, and around what is loaded late: the locks of an import stay closed in a child."""
+"""Around each use of a database and of keys, and around what is loaded late: a lock of an import's, or of another
+library's, that is held when a process forks stays closed in the child."""

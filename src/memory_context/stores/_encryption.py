@@ -94,9 +94,9 @@ class EncryptedStore(SealingStore):
         if item.media_type != self.media_type:
             return item
         key_id, nonce, data = _parts(item)
-        cipher = self._keys.named(key_id).cipher
+        key = self._keys.named(key_id)
         try:
-            plain = cipher.decrypt(nonce, data, _bound_to(item))
+            plain = key.decrypt(nonce, data, _bound_to(item))
         except (InvalidTag, ValueError) as error:  # ValueError: of a nonce that was cut off
             message = f"{item.memory_key!r} cannot be decrypted: the key {key_id!r} is another one, or it was changed"
             raise EncryptionError(message) from error
@@ -169,7 +169,7 @@ def _sealed(placed: MemoryItem, plain: MemoryItem, key: DerivedKey) -> MemoryIte
         "content_hash": plain.content_hash,
     }
     nonce, key_id = os.urandom(NONCE_BYTES), key.id.encode()
-    data = key.cipher.encrypt(nonce, packed(facts, plain.data), _bound_to(plain))
+    data = key.encrypt(nonce, packed(facts, plain.data), _bound_to(plain))
     sealed = VERSION + len(key_id).to_bytes() + key_id + nonce + data
     hidden: dict[str, Any] = {"summary": HIDDEN, "content_metadata": {}, "media_type": EncryptedStore.media_type}
     return replace(placed, content=sealed, match=None, **hidden)

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from memory_context._forks import no_fork
 from memory_context._items import Content, encoded
 from memory_context.exceptions import EncryptionError, InvalidArgumentError, MissingDependencyError
 
@@ -38,10 +39,26 @@ class DerivedKey:
 
     def keyed_hash(self, user_id: str, content: Content) -> str:
         """HMAC-SHA-256 over a user's content, in hex: equal contents of two users, equal text and bytes have two."""
-        mac = HMAC(self.hash_key, SHA256())
-        mac.update(f"{user_id}\0{type(content).__name__}\0".encode())
-        mac.update(encoded(content))
-        return mac.finalize().hex()
+        with no_fork:
+            mac = HMAC(self.hash_key, SHA256())
+            mac.update(f"{user_id}\0{type(content).__name__}\0".encode())
+            mac.update(encoded(content))
+            return mac.finalize().hex()
+
+    def encrypt(self, nonce: bytes, plain: bytes, bound_to: bytes) -> bytes:
+        """The ciphertext, which is only valid with `nonce` and `bound_to`."""
+        with no_fork:
+            return self.cipher.encrypt(nonce, plain, bound_to)
+
+    def decrypt(self, nonce: bytes, sealed: bytes, bound_to: bytes) -> bytes:
+        """What was encrypted.
+
+        Raises:
+            InvalidTag: With another key, another nonce, or bound to something else; or it was changed.
+            ValueError: The nonce is not one.
+        """
+        with no_fork:
+            return self.cipher.decrypt(nonce, sealed, bound_to)
 
 
 class Keyring:
@@ -133,7 +150,8 @@ def derived(key_id: object, key: object) -> DerivedKey:
         size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
         message = f"the key {key_id!r} must be {KEY_BYTES} bytes, not {size}; EncryptedStore.generate_key() makes one"
         raise InvalidArgumentError(message)
-    return DerivedKey(key_id, AESGCM(_expanded(key, b"content")), _expanded(key, b"hash"))
+    with no_fork:
+        return DerivedKey(key_id, AESGCM(_expanded(key, b"content")), _expanded(key, b"hash"))
 
 
 def _expanded(key: bytes, purpose: bytes) -> bytes:
