@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sqlite3
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -280,6 +281,28 @@ def test_no_byte_is_left(tmp_path: Path) -> None:
         assert b"ann-" not in everything
         assert f"bob{MARKER}".encode() in everything
         assert 4 == len(store.search(BOB, "about text note"))
+
+
+@pytest.mark.parametrize("how", ["forget", "replace"])
+def test_no_byte_of_what_went_before_is_left(tmp_path: Path, how: str) -> None:
+    """Nor of what was forgotten or replaced before, on a build of SQLite that overwrites nothing by itself."""
+    engine = sa.create_engine(f"sqlite:///{tmp_path / 'memory.db'}")
+
+    @sa.event.listens_for(engine, "connect")
+    def _as_built(connection: sqlite3.Connection, _: object) -> None:
+        connection.execute("PRAGMA secure_delete=OFF")
+
+    with SQLAlchemyStore(engine) as store:
+        fill(store, "bob")
+        ann = MemoryManager(store, user_id="ann")
+        ann.store("kookaburra text\n" * 3000, key="k")
+        if how == "forget":
+            ann.forget("k")
+        else:
+            ann.store("short", key="k", replace=True)
+        store.forget_user("ann")
+        assert b"kookaburra" not in b"".join(path.read_bytes() for path in tmp_path.iterdir())
+    engine.dispose()
 
 
 def test_no_word_of_the_index_is_left(tmp_path: Path) -> None:

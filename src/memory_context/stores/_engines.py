@@ -210,7 +210,8 @@ def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
     """`engine` with the same pool, whose writing transactions on SQLite take the write lock at their beginning.
 
     sqlite3's own transactions start at the first change: what was read before it may be outdated by then, and the lock
-    can no longer be waited for (measured: `docs/why.md`).
+    can no longer be waited for (measured: `docs/why.md`). What they delete is overwritten, by whatever build of SQLite:
+    a user is forgotten without a trace only if nothing of his was left in free pages before.
     """
     if engine.dialect.name != "sqlite":
         return engine
@@ -221,6 +222,8 @@ def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
 
 def _begin_sqlite(connection: sa.Connection) -> None:
     writes = connection.get_execution_options().get(WRITES, False)
+    if writes:
+        connection.exec_driver_sql("PRAGMA secure_delete=ON")
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Callable, Mapping
-from typing import TypeVar, cast
+from collections.abc import Mapping
+from typing import cast
 
 import sqlalchemy as sa
 
 from memory_context.stores import _vectors, _watching
 from memory_context.stores._schema import access, audit, deletions, memories, metadata, owners, passages, pending
 
-T = TypeVar("T")
 _OPTIMIZE = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('optimize')"
 
 
@@ -37,17 +36,6 @@ def remove_notes(connection: sa.Connection, user_id: str) -> None:
     """Remove what is noted of a user beside memories."""
     for table in (deletions, audit, pending, owners):
         connection.execute(sa.delete(table).where(table.c.user_id == user_id))
-
-
-def overwriting(connection: sa.Connection, work: Callable[[sa.Connection], T]) -> T:
-    """The result of `work`; what it deletes on SQLite is overwritten."""
-    if connection.dialect.name != "sqlite":
-        return work(connection)
-    connection.exec_driver_sql("PRAGMA secure_delete=ON")
-    try:
-        return work(connection)
-    finally:
-        connection.exec_driver_sql("PRAGMA secure_delete=OFF")
 
 
 def merge_index(connection: sa.Connection) -> None:

@@ -313,9 +313,9 @@ class SQLAlchemyStore:
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
         removed = self._run(partial(_forgetting.counts, user_id=scope.user_id))
-        self._delete(scope.user_id, tuple(within(scope)), "forgotten", overwriting=True)
+        self._delete(scope.user_id, tuple(within(scope)), "forgotten")
         for work in (partial(_forgetting.remove_notes, user_id=scope.user_id), _forgetting.merge_index):
-            self._run(partial(_forgetting.overwriting, work=work), writes=True)
+            self._run(work, writes=True)
         return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
 
     def scrub(self) -> bool:
@@ -387,15 +387,12 @@ class SQLAlchemyStore:
                 _engines.registry.release(self._shared)
             self._engine, self._shared, self._ready = None, None, None
 
-    def _delete(self, user_id: str, where: Conditions, reason: str, *, overwriting: bool = False) -> int:
-        def write(work: Callable[[sa.Connection], T]) -> T:
-            return self._run(partial(_forgetting.overwriting, work=work) if overwriting else work, writes=True)
-
+    def _delete(self, user_id: str, where: Conditions, reason: str) -> int:
         doomed = sa.select(memories.c.id).where(*where)
         for memory_id in self._run(lambda connection: _indexing.many_passages(connection, doomed)):
-            while write(partial(_indexing.remove_batch, user_id=user_id, memory_id=memory_id)):
+            while self._run(partial(_indexing.remove_batch, user_id=user_id, memory_id=memory_id), writes=True):
                 pass
-        return write(lambda connection: _delete(connection, user_id, where, reason))
+        return self._run(lambda connection: _delete(connection, user_id, where, reason), writes=True)
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user."""
