@@ -248,7 +248,7 @@ class TestHonest:
         agent.update_state(THREAD, {"messages": messages, "memory_context": {middleware.name: {"begun": True}}})
         agent.invoke({"messages": [HumanMessage("Go on.")]}, THREAD)
 
-        assert [DIARY, LOG] == world.sent
+        assert {DIARY, LOG} == set(world.sent)  # the host runs both calls at once
 
     def test_answer_of_an_agent_that_is_a_tool(self, world: World) -> None:
         """What an agent says of a key that its own thread may pass on is trusted where it is a tool's output."""
