@@ -7,6 +7,7 @@ import os
 import sqlite3
 import subprocess
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -17,11 +18,12 @@ from memory_context import MemoryManager
 from memory_context._scopes import Scope
 from memory_context.exceptions import (
     InvalidArgumentError,
+    MemoryContextError,
     MissingDependencyError,
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores import SQLAlchemyStore, _engines
+from memory_context.stores import SQLAlchemyStore, _engines, as_store
 
 ANN = Scope("ann")
 
@@ -100,6 +102,22 @@ def test_default_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with MemoryManager(user_id=1) as manager:
         manager.store("x")
     assert (tmp_path / "other.db").exists()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "postgresql+psycopg://u:hunter2@h:x1/db", " postgresql+psycopg://u:hunter2@h/db", "//u:hunter2@h/db",
+        "postgresql+psycopg://u:hunter2", "postgresql:u:hunter2@h",
+        "file://u:hunter2@h/x", "encrypted+file://u:hunter2@h/x", "redacted+postgresql://u:hunter2@h:x1/db",
+    ],
+)  # fmt: skip
+def test_no_password_in_errors(url: str) -> None:
+    """Of a URL that cannot be read, the error shows no part in which a password may stand, nor does its cause."""
+    with pytest.raises(MemoryContextError) as caught:
+        as_store(url)
+
+    assert "hunter2" not in "".join(traceback.format_exception(caught.value))
 
 
 def test_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -228,6 +246,7 @@ def test_fork(request: pytest.FixtureRequest, fixture: str) -> None:
 
 _WRITER = """
 import sys
+import traceback
 from concurrent.futures import ThreadPoolExecutor
 from memory_context import MemoryManager
 manager = MemoryManager(sys.argv[1], user_id="ann", agent_id=sys.argv[2])

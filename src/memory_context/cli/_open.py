@@ -59,7 +59,8 @@ def opened_store(url: str | None, verb: str, embedder: str | None = None) -> Gen
     """
     given = check_database(url, verb)
     if embedder and database_url(given) != given:
-        message = f"--embedder goes with a database, not with a store around it; name {database_url(given)}"
+        around = given.removesuffix(database_url(given))
+        message = f"--embedder goes with a database, not with a store around it; leave out {around!r}"
         raise InvalidArgumentError(message)
     store = SQLAlchemyStore(given, embedder=loaded(embedder)) if embedder else as_store(given)
     try:

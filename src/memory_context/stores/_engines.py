@@ -46,9 +46,9 @@ def store_url(url: str | sa.URL | None = None, password_variable: str = PASSWORD
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
         parsed = sa.make_url(text)
-    except (ArgumentError, ValueError) as error:
-        message = f"not a database URL: {str(text)[:80]!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
-        raise UnsupportedDatabaseError(message) from error
+    except (ArgumentError, ValueError):
+        message = f"not a database URL: {unread_url(text)!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
+        raise UnsupportedDatabaseError(message) from None  # its text may be a part of a password
     return _with_password(_with_path(_checked(parsed)), password_variable)
 
 
@@ -94,6 +94,14 @@ def without_password(url: sa.URL) -> str:
 def shown_url(url: sa.URL) -> str:
     """`url` for people: with stars for the password, and without one in its query."""
     return without_password(url) if "password" in str(url.query).lower() else url.render_as_string()
+
+
+def unread_url(text: object) -> str:
+    """What may be shown of a URL that cannot be read: where a password may stand is not known, so its scheme alone."""
+    shown, marks, _ = str(text).partition("://")
+    if "@" in shown or "password" in shown:
+        return "…"
+    return f"{shown[:80]}{marks}…" if marks else shown[:80]
 
 
 def is_memory(url: sa.URL) -> bool:

@@ -124,17 +124,24 @@ def from_environment() -> Keys:
         InvalidArgumentError: The variable is not set, or does not read ``id:key,id:key``.
     """
     keys = dict[str, bytes]()
-    for entry in filter(None, map(str.strip, os.environ.get(KEYS_VARIABLE, "").split(","))):
+    entries = filter(None, map(str.strip, os.environ.get(KEYS_VARIABLE, "").split(",")))
+    for place, entry in enumerate(entries, 1):
         key_id, _, text = entry.rpartition(":")
-        try:
-            keys[key_id] = base64.b64decode(text, validate=True)
-        except ValueError as error:
-            message = f"{KEYS_VARIABLE} reads id:key,id:key with keys in base64; the key of {key_id!r} is none"
-            raise InvalidArgumentError(message) from error
+        keys[key_id] = _decoded(text)
+        if len(keys[key_id]) != KEY_BYTES:  # which of both is the key is not known, so neither is shown
+            message = f"{KEYS_VARIABLE} reads id:key,id:key, keys of {KEY_BYTES} bytes in base64, but not entry {place}"
+            raise InvalidArgumentError(message)
     if not keys:
         message = f"encryption needs keys: set {KEYS_VARIABLE} to id:key, or pass keys={{'id': key}}"
         raise InvalidArgumentError(message)
     return keys
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return b""
 
 
 def derived(key_id: object, key: object) -> DerivedKey:

@@ -13,7 +13,7 @@ import sqlalchemy as sa
 
 from memory_context._forks import Lock, no_fork
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.stores._engines import PASSWORD_VARIABLE, STORE_VARIABLE
+from memory_context.stores._engines import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url
 from memory_context.stores._protocol import MemoryStore
 from memory_context.stores._sqlalchemy import SQLAlchemyStore
 
@@ -72,7 +72,7 @@ def _file_store(url: str) -> FileStore:
     path = unquote(url.removeprefix(FILES))
     path = path.removeprefix("//localhost") if path.startswith("//localhost/") else path
     if not path or (path.startswith("//") and not path.startswith("///")):
-        message = f"not the URL of a folder: {url[:80]!r}; write file:///home/me/memories, or file:memories"
+        message = f"not the URL of a folder: {unread_url(url)!r}; write file:///home/me/memories, or file:memories"
         raise InvalidArgumentError(message)
     folder = Path(path.removeprefix("//")).expanduser().absolute()
     with _lock:
