@@ -119,6 +119,16 @@ def test_expiry_and_rules_together(store: MemoryStore) -> None:
     assert set() == keys(store)
 
 
+def test_moments_that_are_none(store: MemoryStore) -> None:
+    """A moment without a zone is refused; before the calendar begins nothing is over, at its end what has an age."""
+    store.restore(ANN, [aged(9, "old")])
+    for verb in (count_expired, delete_expired):
+        with pytest.raises(InvalidArgumentError, match="at needs a time zone"):
+            verb(store, at=datetime(2026, 1, 1))  # noqa: DTZ001 - what the test is about
+    assert 0 == delete_expired(store, [RetentionRule(DAY)], at=datetime.min.replace(tzinfo=UTC))
+    assert 1 == delete_expired(store, [RetentionRule(DAY)], at=datetime.max.replace(tzinfo=UTC))
+
+
 def test_one_user_only(store: MemoryStore) -> None:
     """Rules for one user leave the others alone."""
     for scope in (ANN, BOB):

@@ -402,6 +402,7 @@ async def test_search_with_filters() -> None:
         ({"tier": "global"}, {"two"}),
         ({"compartment": "session"}, {"one"}),
         ({"since": "2026-01-01T12:00:00Z", "until": "2999-12-31"}, {"one", "two"}),
+        ({"since": "0001-01-01T00:00:00+05:00", "until": "9999-12-31"}, {"one", "two"}),
         ({"since": "2999-01-01"}, set[str]()),
         ({"until": "2020-01-01", "limit": None}, set[str]()),
     ):

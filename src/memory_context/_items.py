@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, SupportsIndex, TypeAlias, cast, overload
 from uuid import UUID, uuid4
@@ -20,6 +20,7 @@ from memory_context._refs import SHORTEST_DIGEST, MemoryRef, generated_keys
 from memory_context._scopes import DETAIL
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 TEXT = "text/plain"
 JSON = "application/json"
 PREFERENCE = "user_preference"
@@ -287,6 +288,15 @@ def with_zone(moment: datetime | None, name: str) -> datetime | None:
         message = f"{name} needs a time zone: {moment!r}; datetime.now(UTC) has one"
         raise InvalidArgumentError(message)
     return moment
+
+
+def in_utc(moment: datetime, later: timedelta = timedelta()) -> datetime:
+    """`moment`, so much `later`, in UTC; what lies beyond the years 1 to 9999 is the first or the last moment there."""
+    try:
+        return moment.astimezone(UTC) + later
+    except OverflowError:
+        is_early = later < timedelta() or moment.year == MINYEAR
+        return FIRST if is_early else LAST
 
 
 def _json(value: object, name: str) -> str:

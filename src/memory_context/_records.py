@@ -10,7 +10,7 @@ import base64
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, cast
 from uuid import UUID
 
@@ -24,6 +24,7 @@ from memory_context._items import (
     decoded,
     encoded,
     hash_content,
+    in_utc,
     is_storable,
     with_hash,
 )
@@ -162,7 +163,7 @@ def _moment(value: object) -> datetime:
     if moment.tzinfo is None:
         message = f"a time needs a zone, as in 2026-01-31T12:00:00+00:00, not {value!r}"
         raise ValueError(message)
-    return moment.astimezone(UTC)
+    return in_utc(moment)
 
 
 def _flag(value: object) -> bool:

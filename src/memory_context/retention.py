@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
 from typing import Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from memory_context._audit import AuditTrail
-from memory_context._items import now
+from memory_context._items import FIRST, in_utc, now, with_zone
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.stores import MemoryStore, as_auditor
 from memory_context.stores._catalog import EXPIRED, Catalog, Doomed
@@ -51,7 +51,7 @@ class RetentionRule:
         if not isinstance(after, timedelta) or after < timedelta():
             message = f"memories go after a timedelta of 0 or more, not {self.after!r}"
             raise InvalidArgumentError(message)
-        if after > now() - datetime.min.replace(tzinfo=UTC):
+        if after > now() - FIRST:
             message = f"there is no date {after.days:,} days ago; a rule is for less"
             raise InvalidArgumentError(message)
         if self.since not in get_args(Since):
@@ -87,7 +87,9 @@ class RetentionRule:
 
     def doomed(self, at: datetime) -> Doomed:
         """The memories that it says are over at a moment."""
-        return Doomed(self.reason, at - self.after, self.since, self.memory_type, self.tier, evicted=self.evicted)
+        return Doomed(
+            self.reason, in_utc(at, -self.after), self.since, self.memory_type, self.tier, evicted=self.evicted
+        )
 
 
 def delete_expired(
@@ -115,9 +117,10 @@ def delete_expired(
         agent_id: Who does it, for that.
 
     Raises:
+        InvalidArgumentError: `at` has no time zone.
         StoreError: The store could not do it, or is of a kind that keeps no catalog. Batches before stay deleted.
     """
-    catalog, moment = Catalog(store), at or now()
+    catalog, moment = Catalog(store), with_zone(at, "at") or now()
     auditor = as_auditor(audit, store)
     found = {which: catalog.doomed(which, user_id) for which in _all(rules, moment)}
     done = deleted = 0
@@ -146,7 +149,7 @@ def count_expired(
 ) -> dict[str, int]:
     """For each user how many memories `delete_expired` would delete."""
     catalog = Catalog(store)
-    rows = {row for which in _all(rules, at or now()) for row in catalog.doomed(which, user_id)}
+    rows = {row for which in _all(rules, with_zone(at, "at") or now()) for row in catalog.doomed(which, user_id)}
     return {user: len(list(those)) for user, those in groupby(sorted(rows), itemgetter(0))}
 
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationEr
 
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
-from memory_context._items import MemoryItem, is_secret
+from memory_context._items import MemoryItem, in_utc, is_secret
 from memory_context._pages import cut
 from memory_context._refs import MemoryRef, key_in
 from memory_context._scopes import OPEN_TIERS
@@ -292,7 +292,7 @@ def moment(text: str, *, end: bool = False) -> datetime | None:
     except ValueError:
         raise ValueError(_prompts.NO_MOMENT) from None
     whole_day = end and len(text.strip()) == len("2026-01-31")
-    return (read if read.tzinfo else read.replace(tzinfo=UTC)) + timedelta(days=whole_day)
+    return in_utc(read if read.tzinfo else read.replace(tzinfo=UTC), timedelta(days=whole_day))
 
 
 def lines_as_meant(value: Any) -> str:  # noqa: ANN401 - whatever a model writes

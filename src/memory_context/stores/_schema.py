@@ -9,6 +9,8 @@ from uuid import uuid4
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
+from memory_context._items import in_utc
+
 
 class UTCDateTime(sa.types.TypeDecorator[datetime]):
     """A moment. Goes in with any time zone, comes out in UTC, also from SQLite, which keeps none."""
@@ -21,7 +23,7 @@ class UTCDateTime(sa.types.TypeDecorator[datetime]):
         if value is not None and value.tzinfo is None:
             message = f"a time needs a time zone: {value!r}"
             raise ValueError(message)
-        return value and value.astimezone(UTC)
+        return value and in_utc(value)
 
     def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
         """Say that it is UTC."""

@@ -455,6 +455,18 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         assert found.expires_at is not None
         assert (moment, UTC) == (found.expires_at, found.expires_at.tzinfo)
 
+    def test_times_at_the_ends_of_the_calendar(self, store: MemoryStore) -> None:
+        """A time that UTC has no year for is the first or the last one that it has."""
+        west, east = timezone(timedelta(hours=-7)), timezone(timedelta(hours=7))
+        late, early = datetime.max.replace(tzinfo=west), datetime.min.replace(tzinfo=east)
+        key = store.put(ANN, memory(expires_at=late)).memory_key
+
+        found = store.get(ANN, key)
+
+        assert found is not None
+        assert datetime.max.replace(tzinfo=UTC) == found.expires_at
+        assert 1 == store.count(ANN, {"created_at": {"$gt": early, "$lt": late}})
+
     def test_threads(self, store: MemoryStore) -> None:
         """Eight threads that put, read and count lose nothing and make no duplicate."""
 
