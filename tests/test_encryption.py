@@ -383,6 +383,26 @@ def test_keys_from_a_callback(sqlite_url: str) -> None:
         assert 3 == len(asked)
 
 
+async def test_key_manager_that_is_down(sqlite_url: str) -> None:
+    """A callback that fails is a store that cannot be used now: an agent goes on with full texts, and folds later."""
+    down = [True]
+
+    def source() -> dict[str, bytes]:
+        if down:
+            message = "no route to the key manager"
+            raise OSError(message)
+        return NEW
+
+    context = MemoryContext("ann", store=EncryptedStore(sqlite_url, keys=source))
+    with pytest.raises(StoreError, match="OSError: no route") as caught:
+        await context.store("x")
+    assert isinstance(caught.value.__cause__, OSError)
+    assert LOG == shown((await fill(context, call("run"), results(LOG)))[-1])
+    down.clear()
+    context = MemoryContext("ann", store=EncryptedStore(sqlite_url, keys=source))
+    assert shown((await fill(context, call("run"), results(LOG)))[-1]).startswith("[MemoryRef: ")
+
+
 @pytest.mark.parametrize(
     "wrong", [{}, {"k": b"short"}, {"k": "a" * 32}, {"": b"a" * 32}, {"x" * 256: b"a" * 32}, {1: b"a" * 32}]
 )

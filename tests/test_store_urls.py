@@ -214,6 +214,11 @@ def test_moving_in_and_out(url: str, command: Command, tmp_path: Path) -> None:
     assert MARKER.encode() not in again.read_bytes()
     assert MARKER in command("show", "night.log", "--store", f"encrypted+sqlite:///{again}")
 
+    folder = f"encrypted+file:{tmp_path / 'folder'}"
+    command("import", url, "--store", folder)
+    command("import", folder, "--store", f"sqlite:///{tmp_path / 'back.db'}")
+    assert MARKER in command("show", "night.log", "--store", f"sqlite:///{tmp_path / 'back.db'}")
+
 
 @pytest.mark.parametrize("column", ["summary", "media_type", "content_hash"])
 def test_sealed_columns_are_refused(url: str, command: Command, column: str) -> None:
@@ -259,6 +264,16 @@ def test_password_variable(monkeypatch: pytest.MonkeyPatch, postgres_url: str) -
         store.put(ANN, memory("x"))
         assert 1 == store.count(ANN)
         assert "secret" not in str(getattr(store, "url", None))
+
+
+@pytest.mark.parametrize("wrapper", [None, RedactingStore])
+def test_name_of_the_password_variable(wrapper: type[RedactingStore] | None) -> None:
+    """What leads another process to the memories names the variable that the store itself was given."""
+    store = SQLAlchemyStore("postgresql://ann@h/db", password_variable="MINE")
+
+    assert (
+        "MINE" == MemoryManager(wrapper(store) if wrapper else store, user_id="ann").connection()["password_variable"]
+    )
 
 
 def test_wrong_key_is_an_error_of_the_library(url: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -115,7 +115,7 @@ def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | Non
     for unit, held, most in (("memories", items, quota.max_items), ("bytes", size, quota.max_bytes)):
         if most is not None and held > most:
             message = (
-                f"that would be {held:,} {unit}, and the user's quota is {most:,}; nothing was stored. "
+                f"that would be {held:,} {unit}, and the user's quota is {most:,}; this was not stored. "
                 "Forget some memories, or raise the quota"
             )
             return QuotaExceededError(message, unit=unit, size=held, limit=most)

@@ -563,7 +563,7 @@ class MemoryManager:
             "user_id": self.scope.user_id,
             "store": url,
             "agent_id": self.agent_id,
-            "password_variable": self._password_variable,
+            "password_variable": getattr(innermost(self.memory_store), "password_variable", self._password_variable),
             "audit": self._trail(),
         }
 

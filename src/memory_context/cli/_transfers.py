@@ -13,6 +13,7 @@ from memory_context.cli._upkeep import told
 from memory_context.consolidation import Consolidated, ConsolidationReport, consolidate
 from memory_context.display import plain
 from memory_context.stores import as_store
+from memory_context.stores._opening import database_url
 from memory_context.transfer import (
     ALL_USERS,
     Transferred,
@@ -45,7 +46,7 @@ def read_into(place: Place, source: str, *, as_json: bool) -> int:
     target, user = as_store(check_given(place.store, "import")), _user(place)
     try:
         with told("importing", ending) as (_, step):
-            if "://" in source or source.startswith("file:"):
+            if "://" in source or database_url(source).startswith("file:"):
                 with opened_store(source, "import") as other:
                     found = copy_memories(other, target, user_id=user, progress=step)
             else:

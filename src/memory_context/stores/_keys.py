@@ -10,7 +10,7 @@ from typing import TypeAlias
 
 from memory_context._forks import no_fork
 from memory_context._items import Content, encoded
-from memory_context.exceptions import EncryptionError, InvalidArgumentError, MissingDependencyError
+from memory_context.exceptions import EncryptionError, InvalidArgumentError, MemoryContextError, MissingDependencyError
 
 try:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -104,7 +104,7 @@ class Keyring:
         return self._keys[key_id]
 
     def _load(self) -> None:
-        keys = self._source() if callable(self._source) else self._source
+        keys = _asked(self._source) if callable(self._source) else self._source
         given: object = keys
         if not isinstance(given, Mapping):
             message = (
@@ -115,6 +115,21 @@ class Keyring:
             message = f"encryption needs at least one key of {KEY_BYTES} bytes; EncryptedStore.generate_key() makes one"
             raise InvalidArgumentError(message)
         self._keys = {key_id: derived(key_id, key) for key_id, key in keys.items()}
+
+
+def _asked(source: Callable[[], Keys]) -> Keys:
+    """The keys that a callable gives.
+
+    Raises:
+        EncryptionError: It failed: for an agent that is a store that cannot be used now, as any other outage.
+    """
+    try:
+        return source()
+    except MemoryContextError:
+        raise
+    except Exception as error:
+        message = f"the keys are not to be had: {type(error).__name__}: {error}"
+        raise EncryptionError(message) from error
 
 
 def from_environment() -> Keys:
