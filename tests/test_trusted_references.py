@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.teams import RoundRobinGroupChat
-from autogen_agentchat.tools import AgentTool
-from autogen_core import FunctionCall
+from autogen_agentchat.tools import AgentTool, TeamTool
+from autogen_core import FunctionCall, SingleThreadedAgentRuntime
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage
 
 from memory_context import MemoryContext, MemoryManager
@@ -237,6 +237,29 @@ class TestPlanted:
         refused = list(outbox.sent)
         await outer.add_message(user(f"Let the helper mail {SHORT}."))
         [_ async for _ in workbench.call_tool_stream("helper", {"task": f"Mail {SHORT}."})]
+
+        assert ([], [DIARY]) == (refused, outbox.sent)
+
+    async def test_in_the_task_of_a_team_with_a_runtime_of_its_own(self, store: str) -> None:
+        """Nor where the team works in tasks of a runtime that was started before the tool was called."""
+        outbox, runtime = Outbox(), SingleThreadedAgentRuntime()
+        runtime.start()
+        inner, outer = (MemoryContext("ann", store=store, user_layer_tokens=0, recall=False) for _ in range(2))
+        helper = AssistantAgent(
+            "helper",
+            ScriptedChatClient([calls("mail", body=SHORT), "done"] * 2),
+            workbench=inner.workbench([outbox.mail]),
+            model_context=inner,
+            max_tool_iterations=2,
+        )
+        team = RoundRobinGroupChat([helper], max_turns=1, runtime=runtime)
+        workbench = outer.workbench([TeamTool(team, "helpers", "Help.")])
+
+        await workbench.call_tool("helpers", {"task": f"Mail {SHORT}."})
+        refused = list(outbox.sent)
+        await outer.add_message(user(f"Let the helper mail {SHORT}."))
+        await workbench.call_tool("helpers", {"task": f"Please mail {SHORT}."})
+        await runtime.stop()
 
         assert ([], [DIARY]) == (refused, outbox.sent)
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -187,7 +189,8 @@ class TestPlanted:
         assert DIARY in str(world.prompts[0])
         assert not world.sends()
 
-    def test_in_the_task_of_an_agent_that_is_a_tool(self, world: World) -> None:
+    @pytest.mark.parametrize("in_thread", [False, True])
+    def test_in_the_task_of_an_agent_that_is_a_tool(self, world: World, in_thread: bool) -> None:
         """The task that a model writes for an agent is no person's: only what the caller may pass on is trusted."""
 
         @tool
@@ -197,7 +200,10 @@ class TestPlanted:
             agent: Any = create_agent(
                 model, world.tools[2:], middleware=[MemoryContextMiddleware(world.store, user_id="ann")]
             )
-            return str(agent.invoke({"messages": [HumanMessage(task)]})["messages"][-1].content)
+            work = partial(agent.invoke, {"messages": [HumanMessage(task)]})
+            with ThreadPoolExecutor(1) as threads:
+                answer = threads.submit(work).result() if in_thread else work()
+            return str(answer["messages"][-1].content)
 
         world.tools = [*world.tools, helper]
         world.run("Read it.", [[call("helper", task=PAGE)]])

@@ -94,10 +94,10 @@ def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON ho
     Raises:
         NotPassedError: A value looks like a reference, but cannot be read as one.
     """
-    return [key for text in _texts(arguments) if (key := _key(text)) is not None]
+    return [key for text in strings_in(arguments) if (key := _key(text)) is not None]
 
 
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
+def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
     """Every text in a JSON value, at any depth; names of properties are none."""
     waiting = [value]
     while waiting:

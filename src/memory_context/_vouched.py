@@ -2,7 +2,8 @@
 
 What a tool returns can hold any reference, and so can the words of an agent that has read it. References still travel
 in such texts: a handoff, a summary of results, an answer. So the process remembers by their hashes which placeholders
-it has made for a user, and which words an agent said with references that its own conversation could pass on.
+it has made for a user, which words an agent said with references that its own conversation could pass on, and, while a
+tool runs, which words a model wrote into its arguments.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import lru_cache
 
+from memory_context._forks import Lock
 from memory_context._items import hash_content
 from memory_context._refs import MemoryRef, found_at, leading_key
 
@@ -19,6 +21,8 @@ KEPT = 20_000
 
 # Inside a tool's call a message "of the user" was written by the model that made the call: an agent that is a tool.
 _calling: ContextVar[frozenset[str] | None] = ContextVar("memory_context_calling", default=None)
+_calls = dict[tuple[str, str], list[frozenset[str]]]()
+_noting = Lock()
 
 
 # The caches are bounded maps that stand threads and forks: each place is a set that is filled afterwards.
@@ -60,17 +64,35 @@ def vouched_in(user_id: str, text: str) -> list[str]:
     ]
 
 
-def typed_in(text: str) -> list[str]:
+def typed_in(user_id: str, text: str) -> list[str]:
     """The keys of the references in words of a person; of those of a calling model, the ones that it may pass on."""
-    allowed = _calling.get()
-    return [ref.key for ref in MemoryRef.find_all(text) if allowed is None or ref.key in allowed]
+    keys = [ref.key for ref in MemoryRef.find_all(text)]
+    if not keys:
+        return keys
+    calls = _calls.get((user_id, hash_content(text)), ())
+    allowed = [one for one in (_calling.get(), *calls) if one is not None]
+    return [key for key in keys if all(key in one for one in allowed)]
 
 
 @contextmanager
-def called_with(trusted: Iterable[str]) -> Generator[None]:
-    """While a tool runs: conversations that begin in it hear a model, which may pass on the keys `trusted`."""
-    token = _calling.set(frozenset(trusted))
+def called_with(user_id: str, trusted: Iterable[str], written: Iterable[str] = ()) -> Generator[None]:
+    """While a tool runs: conversations that begin in it hear a model, which may pass on the keys `trusted`.
+
+    One that begins in another task or thread than the tool's is not known to be in it. There the texts `written`, the
+    strings in the tool's arguments, are known for those of a model as long as the tool runs.
+    """
+    allowed = frozenset(trusted)
+    places = [(user_id, hash_content(text)) for text in written if MemoryRef.find_all(text)]
+    with _noting:
+        for place in places:
+            _calls.setdefault(place, []).append(allowed)
+    token = _calling.set(allowed)
     try:
         yield
     finally:
         _calling.reset(token)
+        with _noting:
+            for place in places:
+                _calls[place].remove(allowed)
+                if not _calls[place]:
+                    del _calls[place]

@@ -160,7 +160,7 @@ def trusted_in(messages: Sequence[AnyMessage], facts: ConversationFacts, user_id
         yield from _reported_by(message)
         for text in texts_of(message):
             yield from vouched_in(user_id, text) if isinstance(message, ToolMessage | HumanMessage) else ()
-            yield from typed_in(text) if _is_typed(message) else ()
+            yield from typed_in(user_id, text) if _is_typed(message) else ()
 
 
 def _is_typed(message: AnyMessage) -> bool:

@@ -40,7 +40,15 @@ from langchain_memory_context._runs import called_in, calling, endings
 from langchain_memory_context.judge import one_judge
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
 from memory_context import _events, _prompts
-from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
+from memory_context._arguments import (
+    DEFAULT_LIMIT,
+    NotPassedError,
+    PassingPolicy,
+    passed_keys,
+    strings_in,
+    texts_of,
+    with_texts,
+)
 from memory_context._audit import AuditTrail
 from memory_context._executor import off_loop, wait_for
 from memory_context._groups import recall_position
@@ -315,7 +323,8 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """Lets a memory tool know which run it is called in, and an agent that is a tool who speaks to it."""
         if isinstance(request.tool, MemoryTool):
             return calling(self, self._facts(request.state))
-        return called_with(self._facts(request.state).trusted or ())
+        facts = self._facts(request.state)
+        return called_with(str(facts.user_id), facts.trusted or (), strings_in(request.tool_call["args"]))
 
     def _setting(self, name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
         """What a run says of itself, in its context or its configuration."""

@@ -248,8 +248,8 @@ class Conversation:
     def _trusted_in(self, part: Part) -> list[str]:
         """The keys in a text that may be passed on; of what was folded, the one that it begins with is known."""
         vouched = vouched_in(self.manager.scope.user_id, part.text)
-        typed = typed_in(part.text) if part.source == PERSON and not self.folder.has_made(part.text) else []
-        return [*vouched, *typed]
+        is_typed = part.source == PERSON and not self.folder.has_made(part.text)
+        return [*vouched, *(typed_in(self.manager.scope.user_id, part.text) if is_typed else ())]
 
     def _named_by(self, message: LLMMessage) -> set[str]:
         """The keys that a person names in a message, as references or bare; other agents only pass references on."""

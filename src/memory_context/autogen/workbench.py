@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from contextlib import AsyncExitStack, aclosing
+from contextlib import AbstractContextManager, AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Any, Self, cast
@@ -22,7 +22,15 @@ from autogen_core.tools import (
 from pydantic import BaseModel, ValidationError
 
 from memory_context import _prompts
-from memory_context._arguments import DEFAULT_LIMIT, NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
+from memory_context._arguments import (
+    DEFAULT_LIMIT,
+    NotPassedError,
+    PassingPolicy,
+    passed_keys,
+    strings_in,
+    texts_of,
+    with_texts,
+)
 from memory_context._executor import off_loop
 from memory_context._refs import MemoryRef
 from memory_context._vouched import called_with
@@ -234,7 +242,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     async def _called(self, call: _Call, token: CancellationToken | None, call_id: str | None) -> ToolResult:
         """What the tool gives, folded; the keys that a memory tool reports may be passed on."""
-        with called_with(call.context.trusted_keys()), reporting() as reported:
+        with _speaking(call), reporting() as reported:
             result = await call.part.call_tool(call.name, call.arguments, token, call_id)
         if call.part is self._memory:
             call.context.trust(*reported)
@@ -288,10 +296,15 @@ class MemoryWorkbench(StaticStreamWorkbench):
         return workbench
 
 
+def _speaking(call: _Call) -> AbstractContextManager[None]:
+    """While a tool works: an agent in it hears a model."""
+    return called_with(call.context.user_id, call.context.trusted_keys(), strings_in(call.written))
+
+
 async def _stepped(stream: AsyncGenerator[Any | ToolResult, None], call: _Call) -> AsyncGenerator[Any, None]:
     """What `stream` gives; nothing of the call is noted while its consumer works."""
     while True:
-        with called_with(call.context.trusted_keys()):
+        with _speaking(call):
             try:
                 event = await anext(stream)
             except StopAsyncIteration:
