@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
 from typing import TypeAlias
+from uuid import uuid4
 
 import pytest
 
 from memory_context import MemoryManager
-from memory_context._items import now
+from memory_context._items import MemoryItem, now
 from memory_context._tiers import Room
-from memory_context.exceptions import TierFullError
+from memory_context.exceptions import KeyExistsError, TierFullError
 from memory_context.retention import delete_expired
 from memory_context.stores import (
     CompressedStore,
@@ -23,12 +26,15 @@ from memory_context.stores import (
     SQLAlchemyStore,
     StoreWrapper,
 )
+from memory_context.stores._sealing import packed, unpacked
 from memory_context.testing import MemoryStoreContract
-from memory_context.testing._memories import ANN
+from memory_context.testing._memories import ANN, memory
+from memory_context.transfer import copy_memories
 
 KEY = {"one": bytes(range(32))}
 OTHER = {"other": b"o" * 32}
-TEXT = "login: password=hunter2X9!\n" + "a row of data\n" * 200
+ROWS = "a row of data\n" * 200
+TEXT = f"login: password=hunter2X9!\n{ROWS}"
 
 Wrap: TypeAlias = Callable[[str], MemoryStore]
 
@@ -153,3 +159,50 @@ def test_what_is_stored_again_needs_room(sqlite_url: str, before: Wrap, after: W
         again.remember(TEXT, key="mine", **full)
     assert 2 == store.count(ANN)
     store.close()
+
+
+@pytest.mark.parametrize("content", [ROWS, ROWS.encode(), "short", "NUL \0" * 999], ids=["text", "bytes", "short", "nul"])
+@pytest.mark.parametrize("wrap", [encrypted, CompressedStore, stacked])
+def test_identities_are_those_of_the_contents(content: str | bytes, wrap: Wrap) -> None:
+    """Moved in twice and out again, records are as they were, and each content stays one record."""
+    source, store, target = SQLAlchemyStore("sqlite://"), wrap("sqlite://"), SQLAlchemyStore("sqlite://")
+    put = source.put(ANN, memory(content, shared=True))
+
+    assert 1 == copy_memories(source, store, user_id="ann").written
+    again = copy_memories(source, store, user_id="ann")
+    assert (1, ()) == (again.unchanged, again.conflicts)
+    assert 1 == copy_memories(store, target, user_id="ann").written
+
+    for one in (store, target):
+        assert [put] == list(one.list_all(ANN))
+        assert put.id == one.put(ANN, replace(put, id=uuid4())).id
+
+
+class OtherZlib(CompressedStore):
+    """Compresses as another build of zlib might: to other bytes."""
+
+    def inward(self, item: MemoryItem) -> MemoryItem:
+        """The record with a content that was compressed less."""
+        small = super().inward(item)
+        if small is item:
+            return item
+        return replace(small, content=packed(unpacked(small.data)[0], zlib.compress(item.data, 1)))
+
+
+def test_another_zlib_finds_equal_contents(sqlite_url: str) -> None:
+    """Equal contents stay one encrypted record when another zlib compresses them; text and bytes stay two."""
+    text = "".join(f"row {number}\n" for number in range(2000))
+    with CompressedStore(encrypted(sqlite_url)) as store, OtherZlib(encrypted(sqlite_url)) as other:
+        assert store.inward(memory(text)).content != other.inward(memory(text)).content
+        first = store.put(ANN, memory(text, shared=True))
+        own = store.put(ANN, memory(text, memory_key="own"))
+
+        assert (first.id, own.id) == (
+            other.put(ANN, memory(text, shared=True)).id,
+            other.put(ANN, memory(text, memory_key="own")).id,
+        )
+        assert first.id != other.put(ANN, memory(text.encode(), shared=True)).id
+        unhashed = [memory(mark * 9000, memory_key="unhashed", content_hash="") for mark in "ab"]
+        store.put(ANN, unhashed[0])
+        with pytest.raises(KeyExistsError):
+            other.put(ANN, unhashed[1])

@@ -16,12 +16,14 @@ from memory_context._items import (
     MemoryItem,
     decoded,
     identity_of,
+    is_text,
     key_after,
     longer_key,
     with_hash,
 )
 from memory_context._scopes import Scope
 from memory_context.exceptions import EncryptionError
+from memory_context.stores._compression import CompressedStore
 from memory_context.stores._keys import KEY_BYTES, DerivedKey, Keyring, KeySource
 from memory_context.stores._protocol import MemoryStore
 from memory_context.stores._sealing import SealingStore, packed, unpacked
@@ -129,7 +131,7 @@ class EncryptedStore(SealingStore):
         if item.media_type == self.media_type and _parts(item)[0] == newest.id:
             return False
         plain = self.outward(item)
-        placed = with_hash(plain, newest.keyed_hash(item.user_id, plain.content))
+        placed = with_hash(plain, _hashed(plain, newest))
         if self._is_kept(placed):
             placed = replace(placed, identity=None)
         self.inner.put(Scope(item.user_id), _sealed(placed, plain, newest), replaces=item)
@@ -145,13 +147,21 @@ class EncryptedStore(SealingStore):
     def _hash(self, item: MemoryItem) -> str:
         """The keyed hash of a content: by an older key, where it is stored under that one."""
         keys = self._keys.all()
-        newest = keys[0].keyed_hash(item.user_id, item.content)
+        newest = _hashed(item, keys[0])
         if not item.identity or len(keys) == 1:
             return newest
-        hashes = [newest, *(key.keyed_hash(item.user_id, item.content) for key in keys[1:])]
+        hashes = [newest, *(_hashed(item, key) for key in keys[1:])]
         known = {identity_of(item.content, one): one for one in hashes}
         found = self.inner.query(Scope(item.user_id), {"identity": list(known), **_ANY}, limit=1)
         return known[str(found[0].identity)] if found else newest
+
+
+def _hashed(item: MemoryItem, key: DerivedKey) -> str:
+    """The keyed hash of a content; of a compressed one that of its hash, because another zlib makes other bytes."""
+    if item.media_type != CompressedStore.media_type or not item.content_hash:
+        return key.keyed_hash(item.user_id, type(item.content).__name__, item.data)
+    kind = "text" if is_text(unpacked(item.data)[0]["media_type"]) else "binary"
+    return key.keyed_hash(item.user_id, f"hash of {kind}", item.content_hash.encode())
 
 
 def _bound_to(item: MemoryItem) -> bytes:
