@@ -12,7 +12,7 @@ from uuid import uuid4
 
 import pytest
 
-from memory_context import MemoryManager
+from memory_context import MemoryManager, ScopedMemory
 from memory_context._items import MemoryItem, now
 from memory_context._tiers import Room
 from memory_context.exceptions import KeyExistsError, TierFullError
@@ -206,3 +206,36 @@ def test_another_zlib_finds_equal_contents(sqlite_url: str) -> None:
         store.put(ANN, unhashed[0])
         with pytest.raises(KeyExistsError):
             other.put(ANN, unhashed[1])
+
+
+@BEFORE_AND_AFTER
+def test_what_was_put_away_comes_back(sqlite_url: str, before: Wrap, after: Wrap) -> None:
+    """What was put away comes back under its key, also where its content is kept in another form too."""
+    first = MemoryManager(before(sqlite_url), user_id="ann")
+    texts = [TEXT, TEXT.replace("hunter2X9!", "q8Jf2LkP0zXvB7nM4tRw")]
+    keys = [first.store(text, source="login") for text in texts]
+    for key in keys:
+        assert first.forget(key, soft=True)
+    with MemoryManager(after(sqlite_url), user_id="ann") as again:
+        for text in texts:
+            again.store(text, source="login")
+
+        for key in keys:
+            revived = again.revive(key)
+            assert (key, True) == (revived.memory_key, again.get(key).is_active)
+            assert revived == again.revive(key)
+        notes = ScopedMemory(again, project_id="p")
+        assert keys == [getattr(notes.promote(key, to="project"), "memory_key", None) for key in keys]
+
+
+def test_what_is_encrypted_later_keeps_its_key(sqlite_url: str) -> None:
+    """A memory of before there was a key is encrypted when it is revived, and its references redeem."""
+    plain = MemoryManager(sqlite_url, user_id="ann")
+    key = plain.store(ROWS, source="tool")
+    plain.forget(key, soft=True)
+    with MemoryManager(encrypted(sqlite_url), user_id="ann") as again:
+        assert key == again.revive(key).memory_key
+
+        assert ROWS == again.retrieve(key)
+        assert key == again.store(ROWS, source="tool")
+    assert EncryptedStore.media_type == plain.get(key).media_type

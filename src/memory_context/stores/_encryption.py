@@ -84,7 +84,7 @@ class EncryptedStore(SealingStore):
         return _sealed(placed, item, self._keys.newest())
 
     def placed(self, item: MemoryItem) -> MemoryItem:
-        """See `SealingStore.placed`."""
+        """See `StoreWrapper.placed`."""
         return _sealed(with_hash(item, self._hash(item)), item, self._keys.newest())
 
     def outward(self, item: MemoryItem) -> MemoryItem:

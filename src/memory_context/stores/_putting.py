@@ -106,11 +106,19 @@ def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) 
 
 def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None) -> MemoryItem:
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
+    if _is_twice(connection, item):
+        item = replace(item, identity=None)
     row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
     _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(*row))
     connection.execute(sa.update(memories).where(*row).values(row_of(item)))
     _indexing.insert(connection, item, batch)
     return item
+
+
+def _is_twice(connection: sa.Connection, item: MemoryItem) -> bool:
+    """Whether another record has the identity: the content was kept in two forms, and becomes equal by being put."""
+    wanted = (memories.c.user_id == item.user_id, memories.c.identity == item.identity, memories.c.id != item.id)
+    return item.identity is not None and connection.execute(sa.select(memories.c.id).where(*wanted)).first() is not None
 
 
 def _stored_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:

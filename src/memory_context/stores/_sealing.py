@@ -69,10 +69,6 @@ class SealingStore(StoreWrapper):
     def inward(self, item: MemoryItem) -> MemoryItem:
         """The sealed record."""
 
-    def placed(self, item: MemoryItem) -> MemoryItem:
-        """The sealed record under the key that `item` has."""
-        return self.inward(item)
-
     @abstractmethod
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The record that was sealed; one that never was, as it is."""

@@ -52,6 +52,10 @@ class StoreWrapper:
         """The record that the store inside is given for `item`."""
         return item
 
+    def placed(self, item: MemoryItem) -> MemoryItem:
+        """The same under the key that `item` has: for what takes another's place, or comes from another store."""
+        return self.inward(item)
+
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The record that a caller is given for `item` of the store inside."""
         return item
@@ -88,7 +92,8 @@ class StoreWrapper:
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
-        return self.outward(self._put(scope, item, self.inward(item), replace=replace, room=room, replaces=replaces))
+        inner = self.inward(item) if replaces is None else self.placed(item)
+        return self.outward(self._put(scope, item, inner, replace=replace, room=room, replaces=replaces))
 
     def _put(
         self,
@@ -174,7 +179,7 @@ class StoreWrapper:
     def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
         """See `MemoryStore.restore`."""
         return self.inner.restore(
-            scope, (self._told(one) if isinstance(one, Deletion) else self.inward(one) for one in records)
+            scope, (self._told(one) if isinstance(one, Deletion) else self.placed(one) for one in records)
         )
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
