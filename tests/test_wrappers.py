@@ -161,7 +161,9 @@ def test_what_is_stored_again_needs_room(sqlite_url: str, before: Wrap, after: W
     store.close()
 
 
-@pytest.mark.parametrize("content", [ROWS, ROWS.encode(), "short", "NUL \0" * 999], ids=["text", "bytes", "short", "nul"])
+@pytest.mark.parametrize(
+    "content", [ROWS, ROWS.encode(), "short", "NUL \0" * 999], ids=["text", "bytes", "short", "nul"]
+)
 @pytest.mark.parametrize("wrap", [encrypted, CompressedStore, stacked])
 def test_identities_are_those_of_the_contents(content: str | bytes, wrap: Wrap) -> None:
     """Moved in twice and out again, records are as they were, and each content stays one record."""
