@@ -31,6 +31,7 @@ from memory_context.stores._sealing import SealingStore, packed, unpacked
 VERSION = b"\x01"
 NONCE_BYTES = 12
 HIDDEN = "(encrypted)"
+TRIED = 5
 _ANY = {"is_active": [True, False]}
 
 
@@ -41,6 +42,9 @@ class EncryptedStore(SealingStore):
     of its own: nobody without it can tell whether a text is there. What places a memory stays readable: user, agent,
     thread, key, type, tier, category, tags, importance, counts and times. So do not put secrets into those. The
     ciphertext is bound to user and key: in another record it is refused.
+
+    Before its first write for a user, the key that encrypts must open one of their newest memories, where that was
+    encrypted under its id: another key under an id that is in use is an `EncryptionError`, and nothing is written.
 
     A search sees the newest 500 memories of its scope (see `SealingStore`). Memories that were stored without
     encryption stay readable; `reencrypt` encrypts them too.
@@ -71,6 +75,7 @@ class EncryptedStore(SealingStore):
         super().__init__(store)
         self._keys = Keyring(keys)
         self._is_own = keys is not None
+        self._tried = set[tuple[str, bytes]]()
 
     @staticmethod
     def generate_key() -> str:
@@ -81,11 +86,11 @@ class EncryptedStore(SealingStore):
         """The encrypted record, under a key that tells nothing of the content."""
         hashed = self._hash(item)
         placed = replace(with_hash(item, hashed), memory_key=key_after(item, hashed))
-        return _sealed(placed, item, self._keys.newest())
+        return _sealed(placed, item, self._sealing_key(item.user_id))
 
     def placed(self, item: MemoryItem) -> MemoryItem:
         """See `StoreWrapper.placed`."""
-        return _sealed(with_hash(item, self._hash(item)), item, self._keys.newest())
+        return _sealed(with_hash(item, self._hash(item)), item, self._sealing_key(item.user_id))
 
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The decrypted record.
@@ -126,8 +131,40 @@ class EncryptedStore(SealingStore):
                     progress(done)
         return done
 
+    def _sealing_key(self, user_id: str) -> DerivedKey:
+        """The key that encrypts, which is tried on a user's memories once.
+
+        Raises:
+            EncryptionError: They were encrypted with another key under its id.
+        """
+        key = self._keys.newest()
+        if (user_id, key.hash_key) not in self._tried:
+            self._try(key, user_id)
+            self._tried.add((user_id, key.hash_key))
+        return key
+
+    def _try(self, key: DerivedKey, user_id: str) -> None:
+        """Open the newest memory if it was sealed under the key's id; where that fails, perhaps damaged, others too."""
+        for many in (1, TRIED):
+            newest = self.inner.query(Scope(user_id), {"summary": HIDDEN, **_ANY}, limit=many)
+            under = [one for one in newest if one.media_type == self.media_type and one.data.startswith(_head(key))]
+            if not under or any(map(self._opens, under)):
+                return
+        message = (
+            f"the key {key.id!r} is another one than that which encrypted the memories of {user_id!r}, and nothing is "
+            "written with it, because no set of keys could read both; give the right key, or a new one an id of its own"
+        )
+        raise EncryptionError(message)
+
+    def _opens(self, item: MemoryItem) -> bool:
+        try:
+            self.outward(item)
+        except EncryptionError:
+            return False
+        return True
+
     def _renewed(self, item: MemoryItem) -> bool:
-        newest = self._keys.newest()
+        newest = self._sealing_key(item.user_id)
         if item.media_type == self.media_type and _parts(item)[0] == newest.id:
             return False
         plain = self.outward(item)
@@ -178,11 +215,16 @@ def _sealed(placed: MemoryItem, plain: MemoryItem, key: DerivedKey) -> MemoryIte
         "media_type": plain.media_type,
         "content_hash": plain.content_hash,
     }
-    nonce, key_id = os.urandom(NONCE_BYTES), key.id.encode()
-    data = key.encrypt(nonce, packed(facts, plain.data), _bound_to(plain))
-    sealed = VERSION + len(key_id).to_bytes() + key_id + nonce + data
+    nonce = os.urandom(NONCE_BYTES)
+    sealed = _head(key) + nonce + key.encrypt(nonce, packed(facts, plain.data), _bound_to(plain))
     hidden: dict[str, Any] = {"summary": HIDDEN, "content_metadata": {}, "media_type": EncryptedStore.media_type}
     return replace(placed, content=sealed, match=None, **hidden)
+
+
+def _head(key: DerivedKey) -> bytes:
+    """What a sealed content begins with: the version of the form, and the key's id."""
+    key_id = key.id.encode()
+    return VERSION + len(key_id).to_bytes() + key_id
 
 
 def _parts(item: MemoryItem) -> tuple[str, bytes, bytes]:
