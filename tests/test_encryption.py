@@ -453,7 +453,13 @@ def test_sealed_columns(store: EncryptedStore) -> None:
     """Filters and orders by what is encrypted are refused by name; those by what places a memory work."""
     store.put(ANN, memory("text", category="a/b", tags=("x",), importance=0.9))
 
-    for verb in (store.query, store.count, lambda s, f: store.search(s, "text", filters=f)):
+    for verb in (
+        store.query,
+        store.count,
+        store.usage,
+        lambda s, f: store.sum(s, "token_count", f) + 1,
+        lambda s, f: store.search(s, "text", filters=f),
+    ):
         with pytest.raises(InvalidFilterError, match="summary is sealed"):
             verb(ANN, {"summary": "x"})
         assert verb(ANN, {"category": {"$under": "a"}, "tags": "x", "importance": {"$gt": 0.5}})
