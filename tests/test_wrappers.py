@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import pytest
@@ -143,7 +143,7 @@ def test_what_is_stored_again_stays(sqlite_url: str, before: Wrap, after: Wrap) 
 @BEFORE_AND_AFTER
 def test_what_is_stored_again_needs_room(sqlite_url: str, before: Wrap, after: Wrap) -> None:
     """What was put away comes back into its tier only where there is room for it."""
-    full = {"tier": "run", "tier_id": "r", "room": Room(max_chars=len(TEXT) + 40)}
+    full: dict[str, Any] = {"tier": "run", "tier_id": "r", "room": Room(max_chars=len(TEXT) + 40)}
     first = MemoryManager(before(sqlite_url), user_id="ann")
     first.remember(TEXT, key="mine", tier="run", tier_id="r")
     first.forget("mine", soft=True)
