@@ -213,7 +213,12 @@ def test_a_key_is_tried_once(sqlite_url: str) -> None:
         with EncryptedStore(inner, keys=OLD) as again, EncryptedStore(inner, keys=NEW | OLD) as rotated:
             again.put(ANN, memory("text 3", memory_key="k3"))
             rotated.put(ANN, memory("text 4", memory_key="k4"))
-        assert [1, 1, 1, 5, 1] == tried
+            with (
+                EncryptedStore(inner, keys={"old": b"w" * 32}) as wrong,
+                pytest.raises(EncryptionError, match="give the right key"),
+            ):
+                wrong.put(ANN, memory("text 5"))
+        assert [1, 1, 1, 5, 1, 5, 1, 5] == tried
 
 
 def test_changed_or_moved_records_are_refused(store: EncryptedStore) -> None:

@@ -144,17 +144,19 @@ class EncryptedStore(SealingStore):
         return key
 
     def _try(self, key: DerivedKey, user_id: str) -> None:
-        """Open the newest memory if it was sealed under the key's id; where that fails, perhaps damaged, others too."""
+        """Open the newest memory; where it is not under the key's id or does not open, perhaps damaged, others too."""
+        under = list[MemoryItem]()
         for many in (1, TRIED):
             newest = self.inner.query(Scope(user_id), {"summary": HIDDEN, **_ANY}, limit=many)
             under = [one for one in newest if one.media_type == self.media_type and one.data.startswith(_head(key))]
-            if not under or any(map(self._opens, under)):
+            if not newest or any(map(self._opens, under)):
                 return
-        message = (
-            f"the key {key.id!r} is another one than that which encrypted the memories of {user_id!r}, and nothing is "
-            "written with it, because no set of keys could read both; give the right key, or a new one an id of its own"
-        )
-        raise EncryptionError(message)
+        if under:
+            message = (
+                f"the key {key.id!r} is another one than that which encrypted the memories of {user_id!r}; nothing is "
+                "written with it, because no keys could read both: give the right key, or a new one an id of its own"
+            )
+            raise EncryptionError(message)
 
     def _opens(self, item: MemoryItem) -> bool:
         try:
