@@ -164,6 +164,63 @@ def test_wrong_key(sqlite_url: str) -> None:
         store.get(ANN, "mine")
 
 
+@pytest.mark.parametrize(
+    "wrap", [EncryptedStore, lambda *given, **keys: CompressedStore(EncryptedStore(*given, **keys))]
+)
+async def test_another_key_under_the_same_id(sqlite_url: str, wrap: Callable[..., MemoryStore]) -> None:
+    """Where a key opens nothing that was sealed under its id, nothing is written with it: it would be lost one day."""
+    right, wrong = (wrap(sqlite_url, keys={"k": letter * 32}) for letter in (b"a", b"b"))
+    ann = MemoryManager(right, user_id="ann")
+    ann.store(LOG, key="mine")
+    moved = replace(ann.get("mine"), id=memory().id, memory_key="moved")
+    said = "the key 'k' is another one than that which encrypted the memories of 'ann'"
+
+    for write in (
+        lambda: wrong.put(ANN, memory("text")),
+        lambda: wrong.put(ANN, memory("text", memory_key="mine"), replace=True),
+        lambda: wrong.restore(ANN, [moved]),
+        lambda: [one.reencrypt() for one in (wrong, wrong.inner) if isinstance(one, EncryptedStore)],  # type: ignore[attr-defined]
+    ):
+        with pytest.raises(EncryptionError, match=said):
+            write()
+    context = MemoryContext("ann", store=wrong)
+    messages = await fill(context, call("run"), results(LOG))
+    assert LOG == shown(messages[1])
+    assert 1 == context.stats().store_failures
+    assert ["mine"] == [item.memory_key for item in right.list_all(ANN)]
+    right.put(ANN, memory("text"))
+    wrong.close()
+    right.close()
+
+
+def test_a_key_is_tried_once(sqlite_url: str) -> None:
+    """A key is tried on one record before its first write for a user; a damaged one does not condemn it."""
+    tried = list[int | None]()
+
+    class Watched(SQLAlchemyStore):
+        def query(self, *where: Any, limit: int | None = 100, **how: Any) -> list[MemoryItem]:  # noqa: ANN401 - as in the store
+            tried.append(limit)
+            return super().query(*where, limit=limit, **how)
+
+    with Watched(sqlite_url) as inner, EncryptedStore(inner, keys=OLD) as first:
+        for number in range(3):
+            first.put(ANN, memory(f"text {number}", memory_key=f"k{number}"))
+        first.put(BOB, memory("text", user_id="bob"))
+        assert [1, 1] == tried
+        newest = inner.get(ANN, "k2")
+        assert newest is not None
+        inner.put(ANN, replace(newest, content=newest.data[:-1]), replaces=newest)
+        with EncryptedStore(inner, keys=OLD) as again, EncryptedStore(inner, keys=NEW | OLD) as rotated:
+            again.put(ANN, memory("text 3", memory_key="k3"))
+            rotated.put(ANN, memory("text 4", memory_key="k4"))
+            with (
+                EncryptedStore(inner, keys={"old": b"w" * 32}) as wrong,
+                pytest.raises(EncryptionError, match="give the right key"),
+            ):
+                wrong.put(ANN, memory("text 5"))
+        assert [1, 1, 1, 5, 1, 5, 1, 5] == tried
+
+
 def test_changed_or_moved_records_are_refused(store: EncryptedStore) -> None:
     """A changed byte anywhere, a cut, a ciphertext of another record or of another user is an error."""
     inner = store.inner
@@ -418,7 +475,13 @@ def test_sealed_columns(store: EncryptedStore) -> None:
     """Filters and orders by what is encrypted are refused by name; those by what places a memory work."""
     store.put(ANN, memory("text", category="a/b", tags=("x",), importance=0.9))
 
-    for verb in (store.query, store.count, lambda s, f: store.search(s, "text", filters=f)):
+    for verb in (
+        store.query,
+        store.count,
+        store.usage,
+        lambda s, f: store.sum(s, "token_count", f) + 1,
+        lambda s, f: store.search(s, "text", filters=f),
+    ):
         with pytest.raises(InvalidFilterError, match="summary is sealed"):
             verb(ANN, {"summary": "x"})
         assert verb(ANN, {"category": {"$under": "a"}, "tags": "x", "importance": {"$gt": 0.5}})

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -35,7 +35,7 @@ from memory_context import (
 from memory_context._items import Deletion, hash_content, now
 from memory_context._policy import fold
 from memory_context.exceptions import RedactionTimeoutError
-from memory_context.stores import SQLAlchemyStore
+from memory_context.stores import EncryptedStore, SQLAlchemyStore
 from memory_context.testing import MemoryStoreContract, ScriptedChatClient
 from memory_context.testing._memories import ANN, memory
 from memory_context.transfer import copy_memories, export_memories
@@ -387,3 +387,21 @@ async def test_langchain_agent(how: str) -> None:
 
 def _refs(prompt: Sequence[LLMMessage]) -> list[MemoryRef]:
     return [ref for message in prompt for ref in MemoryRef.find_all(repr(message.content))]
+
+
+@pytest.mark.parametrize("inside", [SQLAlchemyStore, lambda url: EncryptedStore(url, keys={"k": b"k" * 32})])
+def test_moving_in_what_differs_in_secrets(sqlite_url: str, inside: Callable[[str], MemoryStore]) -> None:
+    """Memories that differ in their secrets only come in as many as they were; coming again changes nothing."""
+    ann = MemoryManager("sqlite://", user_id="ann")
+    texts = [f"login with {secret}\n" + "a row\n" * 300 for secret in (TOKEN, TOKEN[::-1], f"password={PASSWORD}")]
+    keys = [ann.store(f"{text} token=q8Jf2LkP0zXvB7nM4tR{number}", source="login") for number, text in enumerate(texts)]
+    keys += [ann.store(f"token=Zr5TkQ1wXn9PbV3mLs7{letter}", source="login") for letter in "ABC"]
+    with RedactingStore(inside(sqlite_url)) as store:
+        first = copy_memories(ann.memory_store, store, user_id="ann")
+        again = copy_memories(ann.memory_store, store, user_id="ann")
+
+        assert (len(keys), ()) == (first.written, first.conflicts)
+        assert (len(keys), ()) == (again.unchanged, again.conflicts)
+        shown = [MemoryManager(store, user_id="ann").retrieve(key) for key in keys]
+        assert 1 == len(set(shown[3:]))
+        assert not any(secret in repr(shown) for secret in (TOKEN, PASSWORD, "q8Jf2", "Zr5T"))

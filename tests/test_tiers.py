@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memory_context import MemoryManager, ScopedMemory, TierPolicy
-from memory_context._tiers import GLOBAL, PROJECT, SESSION, Confirmation, Lifetime
+from memory_context._tiers import GLOBAL, PROJECT, SESSION, Confirmation, Lifetime, Room
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidCategoryError,
@@ -396,6 +396,45 @@ def test_eviction(memory: ScopedMemory, caplog: pytest.LogCaptureFixture) -> Non
     assert keys[0] not in {note.memory_key for note in (*memory.get(), *memory.search("note 0", 30))}
     assert [last] == [note.memory_key for note in memory.search("21st")]
     assert 21 == memory.clear(tier="project")
+
+
+def test_taking_back_needs_room(memory: ScopedMemory) -> None:
+    """What was put away comes back only where its tier has room, by its built-in limits or by those of the policies."""
+    keys = [memory.save(letter * 6000, tier="run") for letter in "x"]
+    memory.manager.forget(keys[0], soft=True)
+    keys.append(memory.save("y" * 6000, tier="run"))
+    for revive in (memory.revive, memory.manager.revive):
+        with pytest.raises(TierFullError, match="leaves no room for 6000 more"):
+            revive(keys[0])
+    assert 6000 == memory.size("run")
+
+    memory.manager.forget(keys[1])
+    revived = memory.revive(keys[0])
+    assert revived is not None
+    assert revived.is_active
+    assert revived == memory.revive(keys[0])
+    assert memory.revive("nothing") is None
+
+
+def test_taking_back_makes_room(memory: ScopedMemory) -> None:
+    """What is taken back into a full project evicts the least important, as what is saved does."""
+    memory = ScopedMemory(memory.manager, **IDS, policies=[replace(PROJECT, max_items=3, evict=0.34)])
+    keys = [memory.save(f"note {n}", tier="project", priority=1 + n) for n in range(4)]
+    assert keys[:1] == [note.memory_key for note in memory.evicted("project")]
+
+    assert memory.revive(keys[0])
+
+    assert 3 == memory.count("project")
+    assert keys[1:2] == [note.memory_key for note in memory.evicted("project")]
+    with pytest.raises(TierFullError, match="holds 3 of 3 items"):
+        memory.manager.revive(keys[1], room=Room(max_items=3))
+    loose = memory.manager.store("an output")
+    memory.manager.forget(loose, soft=True)
+    with pytest.raises(InvalidTierError, match="is no note"):
+        memory.revive(loose)
+    assert memory.manager.revive(loose).is_active
+    assert memory.manager.revive(keys[1], room=Room()).is_active
+    assert 4 == memory.count("project")
 
 
 def test_default_project_has_a_thousand_notes() -> None:

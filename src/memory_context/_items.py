@@ -26,6 +26,7 @@ JSON = "application/json"
 PREFERENCE = "user_preference"
 SEALED = "application/vnd.memory-context."
 SECRET = "secret"  # noqa: S105 - the name of a memory type
+FRESH = timedelta(minutes=1)
 
 Content: TypeAlias = str | bytes
 
@@ -272,6 +273,18 @@ def is_same(held: MemoryItem, item: MemoryItem) -> bool:
         getattr(held, fact) == getattr(item, fact) for fact in facts
     )
     return item.identity is None and same and (item.content_hash != "" or held.content == item.content)
+
+
+def stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
+    """`held` after `item`, the same, was stored: active, kept as long as either asks for, changed now; to the minute.
+
+    Within a minute of its last change it is `held` itself, if it is active and ends then anyway.
+    """
+    ends = None if held.expires_at is None or item.expires_at is None else max(held.expires_at, item.expires_at)
+    moment = now()
+    if held.is_active and ends == held.expires_at and moment - held.updated_at < FRESH:
+        return held
+    return replace(held, is_active=True, expires_at=ends, updated_at=moment)
 
 
 def with_zone(moment: datetime | None, name: str) -> datetime | None:

@@ -95,7 +95,8 @@ class Receipt:
         audit_entries: How many entries of the audit trail.
         files: How many files.
         scrubbed: Whether the space that it took was overwritten or given back too, so that the database's files hold
-            nothing of it. On False somebody else was reading; `SQLAlchemyStore.scrub` does it later.
+            nothing of it. False where somebody else was reading, then `SQLAlchemyStore.scrub` does it later; and for a
+            `FileStore`, which removes files and cannot tell what the disk keeps of them.
     """
 
     user_id: str

@@ -35,7 +35,7 @@ from memory_context._refs import check_key, one_line
 from memory_context._scopes import DETAIL, MAX_NAME, Place, Scope
 from memory_context._selection import Page, Selection
 from memory_context._telemetry import Who, count, operation
-from memory_context._tiers import Room
+from memory_context._tiers import Room, policies_with
 from memory_context._tokens import TokenCounter, as_counter
 from memory_context.exceptions import (
     BudgetTooSmallError,
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
 
 MAX_SUMMARY = 1000
 MODES = get_args(Mode)
+BUILT_IN = policies_with()
 
 
 class MemoryManager:
@@ -516,11 +517,17 @@ class MemoryManager:
         self.audit("deleted", *keys)
         return deleted
 
-    def revive(self, key: str) -> MemoryItem:
+    def revive(self, key: str, *, room: Room | None = None) -> MemoryItem:
         """The record under `key`, active again after a soft `forget`, or after a full tier evicted it.
+
+        Args:
+            key: The memory's key.
+            room: How much its tier holds (see `MemoryStore.put`). Without it what the built-in tier of that name does,
+                and nothing is evicted for it; `ScopedMemory.revive` knows other policies.
 
         Raises:
             MemoryNotFoundError: There is none (see `get`).
+            TierFullError: There is no room for it.
             RecordChangedError: Somebody changed it just now.
             StoreError: The store could not do it.
         """
@@ -528,7 +535,7 @@ class MemoryManager:
         if item.is_active:
             return item
         active = replace(item, is_active=True, updated_at=now())
-        revived = self.memory_store.put(self.scope, active, replaces=item)
+        revived = self.memory_store.put(self.scope, active, room=room or _built_in_room(item.tier), replaces=item)
         self.audit("stored", key)
         return revived
 
@@ -605,6 +612,12 @@ def _readable(item: MemoryItem) -> str:
 
 def _with_key(item: MemoryItem, source: str) -> MemoryItem:
     return item if item.memory_key else replace(item, memory_key=new_key(source, item))
+
+
+def _built_in_room(tier: str) -> Room | None:
+    """What a tier holds where no policy says more; one that does may hold more, so nothing is evicted by this."""
+    room = BUILT_IN[tier].room if tier in BUILT_IN else None
+    return None if room is None else replace(room, evict=0.0)
 
 
 def _check_names(*names: object) -> None:

@@ -24,6 +24,7 @@ from memory_context._tiers import (
     Action,
     Confirmation,
     Lifetime,
+    Room,
     TierPolicy,
     importance_of,
     policies_with,
@@ -362,6 +363,21 @@ class ScopedMemory:
         return MemoryList(
             self.manager.memory_store.query(self.manager.scope, wanted, limit=None, order_by=NEWEST_FIRST)
         )
+
+    def revive(self, key: str) -> MemoryItem | None:
+        """The note under `key`, active again after it made room for others or was put away. None for no such note.
+
+        It needs room like one that is saved: a full tier refuses, or evicts others.
+
+        Raises:
+            TierFullError: Its tier has no room for it.
+            InvalidTierError: It is a memory, but no note.
+            InvalidKeyError: It cannot be a key.
+            RecordChangedError: Somebody changed it just now.
+            StoreError: The store could not do it.
+        """
+        note = self._note(key)
+        return None if note is None else self.manager.revive(key, room=self.policies[note.tier].room or Room())
 
     def promote(self, key: str, to: str) -> MemoryItem | None:
         """Move a memory to a wider tier: the same record under the same key. None for no such memory, or if declined.

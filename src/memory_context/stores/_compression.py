@@ -6,7 +6,7 @@ import zlib
 from dataclasses import replace
 from typing import ClassVar
 
-from memory_context._items import SEALED, MemoryItem, decoded
+from memory_context._items import SEALED, MemoryItem, decoded, with_hash
 from memory_context.exceptions import StoreError
 from memory_context.stores._sealing import SealingStore, packed, unpacked
 
@@ -49,4 +49,5 @@ class CompressedStore(SealingStore):
         except (ValueError, zlib.error) as error:
             message = f"the compressed content of {item.memory_key!r} is damaged: {error}"
             raise StoreError(message) from error
-        return replace(item, content=decoded(whole, facts["media_type"]), media_type=facts["media_type"])
+        opened = replace(item, content=decoded(whole, facts["media_type"]), media_type=facts["media_type"])
+        return with_hash(opened, item.content_hash)

@@ -16,12 +16,14 @@ from memory_context._items import (
     MemoryItem,
     decoded,
     identity_of,
+    is_text,
     key_after,
     longer_key,
     with_hash,
 )
 from memory_context._scopes import Scope
 from memory_context.exceptions import EncryptionError
+from memory_context.stores._compression import CompressedStore
 from memory_context.stores._keys import KEY_BYTES, DerivedKey, Keyring, KeySource
 from memory_context.stores._protocol import MemoryStore
 from memory_context.stores._sealing import SealingStore, packed, unpacked
@@ -29,6 +31,7 @@ from memory_context.stores._sealing import SealingStore, packed, unpacked
 VERSION = b"\x01"
 NONCE_BYTES = 12
 HIDDEN = "(encrypted)"
+TRIED = 5
 _ANY = {"is_active": [True, False]}
 
 
@@ -39,6 +42,9 @@ class EncryptedStore(SealingStore):
     of its own: nobody without it can tell whether a text is there. What places a memory stays readable: user, agent,
     thread, key, type, tier, category, tags, importance, counts and times. So do not put secrets into those. The
     ciphertext is bound to user and key: in another record it is refused.
+
+    Before its first write for a user, the key that encrypts must open one of their newest memories, where that was
+    encrypted under its id: another key under an id that is in use is an `EncryptionError`, and nothing is written.
 
     A search sees the newest 500 memories of its scope (see `SealingStore`). Memories that were stored without
     encryption stay readable; `reencrypt` encrypts them too.
@@ -69,6 +75,7 @@ class EncryptedStore(SealingStore):
         super().__init__(store)
         self._keys = Keyring(keys)
         self._is_own = keys is not None
+        self._tried = set[tuple[str, bytes]]()
 
     @staticmethod
     def generate_key() -> str:
@@ -79,11 +86,11 @@ class EncryptedStore(SealingStore):
         """The encrypted record, under a key that tells nothing of the content."""
         hashed = self._hash(item)
         placed = replace(with_hash(item, hashed), memory_key=key_after(item, hashed))
-        return _sealed(placed, item, self._keys.newest())
+        return _sealed(placed, item, self._sealing_key(item.user_id))
 
     def placed(self, item: MemoryItem) -> MemoryItem:
-        """See `SealingStore.placed`."""
-        return _sealed(with_hash(item, self._hash(item)), item, self._keys.newest())
+        """See `StoreWrapper.placed`."""
+        return _sealed(with_hash(item, self._hash(item)), item, self._sealing_key(item.user_id))
 
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The decrypted record.
@@ -124,12 +131,46 @@ class EncryptedStore(SealingStore):
                     progress(done)
         return done
 
+    def _sealing_key(self, user_id: str) -> DerivedKey:
+        """The key that encrypts, which is tried on a user's memories once.
+
+        Raises:
+            EncryptionError: They were encrypted with another key under its id.
+        """
+        key = self._keys.newest()
+        if (user_id, key.hash_key) not in self._tried:
+            self._try(key, user_id)
+            self._tried.add((user_id, key.hash_key))
+        return key
+
+    def _try(self, key: DerivedKey, user_id: str) -> None:
+        """Open the newest memory; where it is not under the key's id or does not open, perhaps damaged, others too."""
+        under = list[MemoryItem]()
+        for many in (1, TRIED):
+            newest = self.inner.query(Scope(user_id), {"summary": HIDDEN, **_ANY}, limit=many)
+            under = [one for one in newest if one.media_type == self.media_type and one.data.startswith(_head(key))]
+            if not newest or any(map(self._opens, under)):
+                return
+        if under:
+            message = (
+                f"the key {key.id!r} is another one than that which encrypted the memories of {user_id!r}; nothing is "
+                "written with it, because no keys could read both: give the right key, or a new one an id of its own"
+            )
+            raise EncryptionError(message)
+
+    def _opens(self, item: MemoryItem) -> bool:
+        try:
+            self.outward(item)
+        except EncryptionError:
+            return False
+        return True
+
     def _renewed(self, item: MemoryItem) -> bool:
-        newest = self._keys.newest()
+        newest = self._sealing_key(item.user_id)
         if item.media_type == self.media_type and _parts(item)[0] == newest.id:
             return False
         plain = self.outward(item)
-        placed = with_hash(plain, newest.keyed_hash(item.user_id, plain.content))
+        placed = with_hash(plain, _hashed(plain, newest))
         if self._is_kept(placed):
             placed = replace(placed, identity=None)
         self.inner.put(Scope(item.user_id), _sealed(placed, plain, newest), replaces=item)
@@ -145,13 +186,21 @@ class EncryptedStore(SealingStore):
     def _hash(self, item: MemoryItem) -> str:
         """The keyed hash of a content: by an older key, where it is stored under that one."""
         keys = self._keys.all()
-        newest = keys[0].keyed_hash(item.user_id, item.content)
+        newest = _hashed(item, keys[0])
         if not item.identity or len(keys) == 1:
             return newest
-        hashes = [newest, *(key.keyed_hash(item.user_id, item.content) for key in keys[1:])]
+        hashes = [newest, *(_hashed(item, key) for key in keys[1:])]
         known = {identity_of(item.content, one): one for one in hashes}
         found = self.inner.query(Scope(item.user_id), {"identity": list(known), **_ANY}, limit=1)
         return known[str(found[0].identity)] if found else newest
+
+
+def _hashed(item: MemoryItem, key: DerivedKey) -> str:
+    """The keyed hash of a content; of a compressed one that of its hash, because another zlib makes other bytes."""
+    if item.media_type != CompressedStore.media_type or not item.content_hash:
+        return key.keyed_hash(item.user_id, type(item.content).__name__, item.data)
+    kind = "text" if is_text(unpacked(item.data)[0]["media_type"]) else "binary"
+    return key.keyed_hash(item.user_id, f"hash of {kind}", item.content_hash.encode())
 
 
 def _bound_to(item: MemoryItem) -> bytes:
@@ -168,11 +217,16 @@ def _sealed(placed: MemoryItem, plain: MemoryItem, key: DerivedKey) -> MemoryIte
         "media_type": plain.media_type,
         "content_hash": plain.content_hash,
     }
-    nonce, key_id = os.urandom(NONCE_BYTES), key.id.encode()
-    data = key.encrypt(nonce, packed(facts, plain.data), _bound_to(plain))
-    sealed = VERSION + len(key_id).to_bytes() + key_id + nonce + data
+    nonce = os.urandom(NONCE_BYTES)
+    sealed = _head(key) + nonce + key.encrypt(nonce, packed(facts, plain.data), _bound_to(plain))
     hidden: dict[str, Any] = {"summary": HIDDEN, "content_metadata": {}, "media_type": EncryptedStore.media_type}
     return replace(placed, content=sealed, match=None, **hidden)
+
+
+def _head(key: DerivedKey) -> bytes:
+    """What a sealed content begins with: the version of the form, and the key's id."""
+    key_id = key.id.encode()
+    return VERSION + len(key_id).to_bytes() + key_id
 
 
 def _parts(item: MemoryItem) -> tuple[str, bytes, bytes]:

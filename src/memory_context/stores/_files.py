@@ -189,7 +189,10 @@ class FileStore:
         return self._read(lambda index: index.users())
 
     def forget_user(self, user_id: str) -> Receipt:
-        """See `Administration.forget_user`. Damaged files, of which nobody knows whose they are, stay (`damaged`)."""
+        """See `Administration.forget_user`. Damaged files, of which nobody knows whose they are, stay (`damaged`).
+
+        Files are removed, and what was in them is not overwritten on the disk: `Receipt.scrubbed` is False.
+        """
         with self._lock:
             self._look()
             receipt = self._write(Scope(user_id), [], lambda index: index.forget_user(user_id))
@@ -197,7 +200,7 @@ class FileStore:
                 self._opened().forget_notes(receipt.user_id)
             except OSError as error:
                 raise self._unavailable(error) from error
-            return replace(receipt, files=receipt.memories)
+            return replace(receipt, files=receipt.memories, scrubbed=False)
 
     def damaged(self) -> tuple[DamagedFile, ...]:
         """The files that hold no memory, and why."""

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from memory_context._forks import no_fork
-from memory_context._items import Content, encoded
 from memory_context.exceptions import EncryptionError, InvalidArgumentError, MemoryContextError, MissingDependencyError
 
 try:
@@ -37,12 +36,12 @@ class DerivedKey:
     cipher: AESGCM = field(repr=False)
     hash_key: bytes = field(repr=False)
 
-    def keyed_hash(self, user_id: str, content: Content) -> str:
-        """HMAC-SHA-256 over a user's content, in hex: equal contents of two users, equal text and bytes have two."""
+    def keyed_hash(self, user_id: str, kind: str, data: bytes) -> str:
+        """HMAC-SHA-256 over a user's content of a kind, in hex: equal ones of two users, and of two kinds, have two."""
         with no_fork:
             mac = HMAC(self.hash_key, SHA256())
-            mac.update(f"{user_id}\0{type(content).__name__}\0".encode())
-            mac.update(encoded(content))
+            mac.update(f"{user_id}\0{kind}\0".encode())
+            mac.update(data)
             return mac.finalize().hex()
 
     def encrypt(self, nonce: bytes, plain: bytes, bound_to: bytes) -> bytes:

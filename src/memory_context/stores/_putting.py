@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from datetime import timedelta
 from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context._items import MemoryItem, is_same, longer_key, now
+from memory_context._items import MemoryItem, is_same, longer_key, now, stored_again
 from memory_context._scopes import Scope
 from memory_context._tiers import Quota, Room
 from memory_context.exceptions import KeyExistsError, RecordChangedError
@@ -19,7 +18,6 @@ from memory_context.stores._restoring import insert_record, is_taken
 from memory_context.stores._rows import RECORDS, item_of, row_of
 from memory_context.stores._schema import memories
 
-FRESH = timedelta(minutes=1)
 _OF_USER = memories.c.user_id == sa.bindparam("user")
 _BY_IDENTITY = RECORDS.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
 _BY_KEY = RECORDS.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
@@ -108,6 +106,8 @@ def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) 
 
 def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None) -> MemoryItem:
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
+    if _is_twice(connection, item):
+        item = replace(item, identity=None)
     row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
     _indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(*row))
     connection.execute(sa.update(memories).where(*row).values(row_of(item)))
@@ -115,13 +115,17 @@ def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batc
     return item
 
 
+def _is_twice(connection: sa.Connection, item: MemoryItem) -> bool:
+    """Whether another record has the identity: the content was kept in two forms, and becomes equal by being put."""
+    wanted = (memories.c.user_id == item.user_id, memories.c.identity == item.identity, memories.c.id != item.id)
+    return item.identity is not None and connection.execute(sa.select(memories.c.id).where(*wanted)).first() is not None
+
+
 def _stored_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
     """What is there, active, kept as long as either asks for, and no older than its last storing."""
-    ends = None if known.expires_at is None or item.expires_at is None else max(known.expires_at, item.expires_at)
-    moment = now()
-    if known.is_active and ends == known.expires_at and moment - known.updated_at < FRESH:
-        return known
-    changed: dict[str, Any] = {"is_active": True, "expires_at": ends, "updated_at": moment}
-    row = (memories.c.user_id == item.user_id, memories.c.id == known.id)
-    connection.execute(sa.update(memories).where(*row).values(changed))
-    return replace(known, **changed)
+    again = stored_again(known, item)
+    if again is not known:
+        changed = {name: getattr(again, name) for name in ("is_active", "expires_at", "updated_at")}
+        row = (memories.c.user_id == item.user_id, memories.c.id == known.id)
+        connection.execute(sa.update(memories).where(*row).values(changed))
+    return again

@@ -80,6 +80,11 @@ class RedactingStore(StoreWrapper):
             self._counts.update(clearing.counts)
         return cleared
 
+    def placed(self, item: MemoryItem) -> MemoryItem:
+        """See `StoreWrapper.placed`. What differed in its secrets only stays a record of its own: without identity."""
+        cleared = self.inward(item)
+        return cleared if cleared.content_hash == item.content_hash else changed(cleared, identity=None)
+
     def outward(self, item: MemoryItem) -> MemoryItem:
         """See `StoreWrapper.outward`."""
         return self._clearing().of(item)

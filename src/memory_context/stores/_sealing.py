@@ -14,6 +14,7 @@ from memory_context._batches import batches_of, size_of
 from memory_context._items import Deletion, MemoryItem, Restored
 from memory_context._passages import card_of, searchable
 from memory_context._scopes import Scope
+from memory_context._tiers import Usage
 from memory_context.exceptions import InvalidArgumentError, InvalidFilterError, InvalidRecordError
 from memory_context.stores._protocol import Filters, MemoryStore, Mode
 from memory_context.stores._restoring import differences
@@ -69,10 +70,6 @@ class SealingStore(StoreWrapper):
     def inward(self, item: MemoryItem) -> MemoryItem:
         """The sealed record."""
 
-    def placed(self, item: MemoryItem) -> MemoryItem:
-        """The sealed record under the key that `item` has."""
-        return self.inward(item)
-
     @abstractmethod
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The record that was sealed; one that never was, as it is."""
@@ -104,6 +101,16 @@ class SealingStore(StoreWrapper):
         """See `MemoryStore.count`. Sealed columns are refused."""
         self.check_columns(*(filters or {}))
         return super().count(scope, filters)
+
+    def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
+        """See `MemoryStore.sum`. Sealed columns are refused."""
+        self.check_columns(*(filters or {}))
+        return super().sum(scope, column, filters)
+
+    def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
+        """See `MemoryStore.usage`. Sealed columns are refused."""
+        self.check_columns(*(filters or {}))
+        return super().usage(scope, filters)
 
     def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
         """See `MemoryStore.restore`.

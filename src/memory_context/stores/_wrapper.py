@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Self
 
 import sqlalchemy as sa
 
-from memory_context._items import Deletion, MemoryItem, Restored, is_same
+from memory_context._items import Deletion, MemoryItem, Restored, is_same, stored_again
 from memory_context._scopes import Scope
 from memory_context._tiers import Receipt, Room, Usage
-from memory_context.exceptions import KeyExistsError, StoreError
+from memory_context.exceptions import KeyExistsError, RecordChangedError, StoreError
 from memory_context.stores._opening import as_store
 from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
 
@@ -51,6 +52,10 @@ class StoreWrapper:
         """The record that the store inside is given for `item`."""
         return item
 
+    def placed(self, item: MemoryItem) -> MemoryItem:
+        """The same under the key that `item` has: for what takes another's place, or comes from another store."""
+        return self.inward(item)
+
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The record that a caller is given for `item` of the store inside."""
         return item
@@ -87,20 +92,39 @@ class StoreWrapper:
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
-        return self.outward(self._put(scope, item, self.inward(item), replace=replace, room=room, replaces=replaces))
+        inner = self.inward(item) if replaces is None else self.placed(item)
+        return self.outward(self._put(scope, item, inner, replace=replace, room=room, replaces=replaces))
 
-    def _put(self, scope: Scope, item: MemoryItem, inner: MemoryItem, **how: Any) -> MemoryItem:  # noqa: ANN401 - see `put`
+    def _put(
+        self,
+        scope: Scope,
+        item: MemoryItem,
+        inner: MemoryItem,
+        *,
+        room: Room | None = None,
+        **how: Any,  # noqa: ANN401 - see `put`
+    ) -> MemoryItem:
         """What stands in the store inside when `inner` was put there for `item`.
 
         What was stored before there was this wrapper, or with another key, is the same only when it is opened.
         """
-        try:
-            return self.inner.put(scope, inner, **how)
-        except KeyExistsError:
-            held = self.inner.get(Scope(item.user_id), inner.memory_key)
-            if held is None or not is_same(self.outward(held), item):
-                raise
+        while True:
+            try:
+                return self.inner.put(scope, inner, room=room, **how)
+            except KeyExistsError:
+                held = self.inner.get(Scope(item.user_id), inner.memory_key)
+                if held is None or not is_same(self.outward(held), item):
+                    raise
+                with suppress(RecordChangedError):  # somebody was faster
+                    return self._stored_again(held, item, room)
+
+    def _stored_again(self, held: MemoryItem, item: MemoryItem, room: Room | None) -> MemoryItem:
+        """What is there in the form that it has, kept as any store keeps what is stored again."""
+        again = stored_again(held, item)
+        if again is held:
             return held
+        needed = None if held.is_active else room
+        return self.inner.put(Scope(item.user_id), again, room=needed, replaces=held)
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
@@ -155,7 +179,7 @@ class StoreWrapper:
     def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
         """See `MemoryStore.restore`."""
         return self.inner.restore(
-            scope, (self._told(one) if isinstance(one, Deletion) else self.inward(one) for one in records)
+            scope, (self._told(one) if isinstance(one, Deletion) else self.placed(one) for one in records)
         )
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
