@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import string
 import time
 from bisect import bisect_right
@@ -124,25 +125,44 @@ class Redactor:
         """
         return self.cleared(text)[0]
 
-    def cleared(self, text: str) -> tuple[Redacted, tuple[Secret, ...]]:
-        """What `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then."""
+    @property
+    def known(self) -> Redactor:
+        """What finds the kinds that the library knows, and nothing of a user's."""
+        part = copy.copy(self)
+        part._own = []  # noqa: SLF001 - a copy of this very object
+        return part
+
+    @property
+    def own(self) -> Redactor:
+        """What finds a user's patterns, and nothing else."""
+        part = copy.copy(self)
+        part._everywhere, part._in_runs = [], []  # noqa: SLF001 - see `known`
+        return part
+
+    def cleared(self, text: str, *, until: float | None = None) -> tuple[Redacted, tuple[Secret, ...]]:
+        """What `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then.
+
+        A user's patterns have time `until` a moment of the monotonic clock, where one is given.
+        """
         secrets = list[Secret]()
         for _ in range(PASSES):  # what stood beside a secret may be one, too, once that is gone
-            spans = self._spans(text)
+            spans = self._spans(text, until)
             if not spans:
                 break
             secrets += (Secret(span.kind, text[span.start : span.stop]) for span in spans)
             text = _without(text, spans)
         return Redacted(text, dict(Counter(secret.kind for secret in secrets))), tuple(secrets)
 
-    def _spans(self, text: str) -> list[_Span]:
-        found = [*self._known(text), *self._users(text)]
+    def _spans(self, text: str, until: float | None) -> list[_Span]:
+        found = [*self._known(text), *self._users(text, deadline_for(text) if until is None else until)]
         if not found:
             return []
         spans = _outside(_merged(found, self._ranks), text)
         return _of_whole_values(spans, text) if self._own and text.lstrip()[:1] in ("{", "[") else spans
 
     def _known(self, text: str) -> Iterator[_Span]:
+        if not self._everywhere and not self._in_runs:
+            return
         flat = text.encode("ascii", "replace").lower()  # one byte for each character, so places are the same
         runs = _long_runs(flat)
         joints = _before_joints(runs)
@@ -152,8 +172,7 @@ class Redactor:
         for finding in self._everywhere:
             yield from _of_rule(finding, text, flat)
 
-    def _users(self, text: str) -> Iterator[_Span]:
-        deadline = time.monotonic() + SECONDS + SECONDS_PER_MEGABYTE * len(text) / 1e6
+    def _users(self, text: str, deadline: float) -> Iterator[_Span]:
         for own in self._own:
             yield from own.spans(text, deadline)
 
@@ -199,6 +218,11 @@ class _Own:
         except TimeoutError as error:
             message = f"the pattern of {self.kind!r} took too long on {len(text)} characters; give it a literal"
             raise RedactionTimeoutError(message) from error
+
+
+def deadline_for(text: str) -> float:
+    """Until when a user's patterns may look at `text`, by the monotonic clock."""
+    return time.monotonic() + SECONDS + SECONDS_PER_MEGABYTE * len(text) / 1e6
 
 
 def _long_runs(flat: bytes) -> bytes:
