@@ -28,6 +28,7 @@ from memory_context import (
 )
 from memory_context._items import to_content
 from memory_context._redacted import Clearing
+from memory_context._redaction import Secret, without_pieces
 from memory_context.autogen._compaction import from_lines
 from memory_context.conversation import Turn
 from memory_context.exceptions import StoreError
@@ -219,3 +220,143 @@ class TestDamagedRecords:
         store.put(Scope("ann"), replaced(item, content='{"x": [redacted n]}'), replace=True)
 
         assert [one.content for one in (await memory.query()).results] == ['{"x": [redacted n]}']
+
+
+SHORT = ["pw" + "123", "root" + "1", "s3c" + "r3t"]
+
+
+class Embedder:
+    """Makes vectors, and remembers of what."""
+
+    model = "lengths"
+
+    def __init__(self) -> None:
+        self.seen = list[str]()
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """A vector for each text."""
+        self.seen += texts
+        return [[float(len(text) % 7), 1.0, 2.0] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """A vector for a query."""
+        return self.embed_documents([text])[0]
+
+
+class TestWhatIsCutShort:
+    """What is made of a text, and cut, has nothing of the secrets in it."""
+
+    @pytest.mark.parametrize("password", SHORT)
+    def test_generated_descriptions(self, password: str) -> None:
+        """However far a short password stands from the beginning, no description or reference shows it."""
+        rest = "\n".join(f"row {number} other" for number in range(60))
+        with RedactingStore("sqlite://") as store:
+            ann = MemoryManager(store, user_id="ann", counter=len)
+            for padding in range(90):
+                url = f"{'x' * padding} postgresql://ann:{password}@db/x"
+                item = ann.remember(f"{url}\n{rest}", type="tool_output", source="run")
+                assert password[:3] not in item.ref.render()
+                assert password[:3] not in item.summary
+
+    @pytest.mark.parametrize("password", SHORT)
+    def test_given_descriptions(self, password: str) -> None:
+        """Nor do lines that callers and other parts of the library make of a text: of turns, notes, lessons."""
+        with RedactingStore("sqlite://") as store:
+            tiers = ScopedMemory(MemoryManager(store, user_id="ann", counter=len), task_id="t", project_id="p")
+            kept = ConversationMemory(manager=tiers.manager)
+            for padding in range(90):
+                text = f"{padding} {'x' * padding} postgresql://ann:{password}@db/x and so on"
+                kept.add_turn("s", "human", text)
+                tiers.add_decision(text)
+                tiers.add_failure("code", text)
+                tiers.manager.store(text, "y" * (300 - 40 - padding) + text)
+            summaries = [item.summary for item in store.inner.list_all(Scope("ann"))]
+
+        assert len(summaries) == 360
+        assert not [summary for summary in summaries if password[:3] in summary]
+
+    @pytest.mark.parametrize("password", SHORT)
+    def test_descriptions_of_others(self, password: str) -> None:
+        """Of records that were there before, a line that has a password or most of it shows none of it."""
+        cut = {f"ann:{password}": "ann:[redacted url_password]", f"ann:{password[:4]}…": "ann:[redacted url_password]…"}
+        with RedactingStore("sqlite://") as store:
+            for number, (line, shown) in enumerate(cut.items()):
+                text = f"{number} postgresql://ann:{password}@db/x"
+                key = MemoryManager(store.inner, user_id="ann", counter=len).store(text, line)
+                found = store.get(Scope("ann"), key)
+                assert found
+                assert found.summary == shown
+
+    def test_short_secrets_in_words(self) -> None:
+        """A short secret that is a part of a word by chance is left there."""
+        secrets = [Secret("password", "row")]
+
+        assert without_pieces("rows grow", secrets).text == "rows grow"
+        assert without_pieces("a row!", secrets).text == "a [redacted password]!"
+
+    def test_secrets_of_tiers(self) -> None:
+        """A memory of type `secret` in a tier is not described by its first line."""
+        tiers = ScopedMemory(MemoryManager("sqlite://", user_id="ann"), task_id="t")
+        key = tiers.save(PASSWORD, "x", tier="task", type="secret")
+
+        assert tiers.manager.get(str(key)).summary == "secret"
+
+    async def test_notes_of_compactions(self) -> None:
+        """The note that stands for compacted messages quotes what was stored of them."""
+        store = RedactingStore("sqlite://")
+        context = MemoryContext("ann", store=store, max_tokens=800)
+        await context.add_message(UserMessage(content="do the task", source="user"))
+        for step in range(30):
+            content = f"step {step}: DB_PASSWORD={PASSWORD}{step} " + "word " * 20
+            await context.add_message(AssistantMessage(content=content, source="coder"))
+            prompt = await context.get_messages()
+        [note] = [str(message.content) for message in prompt if MemoryRef.find_all(str(message.content))]
+
+        assert "DB_PASSWORD=[redacted password]" in note
+        assert PASSWORD not in note
+        await context.aclose()
+
+
+class TestEmbedder:
+    """An embedder and a summarizer get redacted texts only."""
+
+    async def test_queries(self) -> None:
+        """Neither a search nor the recall for a user's message brings a secret to the embedder."""
+        embedder = Embedder()
+        inner = SQLAlchemyStore("sqlite://", embedder=embedder, embedding_model="lengths")
+        store = RedactingStore(inner, Redactor({"otp": r"\b\d{6}\b"}))
+        ann = MemoryManager(store, user_id="ann")
+        key = ann.store(f"the pump fails with DB_PASSWORD={PASSWORD} and 493021", "a log")
+        context = MemoryContext("ann", store=store)
+        question = f"why does the pump fail with postgresql://ann:{PASSWORD}@db/x and 493021?"
+        await context.add_message(UserMessage(content=question, source="user"))
+        await context.get_messages()
+
+        assert [hit.memory_key for hit in ann.search(f"pump DB_PASSWORD={PASSWORD}")] == [key]
+        assert embedder.seen
+        assert any("pump fail" in text for text in embedder.seen)
+        assert not [text for text in embedder.seen if PASSWORD in text or "493021" in text]
+        await context.aclose()
+
+    def test_words_of_markers(self) -> None:
+        """A query with a secret does not find memories only because a secret was redacted there, too."""
+        ann = MemoryManager(RedactingStore("sqlite://"), user_id="ann")
+        ann.store(f"the turbine, DB_PASSWORD={PASSWORD}", "a log")
+
+        assert ann.search(f"zebrafish postgresql://u:{PASSWORD}@h") == []
+        assert ann.search(TOKEN) == []
+
+    def test_summarizers(self) -> None:
+        """A summarizer is given the text as it is stored."""
+        shown = list[str]()
+
+        class Noting:
+            def summarize(self, text: str, description: str) -> str:
+                shown.append(text + description)
+                return "a log"
+
+        ann = MemoryManager(RedactingStore("sqlite://"), user_id="ann", summarizer=Noting())
+        ann.store(f"DB_PASSWORD={PASSWORD}\n" + "some words of a log\n" * 300)
+
+        assert len(shown) == 1
+        assert PASSWORD not in shown[0]

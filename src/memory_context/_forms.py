@@ -10,6 +10,7 @@ from memory_context._redaction import Form
 
 CONVERSATION = "conversation"
 STORE_ITEM = "store_item"
+ASSEMBLY = "assembly"
 _TAG_OF_NAMESPACE = re.compile("in_[0-9a-f]{32}")
 
 
@@ -49,6 +50,12 @@ _MESSAGE = Form(
     named=_paths("", "content.*"),
     needed=frozenset(("type", "content")),
 )
+# How a prompt was put together: keys and numbers, and the task.
+_ASSEMBLED = Form(
+    kept=_paths("budget", "room", "longest", "allocation", "tokens", "candidates", "used"),
+    named=_paths(""),
+    needed=frozenset(("task", "candidates", "used")),
+)
 _JSON = Form()
 
 
@@ -56,6 +63,8 @@ def form_of(item: MemoryItem) -> Form | None:
     """The form of each line of a content; None where it is text that somebody else wrote."""
     if item.memory_type == CONVERSATION:
         return _TURN if item.tier == CONVERSATION else _MESSAGE
+    if item.memory_type == item.tier == ASSEMBLY:
+        return _ASSEMBLED
     return _JSON if item.media_type == JSON else None
 
 

@@ -106,8 +106,8 @@ class ConversationMemory:
             return []
         moment = self._clock()
         lines = _lines(turns, moment)
-        description = one_line(next((turn.text for turn in turns if turn.text), turns[0].role))
-        key = self._kept.add(str(scope.tier_id), lines, description, moment)
+        said = next((turn.text for turn in turns if turn.text), turns[0].role)
+        key = self._kept.add(str(scope.tier_id), lines, said, moment)
         return [_turn(line, key) for line in lines]
 
     def get_turns(self, session_id: str) -> list[Turn]:
@@ -150,7 +150,7 @@ def window(turns: Sequence[Turn], most: int | None, idle: timedelta | None, mome
 class _Kept(Protocol):
     """Where the lines of sessions are kept; one more than a window holds tells that some were cut off."""
 
-    def add(self, session: str, lines: Sequence[str], description: str, moment: datetime) -> str: ...
+    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str: ...
 
     def get(self, session: str, moment: datetime) -> list[tuple[str, str, datetime]]:
         """The lines, each with the key and the time of the memory that holds it."""
@@ -167,7 +167,7 @@ class _InProcess:
         self._lock = Lock()
         self._sessions = OrderedDict[str, tuple[datetime, deque[str]]]()
 
-    def add(self, session: str, lines: Sequence[str], description: str, moment: datetime) -> str:  # noqa: ARG002 - for people who look into a store
+    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str:  # noqa: ARG002 - for people who look into a store
         fresh = deque[str](maxlen=None if self._most is None else self._most + 1)
         with self._lock:
             self._drop_idle(moment)
@@ -201,7 +201,8 @@ class _InStore:
     def __init__(self, manager: MemoryManager, most: int | None) -> None:
         self._manager, self._most = manager, most
 
-    def add(self, session: str, lines: Sequence[str], description: str, moment: datetime) -> str:  # noqa: ARG002 - stands in the lines
+    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str:  # noqa: ARG002 - stands in the lines
+        description = one_line(self._manager.kept(said))
         number = self._next_number(session)
         while True:  # another writer may have taken the number; somebody gets each, so this ends
             key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"

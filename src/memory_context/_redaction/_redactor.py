@@ -25,6 +25,7 @@ SECONDS = 5.0
 SECONDS_PER_MEGABYTE = 1.0
 PASSES = 8
 _PIECE = 6
+_LEAST_PIECE = 3
 _COMPARED = 100_000
 _RUN = 16
 _MANY = 256
@@ -138,6 +139,11 @@ class Redactor:
         part = copy.copy(self)
         part._everywhere, part._in_runs = [], []  # noqa: SLF001 - see `known`
         return part
+
+    def words(self, text: str) -> str:
+        """`text` for a search: without secrets, and without what stands in their place."""
+        redacted = self.redact(text)
+        return _MARKED.sub(" ", redacted.text).strip() if redacted.counts else text
 
     def cleared(self, text: str, *, until: float | None = None) -> tuple[Redacted, tuple[Secret, ...]]:
         """What `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then.
@@ -311,18 +317,61 @@ def _without(text: str, spans: Iterable[_Span]) -> str:
 
 
 def without_pieces(text: str, secrets: Iterable[Secret]) -> Redacted:
-    """`text`, which was made of a text with `secrets`, without pieces of them: a description may cut them short."""
+    """`text`, which was made of a text with `secrets`, without pieces of them: a description may cut them short.
+
+    A piece has six characters; a shorter secret goes where it stands as a word, and of what is cut off at an end of
+    `text` three characters are enough.
+    """
+    found = list(secrets)
+    pieces = [*_long_pieces(text, found), *_short_ones(text, found), *_at_ends(text, found)]
+    spans = _outside(_joined(pieces), text)
+    return Redacted(_without(text, spans), dict(Counter(span.kind for span in spans)))
+
+
+def _long_pieces(text: str, secrets: Sequence[Secret]) -> Iterator[_Span]:
     kinds = {
         secret.value[place : place + _PIECE]: secret.kind
         for secret in secrets
         for place in range(min(len(secret.value), _COMPARED) - _PIECE + 1)
     }
-    spans, place = list[_Span](), 0
-    for place in range(len(text) - _PIECE + 1 if kinds else 0):
-        kind = kinds.get(text[place : place + _PIECE])
-        if kind and spans and spans[-1].stop >= place:
-            spans[-1] = _Span(spans[-1].start, place + _PIECE, spans[-1].kind)
-        elif kind:
-            spans.append(_Span(place, place + _PIECE, kind))
-    spans = _outside(spans, text)
-    return Redacted(_without(text, spans), dict(Counter(span.kind for span in spans)))
+    return _slices_of(text, _PIECE, kinds)
+
+
+def _short_ones(text: str, secrets: Sequence[Secret]) -> Iterator[_Span]:
+    for size in range(_LEAST_PIECE, _PIECE):
+        kinds = {secret.value: secret.kind for secret in secrets if len(secret.value) == size}
+        for span in _slices_of(text, size, kinds):
+            around = text[max(0, span.start - 1) : span.start] + text[span.stop : span.stop + 1]
+            if not any(map(str.isalnum, around)):
+                yield span
+
+
+def _slices_of(text: str, size: int, kinds: Mapping[str, str]) -> Iterator[_Span]:
+    """Where a slice of `text` is one of `kinds`, which have this size."""
+    for place in range(len(text) - size + 1 if kinds else 0):
+        kind = kinds.get(text[place : place + size])
+        if kind:
+            yield _Span(place, place + size, kind)
+
+
+def _at_ends(text: str, secrets: Sequence[Secret]) -> Iterator[_Span]:
+    begin = len(text) - len(text.lstrip("… "))
+    end = len(text.rstrip("… "))
+    for size in range(_LEAST_PIECE, _PIECE):
+        for secret in secrets:
+            if len(secret.value) > size and text[begin : begin + size] == secret.value[-size:]:
+                yield _Span(begin, begin + size, secret.kind)
+            if len(secret.value) > size and text[max(0, end - size) : end] == secret.value[:size]:
+                yield _Span(end - size, end, secret.kind)
+
+
+def _joined(spans: Iterable[_Span]) -> list[_Span]:
+    """Those that overlap or follow each other as one."""
+    joined = list[_Span]()
+    for span in sorted(spans, key=lambda one: (one.start, -one.stop)):
+        if joined and span.start <= joined[-1].stop:
+            last = joined[-1]
+            joined[-1] = _Span(last.start, max(last.stop, span.stop), last.kind)
+        else:
+            joined.append(span)
+    return joined
