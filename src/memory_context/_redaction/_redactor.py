@@ -17,6 +17,7 @@ from memory_context._patterns import compiled
 from memory_context._redaction._assigned import ASSIGNED
 from memory_context._redaction._blocks import BLOCKS, JOINT
 from memory_context._redaction._carried import CARRIED
+from memory_context._redaction._printed import PRINTED
 from memory_context._redaction._rules import Finding
 from memory_context._redaction._vendors import ANYWHERE, IN_RUNS
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
@@ -30,7 +31,7 @@ _COMPARED = 100_000
 _RUN = 16
 _MANY = 256
 _JOINTED = 10
-_EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *ANYWHERE, *CARRIED, *ASSIGNED)
+_EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *PRINTED, *ANYWHERE, *CARRIED, *ASSIGNED)
 _ORDER = {one: rank for rank, one in enumerate(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *_EVERYWHERE)))}
 KINDS = tuple(_ORDER)
 _IN_KEYS = (string.ascii_letters + string.digits + "_-").encode()
