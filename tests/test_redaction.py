@@ -554,3 +554,22 @@ class TestPieces:
         _, [secret] = REDACTOR.cleared("password=" + "hunter" + "2")
 
         assert "hunter" not in repr(secret)
+
+
+def test_a_value_in_one_branch_only() -> None:
+    """Where the group `value` took no part in a match, all of the match is redacted."""
+    redactor = Redactor({"code": r"code=(?P<value>\d+)|pin-\d+"})
+
+    assert redactor.redact("code=12 pin-34").text == "code=[redacted code] [redacted code]"
+
+
+@pytest.mark.parametrize("pattern", ["(?R)", "a|(?R)", "(?R)a", "(?P<x>(?&x))"])
+def test_patterns_that_call_themselves(pattern: str) -> None:
+    """One that never ends is refused, or found to take too much on a text; nothing but the library's errors is raised."""
+    with pytest.raises((InvalidArgumentError, RedactionTimeoutError)):
+        Redactor({"x": pattern}).redact("aaa bbb")
+
+
+def test_a_pattern_that_calls_itself_and_ends() -> None:
+    """Recursion that ends is what the package `regex` offers."""
+    assert Redactor({"x": r"<(?:[^<>]|(?R))*>"}).redact("a <b <c> d> e").text == "a [redacted x] e"

@@ -51,7 +51,8 @@ class RedactionPattern:
     """What a user wants to have redacted.
 
     Attributes:
-        pattern: A regular expression of the package ``regex``. If it has a group ``value``, only that is redacted.
+        pattern: A regular expression of the package ``regex``. If it has a group ``value``, only that is redacted;
+            all of what was found where that group took no part in it.
         literal: A text that stands in everything the pattern finds. Where it is not in a text, the pattern is not
             tried, which makes it a hundred times as fast.
     """
@@ -98,8 +99,8 @@ class Redactor:
         without: Kinds that are left alone; `kinds` has them all.
 
     Raises:
-        InvalidArgumentError: A name that is none, or is taken; a pattern that is no regular expression, or that
-            matches an empty text; a kind that does not exist.
+        InvalidArgumentError: A name that is none, or is taken; a pattern that is no regular expression, that matches
+            an empty text, or that calls itself without end; a kind that does not exist.
     """
 
     def __init__(
@@ -204,10 +205,14 @@ class _Own:
             raise InvalidArgumentError(message)
         try:
             ready = compiled(pattern.pattern)
+            matches_nothing = ready.fullmatch("", timeout=SECONDS)
         except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError) as error:
             message = f"the pattern of {name!r} is no regular expression: {getattr(error, 'msg', error)}"
             raise InvalidArgumentError(message) from error
-        if ready.fullmatch(""):
+        except (MemoryError, TimeoutError) as error:
+            message = f"the pattern of {name!r} does not end, not even on an empty text; does it call itself?"
+            raise InvalidArgumentError(message) from error
+        if matches_nothing:
             message = f"the pattern of {name!r} matches an empty text, which is everywhere"
             raise InvalidArgumentError(message)
         return cls(name, ready, pattern.literal)
@@ -220,10 +225,14 @@ class _Own:
         left = max(0.001, deadline - time.monotonic())
         try:
             for match in self.pattern.finditer(text, timeout=left, concurrent=True):
-                if match.end(group) > match.start(group):
-                    yield _Span(*match.span(group), self.kind)
+                start, stop = match.span(group) if match.start(group) >= 0 else match.span()
+                if stop > start:
+                    yield _Span(start, stop, self.kind)
         except TimeoutError as error:
             message = f"the pattern of {self.kind!r} took too long on {len(text)} characters; give it a literal"
+            raise RedactionTimeoutError(message) from error
+        except MemoryError as error:
+            message = f"the pattern of {self.kind!r} took too much memory on {len(text)} characters"
             raise RedactionTimeoutError(message) from error
 
 
