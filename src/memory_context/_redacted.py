@@ -59,8 +59,8 @@ class Clearing:
         return redacted.text
 
     def _structured(self, item: MemoryItem, content: str) -> tuple[Redacted, tuple[Secret, ...]] | None:
-        """What `Redactor.cleared` returns, where the content is JSON that the library wrote."""
-        form = form_of(item)
+        """What `Redactor.cleared` returns, where the content is JSON that the library wrote and a pattern may break."""
+        form = form_of(item) if self.redactor.has_own else None
         if form is None:
             return None
         parts = list[Redacted]()

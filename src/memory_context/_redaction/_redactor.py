@@ -129,6 +129,11 @@ class Redactor:
         return self.cleared(text)[0]
 
     @property
+    def has_own(self) -> bool:
+        """Whether it has patterns of a user's."""
+        return bool(self._own)
+
+    @property
     def known(self) -> Redactor:
         """What finds the kinds that the library knows, and nothing of a user's."""
         part = copy.copy(self)
