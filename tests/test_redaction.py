@@ -331,7 +331,95 @@ def test_json_in_a_field_of_a_password(inner: object) -> None:
     assert shape(inner) == shape(json.loads(redacted["password"]))
 
 
+COLOUR = "\x1b[32m{}\x1b[0m"
+MARGINS = {
+    "removed in a diff": "-{}",
+    "added in a diff": "+{}",
+    "log": "2026-01-01T00:00:{number:02}Z app[1]: {}",
+    "log of a cluster": "[pod/web-7d9f/app] {number:06}.25 INFO  {}",
+    "docker compose": "web_1  | {}",
+    "comment": "// {}",
+    "comment without a blank": "//{}",
+    "comment of SQL": "-- {}",
+    "comment of INI": "; {}",
+    "colour": COLOUR,
+    "colours of a diff": COLOUR.format("-{}"),
+    "colour before a name": COLOUR.format("web_1 | ") + "{}",
+}
+
+
+def printed(margin: str, block: str) -> str:
+    """A block with something before each line."""
+    return "\n".join(margin.format(line, number=number) for number, line in enumerate(block.splitlines(), 8))
+
+
+@pytest.mark.parametrize("margin", MARGINS)
+@pytest.mark.parametrize("name", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"])
+@pytest.mark.parametrize("nested", range(3))
+@pytest.mark.parametrize("header", ["", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n"])
+def test_keys_with_something_before_each_line(margin: str, name: str, nested: int, header: str) -> None:
+    """Keys in diffs, logs, comments and colours go whole; what stands around them stays, also inside JSON."""
+    first, _, rest = pem(random.Random(6), name).partition("\n")
+    text = "before\n" + printed(MARGINS[margin], f"{first}\n{header}{rest}") + "\nafter, and more"
+    for _ in range(nested):
+        text = json.dumps({"text": text})
+    redacted = REDACTOR.redact(text)
+
+    assert {"private_key": 1} == redacted.counts
+    assert not regex.search("[A-Za-z0-9+/]{20}", redacted.text)
+    assert "PRIVATE KEY" not in redacted.text
+    assert "before" in redacted.text
+    assert "after, and more" in redacted.text
+    assert [] == spoiled(text, redacted)
+
+
+@pytest.mark.parametrize("margin", ["-{}", "app[1] {number}: {}", COLOUR])
+def test_printed_keys_cut_short(margin: str) -> None:
+    """A printed key whose end is cut off goes as far as it is there."""
+    block = pem(random.Random(7))
+    text = printed(margin, block[:-300])
+
+    assert not regex.search("[A-Za-z0-9+/]{20}", REDACTOR.redact(text).text)
+
+
+def test_keys_that_are_replaced_in_a_diff() -> None:
+    """The first and the last line of two keys are the same, and only what is between them has marks."""
+    old, new = (pem(random.Random(number)).splitlines() for number in (8, 9))
+    lines = [f" {old[0]}", *(f"-{line}" for line in old[1:-1]), *(f"+{line}" for line in new[1:-1]), f" {old[-1]}"]
+    redacted = REDACTOR.redact("@@ -1,9 +1,9 @@\n" + "\n".join(lines) + "\n other")
+
+    assert not regex.search("[A-Za-z0-9+/]{20}", redacted.text)
+    assert redacted.text.endswith("\n other")
+
+
+@pytest.mark.parametrize("between", ["", "<br>", "<br/>\n", "&#10;", "%0A"])
+def test_keys_in_one_line(between: str) -> None:
+    """Keys without line breaks, and with those of HTML and of URLs, go whole."""
+    block = pem(random.Random(10))
+    redacted = REDACTOR.redact(f"key: {between.join(block.splitlines())} and more")
+
+    assert not regex.search("[A-Za-z0-9+/]{20}", redacted.text)
+    assert "PRIVATE KEY" not in redacted.text
+    assert redacted.text.endswith(" and more")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "# -----BEGIN PRIVATE KEY-----\nfrom somewhere import SomethingWithALongName\n",
+        "if line == -----BEGIN PRIVATE KEY-----\n    raise SomethingWithALongNameAsAnError\n",
+        "1: -----BEGIN PRIVATE KEY-----\n2: the key stands here\n3: SomethingWithALongNameAsAnError\n",
+        "-----BEGIN PUBLIC KEY-----\n" + "A" * 64 + "\n-----END PUBLIC KEY-----",
+    ],
+)
+def test_what_is_no_key(text: str) -> None:
+    """What only speaks of keys stays: a line has to begin as the first one does, and to follow it."""
+    assert Redacted(text) == REDACTOR.redact(text)
+
+
 HOSTILE = [
+    *("-----BEGIN PRIVATE KEY-----", "# -----BEGIN PRIVATE KEY-----\n# ", "-----BEGIN PRIVATE KEY-----\\n\\n", "<br>-----BEGIN PRIVATE KEY-----" + " " * 500),
+    *("-----BEGIN PRIVATE KEY-----\nA: b\n", "1 2 3 4 5 6 7 8 9 -----BEGIN PRIVATE KEY-----\n" + "A" * 64 + "\x1b[1m" * 99 + "\n", "\n" * 500 + "-----BEGIN PRIVATE KEY-----\n", "-----BEGIN PRIVATE KEY-----" + "A" * 99),
     *("password=", "password: ", '"password": "', "token:", "api_key='", "secret: ${", "-----BEGIN PRIVATE KEY-----\n", "pass", "key="),
     *("-----END PRIVATE KEY-----", "eyJ", "eyJaaaaaaaaa.", "://", "://a:", "://a:b@", "@", ":AA", "Bearer ", "Basic YTpi ", "sk-", "xoxb-"),
     *("ghp_", "AKIA", "SG.", "Q~", "sig=", "login a password ", "--password ", "\\", '\\"', "\\n", "A" * 63 + "\n", "a1", "=", " ", "\x1b[32m"),
@@ -466,3 +554,22 @@ class TestPieces:
         _, [secret] = REDACTOR.cleared("password=" + "hunter" + "2")
 
         assert "hunter" not in repr(secret)
+
+
+def test_a_value_in_one_branch_only() -> None:
+    """Where the group `value` took no part in a match, all of the match is redacted."""
+    redactor = Redactor({"code": r"code=(?P<value>\d+)|pin-\d+"})
+
+    assert redactor.redact("code=12 pin-34").text == "code=[redacted code] [redacted code]"
+
+
+@pytest.mark.parametrize("pattern", ["(?R)", "a|(?R)", "(?R)a", "(?P<x>(?&x))"])
+def test_patterns_that_call_themselves(pattern: str) -> None:
+    """One that never ends is refused, or found to take too much on a text; nothing but the library's errors is raised."""
+    with pytest.raises((InvalidArgumentError, RedactionTimeoutError)):
+        Redactor({"x": pattern}).redact("aaa bbb")
+
+
+def test_a_pattern_that_calls_itself_and_ends() -> None:
+    """Recursion that ends is what the package `regex` offers."""
+    assert Redactor({"x": r"<(?:[^<>]|(?R))*>"}).redact("a <b <c> d> e").text == "a [redacted x] e"

@@ -113,6 +113,11 @@ INDEX_BEHIND = _event(
 )
 VECTORS_FAILED = _event("vectors_failed", logging.WARNING, "vectors could not be made, reindex() makes them: %(error)s")
 FILE_SKIPPED = _event("file_skipped", logging.WARNING, "%(file)s holds no memory, and is skipped; `damaged` says why")
+RECORD_UNREADABLE = _event(
+    "record_unreadable",
+    logging.WARNING,
+    "a part of the memory %(memory_key)s is not what was stored there, and is left out: %(error)s",
+)
 TOKENS_ESTIMATED = _event(
     "tokens_estimated",
     logging.WARNING,

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
+from memory_context._forms import form_of, is_kept_tag, metadata_form
 from memory_context._items import SECRET, Match, MemoryItem
 from memory_context._records import recounted
-from memory_context._redaction import Redactor, Secret, without_pieces
+from memory_context._redaction import Leaves, Redacted, Redactor, Secret, cleared_json, without_pieces
 
 NOTED = "redacted"
 
@@ -41,9 +41,9 @@ class Clearing:
             item,
             content=self._content(item),
             summary=self._line(item.summary),
-            content_metadata=self._object(item.content_metadata),
+            content_metadata=self._metadata(item),
             category=item.category and self._text(item.category),
-            tags=tuple(map(self._text, item.tags)),
+            tags=tuple(self._tag(item, tag) for tag in item.tags),
             match=item.match and self._match(item.match),
         )
         if not self.counts:
@@ -54,9 +54,25 @@ class Clearing:
     def _content(self, item: MemoryItem) -> str | bytes:
         if isinstance(item.content, bytes):
             return item.content
-        redacted, self._secrets = self.redactor.cleared(item.content)
+        redacted, self._secrets = self._structured(item, item.content) or self.redactor.cleared(item.content)
         self.counts.update(redacted.counts)
         return redacted.text
+
+    def _structured(self, item: MemoryItem, content: str) -> tuple[Redacted, tuple[Secret, ...]] | None:
+        """What `Redactor.cleared` returns, where the content is JSON that the library wrote and a pattern may break."""
+        form = form_of(item) if self.redactor.has_own else None
+        if form is None:
+            return None
+        parts = list[Redacted]()
+        secrets = list[Secret]()
+        for line in content.split("\n"):
+            found = cleared_json(self.redactor, line, form)
+            if found is None:
+                return None
+            parts.append(found[0])
+            secrets += found[1]
+        counts = sum((Counter(part.counts) for part in parts), Counter[str]())
+        return Redacted("\n".join(part.text for part in parts), counts), tuple(secrets)
 
     def _text(self, text: str) -> str:
         redacted = self.redactor.redact(text)
@@ -70,38 +86,14 @@ class Clearing:
     def _match(self, match: Match) -> Match:
         return replace(match, passage=self._line(match.passage))
 
-    def _object(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        cleared = dict[str, Any]()
-        for key, value in values.items():
-            name = self._text(key)
-            cleared[_free(name, cleared)] = self._value(value, key)
+    def _tag(self, item: MemoryItem, tag: str) -> str:
+        return tag if is_kept_tag(item, tag) else self._text(tag)
+
+    def _metadata(self, item: MemoryItem) -> dict[str, Any]:
+        leaves = Leaves(self.redactor, metadata_form(item))
+        cleared: dict[str, Any] = leaves.value(dict(item.content_metadata))
+        self.counts.update(leaves.counts)
         return cleared
-
-    def _value(self, value: Any, name: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-        if isinstance(value, str):
-            return self._named(self._text(value), name)
-        if isinstance(value, dict):
-            return self._object(cast("dict[str, Any]", value))
-        if isinstance(value, list):
-            return [self._value(one, name) for one in cast("Iterable[Any]", value)]
-        return value
-
-    def _named(self, value: str, name: str) -> str:
-        """A value that may be a secret because of its name only."""
-        redacted = self.redactor.redact(json.dumps({name: value}, ensure_ascii=False))
-        if not redacted.counts:
-            return value
-        try:
-            [changed] = json.loads(redacted.text).values()
-        except ValueError:  # a user's pattern took a quote
-            return value
-        self.counts.update(redacted.counts)
-        return str(changed)
-
-
-def _free(name: str, taken: Mapping[str, Any]) -> str:
-    """`name`, with a number if another one became the same."""
-    return next(one for one in (name, *(f"{name} {number}" for number in range(2, len(taken) + 3))) if one not in taken)
 
 
 def _noted(metadata: Mapping[str, Any], counts: Mapping[str, int]) -> dict[str, Any]:

@@ -288,7 +288,7 @@ class ContextAssembler:
             memory_type=RECORD,
             tier=RECORD,
             tier_id=self._history.tier_id,
-            summary=one_line(package.task),
+            summary=one_line(self.memories.kept(package.task)),
             media_type=JSON,
             token_count=self.memories.counter.count(content),
             char_count=len(content),

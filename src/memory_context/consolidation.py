@@ -199,7 +199,7 @@ def propose_preferences(
     except Exception as error:  # noqa: BLE001 - whatever an extractor of somebody else's raises
         _events.EXTRACTOR_FAILED.log(error)
         return []
-    proposed = [one_line(one, 300) for one in _texts(found)][:MOST_PREFERENCES]
+    proposed = [one_line(memories.kept(one), 300) for one in _texts(found)][:MOST_PREFERENCES]
     known = memories.memory_store.query(memories.scope, {"memory_type": PREFERENCE}, limit=None, order_by=OLDEST)
     said = {words_of(item.text) for item in known}
     sources = {"extracted_from": list(dict.fromkeys(turn.key for turn in turns if turn.key))}

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any, Protocol
 from uuid import uuid4
 
+from memory_context import _events
 from memory_context._forks import Lock
 from memory_context._items import hash_content, now, to_content
 from memory_context._refs import one_line
@@ -105,12 +106,14 @@ class ConversationMemory:
             return []
         moment = self._clock()
         lines = _lines(turns, moment)
-        description = one_line(next((turn.text for turn in turns if turn.text), turns[0].role))
-        key = self._kept.add(str(scope.tier_id), lines, description, moment)
+        said = next((turn.text for turn in turns if turn.text), turns[0].role)
+        key = self._kept.add(str(scope.tier_id), lines, said, moment)
         return [_turn(line, key) for line in lines]
 
     def get_turns(self, session_id: str) -> list[Turn]:
         """A copy of the session's turns, oldest first; empty for one that is not known, or idle.
+
+        A line of the store that is no turn, because something changed it, is left out, and a warning logged.
 
         Raises:
             InvalidScopeError: `session_id` is none.
@@ -118,7 +121,8 @@ class ConversationMemory:
         """
         moment = self._clock()
         lines = self._kept.get(str(_session(session_id).tier_id), moment)
-        return window([_turn(line, key) for line, key in lines], self.max_turns, self.idle_timeout, moment)
+        turns = [turn for line in lines if (turn := _readable(*line))]
+        return window(turns, self.max_turns, self.idle_timeout, moment)
 
     def clear(self, session_id: str) -> int:
         """Forget the session's turns; how many they were. Texts that were folded out of them stay in memory.
@@ -146,9 +150,11 @@ def window(turns: Sequence[Turn], most: int | None, idle: timedelta | None, mome
 class _Kept(Protocol):
     """Where the lines of sessions are kept; one more than a window holds tells that some were cut off."""
 
-    def add(self, session: str, lines: Sequence[str], description: str, moment: datetime) -> str: ...
+    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str: ...
 
-    def get(self, session: str, moment: datetime) -> list[tuple[str, str]]: ...
+    def get(self, session: str, moment: datetime) -> list[tuple[str, str, datetime]]:
+        """The lines, each with the key and the time of the memory that holds it."""
+        ...
 
     def clear(self, session: str) -> int: ...
 
@@ -161,7 +167,7 @@ class _InProcess:
         self._lock = Lock()
         self._sessions = OrderedDict[str, tuple[datetime, deque[str]]]()
 
-    def add(self, session: str, lines: Sequence[str], description: str, moment: datetime) -> str:  # noqa: ARG002 - for people who look into a store
+    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str:  # noqa: ARG002 - for people who look into a store
         fresh = deque[str](maxlen=None if self._most is None else self._most + 1)
         with self._lock:
             self._drop_idle(moment)
@@ -170,11 +176,11 @@ class _InProcess:
             self._sessions[session] = (moment, kept)
         return ""
 
-    def get(self, session: str, moment: datetime) -> list[tuple[str, str]]:
+    def get(self, session: str, moment: datetime) -> list[tuple[str, str, datetime]]:
         with self._lock:
             self._drop_idle(moment)
-            _, kept = self._sessions.get(session, (moment, ()))
-            return [(line, "") for line in kept]
+            last, kept = self._sessions.get(session, (moment, ()))
+            return [(line, "", last) for line in kept]
 
     def clear(self, session: str) -> int:
         with self._lock:
@@ -195,7 +201,8 @@ class _InStore:
     def __init__(self, manager: MemoryManager, most: int | None) -> None:
         self._manager, self._most = manager, most
 
-    def add(self, session: str, lines: Sequence[str], description: str, moment: datetime) -> str:  # noqa: ARG002 - stands in the lines
+    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str:  # noqa: ARG002 - stands in the lines
+        description = one_line(self._manager.kept(said))
         number = self._next_number(session)
         while True:  # another writer may have taken the number; somebody gets each, so this ends
             key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
@@ -204,11 +211,11 @@ class _InStore:
             except KeyExistsError:
                 number += 1
 
-    def get(self, session: str, moment: datetime) -> list[tuple[str, str]]:  # noqa: ARG002 - nothing is dropped
+    def get(self, session: str, moment: datetime) -> list[tuple[str, str, datetime]]:  # noqa: ARG002 - nothing is dropped
         limit = None if self._most is None else self._most + 1
         added = self._manager.memory_store.query(self._scope(session), limit=limit, order_by=NEWEST)
         return [
-            (line, item.memory_key)
+            (line, item.memory_key, item.created_at)
             for item in reversed(added)
             for line in item.data.decode("utf-8", "surrogatepass").split("\n")
         ]
@@ -243,6 +250,25 @@ def _lines(turns: Iterable[Turn], moment: datetime) -> list[str]:
 def _turn(line: str, key: str) -> Turn:
     facts = json.loads(line)
     return Turn(facts["role"], facts["text"], facts["data"], key, datetime.fromisoformat(facts["at"]))
+
+
+def _readable(line: str, key: str, stored_at: datetime) -> Turn | None:
+    """The turn of a line that a redactor may have changed; added when it was stored, where it does not say when."""
+    try:
+        facts = json.loads(line)
+        role, text = str(facts["role"]), str(facts["text"])
+        return Turn(role, text, dict(facts["data"]), key, _moment(facts["at"]) or stored_at)
+    except (ValueError, TypeError, LookupError) as error:
+        _events.RECORD_UNREADABLE.log(error, memory_key=key)
+        return None
+
+
+def _moment(text: object) -> datetime | None:
+    try:
+        moment = datetime.fromisoformat(str(text))
+    except ValueError:
+        return None
+    return moment if moment.tzinfo else None
 
 
 __all__ = ["ConversationMemory", "Turn"]

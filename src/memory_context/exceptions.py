@@ -197,7 +197,7 @@ class SchemaVersionError(StoreError):
 
 
 class RedactionTimeoutError(StoreError, TimeoutError):
-    """A user's pattern for redaction took too long; nothing was stored or shown."""
+    """A user's pattern for redaction took too long, or too much memory; nothing was stored or shown."""
 
 
 class StateError(MemoryContextError, ValueError):

@@ -46,7 +46,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.stores import Filters, MemoryStore, Mode, as_auditor, as_store, reindexed
-from memory_context.stores._wrapper import innermost
+from memory_context.stores._wrapper import innermost, wrappers
 from memory_context.summaries import Summaries, Summarizer, as_summaries
 
 if TYPE_CHECKING:
@@ -239,7 +239,9 @@ class MemoryManager:
             memory_type=type,
             tier=tier,
             tier_id=tier_id,
-            summary=one_line(description or self._described(body, type, tags, source, facts), MAX_SUMMARY),
+            summary=one_line(
+                self._given(description, type) or self._described(body, type, tags, source, facts), MAX_SUMMARY
+            ),
             content=body,
             media_type=media_type,
             content_metadata=facts,
@@ -265,6 +267,16 @@ class MemoryManager:
         self.audit("stored", stored.memory_key)
         return stored
 
+    def kept(self, text: str) -> str:
+        """`text` as the store keeps it: what is to be cut short or given to a model is made of that.
+
+        Raises:
+            RedactionTimeoutError: A user's pattern took too long on it.
+        """
+        for wrapper in wrappers(self.memory_store):
+            text = wrapper.said(text)
+        return text
+
     def facts_of(self, content: Content) -> dict[str, Any]:
         """What a record tells of its content: tokens, characters, lines and hash, by the names of its fields."""
         return {
@@ -274,6 +286,11 @@ class MemoryManager:
             "content_hash": hash_content(content),
         }
 
+    def _given(self, description: str | None, kind: str) -> str | None:
+        """A caller's description; one that will be cut short as the store keeps it, so that no secret is cut."""
+        is_long = description is not None and len(description) > MAX_SUMMARY and kind != SECRET
+        return self.kept(description) if description and is_long else description
+
     def _described(
         self, content: Content, kind: str, tags: tuple[str, ...], source: str, facts: Mapping[str, Any]
     ) -> str:
@@ -281,7 +298,8 @@ class MemoryManager:
         if kind == SECRET or SECRET in tags:
             return SECRET
         arguments = facts.get("arguments")
-        line = describe(content, source=source, arguments=arguments if isinstance(arguments, str) else None)
+        content = self.kept(content) if isinstance(content, str) else content
+        line = describe(content, source=source, arguments=self.kept(arguments) if isinstance(arguments, str) else None)
         return self.summaries.summary(content, line) if self.summaries and isinstance(content, str) else line
 
     def get(self, key: str) -> MemoryItem:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Self, overload
 from memory_context import _events
 from memory_context._categories import Category, check_category, trees
 from memory_context._executor import result_of
-from memory_context._items import PREFERENCE, Content, MemoryItem, MemoryList, check_metadata, now, to_content
+from memory_context._items import PREFERENCE, SECRET, Content, MemoryItem, MemoryList, check_metadata, now, to_content
 from memory_context._refs import check_key, one_line
 from memory_context._scopes import DETAIL, Place, Scope
 from memory_context._tiers import (
@@ -454,7 +454,7 @@ class ScopedMemory:
 
     def add_failure(self, code: str, lesson: str) -> str:
         """Keep what failed in the project, and what is to be learnt from it (importance 0.85); its key."""
-        description = one_line(lesson)
+        description = one_line(self.manager.kept(lesson))
         return self._saved(f"{lesson}\n\n{code}", 0.85, "project", type="failure", description=description)
 
     def add_preference(self, preference: str, category: str | None = None, *, confirm: bool = False) -> str | None:
@@ -525,7 +525,9 @@ class ScopedMemory:
         tier_id = self.tier_id(tier)
         _check_content(content)
         check_category(details.get("category"))
-        described = details.pop("description", None) or _first_line(content)
+        described = details.pop("description", None)
+        if not described and details.get("type") != SECRET:
+            described = self._first_line(content)
         item = self.manager.remember(
             content,
             described,
@@ -537,6 +539,13 @@ class ScopedMemory:
             **details,
         )
         return item.memory_key
+
+    def _first_line(self, content: object) -> str | None:
+        """What describes a text: its first line that is not empty."""
+        if not isinstance(content, str):
+            return None
+        first = next((line for line in content.splitlines() if line.strip()), "")
+        return one_line(self.manager.kept(first)) or None
 
     def _check(self, item: MemoryItem) -> None:
         """Let the tier's own check look at a record."""
@@ -573,8 +582,8 @@ class ScopedMemory:
         if change.content is not None:
             _check_content(change.content)
             body, media_type = to_content(change.content)
-            was_first_line = old.summary == _first_line(old.content)
-            described = (_first_line(change.content) or old.summary) if was_first_line else old.summary
+            was_first_line = old.summary == self._first_line(old.content)
+            described = (self._first_line(change.content) or old.summary) if was_first_line else old.summary
         new = replace(
             old,
             content=body,
@@ -631,13 +640,6 @@ def _check_content(content: object) -> None:
     if is_blank or content in (None, b"", {}, []):
         message = "there is nothing to keep: the content is empty"
         raise InvalidContentError(message)
-
-
-def _first_line(content: object) -> str | None:
-    """What describes a text: its first line that is not empty."""
-    if not isinstance(content, str):
-        return None
-    return one_line(next((line for line in content.splitlines() if line.strip()), "")) or None
 
 
 def _narrowed(category: str | None, tags: str | Iterable[str]) -> dict[str, Any]:

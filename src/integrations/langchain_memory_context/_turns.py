@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,6 +19,7 @@ from langchain_core.messages import (
 
 from langchain_memory_context._folding import FoldSettings, MessageFolder, origin_of
 from langchain_memory_context._messages import is_question, source_of
+from memory_context import _events
 from memory_context._policy import FoldPolicy
 from memory_context.conversation import ConversationMemory, Turn
 from memory_context.folding import Guard
@@ -38,6 +39,19 @@ def message_of(turn: Turn) -> BaseMessage:
     """The message that a turn was made of."""
     data = turn.data if "content" in turn.data else {**turn.data, "content": turn.text}
     return messages_from_dict([{"type": turn.role, "data": dict(data)}])[0]
+
+
+def messages_of(turns: Iterable[Turn]) -> list[BaseMessage]:
+    """The messages that `turns` were made of, without those of which something in the store left no message."""
+    return list(_readable(turns))
+
+
+def _readable(turns: Iterable[Turn]) -> Iterator[BaseMessage]:
+    for turn in turns:
+        try:
+            yield message_of(turn)
+        except (ValueError, TypeError, LookupError) as error:
+            _events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
 
 
 def folder_of(manager: MemoryManager, policy: FoldPolicy, guard: Guard) -> MessageFolder:

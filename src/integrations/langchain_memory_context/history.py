@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from langchain_memory_context._turns import append, folder_of, message_of
+from langchain_memory_context._turns import append, folder_of, messages_of
 from memory_context._audit import AuditTrail
 from memory_context._executor import off_loop
 from memory_context._policy import FoldPolicy
@@ -83,7 +83,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         Raises:
             StoreError: The store could not do it.
         """
-        return [message_of(turn) for turn in self._conversation.get_turns(self._session_id)]
+        return messages_of(self._conversation.get_turns(self._session_id))
 
     async def aget_messages(self) -> list[BaseMessage]:
         """As `messages`, off the event loop."""

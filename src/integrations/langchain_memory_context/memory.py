@@ -16,7 +16,7 @@ from pydantic import Field, PrivateAttr
 from langchain_memory_context._folding import origin_of
 from langchain_memory_context._messages import MEMORY_NAME, texts_of
 from langchain_memory_context._recalls import need_of
-from langchain_memory_context._turns import append, folder_of, message_of
+from langchain_memory_context._turns import append, folder_of, messages_of
 from langchain_memory_context.judge import one_judge
 from memory_context._executor import off_loop, wait_for
 from memory_context._policy import FoldPolicy
@@ -226,13 +226,13 @@ class MemoryContextMemory(BaseMemory):
         return _text(_messages(inputs[keys[0]], HumanMessage)) if len(keys) == 1 and keys[0] in inputs else ""
 
     def _need(self, question: str, turns: Sequence[Turn]) -> Need:
-        messages = cast("list[AnyMessage]", [message_of(turn) for turn in turns])
+        messages = cast("list[AnyMessage]", messages_of(turns))
         asked = HumanMessage(question)
         need = need_of(asked, [*messages, asked], ())
         return replace(need, mentioned=need.mentioned | {turn.key for turn in turns})
 
     def _shown(self, turns: Sequence[Turn], question: str, found: Recall | None) -> str | list[BaseMessage]:
-        messages = [message_of(turn) for turn in turns]
+        messages = messages_of(turns)
         if found:
             messages.append(HumanMessage(_remember(self._recalled, question, found.text), name=MEMORY_NAME))
         if self.return_messages:

@@ -21,11 +21,12 @@ from langgraph.store.base import (
 )
 
 from langchain_memory_context._open_store import AnyLabelStore
+from memory_context import _events
 from memory_context._executor import off_loop
 from memory_context._items import MemoryItem, hash_content, now
 from memory_context._refs import one_line
 from memory_context._scopes import Scope
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.manager import MemoryManager
 
 TIER = "store"
@@ -61,7 +62,8 @@ class MemoryStoreAdapter(AnyLabelStore):
         Raises:
             InvalidArgumentError: A namespace that is none, or an unknown operation or operator.
             InvalidContentError: JSON cannot express a value.
-            StoreError: The store could not do it.
+            StoreError: The store could not do it, or something in it left no item under the key; a search leaves
+                such items out, and logs a warning.
         """
         listed = list(ops)
         results = [self._read(op) for op in listed]
@@ -114,7 +116,8 @@ class MemoryStoreAdapter(AnyLabelStore):
             items = [item for item in found if item.content_metadata.get("index", True)]
         else:
             items = store.query(self._scope, filters, limit=None, order_by="-created_at")
-        matching = [item for item in items if _lives(item) and _matches(_value(item), op.filter or {})]
+        readable = [item for item in items if _lives(item) and _is_readable(item)]
+        matching = [item for item in readable if _matches(_value(item), op.filter or {})]
         page = matching[op.offset : op.offset + op.limit]
         self.manager.audit("expanded", *(item.memory_key for item in page))
         return [
@@ -123,7 +126,7 @@ class MemoryStoreAdapter(AnyLabelStore):
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
         living = (item for item in self.manager.memory_store.query(self._scope, limit=None) if _lives(item))
-        spaces = {_namespace(item) for item in living}
+        spaces = {_namespace(item) for item in living if _is_readable(item)}
         fitting = (space for space in spaces if all(_fits(one, space) for one in op.match_conditions or ()))
         cut = {space[: op.max_depth] for space in fitting}
         return sorted(cut)[op.offset : op.offset + op.limit]
@@ -150,17 +153,31 @@ def _namespace(item: MemoryItem) -> tuple[str, ...]:
 
 
 def _value(item: MemoryItem) -> dict[str, Any]:
-    return cast("dict[str, Any]", json.loads(item.data))
+    return dict(json.loads(item.data))
 
 
 def _facts(item: MemoryItem) -> dict[str, Any]:
-    return {
-        "namespace": _namespace(item),
-        "key": item.content_metadata["key"],
-        "value": _value(item),
-        "created_at": item.created_at,
-        "updated_at": item.updated_at,
-    }
+    """The item that a memory holds; a `StoreError` where it holds none."""
+    try:
+        return {
+            "namespace": _namespace(item),
+            "key": item.content_metadata["key"],
+            "value": _value(item),
+            "created_at": item.created_at,
+            "updated_at": item.updated_at,
+        }
+    except (ValueError, TypeError, LookupError) as error:
+        message = f"the memory {item.memory_key!r} does not hold the item that was stored there"
+        raise StoreError(message) from error
+
+
+def _is_readable(item: MemoryItem) -> bool:
+    """Whether it holds an item; something in the store may have changed it."""
+    try:
+        return bool(_facts(item))
+    except StoreError as error:
+        _events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
+        return False
 
 
 def _lives(item: MemoryItem) -> bool:

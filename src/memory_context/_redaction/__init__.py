@@ -7,6 +7,17 @@ stopped: no text makes them slow.
 
 from __future__ import annotations
 
+from memory_context._redaction._leaves import Form, Leaves, cleared_json
 from memory_context._redaction._redactor import KINDS, Redacted, RedactionPattern, Redactor, Secret, without_pieces
 
-__all__ = ["KINDS", "Redacted", "RedactionPattern", "Redactor", "Secret", "without_pieces"]
+__all__ = [
+    "KINDS",
+    "Form",
+    "Leaves",
+    "Redacted",
+    "RedactionPattern",
+    "Redactor",
+    "Secret",
+    "cleared_json",
+    "without_pieces",
+]

@@ -20,6 +20,8 @@ _QUOTE = r"\\{0,7}[\"'`]"
 _GAP = rf"(?:{_BREAK}|[^A-Za-z0-9+/=\\\-\[\]{{}}\"'`]|[0-9]{{1,6}}[:|\t]|[+,](?=\s|\\)){{1,40}}+"
 # Between two strings also a comma or a plus. None of them may be the name of something in JSON.
 JOINT = rf"(?:{_BREAK}){{0,2}}{_QUOTE}(?:{_BREAK}|[^A-Za-z0-9/=\\\-\[\]{{}}\"'`:]){{0,40}}+{_QUOTE}"
+# Some tools take the line breaks away.
+_IN_ONE = rf"[A-Za-z0-9+/]{{16,}}+(?:={{1,2}}(?:=[A-Za-z0-9+/]{{4}})?)?(?:{_FOOT})?"
 _CLOSED = rf"(?=(?:{_BREAK}){{0,2}}{_QUOTE}(?!\s*:))"
 
 # Backwards, from an end whose beginning was cut off: a line begins behind a break, which may end with an n.
@@ -44,7 +46,7 @@ BLOCKS = (
     rule(
         "private_key",
         r"-----begin [a-z0-9 ]{0,30}private",
-        rf"-----BEGIN {_NAME}-----(?:{_begun(_GAP)}|{_begun(JOINT, _CLOSED)})",
+        rf"-----BEGIN {_NAME}-----(?:{_begun(_GAP)}|{_begun(JOINT, _CLOSED)}|{_IN_ONE})",
     ),
     rule("private_key", "private-lines:", rf"Private-Lines: [0-9]{{1,4}}(?P<value>{_body(_GAP)})"),
     rule("private_key", r"-----end [a-z0-9 ]{0,30}private", _cut(_GAP)),

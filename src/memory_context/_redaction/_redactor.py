@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import string
 import time
 from bisect import bisect_right
@@ -16,6 +17,7 @@ from memory_context._patterns import compiled
 from memory_context._redaction._assigned import ASSIGNED
 from memory_context._redaction._blocks import BLOCKS, JOINT
 from memory_context._redaction._carried import CARRIED
+from memory_context._redaction._printed import PRINTED
 from memory_context._redaction._rules import Finding
 from memory_context._redaction._vendors import ANYWHERE, IN_RUNS
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
@@ -24,11 +26,12 @@ SECONDS = 5.0
 SECONDS_PER_MEGABYTE = 1.0
 PASSES = 8
 _PIECE = 6
+_LEAST_PIECE = 3
 _COMPARED = 100_000
 _RUN = 16
 _MANY = 256
 _JOINTED = 10
-_EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *ANYWHERE, *CARRIED, *ASSIGNED)
+_EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *PRINTED, *ANYWHERE, *CARRIED, *ASSIGNED)
 _ORDER = {one: rank for rank, one in enumerate(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *_EVERYWHERE)))}
 KINDS = tuple(_ORDER)
 _IN_KEYS = (string.ascii_letters + string.digits + "_-").encode()
@@ -48,7 +51,8 @@ class RedactionPattern:
     """What a user wants to have redacted.
 
     Attributes:
-        pattern: A regular expression of the package ``regex``. If it has a group ``value``, only that is redacted.
+        pattern: A regular expression of the package ``regex``. If it has a group ``value``, only that is redacted;
+            all of what was found where that group took no part in it.
         literal: A text that stands in everything the pattern finds. Where it is not in a text, the pattern is not
             tried, which makes it a hundred times as fast.
     """
@@ -95,8 +99,8 @@ class Redactor:
         without: Kinds that are left alone; `kinds` has them all.
 
     Raises:
-        InvalidArgumentError: A name that is none, or is taken; a pattern that is no regular expression, or that
-            matches an empty text; a kind that does not exist.
+        InvalidArgumentError: A name that is none, or is taken; a pattern that is no regular expression, that matches
+            an empty text, or that calls itself without end; a kind that does not exist.
     """
 
     def __init__(
@@ -124,25 +128,54 @@ class Redactor:
         """
         return self.cleared(text)[0]
 
-    def cleared(self, text: str) -> tuple[Redacted, tuple[Secret, ...]]:
-        """What `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then."""
+    @property
+    def has_own(self) -> bool:
+        """Whether it has patterns of a user's."""
+        return bool(self._own)
+
+    @property
+    def known(self) -> Redactor:
+        """What finds the kinds that the library knows, and nothing of a user's."""
+        part = copy.copy(self)
+        part._own = []  # noqa: SLF001 - a copy of this very object
+        return part
+
+    @property
+    def own(self) -> Redactor:
+        """What finds a user's patterns, and nothing else."""
+        part = copy.copy(self)
+        part._everywhere, part._in_runs = [], []  # noqa: SLF001 - see `known`
+        return part
+
+    def words(self, text: str) -> str:
+        """`text` for a search: without secrets, and without what stands in their place."""
+        redacted = self.redact(text)
+        return _MARKED.sub(" ", redacted.text).strip() if redacted.counts else text
+
+    def cleared(self, text: str, *, until: float | None = None) -> tuple[Redacted, tuple[Secret, ...]]:
+        """What `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then.
+
+        A user's patterns have time `until` a moment of the monotonic clock, where one is given.
+        """
         secrets = list[Secret]()
         for _ in range(PASSES):  # what stood beside a secret may be one, too, once that is gone
-            spans = self._spans(text)
+            spans = self._spans(text, until)
             if not spans:
                 break
             secrets += (Secret(span.kind, text[span.start : span.stop]) for span in spans)
             text = _without(text, spans)
         return Redacted(text, dict(Counter(secret.kind for secret in secrets))), tuple(secrets)
 
-    def _spans(self, text: str) -> list[_Span]:
-        found = [*self._known(text), *self._users(text)]
+    def _spans(self, text: str, until: float | None) -> list[_Span]:
+        found = [*self._known(text), *self._users(text, deadline_for(text) if until is None else until)]
         if not found:
             return []
         spans = _outside(_merged(found, self._ranks), text)
         return _of_whole_values(spans, text) if self._own and text.lstrip()[:1] in ("{", "[") else spans
 
     def _known(self, text: str) -> Iterator[_Span]:
+        if not self._everywhere and not self._in_runs:
+            return
         flat = text.encode("ascii", "replace").lower()  # one byte for each character, so places are the same
         runs = _long_runs(flat)
         joints = _before_joints(runs)
@@ -152,8 +185,7 @@ class Redactor:
         for finding in self._everywhere:
             yield from _of_rule(finding, text, flat)
 
-    def _users(self, text: str) -> Iterator[_Span]:
-        deadline = time.monotonic() + SECONDS + SECONDS_PER_MEGABYTE * len(text) / 1e6
+    def _users(self, text: str, deadline: float) -> Iterator[_Span]:
         for own in self._own:
             yield from own.spans(text, deadline)
 
@@ -178,10 +210,14 @@ class _Own:
             raise InvalidArgumentError(message)
         try:
             ready = compiled(pattern.pattern)
+            matches_nothing = ready.fullmatch("", timeout=SECONDS)
         except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError) as error:
             message = f"the pattern of {name!r} is no regular expression: {getattr(error, 'msg', error)}"
             raise InvalidArgumentError(message) from error
-        if ready.fullmatch(""):
+        except (MemoryError, TimeoutError) as error:
+            message = f"the pattern of {name!r} does not end, not even on an empty text; does it call itself?"
+            raise InvalidArgumentError(message) from error
+        if matches_nothing:
             message = f"the pattern of {name!r} matches an empty text, which is everywhere"
             raise InvalidArgumentError(message)
         return cls(name, ready, pattern.literal)
@@ -194,11 +230,20 @@ class _Own:
         left = max(0.001, deadline - time.monotonic())
         try:
             for match in self.pattern.finditer(text, timeout=left, concurrent=True):
-                if match.end(group) > match.start(group):
-                    yield _Span(*match.span(group), self.kind)
+                start, stop = match.span(group) if match.start(group) >= 0 else match.span()
+                if stop > start:
+                    yield _Span(start, stop, self.kind)
         except TimeoutError as error:
             message = f"the pattern of {self.kind!r} took too long on {len(text)} characters; give it a literal"
             raise RedactionTimeoutError(message) from error
+        except MemoryError as error:
+            message = f"the pattern of {self.kind!r} took too much memory on {len(text)} characters"
+            raise RedactionTimeoutError(message) from error
+
+
+def deadline_for(text: str) -> float:
+    """Until when a user's patterns may look at `text`, by the monotonic clock."""
+    return time.monotonic() + SECONDS + SECONDS_PER_MEGABYTE * len(text) / 1e6
 
 
 def _long_runs(flat: bytes) -> bytes:
@@ -287,18 +332,61 @@ def _without(text: str, spans: Iterable[_Span]) -> str:
 
 
 def without_pieces(text: str, secrets: Iterable[Secret]) -> Redacted:
-    """`text`, which was made of a text with `secrets`, without pieces of them: a description may cut them short."""
+    """`text`, which was made of a text with `secrets`, without pieces of them: a description may cut them short.
+
+    A piece has six characters; a shorter secret goes where it stands as a word, and of what is cut off at an end of
+    `text` three characters are enough.
+    """
+    found = list(secrets)
+    pieces = [*_long_pieces(text, found), *_short_ones(text, found), *_at_ends(text, found)]
+    spans = _outside(_joined(pieces), text)
+    return Redacted(_without(text, spans), dict(Counter(span.kind for span in spans)))
+
+
+def _long_pieces(text: str, secrets: Sequence[Secret]) -> Iterator[_Span]:
     kinds = {
         secret.value[place : place + _PIECE]: secret.kind
         for secret in secrets
         for place in range(min(len(secret.value), _COMPARED) - _PIECE + 1)
     }
-    spans, place = list[_Span](), 0
-    for place in range(len(text) - _PIECE + 1 if kinds else 0):
-        kind = kinds.get(text[place : place + _PIECE])
-        if kind and spans and spans[-1].stop >= place:
-            spans[-1] = _Span(spans[-1].start, place + _PIECE, spans[-1].kind)
-        elif kind:
-            spans.append(_Span(place, place + _PIECE, kind))
-    spans = _outside(spans, text)
-    return Redacted(_without(text, spans), dict(Counter(span.kind for span in spans)))
+    return _slices_of(text, _PIECE, kinds)
+
+
+def _short_ones(text: str, secrets: Sequence[Secret]) -> Iterator[_Span]:
+    for size in range(_LEAST_PIECE, _PIECE):
+        kinds = {secret.value: secret.kind for secret in secrets if len(secret.value) == size}
+        for span in _slices_of(text, size, kinds):
+            around = text[max(0, span.start - 1) : span.start] + text[span.stop : span.stop + 1]
+            if not any(map(str.isalnum, around)):
+                yield span
+
+
+def _slices_of(text: str, size: int, kinds: Mapping[str, str]) -> Iterator[_Span]:
+    """Where a slice of `text` is one of `kinds`, which have this size."""
+    for place in range(len(text) - size + 1 if kinds else 0):
+        kind = kinds.get(text[place : place + size])
+        if kind:
+            yield _Span(place, place + size, kind)
+
+
+def _at_ends(text: str, secrets: Sequence[Secret]) -> Iterator[_Span]:
+    begin = len(text) - len(text.lstrip("… "))
+    end = len(text.rstrip("… "))
+    for size in range(_LEAST_PIECE, _PIECE):
+        for secret in secrets:
+            if len(secret.value) > size and text[begin : begin + size] == secret.value[-size:]:
+                yield _Span(begin, begin + size, secret.kind)
+            if len(secret.value) > size and text[max(0, end - size) : end] == secret.value[:size]:
+                yield _Span(end - size, end, secret.kind)
+
+
+def _joined(spans: Iterable[_Span]) -> list[_Span]:
+    """Those that overlap or follow each other as one."""
+    joined = list[_Span]()
+    for span in sorted(spans, key=lambda one: (one.start, -one.stop)):
+        if joined and span.start <= joined[-1].stop:
+            last = joined[-1]
+            joined[-1] = _Span(last.start, max(last.stop, span.stop), last.kind)
+        else:
+            joined.append(span)
+    return joined

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -212,12 +212,13 @@ class Compactor:
         """The message that stands for `messages`, which are stored before it exists."""
         counter = self.folder.manager.counter
         text = as_lines(messages)
-        description, tags = _description(messages), self._tags(messages)
+        kept = self.folder.manager.kept
+        description, tags = _description(messages, kept), self._tags(messages)
         with self.folder.guard.writing():
             item = self.folder.manager.remember(
                 text, description, CONVERSATION, source=CONVERSATION, tags=tags, metadata={"keys": list(keys)}
             )
-        preview = excerpt("\n".join(_said(messages)), "", self._note_budget(), counter.count)
+        preview = excerpt("\n".join(_said(messages, kept)), "", self._note_budget(), counter.count)
         listed = _newest(keys)
         swallowed = _prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else ""
         parts = (_prompts.COMPACTED.format(count=len(messages)), item.ref.render(), preview.text, swallowed)
@@ -273,16 +274,17 @@ def _newest(keys: Sequence[str]) -> list[str]:
     return listed[::-1]
 
 
-def _said(messages: Sequence[LLMMessage]) -> Iterator[str]:
-    """One line for each message: who said what."""
+def _said(messages: Sequence[LLMMessage], kept: Callable[[str], str]) -> Iterator[str]:
+    """One line for each message: who said what, as it is `kept`."""
     for message in messages:
         source = getattr(message, "source", None) or message.type
         names = [call.name for call in calls_of(message)]
-        text = f"calls {', '.join(names)}" if names else " ".join(billed(message))
+        text = f"calls {', '.join(names)}" if names else kept(" ".join(billed(message)))
         yield f"{source}: {' '.join(text.split())[:200]}"
 
 
-def _description(messages: Sequence[LLMMessage]) -> str:
+def _description(messages: Sequence[LLMMessage], kept: Callable[[str], str]) -> str:
     questions = (text for message in messages if is_question(message) for text in texts_of(message))
-    first = next(questions, next(_said(messages)))
+    question = next(questions, None)
+    first = next(_said(messages, kept)) if question is None else kept(question)
     return f"{len(messages)} messages: {' '.join(first.split())[:60]}"

@@ -191,7 +191,11 @@ class Conversation:
         if item.memory_type != CONVERSATION or index is None:
             message = f"{key!r} does not stand for compacted messages of this conversation"
             raise StateError(message)
-        restored = from_lines(item.text)
+        try:
+            restored = from_lines(item.text)
+        except ValueError as error:  # JSON's and pydantic's
+            message = f"the memory {key!r} does not hold the messages that were stored there"
+            raise StateError(message) from error
         self.messages = [*self.messages[:index], *restored, *self.messages[index + 1 :]]
         self.shown += len(restored) - 1 if self.shown > index else 0
         return len(restored)

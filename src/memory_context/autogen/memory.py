@@ -275,13 +275,26 @@ def _content(item: MemoryItem) -> ContentType:
     if isinstance(item.content, bytes):
         is_image = item.content_metadata.get("is_image")
         return Image.from_base64(b64encode(item.content).decode()) if is_image else item.content
-    value = json.loads(item.content) if item.media_type == JSON else None
+    value = _json(item) if item.media_type == JSON else None
     return value if isinstance(value, dict) else item.content  # pyright: ignore[reportUnknownVariableType] # JSON
 
 
+def _json(item: MemoryItem) -> object:
+    """The value of a content; None where something in the store left no JSON, and the text is all there is."""
+    try:
+        return json.loads(item.data)
+    except ValueError as error:
+        _events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
+        return None
+
+
 def _mime(item: MemoryItem) -> MemoryMimeType | str:
-    name = item.content_metadata.get("mime_name")
-    return MemoryMimeType[name] if name else str(item.content_metadata.get("mime_type", item.media_type))
+    name = str(item.content_metadata.get("mime_name"))
+    return (
+        MemoryMimeType[name]
+        if name in MemoryMimeType.__members__
+        else str(item.content_metadata.get("mime_type", item.media_type))
+    )
 
 
 def _line(item: MemoryItem) -> str:

@@ -16,7 +16,7 @@ from memory_context._redaction import Redactor
 from memory_context._scopes import Scope
 from memory_context._tiers import Room
 from memory_context._tokens import TokenCounter, as_counter
-from memory_context.stores._protocol import MemoryStore
+from memory_context.stores._protocol import Filters, MemoryStore, Mode
 from memory_context.stores._wrapper import StoreWrapper
 
 
@@ -89,9 +89,25 @@ class RedactingStore(StoreWrapper):
         """See `StoreWrapper.outward`."""
         return self._clearing().of(item)
 
-    def said(self, reason: str) -> str:
+    def said(self, text: str) -> str:
         """See `StoreWrapper.said`: without secrets."""
-        return self.redactor.redact(reason).text
+        return self.redactor.redact(text).text
+
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        filters: Filters | None = None,
+        mode: Mode = "hybrid",
+        passages: bool = True,
+    ) -> list[MemoryItem]:
+        """See `MemoryStore.search`. The store inside and its embedder get the query without secrets."""
+        words = self.redactor.words(query)
+        if query.strip() and not words:  # nothing but secrets; a search without words would list all there is
+            return []
+        return super().search(scope, words, limit=limit, filters=filters, mode=mode, passages=passages)
 
     def _clearing(self) -> Clearing:
         return Clearing(self.redactor, lambda text: as_counter(self._counter).count(text))

@@ -60,9 +60,9 @@ class StoreWrapper:
         """The record that a caller is given for `item` of the store inside."""
         return item
 
-    def said(self, reason: str) -> str:
-        """What is kept and shown of the reason of a deletion."""
-        return reason
+    def said(self, text: str) -> str:
+        """What is kept and shown of a text that is said about memories: why one was deleted, what one is about."""
+        return text
 
     def check_columns(self, *names: str) -> None:
         """Refuse columns that cannot be filtered or ordered by; there are none.
