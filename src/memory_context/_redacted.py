@@ -10,7 +10,7 @@ from typing import Any, cast
 from memory_context._forms import form_of, is_kept_tag, metadata_form
 from memory_context._items import SECRET, Match, MemoryItem
 from memory_context._records import recounted
-from memory_context._redaction import Leaves, Redacted, Redactor, Secret, cleared_json, without_pieces
+from memory_context._redaction import Form, Leaves, Redacted, Redactor, Secret, cleared_json, is_json, without_pieces
 
 NOTED = "redacted"
 
@@ -63,6 +63,9 @@ class Clearing:
         form = form_of(item) if self.redactor.has_own else None
         if form is None:
             return None
+        if form == Form():
+            whole = self.redactor.cleared(content)
+            return whole if is_json(whole[0].text) else cleared_json(self.redactor, content, form)
         parts = list[Redacted]()
         secrets = list[Secret]()
         for line in content.split("\n"):

@@ -7,7 +7,7 @@ stopped: no text makes them slow.
 
 from __future__ import annotations
 
-from memory_context._redaction._leaves import Form, Leaves, cleared_json
+from memory_context._redaction._leaves import Form, Leaves, cleared_json, is_json
 from memory_context._redaction._redactor import KINDS, Redacted, RedactionPattern, Redactor, Secret, without_pieces
 
 __all__ = [
@@ -19,5 +19,6 @@ __all__ = [
     "Redactor",
     "Secret",
     "cleared_json",
+    "is_json",
     "without_pieces",
 ]

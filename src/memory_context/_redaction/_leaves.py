@@ -139,6 +139,11 @@ def _is_of(form: Form, text: str) -> bool:
     return not form.needed or (isinstance(found[0], dict) and form.needed <= found[0].keys())  # pyright: ignore[reportUnknownMemberType] # JSON
 
 
+def is_json(text: str) -> bool:
+    """Whether it can be read as JSON."""
+    return _loaded(text) is not None
+
+
 def _loaded(text: str) -> tuple[Any] | None:
     """The value of a JSON text, in a tuple, because it may be null."""
     try:
