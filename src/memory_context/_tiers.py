@@ -94,9 +94,10 @@ class Receipt:
         deletions: How many notes of when and why a memory was deleted.
         audit_entries: How many entries of the audit trail.
         files: How many files.
-        scrubbed: Whether the space that it took was overwritten or given back too, so that the database's files hold
-            nothing of it. False where somebody else was reading, then `SQLAlchemyStore.scrub` does it later; and for a
-            `FileStore`, which removes files and cannot tell what the disk keeps of them.
+        scrubbed: Whether the space that it took was overwritten too, so that SQLite's files hold nothing of it; on
+            PostgreSQL whether it was given back for other rows, which overwrite it when they come. False where somebody
+            else was reading, then `SQLAlchemyStore.scrub` does it later; and for a `FileStore`, which removes files and
+            cannot tell what the disk keeps of them.
     """
 
     user_id: str
