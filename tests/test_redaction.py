@@ -573,3 +573,12 @@ def test_patterns_that_call_themselves(pattern: str) -> None:
 def test_a_pattern_that_calls_itself_and_ends() -> None:
     """Recursion that ends is what the package `regex` offers."""
     assert Redactor({"x": r"<(?:[^<>]|(?R))*>"}).redact("a <b <c> d> e").text == "a [redacted x] e"
+
+
+def test_line_breaks_are_nothing_to_take_out() -> None:
+    """A user's pattern that finds line breaks alone changes nothing: they stay in any case, and nothing grows."""
+    redactor = Redactor({"x": r"\W+"})
+
+    assert "\n" == redactor.redact("\n").text
+    assert "a[redacted x]\nb" == redactor.redact("a?\nb").text
+    assert Redacted("a[redacted x]\nb") == redactor.redact("a[redacted x]\nb")

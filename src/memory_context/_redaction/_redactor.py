@@ -288,9 +288,10 @@ def _merged(spans: Iterable[_Span], ranks: Mapping[str, int]) -> list[_Span]:
 
 
 def _outside(spans: Sequence[_Span], text: str) -> list[_Span]:
-    """`spans` without what was redacted before."""
+    """`spans` without what was redacted before, and without those of line breaks alone, which stay in any case."""
     marks = [mark.span() for mark in _MARKED.finditer(text)] if _OPENING in text else []
-    return [part for span in spans for part in _cut(span, marks)] if marks else list(spans)
+    parts = (part for span in spans for part in _cut(span, marks)) if marks else spans
+    return [one for one in parts if _BREAKS.sub("", text[one.start : one.stop])]
 
 
 def _cut(span: _Span, marks: Sequence[tuple[int, int]]) -> Iterator[_Span]:
