@@ -5,12 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from memory_context._items import JSON, SECRET, MemoryItem
+from memory_context._items import ASSEMBLY, CONVERSATION, JSON, SECRET, STORE_ITEM, MemoryItem
 from memory_context._redaction import Form
 
-CONVERSATION = "conversation"
-STORE_ITEM = "store_item"
-ASSEMBLY = "assembly"
 _TAG_OF_NAMESPACE = re.compile("in_[0-9a-f]{32}")
 
 

@@ -23,7 +23,10 @@ from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 TEXT = "text/plain"
 JSON = "application/json"
+ASSEMBLY = "assembly"
+CONVERSATION = "conversation"
 PREFERENCE = "user_preference"
+STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."
 SECRET = "secret"  # noqa: S105 - the name of a memory type
 FRESH = timedelta(minutes=1)

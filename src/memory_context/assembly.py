@@ -13,7 +13,7 @@ from uuid import uuid4
 
 from memory_context._assembly import Allocation, Assembled, Candidate, also, choose, improved, score, served
 from memory_context._forks import Lock
-from memory_context._items import JSON, PREFERENCE, MemoryItem, hash_content, now
+from memory_context._items import ASSEMBLY, JSON, PREFERENCE, MemoryItem, hash_content, now
 from memory_context._packages import (
     GLOBAL,
     ContextPackage,
@@ -35,7 +35,7 @@ from memory_context.stores import Filters
 DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL: 0.2}
 MOST_PART = 100
 ALWAYS = "always"
-RECORD = "assembly"
+RECORD = ASSEMBLY
 RECORDED = 50
 LEFT_OUT_RECORDED = 100
 LEAST_LOOKED_AT = 100

@@ -12,14 +12,13 @@ from uuid import uuid4
 
 from memory_context import _events
 from memory_context._forks import Lock
-from memory_context._items import hash_content, now, to_content
+from memory_context._items import CONVERSATION, hash_content, now, to_content
 from memory_context._refs import one_line
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
 from memory_context.manager import MemoryManager
 
-TIER = "conversation"
-TYPE = "conversation"
+TIER = TYPE = CONVERSATION
 TOOL = "tool"
 NEWEST = "memory_key"
 _DIGITS = 10

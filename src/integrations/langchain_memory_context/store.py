@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import timedelta
 from operator import eq, ge, gt, le, lt, ne
 from typing import Any, cast
@@ -23,14 +23,14 @@ from langgraph.store.base import (
 from langchain_memory_context._open_store import AnyLabelStore
 from memory_context import _events
 from memory_context._executor import off_loop
-from memory_context._items import MemoryItem, hash_content, now
+from memory_context._items import STORE_ITEM, MemoryItem, hash_content, now
 from memory_context._refs import one_line
 from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.manager import MemoryManager
 
 TIER = "store"
-TYPE = "store_item"
+TYPE = STORE_ITEM
 SEARCHED = 1000
 _OPERATORS: Mapping[str, Callable[[Any, Any], bool]] = {
     "$eq": eq, "$ne": ne, "$gt": gt, "$gte": ge, "$lt": lt, "$lte": le,
@@ -116,17 +116,15 @@ class MemoryStoreAdapter(AnyLabelStore):
             items = [item for item in found if item.content_metadata.get("index", True)]
         else:
             items = store.query(self._scope, filters, limit=None, order_by="-created_at")
-        readable = [item for item in items if _lives(item) and _is_readable(item)]
-        matching = [item for item in readable if _matches(_value(item), op.filter or {})]
+        matching = [(item, facts) for item, facts in _living(items) if _matches(facts["value"], op.filter or {})]
         page = matching[op.offset : op.offset + op.limit]
-        self.manager.audit("expanded", *(item.memory_key for item in page))
+        self.manager.audit("expanded", *(item.memory_key for item, _ in page))
         return [
-            SearchItem(**_facts(item), score=item.match.score if item.match and op.query else None) for item in page
+            SearchItem(**facts, score=item.match.score if item.match and op.query else None) for item, facts in page
         ]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        living = (item for item in self.manager.memory_store.query(self._scope, limit=None) if _lives(item))
-        spaces = {_namespace(item) for item in living if _is_readable(item)}
+        spaces = {facts["namespace"] for _, facts in _living(self.manager.memory_store.query(self._scope, limit=None))}
         fitting = (space for space in spaces if all(_fits(one, space) for one in op.match_conditions or ()))
         cut = {space[: op.max_depth] for space in fitting}
         return sorted(cut)[op.offset : op.offset + op.limit]
@@ -148,21 +146,13 @@ def _tag(prefix: Sequence[str]) -> str:
     return f"in_{hash_content(json.dumps(list(prefix)))[:32]}"
 
 
-def _namespace(item: MemoryItem) -> tuple[str, ...]:
-    return tuple(item.content_metadata["namespace"])
-
-
-def _value(item: MemoryItem) -> dict[str, Any]:
-    return dict(json.loads(item.data))
-
-
 def _facts(item: MemoryItem) -> dict[str, Any]:
     """The item that a memory holds; a `StoreError` where it holds none."""
     try:
         return {
-            "namespace": _namespace(item),
+            "namespace": tuple(item.content_metadata["namespace"]),
             "key": item.content_metadata["key"],
-            "value": _value(item),
+            "value": dict(json.loads(item.data)),
             "created_at": item.created_at,
             "updated_at": item.updated_at,
         }
@@ -171,13 +161,13 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
         raise StoreError(message) from error
 
 
-def _is_readable(item: MemoryItem) -> bool:
-    """Whether it holds an item; something in the store may have changed it."""
-    try:
-        return bool(_facts(item))
-    except StoreError as error:
-        _events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
-        return False
+def _living(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[str, Any]]]:
+    """The living ones with what they hold, without those that something in the store has changed."""
+    for item in filter(_lives, items):
+        try:
+            yield item, _facts(item)
+        except StoreError as error:
+            _events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
 
 
 def _lives(item: MemoryItem) -> bool:

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter
 
 from memory_context import _prompts
 from memory_context._excerpt import excerpt
-from memory_context._items import SECRET, MemoryItem
+from memory_context._items import CONVERSATION, SECRET, MemoryItem
 from memory_context._refs import MemoryRef, leading_key
 from memory_context._telemetry import operation
 from memory_context.autogen._ledger import Ledger, billed
@@ -36,7 +36,6 @@ from memory_context.autogen._notes import is_notes
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.folding import Folder, Part
 
-CONVERSATION = "conversation"
 LOW_WATER = 0.6
 LISTED_CHARACTERS = 600
 NOTE_TOKENS = 300

@@ -16,13 +16,13 @@ from autogen_core.models import (
 
 from memory_context._executor import off_loop
 from memory_context._groups import recall_position
-from memory_context._items import MemoryItem, hash_content
+from memory_context._items import CONVERSATION, MemoryItem, hash_content
 from memory_context._names import names
 from memory_context._policy import PERSON, Folded, FoldPolicy
 from memory_context._refs import KEPT_REFERENCES, MemoryRef, keys_named
 from memory_context._vouched import typed_in, vouch_for_words, vouched_in
 from memory_context.assembly import ContextAssembler
-from memory_context.autogen._compaction import CONVERSATION, Compactor, compacted_key, from_lines
+from memory_context.autogen._compaction import Compactor, compacted_key, from_lines
 from memory_context.autogen._folding import origin_of
 from memory_context.autogen._ledger import Ledger, billed
 from memory_context.autogen._messages import (

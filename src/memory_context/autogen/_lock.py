@@ -31,7 +31,8 @@ class LoopLock:
             try:
                 yield
             finally:
-                self._holder = None if self._holder is loop else self._holder
+                if self._holder is loop:
+                    self._holder = None
 
     def _took(self, loop: asyncio.AbstractEventLoop) -> bool:
         """Whether `loop` holds it now; a loop that was closed in between has let go of it."""

@@ -290,11 +290,9 @@ def _json(item: MemoryItem) -> object:
 
 def _mime(item: MemoryItem) -> MemoryMimeType | str:
     name = str(item.content_metadata.get("mime_name"))
-    return (
-        MemoryMimeType[name]
-        if name in MemoryMimeType.__members__
-        else str(item.content_metadata.get("mime_type", item.media_type))
-    )
+    if name in MemoryMimeType.__members__:
+        return MemoryMimeType[name]
+    return str(item.content_metadata.get("mime_type", item.media_type))
 
 
 def _line(item: MemoryItem) -> str:
