@@ -19,9 +19,9 @@ from pathlib import Path
 import sqlalchemy as sa
 
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
-from memory_context._items import MemoryItem, hash_content
-from memory_context._scopes import Scope
-from memory_context.consolidation import consolidate
+from memory_context.memory.consolidation import consolidate
+from memory_context.model.item import MemoryItem, hash_content
+from memory_context.model.scope import Scope
 
 USER = "bench"
 PROJECT = Scope(USER, tier="project", tier_id="p")

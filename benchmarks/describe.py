@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from memory_context._describe import describe
+from memory_context.text.describe import describe
 
 
 def outputs(path: Path) -> Iterator[tuple[str, str, str]]:

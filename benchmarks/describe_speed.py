@@ -12,7 +12,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from functools import partial
 
-from memory_context._describe import describe
+from memory_context.text.describe import describe
 
 _SENTENCE = (
     "the harbour was quiet when ann walked down to the pier and looked at the boats that had come in at night "

@@ -24,11 +24,13 @@ from unittest.mock import patch
 from rich.console import Console
 from rich.table import Table
 
-from memory_context import _excerpt, _policy, default_counter
-from memory_context._excerpt import PREVIEW, READING, excerpt
-from memory_context._pieces import cut
-from memory_context._weights import Ranking
+from memory_context import default_counter
+from memory_context.conversation import fold_policy
 from memory_context.replay import Meter, compared, parse_policy, read_recordings
+from memory_context.text.excerpt import excerpt as _excerpt
+from memory_context.text.excerpt.excerpt import PREVIEW, READING, excerpt
+from memory_context.text.excerpt.scoring import Ranking
+from memory_context.text.excerpt.segments import cut
 
 console = Console(width=None if sys.stdout.isatty() else 110)
 
@@ -53,7 +55,7 @@ ROUNDS = 15
 @contextmanager
 def ranked(ranking: Ranking) -> Iterator[None]:
     """Previews by another ranking."""
-    with patch.object(_policy, "PREVIEW", ranking):
+    with patch.object(fold_policy, "PREVIEW", ranking):
         yield
 
 
@@ -64,7 +66,7 @@ def known_again() -> Iterator[None]:
     def forgetful(*arguments: object, **options: object) -> _excerpt.Excerpt:
         return excerpt(*arguments, **{**options, "known": frozenset()})  # type: ignore[arg-type] # passed on
 
-    with patch.object(_policy, "excerpt", forgetful):
+    with patch.object(fold_policy, "excerpt", forgetful):
         yield
 
 

@@ -37,7 +37,7 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import FunctionTool
 
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef, SQLAlchemyStore
-from memory_context._items import hash_content
+from memory_context.model.item import hash_content
 from memory_context.stores import StoreWrapper
 from memory_context.testing import ScriptedChatClient
 

@@ -18,8 +18,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import clean_texts
 from memory_context import Redactor
-from memory_context._redaction._redactor import _EVERYWHERE
-from memory_context._redaction._vendors import IN_RUNS
+from memory_context.text.redact.redactor import _EVERYWHERE
+from memory_context.text.redact.vendor_keys import IN_RUNS
 
 FLOOR = 20.0
 SIZE = 1_000_000

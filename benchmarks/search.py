@@ -37,14 +37,14 @@ from rich.console import Console
 from rich.table import Table
 
 from memory_context import MemoryManager
-from memory_context._analyzer import analyze
-from memory_context._items import MemoryItem, hash_content
-from memory_context._names import STOP_WORDS
-from memory_context._passages import cut
-from memory_context._scopes import Scope
+from memory_context.model.item import MemoryItem, hash_content
+from memory_context.model.scope import Scope
 from memory_context.replay import read_recordings
-from memory_context.replay._values import needed_values
+from memory_context.replay.needed_values import needed_values
 from memory_context.stores import SQLAlchemyStore
+from memory_context.text.index.analyzer import analyze
+from memory_context.text.index.chunks import cut
+from memory_context.text.terms import STOP_WORDS
 
 BENCH = Scope("bench")
 SIZE = 20_000

@@ -49,11 +49,11 @@ class Nothing:
 
 def prepare(way: str) -> None:
     """Set this process up for a way."""
-    from memory_context import _telemetry  # noqa: PLC0415 - before whatever imports from it
+    from memory_context.runtime import telemetry  # noqa: PLC0415 - before whatever imports from it
 
     if way == "without":
-        _telemetry.operation = Nothing  # type: ignore[assignment,misc] # that is the point
-        _telemetry.count = lambda *_, **__: None
+        telemetry.operation = Nothing  # type: ignore[assignment,misc] # that is the point
+        telemetry.count = lambda *_, **__: None
     if way == "sdk":
         from opentelemetry import metrics, trace  # noqa: PLC0415 - one of the ways
         from opentelemetry.sdk.metrics import MeterProvider  # noqa: PLC0415 - as above
@@ -71,8 +71,8 @@ def prepare(way: str) -> None:
 def works_of(way: str, folder: str) -> dict[str, Callable[[int], object]]:
     """What is measured; each takes the number of its turn."""
     from memory_context import MemoryManager  # noqa: PLC0415 - after `prepare`
-    from memory_context._policy import FoldPolicy  # noqa: PLC0415 - as above
-    from memory_context.folding import ContextStats, Folder, Guard, Origin, Part  # noqa: PLC0415 - as above
+    from memory_context.conversation.fold import ContextStats, Folder, Guard, Origin, Part  # noqa: PLC0415 - as above
+    from memory_context.conversation.fold_policy import FoldPolicy  # noqa: PLC0415 - as above
 
     memory = MemoryManager(f"sqlite:///{folder}/{way}.db", user_id="ann", audit=way == "audit")
     folder_ = Folder(memory, FoldPolicy(), Guard(ContextStats()))

@@ -29,7 +29,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Column, Table
 
-from memory_context._tokens import TokenCounter, counter_for_model, estimating_counter
+from memory_context.text.tokens.counter import TokenCounter, counter_for_model, estimating_counter
 
 SIZE = 400_000
 COLUMNS = ["chars/token", "estimate", "chars/4", "limit", "MB/s"]

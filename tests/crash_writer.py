@@ -19,7 +19,7 @@ from pathlib import Path
 import psycopg  # noqa: F401 - loaded before the fork, which is quick then
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, Room
-from memory_context._items import hash_content
+from memory_context.model.item import hash_content
 from memory_context.testing import check_prompt
 from messages import call, results, user
 

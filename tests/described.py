@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from memory_context._describe import describe
+from memory_context.text.describe import describe
 
 DATA = Path(__file__).parent / "data"
 ORDERS = [{"id": 7, "customer": "ann", "total": 12.5}, {"id": 8, "customer": "bob", "total": 3.0}]

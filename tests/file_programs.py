@@ -12,9 +12,9 @@ import threading
 from itertools import count
 from pathlib import Path
 
-from memory_context import _handles
+from memory_context.agent_files import handles
+from memory_context.agent_files.service import AgentMemoryService
 from memory_context.exceptions import FileOperationError
-from memory_context.files import AgentMemoryService
 
 AT_FDCWD, RENAME_EXCHANGE = -100, 2
 LINE = "{worker} {number} " + "x" * 200 + "\n"
@@ -112,7 +112,7 @@ def orphan(cache: str) -> None:
     """Fork while an agent's lock is held, and be killed; the child lives on."""
     base = Path(AgentMemoryService(cache).app_cache_dir, "agent_memory")
     handle = os.open(base, os.O_RDONLY)
-    with _handles.folder(handle, (".locks",), make=True) as locks, _handles.locked(locks, "ann", 1):
+    with handles.folder(handle, (".locks",), make=True) as locks, handles.locked(locks, "ann", 1):
         if os.fork() == 0:
             print(os.getpid(), flush=True)
             signal.pause()

@@ -26,17 +26,17 @@ from langchain_memory_context import (
     MemoryStoreAdapter,
 )
 from memory_context import ContextAssembler, ConversationMemory, MemoryContext, MemoryManager, ScopedMemory
-from memory_context._items import Deletion, MemoryItem
-from memory_context.consolidation import consolidate
 from memory_context.exceptions import MemoryContextError
-from memory_context.mcp._requests import RequestError
-from memory_context.mcp._resources import Resources
-from memory_context.mcp._tools import Tools
-from memory_context.note_verbs import NOTE_VERBS
+from memory_context.mcp.requests import RequestError
+from memory_context.mcp.resources import Resources
+from memory_context.mcp.tool_list import Tools
+from memory_context.memory.consolidation import consolidate
+from memory_context.memory.transfer import export_memories, import_memories
+from memory_context.model.item import Deletion, MemoryItem
 from memory_context.stores import MemoryStore
-from memory_context.stores._catalog import Catalog
-from memory_context.transfer import export_memories, import_memories
-from memory_context.verbs import VERBS, MemoryToolError
+from memory_context.stores.sql.catalog import Catalog
+from memory_context.tools.memory_tools import VERBS, MemoryToolError
+from memory_context.tools.note_tools import NOTE_VERBS
 from messages import call, results, user
 
 _HEX = re.compile(r"(?<![0-9a-f])[0-9a-f]{32}(?![0-9a-f])|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")

@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from memory_context._items import BINARY, Deletion, MemoryItem, hash_content, identity_of
+from memory_context.model.item import BINARY, Deletion, MemoryItem, hash_content, identity_of
 
 storable = st.characters(codec="utf-8", exclude_characters="\0")
 words = st.text(storable, max_size=20)

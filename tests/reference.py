@@ -70,13 +70,13 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "transfer": (
         "Moving: exports, imports, backups",
-        "memory_context.transfer",
+        "memory_context.memory.transfer",
         ("export_memories", "export_user", "import_memories", "copy_memories", "backup_database"),
     ),
-    "upkeep": ("Retention", "memory_context.retention", ("RetentionRule", "delete_expired", "count_expired")),
+    "upkeep": ("Retention", "memory_context.memory.retention", ("RetentionRule", "delete_expired", "count_expired")),
     "consolidation": (
         "Consolidation",
-        "memory_context.consolidation",
+        "memory_context.memory.consolidation",
         ("consolidate", "ModelConsolidator", "propose_preferences"),
     ),
     "tokens": ("Tokens", "memory_context", ("TokenCounter", "default_counter", "set_default_counter")),

@@ -102,7 +102,7 @@ def _wait_for_vectors(url: str) -> None:
 
 def told(url: str) -> dict[str, Any]:
     """Everything that the library on the path finds in the database, as JSON."""
-    from memory_context._scopes import Scope  # noqa: PLC0415 - of the version that is on the path
+    from memory_context.model.scope import Scope  # noqa: PLC0415 - of the version that is on the path
     from memory_context.stores import SQLAlchemyStore  # noqa: PLC0415 - as above
 
     names = [*NAMED, "staging-password", *(f"in-{tier}" for tier in TIERS), "evicted"]

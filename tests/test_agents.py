@@ -25,8 +25,8 @@ from autogen_core.models import (
 from autogen_core.tools import FunctionTool
 
 from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef
-from memory_context.autogen.tools import answered_lines
-from memory_context.judges import JudgeLimits
+from memory_context.autogen.agent_tools import answered_lines
+from memory_context.conversation.judge import JudgeLimits
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG
 

@@ -19,8 +19,8 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import FunctionTool
 
 from memory_context import MemoryContext, MemoryItem, MemoryRef, SQLMemory
-from memory_context.autogen._compaction import from_lines
-from memory_context.autogen._messages import texts_of
+from memory_context.autogen.compaction import from_lines
+from memory_context.autogen.messages import texts_of
 from memory_context.exceptions import MemoryNotFoundError
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, results

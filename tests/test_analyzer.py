@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_context._analyzer import analyze, held_by, wanted_by, words_of
+from memory_context.text.index.analyzer import analyze, held_by, wanted_by, words_of
 
 CHINESE = "\u7cfb\u7edf\u7ba1\u7406\u5458"  # five characters: "system administrator"
 DAY = {"2023-05-08", "2023-05"}

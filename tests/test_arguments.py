@@ -11,8 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_context import MemoryManager, exceptions
-from memory_context._arguments import NotPassedError, PassingPolicy, passed_keys, texts_of, with_texts
-from memory_context._items import MemoryItem
+from memory_context.conversation.pass_by_reference import (
+    NotPassedError,
+    PassingPolicy,
+    passed_keys,
+    texts_of,
+    with_texts,
+)
+from memory_context.model.item import MemoryItem
 
 ANY: dict[str, Any] = {}
 json_values = st.recursive(

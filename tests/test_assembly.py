@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
-from memory_context._assembly import Assembled, Candidate, Place, choose, improved, score, served, shares
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.memory.budgeting import Assembled, Candidate, Place, choose, improved, score, served, shares
 
 PARTS = {"task": 0.4, "project": 0.4, "global": 0.2}
 

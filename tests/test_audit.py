@@ -38,9 +38,7 @@ from memory_context import (
     SQLAuditTrail,
     SQLMemory,
 )
-from memory_context import _audit as audit_module
-from memory_context._audit import ACTIONS, WAITING, Auditor
-from memory_context.autogen.tools import memory_tools
+from memory_context.autogen.agent_tools import memory_tools
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryDeletedError,
@@ -48,7 +46,9 @@ from memory_context.exceptions import (
     StoreError,
     StoreUnavailableError,
 )
-from memory_context.retention import delete_expired
+from memory_context.memory.retention import delete_expired
+from memory_context.model import audit as audit_module
+from memory_context.model.audit import ACTIONS, WAITING, Auditor
 from memory_context.stores import StoreWrapper
 from messages import LOG, results, user
 

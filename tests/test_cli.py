@@ -31,9 +31,9 @@ from autogen_core.models import (
 from commands import COMMAND, memory_context, read_terminal
 from memory_context import MemoryContext, MemoryManager, __version__
 from memory_context.cli import run
-from memory_context.demo._meter import ShadowedContext
+from memory_context.demo.meter import ShadowedContext
 from memory_context.display import plain
-from memory_context.stores._migrate import HEAD
+from memory_context.stores.sql.migrate import HEAD
 from memory_context.testing import check_prompt
 from messages import LOG
 

@@ -20,7 +20,7 @@ import pytest
 from commands import COMMAND, in_terminal, memory_context
 from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.cli import run
-from memory_context.stores._migrate import HEAD
+from memory_context.stores.sql.migrate import HEAD
 from messages import LOG
 
 PAST = datetime.now(UTC) - timedelta(hours=1)

@@ -18,7 +18,7 @@ from autogen_core.models import (
 from hypothesis import given, settings
 
 from memory_context import MemoryContext, MemoryRef, default_counter, exceptions
-from memory_context.autogen._compaction import as_lines, from_lines, groups
+from memory_context.autogen.compaction import as_lines, from_lines, groups
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, results, user
 from test_context import fill, shown

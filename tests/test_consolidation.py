@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
-from memory_context._names import names
-from memory_context._similar import groups, merged, resemblance, shingles
-from memory_context.consolidation import ModelConsolidator, consolidate, propose_preferences
-from memory_context.conversation import Turn
 from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.memory.chat_history import Turn
+from memory_context.memory.consolidation import ModelConsolidator, consolidate, propose_preferences
+from memory_context.text.similarity import groups, merged, resemblance, shingles
+from memory_context.text.terms import names
 
 PORTS = (
     "The payment service listens on port 8443 behind the gateway, and restarts each night at two.",

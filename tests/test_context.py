@@ -28,9 +28,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
-from memory_context._tokens import CallableCounter
-from memory_context.autogen._lock import LoopLock
+from memory_context.autogen.loop_lock import LoopLock
 from memory_context.testing import check_prompt
+from memory_context.text.tokens.counter import CallableCounter
 from messages import LOG, call, conversations, dumps, results, user
 
 

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
-from memory_context.conversation import Turn, window
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError, InvalidScopeError
+from memory_context.memory.chat_history import Turn, window
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 Open: TypeAlias = Callable[..., ConversationMemory]

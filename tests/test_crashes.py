@@ -22,10 +22,11 @@ import pytest
 
 import crash_writer
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef
-from memory_context._items import hash_content
-from memory_context.health import Status, examined
-from memory_context.stores import SQLAlchemyStore, _inspection
-from memory_context.stores._inspection import look
+from memory_context.memory.health import Status, examined
+from memory_context.model.item import hash_content
+from memory_context.stores import SQLAlchemyStore
+from memory_context.stores.sql import inspection
+from memory_context.stores.sql.inspection import look
 
 ACKNOWLEDGED = ("did", "saved")
 MOST_ACKNOWLEDGED = 30
@@ -158,9 +159,9 @@ def check_kept(url: str, ledger: Ledger, keys: Iterable[str], random: random.Ran
 def check_index(url: str) -> None:
     """The index holds what is stored or waits for it, and nothing else."""
     with SQLAlchemyStore(url) as store:
-        assert not look(store, _inspection.count_orphans)
-        assert not look(store, _inspection.count_unindexed)
-        assert [] == look(store, _inspection.miscounted)
+        assert not look(store, inspection.count_orphans)
+        assert not look(store, inspection.count_unindexed)
+        assert [] == look(store, inspection.miscounted)
 
 
 def check_all(url: str, ledger: Ledger) -> None:

@@ -26,11 +26,11 @@ from described import (
     mcp,
     mcp_repr,
 )
-from memory_context._describe import describe, parsed, recognise
-from memory_context._describe._json import ObjectList
-from memory_context._describe._literals import read_value, read_whole
-from memory_context._describe._words import counted, plural, singular
-from memory_context._items import Content
+from memory_context.model.item import Content
+from memory_context.text.describe import describe, parsed, recognise
+from memory_context.text.describe.json_shapes import ObjectList
+from memory_context.text.describe.literals import read_value, read_whole
+from memory_context.text.describe.wording import counted, plural, singular
 
 PACKAGES = [{"name": "left-pad", "version": "1.3.0"}, {"name": "react", "version": "19.0.0"}]
 PIECES = [*"{}[]()1,:*\n\t\0\ud800|-$<", "'a'", '"b"', "b'x'", "\\d", "None", "0x", " is ", "12:00 ", "a.py:1: ", "# "]

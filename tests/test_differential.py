@@ -23,8 +23,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 from memory_context import SQLAlchemyStore
-from memory_context._items import MemoryItem
-from memory_context._scopes import Scope
+from memory_context.model.item import MemoryItem
+from memory_context.model.scope import Scope
 from memory_context.stores import FileStore, Filters, MemoryStore
 from owners import Owner, as_json
 

@@ -36,13 +36,13 @@ from memory_context import (
     MemoryManager,
     ScopedMemory,
 )
-from memory_context._displayed import Displayed
-from memory_context._views import ConversationView, Turn
-from memory_context.display._conversations import pieces_of
-from memory_context.display._html import bar_text
-from memory_context.folding import ContextStats
-from memory_context.judges import Decisions
-from memory_context.testing._memories import memory
+from memory_context.conversation.fold import ContextStats
+from memory_context.conversation.judge import Decisions
+from memory_context.display.html import bar_text
+from memory_context.display.transcripts import pieces_of
+from memory_context.model.drawers import Displayed
+from memory_context.model.transcript import ConversationView, Turn
+from memory_context.testing.sample_memories import memory
 from messages import LOG
 
 HOSTILE = [

@@ -24,8 +24,6 @@ from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as calling
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
-from memory_context._items import MemoryItem, hash_content
-from memory_context._scopes import Scope
 from memory_context.exceptions import (
     EncryptionError,
     InvalidArgumentError,
@@ -35,6 +33,9 @@ from memory_context.exceptions import (
     RecordChangedError,
     StoreError,
 )
+from memory_context.memory.transfer import copy_memories, export_memories, import_memories
+from memory_context.model.item import MemoryItem, hash_content
+from memory_context.model.scope import Scope
 from memory_context.stores import (
     CompressedStore,
     EncryptedStore,
@@ -44,10 +45,9 @@ from memory_context.stores import (
     SQLAlchemyStore,
     StoreWrapper,
 )
-from memory_context.stores._restoring import differences
+from memory_context.stores.sql.restore import differences
 from memory_context.testing import ScriptedChatClient
-from memory_context.testing._memories import ANN, BOB, memory
-from memory_context.transfer import copy_memories, export_memories, import_memories
+from memory_context.testing.sample_memories import ANN, BOB, memory
 from messages import LOG, call, results
 from records import memories
 from test_context import fill, shown

@@ -15,7 +15,6 @@ import pytest
 import sqlalchemy as sa
 
 from memory_context import MemoryManager
-from memory_context._scopes import Scope
 from memory_context.exceptions import (
     InvalidArgumentError,
     MemoryContextError,
@@ -23,7 +22,9 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.stores import SQLAlchemyStore, _engines, as_store
+from memory_context.model.scope import Scope
+from memory_context.stores import SQLAlchemyStore, as_store
+from memory_context.stores.sql import engines
 
 ANN = Scope("ann")
 
@@ -55,7 +56,7 @@ def test_not_a_store(store: object) -> None:
 @pytest.mark.parametrize("url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"])
 def test_postgresql_means_psycopg(url: str) -> None:
     """Every usual way to write a PostgreSQL URL leads to psycopg 3."""
-    assert "postgresql+psycopg" == _engines.store_url(url).drivername
+    assert "postgresql+psycopg" == engines.store_url(url).drivername
 
 
 def test_missing_driver(tmp_path: Path) -> None:
@@ -125,10 +126,10 @@ def test_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_CONTEXT_STORE_PASSWORD", "general")
     monkeypatch.setenv("MINE", "special")
 
-    assert "general" == _engines.store_url("postgresql://ann@h/d").password
-    assert "special" == _engines.store_url("postgresql://ann@h/d", "MINE").password
-    assert "own" == _engines.store_url("postgresql://ann:own@h/d").password
-    assert _engines.store_url("sqlite:///x.db").password is None
+    assert "general" == engines.store_url("postgresql://ann@h/d").password
+    assert "special" == engines.store_url("postgresql://ann@h/d", "MINE").password
+    assert "own" == engines.store_url("postgresql://ann:own@h/d").password
+    assert engines.store_url("sqlite:///x.db").password is None
 
 
 def test_url_of_a_store(tmp_path: Path) -> None:
@@ -160,22 +161,22 @@ def test_engines_are_shared(sqlite_url: str) -> None:
     one, other = SQLAlchemyStore(sqlite_url), SQLAlchemyStore(sqlite_url)
     one.count(ANN)
     other.count(ANN)
-    engine = _engines.registry.acquire(_engines.store_url(sqlite_url))
-    _engines.registry.release(engine)
+    engine = engines.registry.acquire(engines.store_url(sqlite_url))
+    engines.registry.release(engine)
     one.close()
     assert 0 == other.count(ANN)
-    assert engine is _engines.registry.acquire(_engines.store_url(sqlite_url))
-    _engines.registry.release(engine)
+    assert engine is engines.registry.acquire(engines.store_url(sqlite_url))
+    engines.registry.release(engine)
     other.close()
 
-    fresh = _engines.registry.acquire(_engines.store_url(sqlite_url))
-    _engines.registry.release(fresh)
+    fresh = engines.registry.acquire(engines.store_url(sqlite_url))
+    engines.registry.release(fresh)
     assert fresh is not engine
 
 
 def test_own_engine(store_url: str) -> None:
     """An engine of the caller's is used as it is, and stays open."""
-    engine = _engines.make_engine(sa.make_url(store_url))
+    engine = engines.make_engine(sa.make_url(store_url))
     with MemoryManager(engine, user_id="ann") as manager:
         key = manager.store("x")
 

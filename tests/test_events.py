@@ -10,15 +10,15 @@ from typing import Any
 
 import pytest
 
-from memory_context import _events
-from memory_context._events import EVENTS, Event
 from memory_context.exceptions import StoreError
+from memory_context.runtime import events
+from memory_context.runtime.events import EVENTS, Event
 from pages import ROOT
 from sources import SOURCES
 
 PAGE = (ROOT / "docs/observability.md").read_text("utf-8")
 SPELLED = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warning", logging.ERROR: "error"}
-NAMES = {name for name, value in vars(_events).items() if isinstance(value, Event)}
+NAMES = {name for name, value in vars(events).items() if isinstance(value, Event)}
 METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
 FACTS = re.compile(r"%\((\w+)\)")
 
@@ -45,14 +45,14 @@ def test_nothing_is_logged_without_an_event() -> None:
     logged = set[str]()
     for path in SOURCES:
         for call in calls_of(ast.parse(path.read_text("utf-8"))):
-            assert not logs_itself(call) or path.name == "_events.py", f"{path}:{call.lineno}"
+            assert not logs_itself(call) or path.name == "events.py", f"{path}:{call.lineno}"
             assert isinstance(call.func, ast.Attribute)
             owner, method = dotted(call.func.value), call.func.attr
-            if owner.startswith("_events.") and method == "log":
-                name = owner.removeprefix("_events.")
+            if owner.startswith("events.") and method == "log":
+                name = owner.removeprefix("events.")
                 assert name in NAMES, f"{path}:{call.lineno}"
                 given = {word.arg for word in call.keywords} - {"where"} | ({"error"} if call.args else set())
-                assert set(FACTS.findall(getattr(_events, name).message)) <= given, f"{path}:{call.lineno}"
+                assert set(FACTS.findall(getattr(events, name).message)) <= given, f"{path}:{call.lineno}"
                 logged.add(name)
 
     assert NAMES == logged
@@ -106,7 +106,7 @@ def test_words_of_foreign_errors_are_not_logged(caplog: pytest.LogCaptureFixture
     try:
         driver()
     except RuntimeError as error:
-        _events.STORE_FAILED.log(error, where=True)
+        events.STORE_FAILED.log(error, where=True)
     [record] = caplog.records
     shown = logging.Formatter("%(message)s").format(record)
 
@@ -118,6 +118,6 @@ def test_words_of_foreign_errors_are_not_logged(caplog: pytest.LogCaptureFixture
 def test_silence_costs_nothing(caplog: pytest.LogCaptureFixture) -> None:
     """Where its level is off, no record is made."""
     with caplog.at_level(logging.ERROR, "memory_context"):
-        _events.STORE_FAILED.log(StoreError("x"))
+        events.STORE_FAILED.log(StoreError("x"))
 
     assert [] == caplog.records

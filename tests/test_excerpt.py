@@ -11,12 +11,13 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_context._excerpt import PREVIEW, READING, Cost, Excerpt, excerpt
-from memory_context._names import MAX_TERMS, names, occurrences, terms
-from memory_context._pieces import cut
-from memory_context._regions import LARGE, regions
-from memory_context._tokens import default_counter, estimating_counter
-from memory_context._weights import Ranking
+from memory_context.model.selection import Cost
+from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
+from memory_context.text.excerpt.hotspots import LARGE, regions
+from memory_context.text.excerpt.scoring import Ranking
+from memory_context.text.excerpt.segments import cut
+from memory_context.text.terms import MAX_TERMS, names, occurrences, terms
+from memory_context.text.tokens.counter import default_counter, estimating_counter
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
 WORDS = ["error", "ORA-00942", "the", "table", "why", "步骤", "👍", *"\ud800\0\r\t .", "x" * 50, "𒀀" * 30]

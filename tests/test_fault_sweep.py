@@ -15,8 +15,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_mock import MockerFixture
 
-from memory_context import MemoryContext, MemoryRef, folding
-from memory_context.autogen._messages import texts_of
+from memory_context import MemoryContext, MemoryRef
+from memory_context.autogen.messages import texts_of
+from memory_context.conversation import fold
 from memory_context.testing import Fault, FaultyStore, check_prompt
 from messages import LOG, conversations, dumps, results
 from test_agents_under_faults import check_folds, check_kept
@@ -75,15 +76,15 @@ def test_any_faults(told: Callable[[str], None], examples: int) -> None:
     told(f"{len(met)} conversations met {sum(met)} faults")
 
 
-@pytest.mark.parametrize("pause", [None, pytest.param(folding.PAUSE, marks=SOAK)])
+@pytest.mark.parametrize("pause", [None, pytest.param(fold.PAUSE, marks=SOAK)])
 async def test_slow_failures_are_few(mocker: MockerFixture, pause: float | None) -> None:
     """After a failure that was slow the store is left alone for a while, each text stays; then it is tried again."""
-    store = FaultyStore("sqlite://", delay=folding.SLOW_FAILURE * 1.1 if pause else 0)
+    store = FaultyStore("sqlite://", delay=fold.SLOW_FAILURE * 1.1 if pause else 0)
     context = MemoryContext("ann", store=store, recall=False, user_layer_tokens=0)
     guard = context._conversation.guard  # noqa: SLF001
     if pause is None:
-        mocker.patch.object(folding, "SLOW_FAILURE", -1)  # any failure is slow
-        mocker.patch.object(folding, "PAUSE", 3600)
+        mocker.patch.object(fold, "SLOW_FAILURE", -1)  # any failure is slow
+        mocker.patch.object(fold, "PAUSE", 3600)
     store.inject(repeat(Fault.LOCKED))
     for number in range(5):
         assert f"{number} {LOG}" == shown((await fill(context, results(f"{number} {LOG}")))[-1])

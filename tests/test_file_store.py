@@ -18,14 +18,14 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from memory_context._items import Deletion, MemoryItem, now
-from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, StoreError, StoreLockedError, StoreUnavailableError
-from memory_context.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.item import Deletion, MemoryItem, now
+from memory_context.model.scope import Scope
 from memory_context.stores import FileStore, MemoryStore
-from memory_context.stores._folder import category_in, folder_of
+from memory_context.stores.files.folder import category_in, folder_of
 from memory_context.testing import MemoryStoreContract
-from memory_context.testing._memories import ANN, memory
+from memory_context.testing.sample_memories import ANN, memory
 from records import categories, memories
 
 

@@ -25,11 +25,12 @@ import langchain_memory_context
 from hostile import PATHS
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import AgentMemoryService, MemoryContext, MemoryManager, MemoryRef, _prompts, default_counter
+from memory_context import AgentMemoryService, MemoryContext, MemoryManager, MemoryRef, default_counter
 from memory_context.autogen import AgentFilesTool, file_tools
-from memory_context.file_verbs import FILES, AgentFiles, FileArgs
+from memory_context.runtime import prompts
 from memory_context.testing import ScriptedChatClient
-from memory_context.verbs import MemoryToolError
+from memory_context.tools.file_tools import FILES, AgentFiles, FileArgs
+from memory_context.tools.memory_tools import MemoryToolError
 
 NOTES = "# Notes\n\nTabs, not spaces.\n"
 
@@ -176,7 +177,7 @@ def test_hostile_paths(service: AgentMemoryService) -> None:
 def test_unavailable(tmp_path: Path) -> None:
     """If the folder cannot be used, the model is told to go on without it."""
     (tmp_path / "file").touch()
-    assert _prompts.FILES_UNAVAILABLE == say(AgentMemoryService(tmp_path / "file"), command="view")
+    assert prompts.FILES_UNAVAILABLE == say(AgentMemoryService(tmp_path / "file"), command="view")
 
 
 def pages(service: AgentMemoryService, max_tokens: int, **arguments: Any) -> list[str]:  # noqa: ANN401 - any arguments
@@ -232,8 +233,8 @@ def test_schema(service: AgentMemoryService) -> None:
     ours = autogen.schema
     theirs = convert_to_openai_tool(langchain)["function"]
 
-    assert ("memory", _prompts.FILES_TOOL) == (ours["name"], ours.get("description"))
-    assert ("memory", _prompts.FILES_TOOL) == (theirs["name"], theirs["description"])
+    assert ("memory", prompts.FILES_TOOL) == (ours["name"], ours.get("description"))
+    assert ("memory", prompts.FILES_TOOL) == (theirs["name"], theirs["description"])
     for schema in (ours.get("parameters"), theirs["parameters"]):
         assert schema
         assert ["command"] == schema["required"]

@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from hostile import FINE, FINE_IDS, IDS, NO_TEXTS, PATHS
-from memory_context._filenames import agent_folder, brief, is_path, path_parts, variants
+from memory_context.agent_files.filenames import agent_folder, brief, is_path, path_parts, variants
 from memory_context.exceptions import InvalidPathError
 
 TRICKS = st.sampled_from(

@@ -26,18 +26,18 @@ from langchain_memory_context import MemoryContextMemory, MemoryContextMiddlewar
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as called
 from memory_context import ContextAssembler, MemoryContext, MemoryManager, MemoryRef, ScopedMemory, SQLAlchemyStore
-from memory_context._describe import describe
-from memory_context._excerpt import excerpt
-from memory_context._scopes import Scope
 from memory_context.cli import run
 from memory_context.exceptions import InvalidKeyError, MemoryContextError
-from memory_context.mcp._resources import Resources
-from memory_context.mcp._tools import Tools
-from memory_context.note_verbs import NOTE_VERBS
+from memory_context.mcp.resources import Resources
+from memory_context.mcp.tool_list import Tools
+from memory_context.memory.transfer import export_memories, import_memories
+from memory_context.model.scope import Scope
 from memory_context.stores import FileStore
 from memory_context.testing import ScriptedChatClient, check_prompt
-from memory_context.transfer import export_memories, import_memories
-from memory_context.verbs import VERBS
+from memory_context.text.describe import describe
+from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.tools.memory_tools import VERBS
+from memory_context.tools.note_tools import NOTE_VERBS
 from messages import LOG, call, results, user
 
 PASSWORD = "hunter2-is-the-password"

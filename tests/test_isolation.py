@@ -9,8 +9,8 @@ from autogen_core import CancellationToken
 from autogen_core.models import LLMMessage
 
 from memory_context import ContextAssembler, MemoryContext, MemoryManager, ScopedMemory
-from memory_context.consolidation import consolidate
 from memory_context.exceptions import MemoryDeletedError, MemoryNotFoundError, StateOwnerError
+from memory_context.memory.consolidation import consolidate
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from messages import LOG, call, results, user
 from test_context import fill

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from memory_context._items import (
+from memory_context.exceptions import InvalidContentError
+from memory_context.model.item import (
     BINARY,
     JSON,
     TEXT,
@@ -27,8 +28,7 @@ from memory_context._items import (
     new_key,
     to_content,
 )
-from memory_context._refs import MemoryRef
-from memory_context.exceptions import InvalidContentError
+from memory_context.model.reference import MemoryRef
 
 any_text = st.text(st.characters(exclude_categories=()))
 plain_json = st.recursive(

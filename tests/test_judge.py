@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_context._items import SECRET, Content, MemoryItem
-from memory_context._judge import Ranges, choose
+from memory_context.conversation.keyword_judge import Ranges, choose
+from memory_context.model.item import SECRET, Content, MemoryItem
 
 QUESTION = "Explain the ORA-00942 error on table customers"  # explain, error, table, customers: 1 each; ora-00942: 3
 LOG = "start\nORA-00942: no such table\nend"

@@ -13,9 +13,9 @@ from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LL
 from pydantic import BaseModel
 
 from memory_context import MemoryContext, MemoryRef, exceptions
-from memory_context.asking import Answer, StrictAnswer, parse_answer
 from memory_context.autogen import LLMJudge
-from memory_context.judges import Expansion, JudgeLimits, LexicalJudge, Question, Verdict
+from memory_context.conversation.judge import Expansion, JudgeLimits, LexicalJudge, Question, Verdict
+from memory_context.conversation.model_judge import Answer, StrictAnswer, parse_answer
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user
 from test_context import fill, shown

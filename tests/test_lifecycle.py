@@ -14,9 +14,6 @@ import pytest
 import sqlalchemy as sa
 
 from memory_context import MemoryManager
-from memory_context._audit import AuditEntry
-from memory_context._items import MemoryItem, now
-from memory_context._scopes import Scope
 from memory_context.cli import run
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -25,11 +22,14 @@ from memory_context.exceptions import (
     MemoryNotFoundError,
     StoreError,
 )
-from memory_context.retention import RetentionRule, count_expired, delete_expired
+from memory_context.memory.retention import RetentionRule, count_expired, delete_expired
+from memory_context.memory.transfer import ALL_USERS, export_user
+from memory_context.model.audit import AuditEntry
+from memory_context.model.item import MemoryItem, now
+from memory_context.model.scope import Scope
 from memory_context.stores import EncryptedStore, FileStore, MemoryStore, SQLAlchemyStore, StoreWrapper
-from memory_context.stores._schema import audit
-from memory_context.testing._memories import ANN, BOB, memory
-from memory_context.transfer import ALL_USERS, export_user
+from memory_context.stores.sql.schema import audit
+from memory_context.testing.sample_memories import ANN, BOB, memory
 from test_wrappers import KEY
 
 MARKER = "zanzibarquetzal"

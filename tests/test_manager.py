@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from memory_context import MemoryManager, Selection, exceptions
-from memory_context._parts import read_part
+from memory_context.text.read.partial_read import read_part
 from messages import LOG
 
 

@@ -13,7 +13,7 @@ import pytest
 from autogen_core.models import LLMMessage
 
 from memory_context import MemoryContext, MemoryManager
-from memory_context.autogen._ledger import Ledger
+from memory_context.autogen.token_ledger import Ledger
 from messages import LOG, call, results, user
 
 _AGENTS = """

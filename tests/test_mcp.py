@@ -20,10 +20,10 @@ from pydantic import AnyUrl
 
 from mcp_clients import SDK, Client, RefusedError, http_server, on_stdio, session_with
 from memory_context import MemoryItem, MemoryManager
-from memory_context.autogen.tools import memory_tools
-from memory_context.mcp._requests import INVALID_PARAMS, on_wire
-from memory_context.mcp._resources import SCHEME, Resources, key_of
-from memory_context.verbs import READING_TOOLS
+from memory_context.autogen.agent_tools import memory_tools
+from memory_context.mcp.requests import INVALID_PARAMS, on_wire
+from memory_context.mcp.resources import SCHEME, Resources, key_of
+from memory_context.model.tool_names import READING_TOOLS
 from messages import LOG
 
 PIXEL = b"\x89PNG\r\n\x1a\n" + bytes(range(256))

@@ -25,7 +25,7 @@ from mcp_clients import COMMAND, http_server
 from memory_context import MemoryManager
 from memory_context.cli import run
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.mcp._http import listening
+from memory_context.mcp.http_server import listening
 
 HELLO = {
     "protocolVersion": "2025-06-18",

@@ -19,7 +19,6 @@ from autogen_core.models import LLMMessage, UserMessage
 from autogen_core.tools import BaseTool
 
 from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryManager, ScopedMemory, SQLAlchemyStore, TierPolicy
-from memory_context._tiers import GLOBAL
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -28,6 +27,7 @@ from memory_context.exceptions import (
     NotSerializableError,
     StoreError,
 )
+from memory_context.model.tier import GLOBAL
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, results, user
 from test_context import fill

@@ -20,10 +20,10 @@ from opentelemetry.trace import SpanKind, StatusCode
 from exported import Exported, exported
 from journeys import JOURNEYS, MARKER, NOTE, THREAD, Journey
 from memory_context import MemoryContext, MemoryManager, SQLAlchemyStore, identify_users, observe
-from memory_context._telemetry import ATTRIBUTES, METRICS, WHO, Operation
+from memory_context.conversation.fold import ContextStats
+from memory_context.conversation.judge import Question, Verdict
 from memory_context.exceptions import MemoryNotFoundError
-from memory_context.folding import ContextStats
-from memory_context.judges import Question, Verdict
+from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, Operation
 from messages import LOG, results, user
 from pages import ROOT
 

@@ -24,7 +24,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, MemoryRef
-from memory_context.folding import Guard
+from memory_context.conversation.fold import Guard
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, results
 from messages import call as call_message

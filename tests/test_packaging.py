@@ -65,7 +65,7 @@ def test_version_stands_in_one_place() -> None:
 def test_package_is_typed_and_complete() -> None:
     """The type marker and the migrations are installed."""
     assert files("memory_context").joinpath("py.typed").is_file()
-    assert files("memory_context.stores").joinpath("migrations/env.py").is_file()
+    assert files("memory_context.stores.sql").joinpath("migrations/env.py").is_file()
 
 
 def test_extras() -> None:

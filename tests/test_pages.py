@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_context._excerpt import Cost
-from memory_context._pages import Span, next_page, parse_lines, span_of_lines
-from memory_context._tokens import default_counter, estimating_counter
 from memory_context.exceptions import InvalidLinesError
+from memory_context.model.selection import Cost
+from memory_context.text.read.paging import Span, next_page, parse_lines, span_of_lines
+from memory_context.text.tokens.counter import default_counter, estimating_counter
 
 PIECES = ["word ", "\n", "\n\n", "\r\n", "}\n", "//", "𒀀", "中文", " ", "x" * 300, "\ud800", "\0", "\x85", "1234567890"]
 

@@ -21,13 +21,9 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from memory_context import MemoryContext, MemoryManager
-from memory_context._categories import check_category
-from memory_context._items import Deletion, MemoryItem
-from memory_context._records import deletion_from, item_from
-from memory_context._scopes import Scope
-from memory_context.asking import parse_answer
-from memory_context.autogen._state import parse_state
-from memory_context.cli._narrowing import condition, moment
+from memory_context.autogen.saved_state import parse_state
+from memory_context.cli.filter_options import condition, moment
+from memory_context.conversation.model_judge import parse_answer
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidCategoryError,
@@ -38,16 +34,20 @@ from memory_context.exceptions import (
     StateError,
     StoreError,
 )
-from memory_context.mcp._requests import RequestError
-from memory_context.mcp._resources import Resources, key_of
-from memory_context.mcp._tools import Tools
-from memory_context.note_verbs import NOTE_VERBS, ClearArgs, GetArgs, ListArgs, SaveArgs
+from memory_context.mcp.requests import RequestError
+from memory_context.mcp.resources import Resources, key_of
+from memory_context.mcp.tool_list import Tools
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.memory.transfer import import_memories
+from memory_context.model.category import check_category
+from memory_context.model.item import Deletion, MemoryItem
+from memory_context.model.record_json import deletion_from, item_from
+from memory_context.model.scope import Scope
 from memory_context.stores import FileStore
-from memory_context.stores._engines import shown_url, store_url
-from memory_context.stores._mirror import parsed
-from memory_context.tiers import ScopedMemory
-from memory_context.transfer import import_memories
-from memory_context.verbs import VERBS, RetrieveArgs, SearchArgs, StoreArgs, Verb
+from memory_context.stores.files.mirror import parsed
+from memory_context.stores.sql.engines import shown_url, store_url
+from memory_context.tools.memory_tools import VERBS, RetrieveArgs, SearchArgs, StoreArgs, Verb
+from memory_context.tools.note_tools import NOTE_VERBS, ClearArgs, GetArgs, ListArgs, SaveArgs
 from messages import LOG, call, results, user
 
 numbers = st.integers() | st.floats() | st.sampled_from([10**400, -1, 2**63, 2**64])

@@ -14,13 +14,13 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
-from memory_context import _prompts, exceptions
-from memory_context._excerpt import Cost
-from memory_context._items import MemoryItem, count_lines
-from memory_context._matching import folded
-from memory_context._parts import answer, read_part
-from memory_context._selection import Page, Selection
-from memory_context._tokens import default_counter
+from memory_context import exceptions
+from memory_context.model.item import MemoryItem, count_lines
+from memory_context.model.selection import Cost, Page, Selection
+from memory_context.runtime import prompts
+from memory_context.text.read.grep import folded
+from memory_context.text.read.partial_read import answer, read_part
+from memory_context.text.tokens.counter import default_counter
 
 COUNT = default_counter().count
 LOG = "\n".join(f"12:00:{i % 60:02} worker-{i} {'ERROR' if i % 50 == 7 else 'ok'}" for i in range(400))
@@ -217,7 +217,7 @@ def test_pattern_that_is_none(pattern: str, said: str) -> None:
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+c", "(?:a?){30}a{30}b", "(.|a)*(.|a)*c"])
 def test_catastrophic_patterns_end(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern that would run for ever is stopped, also on one line of ten megabytes."""
-    monkeypatch.setattr("memory_context._matching.Deadline.__init__.__defaults__", (0.3,))
+    monkeypatch.setattr("memory_context.text.read.grep.Deadline.__init__.__defaults__", (0.3,))
     with pytest.raises((exceptions.SelectionTimeoutError, exceptions.NothingMatchedError)):
         read("a" * 10_000_000 + "!", pattern=pattern)
 
@@ -285,7 +285,7 @@ def test_path_that_is_none(path: str) -> None:
 )
 def test_paths_that_take_long_end(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that would visit the same values again and again, or holds a bad pattern, is stopped."""
-    monkeypatch.setattr("memory_context._matching.Deadline.__init__.__defaults__", (0.3,))
+    monkeypatch.setattr("memory_context.text.read.grep.Deadline.__init__.__defaults__", (0.3,))
     value = [[[{"s": "a" * 5000 + "!"}, *range(200)] for _ in range(20)] for _ in range(20)]
     value.append({"s": "a" * 5000 + "!"})  # type: ignore[arg-type]
     with pytest.raises((exceptions.SelectionTimeoutError, exceptions.NothingMatchedError)):
@@ -426,7 +426,7 @@ def test_conditions_that_are_refused(where: str) -> None:
 )
 def test_expressions_that_take_long_end(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One row with a long text is enough for many a bomb; each one ends."""
-    monkeypatch.setattr("memory_context._matching.Deadline.__init__.__defaults__", (0.3,))
+    monkeypatch.setattr("memory_context.text.read.grep.Deadline.__init__.__defaults__", (0.3,))
     text = json.dumps([{"s": "a" * 1_000_000, "i": i} for i in range(3)])
     with pytest.raises(exceptions.MemoryContextError):
         read(text, where=f"({expression}) AND i < 0")
@@ -434,7 +434,7 @@ def test_expressions_that_take_long_end(expression: str, monkeypatch: pytest.Mon
 
 def test_a_query_that_takes_long_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many rows under an expensive expression end with the deadline."""
-    monkeypatch.setattr("memory_context._rows.Deadline.__init__.__defaults__", (0.05,))
+    monkeypatch.setattr("memory_context.text.read.sql_rows.Deadline.__init__.__defaults__", (0.05,))
     text = "s,t\n" + "\n".join("abcabc,x" for _ in range(100_000))
     costly = " OR ".join(f"upper(lower(s)) LIKE '%{i}%'" for i in range(40))
     with pytest.raises(exceptions.SelectionTimeoutError):
@@ -537,7 +537,7 @@ def test_an_answer_names_key_part_and_next_call() -> None:
     assert re.search(
         r'\nThere is more\. Next page: retrieve_memory\(key="log_1", contains="error", context=1, offset=\d+\)$', first
     )
-    assert answer(item, Selection(lines="1"), 0, 200, COUNT).endswith(_prompts.NO_MORE)
+    assert answer(item, Selection(lines="1"), 0, 200, COUNT).endswith(prompts.NO_MORE)
     assert 'retrieve_memory(key="log_1", lines="…")' in answer(item, Selection(query="worker-7"), 0, 200, COUNT)
 
 

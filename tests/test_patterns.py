@@ -6,8 +6,8 @@ import pytest
 import regex
 
 from memory_context import MemoryManager
-from memory_context._patterns import compiled, size_of
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
+from memory_context.runtime.regexes import compiled, size_of
 
 LARGE = ["a{99999999}", "a{100001,}", "(a{1000}){1000}", r"(?:[)(]{1000}\){2}){199}", "((x{99}){99}){99}"]
 

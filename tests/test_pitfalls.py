@@ -30,10 +30,10 @@ from autogen_ext.code_executors.local import LocalCommandLineCodeExecutor
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
 from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
-from memory_context._items import is_secret
-from memory_context.asking import StrictAnswer
-from memory_context.autogen._ledger import Ledger
-from memory_context.judges import Expansion, Judge, Question, Verdict
+from memory_context.autogen.token_ledger import Ledger
+from memory_context.conversation.judge import Expansion, Judge, Question, Verdict
+from memory_context.conversation.model_judge import StrictAnswer
+from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, results, user
 from teams import ANSWER, JOB, QUESTION, RUN_JOB, Calls, contexts, keys, messages_of, runner, state_of, unchecked

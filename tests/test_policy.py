@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_context._items import MemoryItem
-from memory_context._policy import LEAST_THRESHOLD, PERSONS_THRESHOLD, FoldPolicy, fold, level
-from memory_context._refs import MemoryRef
-from memory_context._tokens import CallableCounter, TokenCounter, default_counter
+from memory_context.conversation.fold_policy import LEAST_THRESHOLD, PERSONS_THRESHOLD, FoldPolicy, fold, level
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
+from memory_context.model.item import MemoryItem
+from memory_context.model.reference import MemoryRef
+from memory_context.text.tokens.counter import CallableCounter, TokenCounter, default_counter
 
 LETTERS = CallableCounter(len)
 LOG = "\n".join(f"line {number}" for number in range(1, 501))

@@ -9,7 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memory_context._bm25 import (
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.item import MemoryItem
+from memory_context.text.index.bm25 import (
     LENGTH_BITS,
     MAX_TERMS,
     STEPS,
@@ -23,11 +25,9 @@ from memory_context._bm25 import (
     rarest,
     step_of,
 )
-from memory_context._embedding import as_model
-from memory_context._fusion import fused, normalized
-from memory_context._items import MemoryItem
-from memory_context._passages import SIZE, Place, card_of, passages_of
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.text.index.chunks import SIZE, Place, card_of, passages_of
+from memory_context.text.index.embedders import as_model
+from memory_context.text.index.fusion import fused, normalized
 
 SCORES = st.dictionaries(st.integers(0, 30), st.floats(0, 1000), max_size=12)
 SHARE = st.floats(0, 1)

@@ -20,8 +20,8 @@ from types import ModuleType
 import pytest
 from tiktoken.load import load_tiktoken_bpe
 
-from memory_context import _ranks
-from memory_context._ranks import CL100K, O200K, RankFile, cache_folder, load_encoding, rank_file_for
+from memory_context.text.tokens import ranks
+from memory_context.text.tokens.ranks import CL100K, O200K, RankFile, cache_folder, load_encoding, rank_file_for
 
 DATA = b"".join(base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256)) + b"YWI= 256\n"
 TINY = RankFile("tiny", "http://127.0.0.1:9/tiny.tiktoken", hashlib.sha256(DATA).hexdigest(), r"\S+|\s+")
@@ -34,7 +34,7 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
     folder.mkdir()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(folder))
     monkeypatch.setenv("NO_PROXY", "*")
-    monkeypatch.setattr(_ranks, "DOWNLOAD_SECONDS", 0.5)
+    monkeypatch.setattr(ranks, "DOWNLOAD_SECONDS", 0.5)
     yield folder
     assert _downloads_end()
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memory_context import MemoryContext, MemoryRef, exceptions
-from memory_context._policy import Reading, due
+from memory_context.conversation.fold_policy import Reading, due
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, results, user
 from test_context import fill, shown

@@ -32,13 +32,13 @@ from memory_context import (
     Redactor,
     Scope,
 )
-from memory_context._items import Deletion, hash_content, now
-from memory_context._policy import fold
+from memory_context.conversation.fold_policy import fold
 from memory_context.exceptions import RedactionTimeoutError
+from memory_context.memory.transfer import copy_memories, export_memories
+from memory_context.model.item import Deletion, hash_content, now
 from memory_context.stores import EncryptedStore, SQLAlchemyStore
 from memory_context.testing import MemoryStoreContract, ScriptedChatClient
-from memory_context.testing._memories import ANN, memory
-from memory_context.transfer import copy_memories, export_memories
+from memory_context.testing.sample_memories import ANN, memory
 from planted import MIXED, pem, some
 
 
@@ -294,7 +294,7 @@ class TestBeforeRecalling:
 
     def test_a_pattern_that_takes_too_long(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nothing is stored and nothing shown."""
-        monkeypatch.setattr("memory_context._redaction._redactor.SECONDS", 0.2)
+        monkeypatch.setattr("memory_context.text.redact.redactor.SECONDS", 0.2)
         with RedactingStore("sqlite://", Redactor({"slow": "(a+)+b"})) as store:
             ann, plain = (MemoryManager(one, user_id="ann", counter=len) for one in (store, store.inner))
             with pytest.raises(RedactionTimeoutError):

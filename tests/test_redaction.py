@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 
 import clean_texts
 from memory_context import Redacted, RedactionPattern, Redactor
-from memory_context._redaction import without_pieces
-from memory_context._redaction._assigned import ASSIGNED
-from memory_context._redaction._blocks import BLOCKS
-from memory_context._redaction._carried import CARRIED
-from memory_context._redaction._redactor import KINDS, _long_runs
-from memory_context._redaction._vendors import IN_RUNS
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
+from memory_context.text.redact import without_pieces
+from memory_context.text.redact.assigned_secrets import ASSIGNED
+from memory_context.text.redact.private_keys import BLOCKS
+from memory_context.text.redact.redactor import KINDS, _long_runs
+from memory_context.text.redact.url_secrets import CARRIED
+from memory_context.text.redact.vendor_keys import IN_RUNS
 from planted import CONTEXTS, TOKENS, pem, planted
 from sources import SOURCES
 
@@ -526,7 +526,7 @@ class TestUsersPatterns:
 
     def test_bounded_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A pattern that explodes is stopped, and is an error: the text is not taken for clean."""
-        monkeypatch.setattr("memory_context._redaction._redactor.SECONDS", 0.3)
+        monkeypatch.setattr("memory_context.text.redact.redactor.SECONDS", 0.3)
         redactor = Redactor({"slow": r"(a+)+b"})
 
         with pytest.raises(RedactionTimeoutError, match="'slow' took too long"):

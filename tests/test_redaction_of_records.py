@@ -26,14 +26,14 @@ from memory_context import (
     ScopedMemory,
     SQLMemory,
 )
-from memory_context._items import to_content
-from memory_context._redacted import Clearing
-from memory_context._redaction import Secret, without_pieces
-from memory_context.autogen._compaction import from_lines
-from memory_context.conversation import Turn
+from memory_context.autogen.compaction import from_lines
 from memory_context.exceptions import StoreError
+from memory_context.memory.chat_history import Turn
+from memory_context.model.item import to_content
 from memory_context.stores import SQLAlchemyStore
-from memory_context.testing._memories import memory
+from memory_context.testing.sample_memories import memory
+from memory_context.text.redact import Secret, without_pieces
+from memory_context.text.redact.record_redaction import Clearing
 
 PASSWORD = "hunter" + "2!x"
 TOKEN = "ghp" + "_" + "aB3dE6gH9k" * 3 + "q7X4Zm"

@@ -9,8 +9,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_context._refs import MAX_DESCRIPTION, MemoryRef, check_key, generated_keys, one_line, without_references
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
+from memory_context.model.reference import (
+    MAX_DESCRIPTION,
+    MemoryRef,
+    check_key,
+    generated_keys,
+    one_line,
+    without_references,
+)
 
 KEY = "npm_install_3f9a2c1b"
 INVISIBLE = {

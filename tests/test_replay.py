@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
-from memory_context._tokens import CallableCounter
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.replay import (
     Comparing,
@@ -37,12 +36,13 @@ from memory_context.replay import (
     report,
     squash,
 )
-from memory_context.replay._baselines import GONE, old_outputs
-from memory_context.replay._measure import Call, Shelf, figures_of
-from memory_context.replay._needs import needs, past_of
-from memory_context.replay._policies import check_policy
-from memory_context.replay._prices import Entry, entry, tokens_of, tokens_of_prefix
-from memory_context.replay._recordings import to_messages
+from memory_context.replay.baselines import GONE, old_outputs
+from memory_context.replay.measure import Call, Shelf, figures_of
+from memory_context.replay.needs import needs, past_of
+from memory_context.replay.policies import check_policy
+from memory_context.replay.prices import Entry, entry, tokens_of, tokens_of_prefix
+from memory_context.replay.recordings import to_messages
+from memory_context.text.tokens.counter import CallableCounter
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"
 LONG = "\n".join(f"step {number} of the build went well" for number in range(40)) + f"\n{OUTPUT}"

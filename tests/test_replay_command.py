@@ -20,10 +20,10 @@ import commands
 from commands import read_terminal
 from memory_context import MemoryManager
 from memory_context.cli import run
-from memory_context.replay._charts import Mark, axis, lines, number, points, shown, spread
-from memory_context.replay._definitions import DEFINITIONS, POLICIES
-from memory_context.replay._page import STYLE
-from memory_context.replay._policies import default_policies, parse_policy
+from memory_context.replay.charts import Mark, axis, lines, number, points, shown, spread
+from memory_context.replay.definitions import DEFINITIONS, POLICIES
+from memory_context.replay.html_report import STYLE
+from memory_context.replay.policies import default_policies, parse_policy
 
 COMMAND = [*commands.COMMAND, "replay"]
 DEFAULTS = [policy.name for policy in default_policies()]

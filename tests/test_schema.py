@@ -13,10 +13,11 @@ from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
 from memory_context import MemoryManager
-from memory_context._scopes import Scope
 from memory_context.exceptions import SchemaVersionError, StoreError
-from memory_context.stores import SQLAlchemyStore, _migrate
-from memory_context.stores._schema import metadata, version
+from memory_context.model.scope import Scope
+from memory_context.stores import SQLAlchemyStore
+from memory_context.stores.sql import migrate
+from memory_context.stores.sql.schema import metadata, version
 
 ROOT = Path(__file__).parents[1]
 DATABASES = pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
@@ -42,26 +43,26 @@ def test_migrations_make_the_same_schema(request: pytest.FixtureRequest, fixture
     url = request.getfixturevalue(fixture)
     engine = sa.create_engine(url)
     with engine.begin() as connection:
-        _migrate.upgrade(connection, "head")
+        migrate.upgrade(connection, "head")
         migrated = _columns(connection)
         difference = compare_metadata(MigrationContext.configure(connection), metadata)
         revision = connection.execute(sa.select(version.c.version_num)).scalar()
     with engine.begin() as connection:
         metadata.drop_all(connection)
         version.drop(connection)
-        _migrate.create_all(connection)
+        migrate.create_all(connection)
         created = _columns(connection)
     engine.dispose()
 
     assert [change for change in difference if change[0] != "remove_table"] == []
     assert migrated == created
-    assert revision == _migrate.HEAD
+    assert revision == migrate.HEAD
 
 
 def test_plain_ddl_is_the_schema(postgres_url: str) -> None:
     """postgresdb.sql is what the library creates, and a database made with it is used as it is."""
     text = (ROOT / "postgresdb.sql").read_text("utf-8")
-    assert text.endswith("\n\n" + _migrate.postgres_ddl())
+    assert text.endswith("\n\n" + migrate.postgres_ddl())
 
     with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:
         connection.execute(text)
@@ -107,7 +108,7 @@ def test_migrate_says_where_it_came_from(request: pytest.FixtureRequest, fixture
     """Migrating an empty database creates the schema; doing it again changes nothing."""
     with SQLAlchemyStore(request.getfixturevalue(fixture)) as store:
         assert store.migrate() is None
-        assert _migrate.HEAD == store.migrate()
+        assert migrate.HEAD == store.migrate()
 
 
 @DATABASES

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_context._scopes import MAX_NAME, Scope
 from memory_context.exceptions import InvalidScopeError
+from memory_context.model.scope import MAX_NAME, Scope
 
 FIELDS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
 REFUSED: dict[str, object] = {

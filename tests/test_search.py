@@ -16,11 +16,14 @@ from pytest_mock import MockerFixture
 from sqlalchemy.dialects import sqlite
 
 from memory_context import MemoryManager, exceptions
-from memory_context._items import now
-from memory_context._scopes import Scope
-from memory_context.stores import SQLAlchemyStore, _indexing, _keyword, _migrate, _searching
-from memory_context.stores._schema import memories, owners, passages, pending
-from memory_context.testing._memories import memory
+from memory_context.model.item import now
+from memory_context.model.scope import Scope
+from memory_context.stores import SQLAlchemyStore
+from memory_context.stores.sql import migrate
+from memory_context.stores.sql.index import indexing, keyword_index
+from memory_context.stores.sql.index import search as _searching
+from memory_context.stores.sql.schema import memories, owners, passages, pending
+from memory_context.testing.sample_memories import memory
 
 ANN = Scope("ann")
 BOB = Scope("bob")
@@ -250,7 +253,7 @@ class TestUpgrade:
         """A database of revision 0001 keeps what it holds, and the first search of a user indexes it."""
         engine = sa.create_engine(url)
         with engine.begin() as connection:
-            _migrate.upgrade(connection, "0001")
+            migrate.upgrade(connection, "0001")
             for number, user in enumerate(["ann", "ann", "bob"]):
                 connection.exec_driver_sql(
                     "INSERT INTO agent_memories (id, user_id, memory_key, content) VALUES "
@@ -272,7 +275,7 @@ class TestAnySize:
 
     @pytest.fixture(autouse=True)
     def _small_batches(self, mocker: MockerFixture) -> None:
-        mocker.patch.object(_indexing, "BATCH", 7)
+        mocker.patch.object(indexing, "BATCH", 7)
 
     def test_batches(self, store: SQLAlchemyStore) -> None:
         """A long text is indexed in several transactions, and found by its last line when `put` returns."""
@@ -296,7 +299,7 @@ class TestAnySize:
 
     def test_goes_on_where_it_ended(self, store: SQLAlchemyStore, mocker: MockerFixture) -> None:
         """What a process left half indexed is found by the next search."""
-        mocker.patch.object(_keyword, "add", side_effect=third_time_fails(_keyword.add))
+        mocker.patch.object(keyword_index, "add", side_effect=third_time_fails(keyword_index.add))
         with pytest.raises(ZeroDivisionError):
             store.put(ANN, memory(LINES, memory_key="a"))
         mocker.stopall()
@@ -311,7 +314,7 @@ class TestAnySize:
             store.put(ANN, memory("walrus", memory_key="walrus"))
             store.put(ANN, memory(LINES, memory_key="a"))
             before = rows(store, passages)
-            mocker.patch.object(_keyword, "remove", side_effect=third_time_fails(_keyword.remove))
+            mocker.patch.object(keyword_index, "remove", side_effect=third_time_fails(keyword_index.remove))
             with pytest.raises(ZeroDivisionError):
                 store.delete(ANN, "a")
             mocker.stopall()
@@ -326,8 +329,8 @@ class TestAnySize:
         """One search indexes so much of what is pending, and says what is left."""
         for number in range(4):
             store.put(ANN, memory("disk " * 100, memory_key=f"k{number}", created_at=now() + timedelta(days=number)))
-        store._run(_keyword.reset, writes=True)  # noqa: SLF001 - behind the store's back
-        mocker.patch("memory_context.stores._sqlalchemy.CATCH_UP", 600)
+        store._run(keyword_index.reset, writes=True)  # noqa: SLF001 - behind the store's back
+        mocker.patch("memory_context.stores.sql.sqlalchemy_store.CATCH_UP", 600)
 
         with caplog.at_level(logging.WARNING, "memory_context"):
             assert {"k3", "k2"} == set(keys(store, "disk"))

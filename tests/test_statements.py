@@ -40,19 +40,19 @@ from memory_context import (
     ScopedMemory,
     SQLAlchemyStore,
 )
-from memory_context._items import Deletion
-from memory_context.autogen.memory import SQLMemory
+from memory_context.autogen.sql_memory import SQLMemory
 from memory_context.cli import run
-from memory_context.consolidation import consolidate
 from memory_context.exceptions import KeyExistsError
-from memory_context.mcp._resources import Resources
-from memory_context.mcp._tools import Tools
-from memory_context.note_verbs import NOTE_VERBS
-from memory_context.retention import delete_expired
-from memory_context.stores._catalog import Catalog, Doomed
+from memory_context.mcp.resources import Resources
+from memory_context.mcp.tool_list import Tools
+from memory_context.memory.consolidation import consolidate
+from memory_context.memory.retention import delete_expired
+from memory_context.memory.transfer import ALL_USERS, copy_memories, export_memories, import_memories
+from memory_context.model.item import Deletion
+from memory_context.stores.sql.catalog import Catalog, Doomed
 from memory_context.testing import ScriptedChatClient
-from memory_context.transfer import ALL_USERS, copy_memories, export_memories, import_memories
-from memory_context.verbs import VERBS, MemoryToolError
+from memory_context.tools.memory_tools import VERBS, MemoryToolError
+from memory_context.tools.note_tools import NOTE_VERBS
 from messages import LOG, call, results, user
 from statements import ALLOWED, Shape, watching
 

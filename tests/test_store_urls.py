@@ -22,9 +22,9 @@ from memory_context.stores import (
     StoreWrapper,
     as_store,
 )
-from memory_context.stores._catalog import Catalog
+from memory_context.stores.sql.catalog import Catalog
 from memory_context.testing import FaultyStore
-from memory_context.testing._memories import ANN, memory
+from memory_context.testing.sample_memories import ANN, memory
 from messages import LOG
 
 MARKER = "zanzibarquetzal"

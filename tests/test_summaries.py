@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from memory_context import LLMSummarizer, MemoryContext, MemoryManager, MemoryRef, Summaries, SummaryLimits, exceptions
-from memory_context.autogen.judge import LLMJudge
+from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, call, results
 from test_context import fill, shown

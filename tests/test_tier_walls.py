@@ -18,8 +18,8 @@ from memory_context.exceptions import (
     MemoryDeletedError,
     MemoryNotFoundError,
 )
-from memory_context.note_verbs import GETTING, GetArgs
-from memory_context.verbs import RETRIEVING, SEARCHING, MemoryToolError, RetrieveArgs, SearchArgs
+from memory_context.tools.memory_tools import RETRIEVING, SEARCHING, MemoryToolError, RetrieveArgs, SearchArgs
+from memory_context.tools.note_tools import GETTING, GetArgs
 
 TIERS = ("run", "plan", "session", "task", "project", "global")
 LIVES = {"run": "run", "plan": "run", "session": "session", "task": "task", "project": "project"}

@@ -15,7 +15,6 @@ from typing import Any
 import pytest
 
 from memory_context import MemoryManager, ScopedMemory, TierPolicy
-from memory_context._tiers import GLOBAL, PROJECT, SESSION, Confirmation, Lifetime, Room
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidCategoryError,
@@ -26,6 +25,7 @@ from memory_context.exceptions import (
     MemoryDeletedError,
     TierFullError,
 )
+from memory_context.model.tier import GLOBAL, PROJECT, SESSION, Confirmation, Lifetime, Room
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 
 IDS: dict[str, Any] = {"run_id": "r1", "session_id": "s1", "task_id": "t1", "project_id": "p1"}

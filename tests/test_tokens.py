@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_context import _tokens
-from memory_context._ranks import CL100K, O200K, RankFile, load_encoding
-from memory_context._tokens import (
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.text.tokens import counter as _tokens
+from memory_context.text.tokens.counter import (
     CHUNK,
     LONGEST_TOKEN,
     CallableCounter,
@@ -28,7 +28,7 @@ from memory_context._tokens import (
     estimating_counter,
     set_default_counter,
 )
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.text.tokens.ranks import CL100K, O200K, RankFile, load_encoding
 
 RUNS = [*"a \n中𒀀\0\ud800\udfffé0=", "<|endoftext|>", "word ", "\t\n", "aB3+/", "👩‍👩‍👧"]
 

@@ -17,14 +17,14 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from memory_context._batches import CHARACTERS, MOST, batches_of
-from memory_context._items import Deletion, MemoryItem
-from memory_context._records import deletion_from, deletion_record, item_from, record_of
-from memory_context._scopes import Scope
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
+from memory_context.memory.transfer import ALL_USERS, backup_database, copy_memories, export_memories, import_memories
+from memory_context.model.batches import CHARACTERS, MOST, batches_of
+from memory_context.model.item import Deletion, MemoryItem
+from memory_context.model.record_json import deletion_from, deletion_record, item_from, record_of
+from memory_context.model.scope import Scope
 from memory_context.stores import FileStore, MemoryStore, SQLAlchemyStore
-from memory_context.testing._memories import ANN, BOB, memory
-from memory_context.transfer import ALL_USERS, backup_database, copy_memories, export_memories, import_memories
+from memory_context.testing.sample_memories import ANN, BOB, memory
 from records import deletions, memories
 
 KINDS = ("memory", "sqlite", "files", "postgresql")

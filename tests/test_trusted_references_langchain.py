@@ -22,7 +22,7 @@ from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
 from langchain_memory_context import MemoryContextMiddleware
-from langchain_memory_context._messages import lines_of_previews, was_folded
+from langchain_memory_context.messages import lines_of_previews, was_folded
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.exceptions import StateOwnerError

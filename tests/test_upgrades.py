@@ -21,10 +21,13 @@ import sqlalchemy as sa
 
 from commands import COMMAND, memory_context
 from memory_context import MemoryManager
-from memory_context._scopes import Scope
 from memory_context.exceptions import SchemaVersionError
-from memory_context.stores import SQLAlchemyStore, _indexing, _keyword, _migrate
-from memory_context.stores._schema import memories, passages, pending, version
+from memory_context.model.scope import Scope
+from memory_context.stores import SQLAlchemyStore
+from memory_context.stores.sql import migrate
+from memory_context.stores.sql.index import indexing as _indexing
+from memory_context.stores.sql.index import keyword_index
+from memory_context.stores.sql.schema import memories, passages, pending, version
 from schema_memories import SEARCHES, letters, told
 from test_faults import run_agent, warnings_of
 
@@ -100,7 +103,7 @@ def revision_of(url: str) -> str | None:
     engine = sa.create_engine(url)
     try:
         with engine.connect() as connection:
-            return _migrate.revision_of(connection)
+            return migrate.revision_of(connection)
     finally:
         engine.dispose()
 
@@ -132,7 +135,7 @@ class TestEverythingIsThere:
             assert 0 == memory_context("migrate", "--store", url).returncode
 
         check(url, name, backend)
-        assert _migrate.HEAD == revision_of(url)
+        assert migrate.HEAD == revision_of(url)
 
     def test_searches(self, old: Old) -> None:
         """What could be found is found, each by its words; the secret by its description, and not by its content."""
@@ -221,7 +224,7 @@ def test_several_migrate_at_once(oldest: str, count: int, code: str) -> None:
 
     assert [([], 0)] * count == [(error.splitlines()[-1:], status) for _, error, status in results]
     if code == MIGRATE:
-        assert ["0001\n", *[f"{_migrate.HEAD}\n"] * (count - 1)] == sorted(out for out, _, _ in results)
+        assert ["0001\n", *[f"{migrate.HEAD}\n"] * (count - 1)] == sorted(out for out, _, _ in results)
     check(oldest, VERSIONS[0], backend)
 
 
@@ -251,7 +254,7 @@ class TestIndexMadeAnew:
         engine = sa.create_engine(url)
         with SQLAlchemyStore(url) as store, ThreadPoolExecutor() as threads:
             with engine.begin() as first:
-                _keyword.reset(first)
+                keyword_index.reset(first)
                 second = threads.submit(store.search, Scope("ann"), "zebrafish-4711")
                 waits_for_a_lock(url)
             assert ["large"] == [hit.memory_key for hit in second.result(timeout=30)][:1]
@@ -279,7 +282,7 @@ class TestIndexMadeAnew:
 def _reset(url: str) -> None:
     engine = sa.create_engine(url)
     with engine.begin() as connection:
-        _keyword.reset(connection)
+        keyword_index.reset(connection)
     engine.dispose()
 
 

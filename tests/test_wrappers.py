@@ -13,10 +13,11 @@ from uuid import uuid4
 import pytest
 
 from memory_context import MemoryManager, ScopedMemory
-from memory_context._items import MemoryItem, now
-from memory_context._tiers import Room
 from memory_context.exceptions import KeyExistsError, TierFullError
-from memory_context.retention import delete_expired
+from memory_context.memory.retention import delete_expired
+from memory_context.memory.transfer import copy_memories
+from memory_context.model.item import MemoryItem, now
+from memory_context.model.tier import Room
 from memory_context.stores import (
     CompressedStore,
     EncryptedStore,
@@ -26,10 +27,9 @@ from memory_context.stores import (
     SQLAlchemyStore,
     StoreWrapper,
 )
-from memory_context.stores._sealing import packed, unpacked
+from memory_context.stores.wrappers.sealing import packed, unpacked
 from memory_context.testing import MemoryStoreContract
-from memory_context.testing._memories import ANN, memory
-from memory_context.transfer import copy_memories
+from memory_context.testing.sample_memories import ANN, memory
 
 KEY = {"one": bytes(range(32))}
 OTHER = {"other": b"o" * 32}

@@ -8,7 +8,7 @@ from itertools import cycle
 
 import pytest
 
-from memory_context.folding import ContextStats
+from memory_context.conversation.fold import ContextStats
 from memory_context.testing import Fault, FaultyStore, random_faults
 
 SOAK = [pytest.mark.soak, pytest.mark.timeout(1800)]

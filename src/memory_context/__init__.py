@@ -12,30 +12,30 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from memory_context._version import __version__
+from memory_context.runtime.version import __version__
 
 if TYPE_CHECKING:
     from memory_context import exceptions
-    from memory_context._audit import AuditEntry, AuditTrail
-    from memory_context._categories import Category
-    from memory_context._items import Deletion, Match, MemoryItem, MemoryList
-    from memory_context._policy import FoldPolicy
-    from memory_context._prompts import MEMORY_INSTRUCTIONS
-    from memory_context._redaction import Redacted, RedactionPattern, Redactor
-    from memory_context._refs import MemoryRef
-    from memory_context._scopes import Scope
-    from memory_context._selection import Page, Selection
-    from memory_context._tiers import Confirmation, Quota, Room, TierPolicy, Usage
-    from memory_context._tokens import TokenCounter, default_counter, set_default_counter
-    from memory_context.assembly import ContextAssembler, ContextPackage
+    from memory_context.agent_files.service import AgentMemoryService, FileEntry
     from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
-    from memory_context.conversation import ConversationMemory
+    from memory_context.conversation.fold_policy import FoldPolicy
+    from memory_context.conversation.judge import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.exceptions import MemoryContextError
-    from memory_context.files import AgentMemoryService, FileEntry
-    from memory_context.judges import Decision, Judge, JudgeLimits, LexicalJudge
-    from memory_context.manager import MemoryManager
     from memory_context.mcp import mcp_server
-    from memory_context.observability import Observed, identify_users, observe
+    from memory_context.memory.assembler import ContextAssembler, ContextPackage
+    from memory_context.memory.chat_history import ConversationMemory
+    from memory_context.memory.manager import MemoryManager
+    from memory_context.memory.metrics import Observed, identify_users, observe
+    from memory_context.memory.scoped_memory import ScopedMemory
+    from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
+    from memory_context.model.audit import AuditEntry, AuditTrail
+    from memory_context.model.category import Category
+    from memory_context.model.item import Deletion, Match, MemoryItem, MemoryList
+    from memory_context.model.reference import MemoryRef
+    from memory_context.model.scope import Scope
+    from memory_context.model.selection import Page, Selection
+    from memory_context.model.tier import Confirmation, Quota, Room, TierPolicy, Usage
+    from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS
     from memory_context.stores import (
         CompressedStore,
         EncryptedStore,
@@ -46,8 +46,8 @@ if TYPE_CHECKING:
         SQLAuditTrail,
         StoreWrapper,
     )
-    from memory_context.summaries import Summaries, Summarizer, SummaryLimits
-    from memory_context.tiers import ScopedMemory
+    from memory_context.text.redact import Redacted, RedactionPattern, Redactor
+    from memory_context.text.tokens.counter import TokenCounter, default_counter, set_default_counter
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
@@ -111,62 +111,62 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MEMORY_INSTRUCTIONS": "_prompts",
-    "AgentMemoryService": "files",
-    "AuditEntry": "_audit",
-    "AuditTrail": "_audit",
-    "ContextAssembler": "assembly",
-    "ContextPackage": "assembly",
-    "ConversationMemory": "conversation",
-    "Category": "_categories",
+    "MEMORY_INSTRUCTIONS": "runtime.prompts",
+    "AgentMemoryService": "agent_files.service",
+    "AuditEntry": "model.audit",
+    "AuditTrail": "model.audit",
+    "ContextAssembler": "memory.assembler",
+    "ContextPackage": "memory.assembler",
+    "ConversationMemory": "memory.chat_history",
+    "Category": "model.category",
     "CompressedStore": "stores",
-    "Confirmation": "_tiers",
-    "Decision": "judges",
-    "Deletion": "_items",
+    "Confirmation": "model.tier",
+    "Decision": "conversation.judge",
+    "Deletion": "model.item",
     "EncryptedStore": "stores",
-    "FileEntry": "files",
+    "FileEntry": "agent_files.service",
     "FileStore": "stores",
-    "FoldPolicy": "_policy",
-    "Judge": "judges",
-    "JudgeLimits": "judges",
+    "FoldPolicy": "conversation.fold_policy",
+    "Judge": "conversation.judge",
+    "JudgeLimits": "conversation.judge",
     "LLMJudge": "autogen",
     "LLMSummarizer": "autogen",
-    "LexicalJudge": "judges",
-    "Match": "_items",
+    "LexicalJudge": "conversation.judge",
+    "Match": "model.item",
     "MemoryContext": "autogen",
     "MemoryContextError": "exceptions",
-    "MemoryItem": "_items",
-    "MemoryList": "_items",
-    "MemoryManager": "manager",
-    "MemoryRef": "_refs",
+    "MemoryItem": "model.item",
+    "MemoryList": "model.item",
+    "MemoryManager": "memory.manager",
+    "MemoryRef": "model.reference",
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
-    "Observed": "observability",
-    "Page": "_selection",
-    "Quota": "_tiers",
-    "Redacted": "_redaction",
+    "Observed": "memory.metrics",
+    "Page": "model.selection",
+    "Quota": "model.tier",
+    "Redacted": "text.redact",
     "RedactingStore": "stores",
-    "RedactionPattern": "_redaction",
-    "Redactor": "_redaction",
-    "Room": "_tiers",
+    "RedactionPattern": "text.redact",
+    "Redactor": "text.redact",
+    "Room": "model.tier",
     "SQLAlchemyStore": "stores",
     "SQLAuditTrail": "stores",
     "SQLMemory": "autogen",
-    "Scope": "_scopes",
-    "ScopedMemory": "tiers",
+    "Scope": "model.scope",
+    "ScopedMemory": "memory.scoped_memory",
     "StoreWrapper": "stores",
-    "Summaries": "summaries",
-    "Summarizer": "summaries",
-    "SummaryLimits": "summaries",
-    "Selection": "_selection",
-    "TierPolicy": "_tiers",
-    "TokenCounter": "_tokens",
-    "Usage": "_tiers",
-    "default_counter": "_tokens",
-    "identify_users": "observability",
+    "Summaries": "memory.summaries",
+    "Summarizer": "memory.summaries",
+    "SummaryLimits": "memory.summaries",
+    "Selection": "model.selection",
+    "TierPolicy": "model.tier",
+    "TokenCounter": "text.tokens.counter",
+    "Usage": "model.tier",
+    "default_counter": "text.tokens.counter",
+    "identify_users": "memory.metrics",
     "mcp_server": "mcp",
-    "observe": "observability",
-    "set_default_counter": "_tokens",
+    "observe": "memory.metrics",
+    "set_default_counter": "text.tokens.counter",
 }
 
 

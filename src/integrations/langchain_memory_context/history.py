@@ -8,20 +8,18 @@ from typing import TYPE_CHECKING
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from langchain_memory_context._turns import append, folder_of, messages_of
-from memory_context._audit import AuditTrail
-from memory_context._executor import off_loop
-from memory_context._policy import FoldPolicy
-from memory_context._scopes import Scope
-from memory_context._tokens import TokenCounter
-from memory_context.conversation import ConversationMemory
-from memory_context.folding import ContextStats, Guard
-from memory_context.manager import MemoryManager
+from langchain_memory_context.turns import append, folder_of, messages_of
+from memory_context.conversation.fold import ContextStats, Guard
+from memory_context.conversation.fold_policy import FoldPolicy
+from memory_context.memory.chat_history import ConversationMemory
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.audit import AuditTrail
+from memory_context.model.scope import Scope
+from memory_context.runtime.threads import off_loop
+from memory_context.text.tokens.counter import TokenCounter
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-
-    from memory_context.stores import MemoryStore
+    from memory_context.stores import AnyStore
 
 
 class MemoryContextChatMessageHistory(BaseChatMessageHistory):
@@ -54,7 +52,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         thread_id: str,
         *,
         user_id: str | int,
-        store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
+        store: AnyStore | None = None,
         threshold: int = 500,
         source_thresholds: Mapping[str, int] | None = None,
         max_turns: int | None = None,

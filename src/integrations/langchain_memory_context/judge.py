@@ -8,13 +8,13 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from langchain_memory_context._messages import texts_of
-from memory_context import _prompts
-from memory_context._judge import Question, Verdict
-from memory_context._tokens import default_counter
-from memory_context.asking import StrictAnswer, parse_answer, verdict_of, words_for
+from langchain_memory_context.messages import texts_of
+from memory_context.conversation.judge import Judge
+from memory_context.conversation.keyword_judge import Question, Verdict
+from memory_context.conversation.model_judge import StrictAnswer, parse_answer, verdict_of, words_for
 from memory_context.exceptions import InvalidArgumentError, JudgeError
-from memory_context.judges import Judge
+from memory_context.runtime import prompts
+from memory_context.text.tokens.counter import default_counter
 
 try:
     from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
@@ -51,7 +51,7 @@ class ChatModelJudge:
         Raises:
             JudgeError: The model's answer is none.
         """
-        messages: list[BaseMessage] = [SystemMessage(_prompts.JUDGE_SYSTEM), HumanMessage(words_for(question))]
+        messages: list[BaseMessage] = [SystemMessage(prompts.JUDGE_SYSTEM), HumanMessage(words_for(question))]
         config = RunnableConfig(tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge")
         given = await self._asked().ainvoke(messages, config)
         answer, parsed = _parts_of(given)

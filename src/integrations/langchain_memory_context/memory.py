@@ -13,19 +13,19 @@ from uuid import uuid4
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, get_buffer_string
 from pydantic import Field, PrivateAttr
 
-from langchain_memory_context._folding import origin_of
-from langchain_memory_context._messages import MEMORY_NAME, texts_of
-from langchain_memory_context._recalls import need_of
-from langchain_memory_context._turns import append, folder_of, messages_of
+from langchain_memory_context.conversation_facts import need_of
 from langchain_memory_context.judge import one_judge
-from memory_context._executor import off_loop, wait_for
-from memory_context._policy import FoldPolicy
-from memory_context.conversation import ConversationMemory, Turn
+from langchain_memory_context.message_folding import origin_of
+from langchain_memory_context.messages import MEMORY_NAME, texts_of
+from langchain_memory_context.turns import append, folder_of, messages_of
+from memory_context.conversation.fold import ContextStats, Folder, Guard, Part
+from memory_context.conversation.fold_policy import FoldPolicy
+from memory_context.conversation.judge import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
+from memory_context.conversation.recall import Need, Recall, Recaller
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.folding import ContextStats, Folder, Guard, Part
-from memory_context.judges import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
-from memory_context.manager import MemoryManager
-from memory_context.recall import Need, Recall, Recaller
+from memory_context.memory.chat_history import ConversationMemory, Turn
+from memory_context.memory.manager import MemoryManager
+from memory_context.runtime.threads import off_loop, wait_for
 
 if TYPE_CHECKING:
     from langchain_classic.base_memory import BaseMemory

@@ -21,26 +21,20 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
-from langchain_memory_context._folding import FoldSettings, MessageFolder, Redactor, origin_of
-from langchain_memory_context._messages import (
-    index_of_last_answer,
-    is_question,
-    link_of,
-)
-from langchain_memory_context._messages import texts_of as texts_in
-from langchain_memory_context._outcomes import ToolOutcome, as_redactor, fold_outcome
-from langchain_memory_context._recalls import (
-    ConversationFacts,
-    need_of,
-    new_recall,
-    trusted_in,
-    with_recalls,
-)
-from langchain_memory_context._runs import called_in, calling, endings
+from langchain_memory_context.conversation_facts import ConversationFacts, need_of, new_recall, trusted_in, with_recalls
 from langchain_memory_context.judge import one_judge
+from langchain_memory_context.message_folding import FoldSettings, MessageFolder, Redactor, origin_of
+from langchain_memory_context.messages import index_of_last_answer, is_question, link_of
+from langchain_memory_context.messages import texts_of as texts_in
+from langchain_memory_context.run_endings import called_in, calling, endings
+from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
-from memory_context import _events, _prompts
-from memory_context._arguments import (
+from memory_context.conversation.fold import ContextStats, Guard
+from memory_context.conversation.fold_policy import FoldPolicy
+from memory_context.conversation.judge import Bench, Decision, Decisions, Judge, JudgeLimits, LexicalJudge
+from memory_context.conversation.key_trust import called_with, vouch_for_words
+from memory_context.conversation.message_groups import recall_position
+from memory_context.conversation.pass_by_reference import (
     DEFAULT_LIMIT,
     NotPassedError,
     PassingPolicy,
@@ -49,26 +43,22 @@ from memory_context._arguments import (
     texts_of,
     with_texts,
 )
-from memory_context._audit import AuditTrail
-from memory_context._executor import off_loop, wait_for
-from memory_context._groups import recall_position
-from memory_context._policy import FoldPolicy
-from memory_context._tiers import Lifetime, TierPolicy
-from memory_context._tokens import TokenCounter
-from memory_context._vouched import called_with, vouch_for_words
+from memory_context.conversation.recall import KEPT_DECISIONS, Recaller
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StateOwnerError, StoreError
-from memory_context.folding import ContextStats, Guard
-from memory_context.judges import Bench, Decision, Decisions, Judge, JudgeLimits, LexicalJudge
-from memory_context.manager import MemoryManager
-from memory_context.recall import KEPT_DECISIONS, Recaller
-from memory_context.run_notes import offered_places, unseen_notes
-from memory_context.stores import MemoryStore, as_auditor, as_store
-from memory_context.summaries import Summaries, Summarizer, as_summaries
-from memory_context.tiers import ScopedMemory
-from memory_context.verbs import RETRIEVE
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
+from memory_context.model.audit import AuditTrail
+from memory_context.model.tier import Lifetime, TierPolicy
+from memory_context.model.tool_names import RETRIEVE
+from memory_context.runtime import events, prompts
+from memory_context.runtime.threads import off_loop, wait_for
+from memory_context.stores import as_auditor, as_store
+from memory_context.text.tokens.counter import TokenCounter
+from memory_context.tools.run_notes import offered_places, unseen_notes
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
+    from memory_context.stores import AnyStore
 
 
 KEPT_CONVERSATIONS = 1000
@@ -168,7 +158,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
         self,
-        store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
+        store: AnyStore | None = None,
         *,
         user_id: str | int | None = None,
         agent_id: str | None = None,
@@ -234,7 +224,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     @property
     def instructions(self) -> str:
         """What of `MEMORY_INSTRUCTIONS` speaks of the tools that this middleware gives."""
-        return _prompts.MEMORY_INSTRUCTIONS if self._has_notes else _prompts.READING_INSTRUCTIONS
+        return prompts.MEMORY_INSTRUCTIONS if self._has_notes else prompts.READING_INSTRUCTIONS
 
     def stats(self) -> ContextStats:
         """What this middleware has done so far, for all users."""
@@ -307,9 +297,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _own_tools(self) -> list[MemoryTool]:
         owned = cast("list[MemoryTool]", memory_tools(self._owner, max_tokens=self._settings.policy.threshold))
         if self._passing.tools is None or self._passing.tools:
-            tools = ", ".join(sorted(self._passing.tools or ())) or _prompts.ANY_TOOL
+            tools = ", ".join(sorted(self._passing.tools or ())) or prompts.ANY_TOOL
             reading = next(tool for tool in owned if tool.name == RETRIEVE)
-            reading.description = f"{reading.description} {_prompts.PASS_REFERENCES.format(tools=tools)}"
+            reading.description = f"{reading.description} {prompts.PASS_REFERENCES.format(tools=tools)}"
         if not self._has_notes:
             return owned
         noting = note_tools(lambda: self._notes(called_in(self)), max_tokens=self._settings.policy.threshold)
@@ -398,7 +388,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         try:
             arguments = self._with_texts(request)
         except NotPassedError as refused:
-            text = _prompts.NOT_CALLED.format(tool=call["name"], reason=refused)
+            text = prompts.NOT_CALLED.format(tool=call["name"], reason=refused)
             return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
         return request if arguments is None else request.override(tool_call={**call, "args": arguments})
 
@@ -414,7 +404,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         try:
             filled = cast("dict[str, Any]", with_texts(call["args"], texts, _schema_of(request)))
         except RecursionError:
-            raise NotPassedError(_prompts.TOO_DEEP_TO_PASS) from None
+            raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
         talk.manager.audit("passed", *texts)
         return filled
 
@@ -545,7 +535,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
         except StoreError as error:
             self._guard.stats.add(store_failures=1)
             user = notes.manager.scope.user_id
-            _events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
+            events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
 
 
 def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:

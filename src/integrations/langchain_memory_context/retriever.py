@@ -9,11 +9,11 @@ from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
 
-from memory_context import _prompts
-from memory_context._excerpt import excerpt
-from memory_context._executor import off_loop
-from memory_context._items import MemoryItem, is_secret
-from memory_context.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.runtime import prompts
+from memory_context.runtime.threads import off_loop
+from memory_context.text.excerpt.excerpt import excerpt
 
 
 class MemoryRetriever(BaseRetriever):
@@ -49,7 +49,7 @@ class MemoryRetriever(BaseRetriever):
 
     def _content(self, hit: MemoryItem, query: str) -> str:
         if is_secret(hit):
-            return _prompts.HIDDEN
+            return prompts.HIDDEN
         count = self.manager.counter.count
         return hit.text if self.max_tokens is None else excerpt(hit.text, query, self.max_tokens, count).text
 

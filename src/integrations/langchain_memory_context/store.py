@@ -20,14 +20,14 @@ from langgraph.store.base import (
     SearchOp,
 )
 
-from langchain_memory_context._open_store import AnyLabelStore
-from memory_context import _events
-from memory_context._executor import off_loop
-from memory_context._items import STORE_ITEM, MemoryItem, hash_content, now
-from memory_context._refs import one_line
-from memory_context._scopes import Scope
+from langchain_memory_context.any_label_store import AnyLabelStore
 from memory_context.exceptions import InvalidArgumentError, StoreError
-from memory_context.manager import MemoryManager
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.item import STORE_ITEM, MemoryItem, hash_content, now
+from memory_context.model.reference import one_line
+from memory_context.model.scope import Scope
+from memory_context.runtime import events
+from memory_context.runtime.threads import off_loop
 
 TIER = "store"
 TYPE = STORE_ITEM
@@ -167,7 +167,7 @@ def _living(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[str,
         try:
             yield item, _facts(item)
         except StoreError as error:
-            _events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
+            events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
 
 
 def _lives(item: MemoryItem) -> bool:

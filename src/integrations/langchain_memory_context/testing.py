@@ -13,7 +13,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import Field, PrivateAttr
 
-from langchain_memory_context._messages import texts_of
+from langchain_memory_context.messages import texts_of
 
 Step: TypeAlias = str | AIMessage | Sequence[ToolCall] | Exception | Callable[[list[BaseMessage]], "Step"]
 

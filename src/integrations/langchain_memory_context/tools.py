@@ -8,13 +8,13 @@ from typing import Any, Literal, TypeAlias
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr, ValidationError
 
-from memory_context._executor import off_loop
-from memory_context.file_verbs import FILE_VERBS, AgentFiles
-from memory_context.files import AgentMemoryService
-from memory_context.manager import MemoryManager
-from memory_context.note_verbs import NOTE_VERBS
-from memory_context.tiers import ScopedMemory
-from memory_context.verbs import VERBS, Counting, MemoryToolError, Verb, problem_with
+from memory_context.agent_files.service import AgentMemoryService
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.runtime.threads import off_loop
+from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
+from memory_context.tools.memory_tools import VERBS, Counting, MemoryToolError, Verb, problem_with
+from memory_context.tools.note_tools import NOTE_VERBS
 
 Owner: TypeAlias = Callable[[], MemoryManager]
 NotesOwner: TypeAlias = Callable[[], ScopedMemory]

@@ -3,11 +3,7 @@
 from memory_context.exceptions import MissingDependencyError
 
 try:
-    from memory_context.autogen.context import MemoryContext, MemoryContextConfig
-    from memory_context.autogen.judge import LLMJudge
-    from memory_context.autogen.memory import SQLMemory
-    from memory_context.autogen.summarizer import LLMSummarizer
-    from memory_context.autogen.tools import (
+    from memory_context.autogen.agent_tools import (
         AgentFilesTool,
         ClearMemoryTool,
         GetMemoryTool,
@@ -20,8 +16,12 @@ try:
         memory_tools,
         note_tools,
     )
+    from memory_context.autogen.context import MemoryContext, MemoryContextConfig
+    from memory_context.autogen.llm_judge import LLMJudge
+    from memory_context.autogen.llm_summarizer import LLMSummarizer
+    from memory_context.autogen.sql_memory import SQLMemory
     from memory_context.autogen.workbench import MemoryWorkbench
-    from memory_context.folding import ContextStats
+    from memory_context.conversation.fold import ContextStats
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "autogen_core":
         raise

@@ -23,45 +23,41 @@ from autogen_core.models import (
 from autogen_core.tools import BaseTool, Workbench
 from pydantic import BaseModel, Field
 
-from memory_context import _events
-from memory_context._arguments import DEFAULT_LIMIT
-from memory_context._audit import AuditTrail
-from memory_context._displayed import Displayed
-from memory_context._executor import off_loop
-from memory_context._items import Content, MemoryList
-from memory_context._policy import LEAST_THRESHOLD, FoldPolicy
-from memory_context._prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS
-from memory_context._selection import Page, Selection
-from memory_context._tiers import Lifetime, TierPolicy
-from memory_context._tokens import TokenCounter
-from memory_context._views import ConversationView
-from memory_context.autogen._caller import set_caller
-from memory_context.autogen._compaction import limit_of
-from memory_context.autogen._conversation import Conversation
-from memory_context.autogen._lock import LoopLock
-from memory_context.autogen._messages import (
-    with_texts,
-)
-from memory_context.autogen._state import ContextState, parse_state
-from memory_context.autogen._tier_config import TierConfig, dumped_tiers, loaded_tiers
-from memory_context.autogen._toolbox import AnyTool
-from memory_context.autogen._view import stored_behind, turns_of
-from memory_context.autogen.judge import LLMJudge, one_judge
-from memory_context.autogen.summarizer import LLMSummarizer
-from memory_context.autogen.tools import memory_tools, note_tools
+from memory_context.autogen.agent_tools import memory_tools, note_tools
+from memory_context.autogen.caller import set_caller
+from memory_context.autogen.compaction import limit_of
+from memory_context.autogen.conversation import Conversation
+from memory_context.autogen.llm_judge import LLMJudge, one_judge
+from memory_context.autogen.llm_summarizer import LLMSummarizer
+from memory_context.autogen.loop_lock import LoopLock
+from memory_context.autogen.messages import with_texts
+from memory_context.autogen.saved_state import ContextState, parse_state
+from memory_context.autogen.tier_config import TierConfig, dumped_tiers, loaded_tiers
+from memory_context.autogen.toolbox import AnyTool
+from memory_context.autogen.view import stored_behind, turns_of
 from memory_context.autogen.workbench import MemoryWorkbench
+from memory_context.conversation.fold import ContextStats, Part
+from memory_context.conversation.fold_policy import LEAST_THRESHOLD, FoldPolicy
+from memory_context.conversation.judge import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
+from memory_context.conversation.pass_by_reference import DEFAULT_LIMIT
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError, StoreError
-from memory_context.folding import ContextStats, Part
-from memory_context.judges import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
-from memory_context.manager import MemoryManager
-from memory_context.run_notes import offered_places
-from memory_context.summaries import Summaries, Summarizer, SummaryLimits
-from memory_context.tiers import ScopedMemory
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
+from memory_context.model.audit import AuditTrail
+from memory_context.model.drawers import Displayed
+from memory_context.model.item import Content, MemoryList
+from memory_context.model.selection import Page, Selection
+from memory_context.model.tier import Lifetime, TierPolicy
+from memory_context.model.transcript import ConversationView
+from memory_context.runtime import events
+from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS
+from memory_context.runtime.threads import off_loop
+from memory_context.text.tokens.counter import TokenCounter
+from memory_context.tools.run_notes import offered_places
 
 if TYPE_CHECKING:
-    import sqlalchemy as sa
-
-    from memory_context.stores import MemoryStore
+    from memory_context.stores import AnyStore
 
 
 T = TypeVar("T")
@@ -150,7 +146,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self,
         user_id: str | int,
         *,
-        store: str | sa.Engine | sa.Pool | MemoryStore | None = None,
+        store: AnyStore | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
         threshold: int = 500,
@@ -380,7 +376,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             notes.end(lifetime)
         except StoreError as error:
             self._conversation.guard.stats.add(store_failures=1)
-            _events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
+            events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
 
     def stats(self) -> ContextStats:
         """What this context has done so far."""

@@ -21,8 +21,11 @@ from autogen_core.tools import (
 )
 from pydantic import BaseModel, ValidationError
 
-from memory_context import _prompts
-from memory_context._arguments import (
+from memory_context.autogen.caller import caller, reporting
+from memory_context.autogen.toolbox import AnyTool, dumped, refuse_duplicates, sorted_tools, told_of_passing
+from memory_context.autogen.unread import UnreadWatch
+from memory_context.conversation.key_trust import called_with
+from memory_context.conversation.pass_by_reference import (
     DEFAULT_LIMIT,
     NotPassedError,
     PassingPolicy,
@@ -31,13 +34,10 @@ from memory_context._arguments import (
     texts_of,
     with_texts,
 )
-from memory_context._executor import off_loop
-from memory_context._refs import MemoryRef
-from memory_context._vouched import called_with
-from memory_context.autogen._caller import caller, reporting
-from memory_context.autogen._toolbox import AnyTool, dumped, refuse_duplicates, sorted_tools, told_of_passing
-from memory_context.autogen._unread import UnreadWatch
 from memory_context.exceptions import StateError
+from memory_context.model.reference import MemoryRef
+from memory_context.runtime import prompts
+from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:
     from memory_context.autogen.context import MemoryContext
@@ -213,7 +213,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         if name not in self._routes:
             await self.list_tools()
         if name not in self._routes:
-            return _error(name, _prompts.NO_SUCH_TOOL.format(tool=name))
+            return _error(name, prompts.NO_SUCH_TOOL.format(tool=name))
         part, schema = self._routes[name]
         call = _Call(name, part, self._conversation(), arguments, arguments)
         if part is self._memory or not self._policy.passes_to(name):
@@ -221,7 +221,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         try:
             return replace(call, arguments=await self._filled(call, schema))
         except NotPassedError as refused:
-            return _error(name, _prompts.NOT_CALLED.format(tool=name, reason=refused))
+            return _error(name, prompts.NOT_CALLED.format(tool=name, reason=refused))
 
     async def _filled(self, call: _Call, schema: ToolSchema) -> Any:  # noqa: ANN401 - whatever JSON holds
         keys, context = passed_keys(call.written), call.context
@@ -234,7 +234,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             try:
                 filled = with_texts(call.written, texts, schema.get("parameters", {}))
             except RecursionError:
-                raise NotPassedError(_prompts.TOO_DEEP_TO_PASS) from None
+                raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
             context.manager.audit("passed", *texts)
             return filled
 

@@ -5,9 +5,9 @@ module that is imported here. These modules import nothing heavy: what a verb do
 imports, so that help and completion stay fast. A verb returns its exit code, or None for 0.
 """
 
-from memory_context.cli import _database, _memories, _moving, _runs
-from memory_context.cli._app import app, main, run
+from memory_context.cli import database_commands, memory_commands, run_commands, transfer_commands
+from memory_context.cli.app import app, main, run
 
 __all__ = ["GROUPS", "app", "main", "run"]
 
-GROUPS = (_memories, _database, _moving, _runs)
+GROUPS = (memory_commands, database_commands, transfer_commands, run_commands)

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from rich.console import Console
 
-from memory_context._scopes import Scope
 from memory_context.display import command, make_console
 from memory_context.exceptions import InvalidArgumentError, MissingDependencyError
+from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 
 USER = "demo"
@@ -82,7 +82,7 @@ def run_demo(options: DemoOptions) -> None:
 
 
 def _conversation(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], bool]:
-    from memory_context.demo._run import client_for, converse  # noqa: PLC0415 - needs what was just checked
+    from memory_context.demo.run import client_for, converse  # noqa: PLC0415 - needs what was just checked
 
     client = client_for(options.model, options.base_url)
 
@@ -97,7 +97,7 @@ def _conversation(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], 
 
 
 def _team(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], bool]:
-    from memory_context.demo._long import run_long  # noqa: PLC0415 - needs what was just checked
+    from memory_context.demo.long import run_long  # noqa: PLC0415 - needs what was just checked
 
     def work(store: SQLAlchemyStore, console: Console) -> bool:
         console.print("model: a script for each agent; everything else is real")

@@ -5,7 +5,7 @@ Stored text is data: it is shown, and steers neither a terminal nor a page.
 
 from __future__ import annotations
 
-from memory_context.display._terminal import (
+from memory_context.display.terminal import (
     LABEL_WIDTH,
     NUMBER_WIDTH,
     command,

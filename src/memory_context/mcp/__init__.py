@@ -3,8 +3,8 @@
 from memory_context.exceptions import MissingDependencyError
 
 try:
-    from memory_context.mcp._sdk import mcp_server
-    from memory_context.mcp._serve import Served, serve
+    from memory_context.mcp.sdk import mcp_server
+    from memory_context.mcp.server import Served, serve
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "mcp":
         raise

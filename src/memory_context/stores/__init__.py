@@ -5,22 +5,23 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from memory_context._forks import no_fork
-from memory_context.stores._compression import CompressedStore
-from memory_context.stores._opening import as_store
-from memory_context.stores._protocol import Administration, Filters, MemoryStore, Mode
-from memory_context.stores._sqlalchemy import SQLAlchemyStore
-from memory_context.stores._trail import SQLAuditTrail, as_auditor
-from memory_context.stores._wrapper import StoreWrapper, reindexed
+from memory_context.runtime.forks import no_fork
+from memory_context.stores.opening import AnyStore, as_store
+from memory_context.stores.protocol import Administration, Filters, MemoryStore, Mode
+from memory_context.stores.sql.audit_trail import SQLAuditTrail, as_auditor
+from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
+from memory_context.stores.wrappers.compression import CompressedStore
+from memory_context.stores.wrappers.wrapper import StoreWrapper, reindexed
 
 if TYPE_CHECKING:
-    from memory_context.stores._encryption import EncryptedStore
-    from memory_context.stores._files import FileStore
-    from memory_context.stores._mirror import DamagedFile
-    from memory_context.stores._redacting import RedactingStore
+    from memory_context.stores.files.file_store import FileStore
+    from memory_context.stores.files.mirror import DamagedFile
+    from memory_context.stores.wrappers.encryption import EncryptedStore
+    from memory_context.stores.wrappers.redacting import RedactingStore
 
 __all__ = [
     "Administration",
+    "AnyStore",
     "CompressedStore",
     "DamagedFile",
     "EncryptedStore",
@@ -38,10 +39,10 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DamagedFile": "_mirror",
-    "EncryptedStore": "_encryption",
-    "FileStore": "_files",
-    "RedactingStore": "_redacting",
+    "DamagedFile": "files.mirror",
+    "EncryptedStore": "wrappers.encryption",
+    "FileStore": "files.file_store",
+    "RedactingStore": "wrappers.redacting",
 }
 
 

@@ -10,9 +10,9 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from memory_context.testing._autogen import PromptError, ScriptedChatClient, check_prompt
-    from memory_context.testing._faults import Fault, FaultyStore, Injected, random_faults
-    from memory_context.testing._stores import MemoryStoreContract
+    from memory_context.testing.faulty_store import Fault, FaultyStore, Injected, random_faults
+    from memory_context.testing.scripted_client import PromptError, ScriptedChatClient, check_prompt
+    from memory_context.testing.store_contract import MemoryStoreContract
 
 __all__ = [
     "Fault",
@@ -26,14 +26,14 @@ __all__ = [
 ]
 
 _HOMES = {
-    "Fault": "_faults",
-    "FaultyStore": "_faults",
-    "Injected": "_faults",
-    "MemoryStoreContract": "_stores",
-    "PromptError": "_autogen",
-    "ScriptedChatClient": "_autogen",
-    "check_prompt": "_autogen",
-    "random_faults": "_faults",
+    "Fault": "faulty_store",
+    "FaultyStore": "faulty_store",
+    "Injected": "faulty_store",
+    "MemoryStoreContract": "store_contract",
+    "PromptError": "scripted_client",
+    "ScriptedChatClient": "scripted_client",
+    "check_prompt": "scripted_client",
+    "random_faults": "faulty_store",
 }
 
 

@@ -1,0 +1,217 @@
+"""Folding the texts of LangChain's messages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from itertools import groupby
+from typing import Any, Literal, TypeAlias, TypeVar
+
+from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
+
+from langchain_memory_context.messages import (
+    FACTS,
+    billed,
+    is_question,
+    runs_of,
+    source_of,
+    texts_of,
+    was_folded,
+    with_runs,
+    written,
+)
+from memory_context.conversation.fold import Folder, Guard, Origin, Part
+from memory_context.conversation.fold_policy import Folded, FoldPolicy
+from memory_context.memory.manager import MemoryManager
+from memory_context.text.terms import names
+from memory_context.text.tokens.counter import WIDEST_CHARACTER
+
+Redactor: TypeAlias = Callable[[str], str]
+GetOrigin: TypeAlias = Callable[[], Origin]
+Foldable = TypeVar("Foldable", ToolMessage, HumanMessage, AIMessage)
+Said = TypeVar("Said", HumanMessage, AIMessage)
+
+
+@dataclass(frozen=True, slots=True)
+class FoldSettings:
+    """How an agent's messages are folded.
+
+    Attributes:
+        policy: When, and how much stays.
+        tool_thresholds: Other thresholds for the results of some tools; None for never.
+        redactors: Every text goes through them before it is stored.
+        artifacts: Whether a large artifact is stored too, and its key left in its place.
+    """
+
+    policy: FoldPolicy
+    tool_thresholds: Mapping[str, int | None]
+    redactors: Sequence[Redactor]
+    artifacts: Literal["keep", "store"]
+
+    def policy_for(self, tool: str) -> FoldPolicy | None:
+        """The policy for the results of `tool`; None where they are never folded."""
+        threshold = self.tool_thresholds.get(tool, self.policy.threshold)
+        return None if threshold is None else replace(self.policy, threshold=threshold)
+
+    def redacted(self, text: str) -> str:
+        """`text` as it may be stored."""
+        for redact in self.redactors:
+            text = redact(text)
+        return text
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFolder:
+    """Folds messages into one user's memories.
+
+    Attributes:
+        manager: The user's memories.
+        settings: When, and how.
+        guard: Lets the store fail.
+    """
+
+    manager: MemoryManager
+    settings: FoldSettings
+    guard: Guard
+
+    def fold_result(
+        self, message: ToolMessage, tool: str, origin: GetOrigin, policy: FoldPolicy | None = None
+    ) -> ToolMessage:
+        """A copy of a tool's message with references in place of its large texts; itself if nothing is to be done."""
+        policy = policy or self.settings.policy_for(tool)
+        if policy is None or was_folded(message):
+            return message
+        parts = [replace(part, text=self.settings.redacted(part.text)) for part in _parts_of(message, tool)]
+        return self._without_artifact(self._folded(message, parts, policy, origin), tool)
+
+    def fold_said(self, message: Said, source: str, origin: GetOrigin) -> Said:
+        """A copy of what `source` said, large texts replaced by references; itself without any."""
+        policy = self.settings.policy
+        if was_folded(message):
+            return message
+        parts = [Part(place, text, source, source) for place, text in runs_of(message).items()]
+        folder = Folder(self.manager, policy, self.guard)
+        large = [replace(part, text=self.settings.redacted(part.text)) for part in parts if folder.may_fold(part)]
+        return self._folded(message, large, policy, origin)
+
+    def fold_unseen(self, messages: Sequence[AnyMessage], start: int) -> dict[str, AnyMessage]:
+        """By id, the messages from `start` on, which no model has seen, with their large texts folded.
+
+        Results that answer one message of the model are looked at together, too.
+        """
+        folded: dict[str, AnyMessage] = {}
+        for first, together in _runs(messages, start):
+            before = messages[:first]
+            shared = self._shared_policy(together, before)
+            for message in together:
+                one = self._fold_late(message, before, shared) if message.id else message
+                if message.id and one is not message:
+                    folded[message.id] = one
+        return folded
+
+    def _fold_late(self, message: AnyMessage, before: Sequence[AnyMessage], shared: FoldPolicy) -> AnyMessage:
+        """A message that came into the state past this folder, folded; itself if it has no large text."""
+        if not any(len(text) * WIDEST_CHARACTER > self.settings.policy.threshold for text in texts_of(message)):
+            return message
+        if isinstance(message, ToolMessage):
+            call = _call_of(message, before)
+            tool = _tool_of(message, call)
+            policy = None if tool in self.settings.tool_thresholds else shared
+            return self.fold_result(message, tool, partial(origin_of, before, call), policy)
+        if is_question(message):
+            return self.fold_said(message, source_of(message), partial(origin_of, before, None))
+        return message
+
+    def _shared_policy(self, together: Sequence[AnyMessage], before: Sequence[AnyMessage]) -> FoldPolicy:
+        """The policy for results that came together; those of tools with thresholds of their own do not count."""
+        named = [(one, _tool_of(one, _call_of(one, before))) for one in together if isinstance(one, ToolMessage)]
+        usual = [(one, tool) for one, tool in named if tool not in self.settings.tool_thresholds]
+        parts = [part for one, tool in usual if not was_folded(one) for part in _parts_of(one, tool)]
+        return Folder(self.manager, self.settings.policy, self.guard).sharing(parts).policy
+
+    def _folded(self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin) -> Foldable:
+        folder = Folder(self.manager, policy, self.guard)
+        large = [part for part in parts if folder.is_large(part)]  # what is known of a text is the dear part
+        places = [part.index for part in large]
+        folded = folder.fold_all(large, dict.fromkeys(places, origin())) if large else {}
+        for one in folded.values():
+            folder.count(one)
+        texts = {part.index: part.text for part in parts} | {index: one.text for index, one in folded.items()}
+        if all(runs_of(message)[index] == text for index, text in texts.items()):
+            return message
+        facts = {FACTS: {"references": _references(folded.values())}} if folded else {}
+        metadata = {**message.response_metadata, **facts}
+        return message.model_copy(update={"content": with_runs(message, texts), "response_metadata": metadata})
+
+    def _without_artifact(self, message: ToolMessage, tool: str) -> ToolMessage:
+        if self.settings.artifacts == "keep" or message.artifact is None:
+            return message
+        key = self.guard.run(self._store_artifact, message.artifact, tool)
+        return message.model_copy(update={"artifact": {"memory_key": key}}) if key else message
+
+    def _store_artifact(self, artifact: Any, tool: str) -> str | None:  # noqa: ANN401 - whatever a tool returns
+        """The key of a large artifact; None where it is small, or neither text, bytes nor JSON."""
+        content = _content(artifact)
+        if content is None or self._is_small(content):
+            return None
+        safe = self.settings.redacted(content) if isinstance(content, str) else content
+        with self.guard.writing():
+            return self.manager.store(safe, type="tool_output", source=f"{tool}_artifact")
+
+    def _is_small(self, content: str | bytes) -> bool:
+        most = self.settings.policy.threshold
+        return len(content) <= most or (isinstance(content, str) and not self.manager.counter.exceeds(content, most))
+
+
+def _parts_of(message: ToolMessage, tool: str) -> list[Part]:
+    is_error = message.status == "error"
+    return [
+        Part(place, text, None, tool, message.tool_call_id, is_error=is_error)
+        for place, text in runs_of(message).items()
+    ]
+
+
+def _runs(messages: Sequence[AnyMessage], start: int) -> Iterator[tuple[int, list[AnyMessage]]]:
+    """The messages from `start` on with the place of the first; results of tools side by side are one run."""
+    place = start
+    for is_result, run in groupby(messages[start:], lambda message: isinstance(message, ToolMessage)):
+        listed = list(run)
+        yield from [(place, listed)] if is_result else ((place + i, [one]) for i, one in enumerate(listed))
+        place += len(listed)
+
+
+def _call_of(message: ToolMessage, before: Sequence[AnyMessage]) -> ToolCall | None:
+    called = (call for one in reversed(before) if isinstance(one, AIMessage) for call in one.tool_calls)
+    return next((call for call in called if call["id"] == message.tool_call_id), None)
+
+
+def _tool_of(message: ToolMessage, call: ToolCall | None) -> str:
+    return message.name or (call["name"] if call else "tool")
+
+
+def _references(folded: Iterable[Folded]) -> dict[str, list[list[int]]]:
+    return {one.item.memory_key: [list(run) for run in one.preview.ranges] for one in folded}
+
+
+def _content(artifact: Any) -> str | bytes | None:  # noqa: ANN401 - whatever a tool returns
+    """An artifact as it can be stored; None for objects that JSON cannot express."""
+    if isinstance(artifact, str | bytes):
+        return artifact
+    try:
+        return json.dumps(artifact, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
+
+
+def origin_of(messages: Sequence[AnyMessage], call: ToolCall | None) -> Origin:
+    """What `messages`, those before it, say about a text; `call` is the one that it answers."""
+    spoken = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    task = next((message for message in messages if is_question(message)), None)
+    return Origin(
+        arguments=written(call["args"]) if call else None,
+        words="\n".join(texts_of(spoken)) if spoken else "",
+        task="\n".join(texts_of(task)) if task else "",
+        known={name for message in messages for text in billed(message) for name in names(text)},
+    )

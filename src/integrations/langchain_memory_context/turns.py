@@ -1,0 +1,86 @@
+"""LangChain's messages as the turns of a stored conversation."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from typing import Any
+
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    ToolMessage,
+    message_to_dict,
+    messages_from_dict,
+)
+
+from langchain_memory_context.message_folding import FoldSettings, MessageFolder, origin_of
+from langchain_memory_context.messages import is_question, source_of
+from memory_context.conversation.fold import Guard
+from memory_context.conversation.fold_policy import FoldPolicy
+from memory_context.memory.chat_history import ConversationMemory, Turn
+from memory_context.memory.manager import MemoryManager
+from memory_context.runtime import events
+
+ASSISTANT = "assistant"
+
+
+def turn_of(message: BaseMessage) -> Turn:
+    """A message as a turn; what JSON cannot express in it is kept as its text."""
+    data: dict[str, Any] = json.loads(json.dumps(message_to_dict(message)["data"], default=str))
+    text = data.pop("content") if isinstance(message.content, str) else ""
+    return Turn(message.type, text, data)
+
+
+def message_of(turn: Turn) -> BaseMessage:
+    """The message that a turn was made of."""
+    data = turn.data if "content" in turn.data else {**turn.data, "content": turn.text}
+    return messages_from_dict([{"type": turn.role, "data": dict(data)}])[0]
+
+
+def messages_of(turns: Iterable[Turn]) -> list[BaseMessage]:
+    """The messages that `turns` were made of, without those of which something in the store left no message."""
+    return list(_readable(turns))
+
+
+def _readable(turns: Iterable[Turn]) -> Iterator[BaseMessage]:
+    for turn in turns:
+        try:
+            yield message_of(turn)
+        except (ValueError, TypeError, LookupError) as error:
+            events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
+
+
+def folder_of(manager: MemoryManager, policy: FoldPolicy, guard: Guard) -> MessageFolder:
+    """What folds the messages of a conversation that is kept as turns."""
+    return MessageFolder(manager, FoldSettings(policy, {}, (), "keep"), guard)
+
+
+def append(
+    conversation: ConversationMemory, session_id: str, folder: MessageFolder, messages: Sequence[BaseMessage]
+) -> None:
+    """Append copies of `messages` to a session, their large texts folded, side by side.
+
+    Raises:
+        StoreError: The store could not do it; nothing was appended.
+    """
+    folded = list[Any]()
+    for message in messages:
+        folded.append(_folded(folder, message, folded))
+    conversation.add_turns(session_id, [turn_of(message) for message in folded])
+
+
+def _folded(folder: MessageFolder, message: BaseMessage, before: Sequence[AnyMessage]) -> BaseMessage:
+    origin = partial(origin_of, before, None)
+    match message:
+        case ToolMessage():
+            return folder.fold_result(message, message.name or "tool", origin)
+        case HumanMessage() if is_question(message):
+            return folder.fold_said(message, source_of(message), origin)
+        case AIMessage():
+            return folder.fold_said(message, ASSISTANT, origin)
+        case _:
+            return message

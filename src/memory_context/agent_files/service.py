@@ -1,0 +1,338 @@
+"""A folder of text files for each agent, out of which no path, link or race leads."""
+
+from __future__ import annotations
+
+import builtins
+import contextlib
+import os
+from collections.abc import Callable, Generator
+from pathlib import Path
+
+from memory_context.agent_files import handles
+from memory_context.agent_files.filenames import agent_folder, brief, is_path, path_parts, variants
+from memory_context.agent_files.handles import FileEntry as FileEntry
+from memory_context.agent_files.handles import Parts
+from memory_context.agent_files.line_edits import inserted, numbered, replaced_once
+from memory_context.exceptions import (
+    AgentMemoryError,
+    AgentMemoryFileNotFoundError,
+    AgentNotFoundError,
+    FileOperationError,
+    InvalidArgumentError,
+    InvalidPathError,
+)
+from memory_context.runtime import events
+
+FOLDER = "agent_memory"
+LOCKS = ".locks"
+QUOTA_BYTES = 10_000_000
+LOCK_SECONDS = 10.0
+
+Read = Callable[[], str | None]
+
+
+class AgentMemoryService:
+    """Text files that agents keep, each agent in ``<app_cache_dir>/agent_memory/<agent_instance_id>/``.
+
+    A path is relative to the agent's folder, with ``/`` between its names. Texts are UTF-8 and stay as they are, line
+    breaks too. A write is there whole or not at all, whenever a process is killed; changes of one agent's files, by
+    whichever thread or process, come one after the other. Nothing outside the folder is read or written: names are
+    opened by handles, inside the folder before them, and no link is followed.
+
+    Every method raises `InvalidPathError` (which is logged) for a path or an agent's id that cannot be one,
+    `AgentNotFoundError` if the agent's folder cannot be made or used, and `FileOperationError` for whatever else goes
+    wrong. A platform without handles of folders, as Windows is, is such a case: files are not used there at all.
+
+    Args:
+        app_cache_dir: The folder of the application; everything above the agents' folders is trusted.
+        quota_bytes: The most that the files of one agent take together. They are also at most 10,000.
+        lock_seconds: How long a change waits for those before it.
+
+    Raises:
+        InvalidArgumentError: A quota or a time below zero.
+    """
+
+    def __init__(
+        self,
+        app_cache_dir: str | os.PathLike[str],
+        *,
+        quota_bytes: int = QUOTA_BYTES,
+        lock_seconds: float = LOCK_SECONDS,
+    ) -> None:
+        if quota_bytes < 0 or lock_seconds < 0:
+            message = f"a quota and a time are 0 or more, not {quota_bytes} and {lock_seconds}"
+            raise InvalidArgumentError(message)
+        self.app_cache_dir = Path(app_cache_dir).absolute()
+        self.quota_bytes = quota_bytes
+        self.lock_seconds = lock_seconds
+        try:
+            self._make_base()
+        except AgentNotFoundError as error:
+            events.FOLDER_MISSING.log(error)
+
+    def read_memory_file(self, agent_instance_id: str, relative_file_path: str) -> str:
+        """The whole text of a file, as it was at one moment.
+
+        Raises:
+            AgentMemoryFileNotFoundError: There is none.
+        """
+        with self._told(agent_instance_id, relative_file_path), self._root(agent_instance_id) as root:
+            return self._text(root, path_parts(relative_file_path))
+
+    def write_memory_file(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
+        """Make `content` the whole text of a file, new or not; folders on the way are made."""
+        self._change(agent_instance_id, relative_file_path, lambda _: content)
+
+    def append_to_memory_file(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
+        """Add `content` to the end of a file, or make it; what several writers append stands there whole."""
+        self._change(agent_instance_id, relative_file_path, lambda read: (read() or "") + _checked(content))
+
+    def create(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
+        """Make a new file; one that is there already stays as it is, and is a `FileOperationError`."""
+
+        def only_new(read: Read) -> str:
+            if read() is not None:
+                message = f"the file {brief(relative_file_path)} exists already; change it, or delete it first"
+                raise FileOperationError(message)
+            return content
+
+        self._change(agent_instance_id, relative_file_path, only_new)
+
+    def str_replace(self, agent_instance_id: str, relative_file_path: str, old_str: str, new_str: str = "") -> int:
+        """Put `new_str` in place of `old_str`, which stands in the file exactly once; the line where that was.
+
+        Raises:
+            AgentMemoryFileNotFoundError: There is no such file.
+        """
+        line = 0
+
+        def replaced(read: Read) -> str:
+            nonlocal line
+            text, line = replaced_once(_existing(read), old_str, new_str)
+            return text
+
+        self._change(agent_instance_id, relative_file_path, replaced)
+        return line
+
+    def insert(self, agent_instance_id: str, relative_file_path: str, insert_line: int, insert_text: str) -> None:
+        """Put the lines of `insert_text` after line `insert_line`; 0 is before the first.
+
+        Raises:
+            AgentMemoryFileNotFoundError: There is no such file.
+        """
+        self._change(
+            agent_instance_id, relative_file_path, lambda read: inserted(_existing(read), insert_line, insert_text)
+        )
+
+    def delete(self, agent_instance_id: str, relative_path: str) -> None:
+        """Delete a file, or a folder with all that is in it.
+
+        Raises:
+            AgentMemoryFileNotFoundError: There is nothing under this path.
+        """
+        with self._told(agent_instance_id, relative_path), self._writing(agent_instance_id, make=False) as root:
+            handles.remove(root, path_parts(relative_path))
+
+    def rename(self, agent_instance_id: str, old_path: str, new_path: str) -> None:
+        """Give a file or a folder another name or place, where nothing stands; folders on the way are made.
+
+        Raises:
+            AgentMemoryFileNotFoundError: There is nothing under `old_path`.
+        """
+        with self._told(agent_instance_id, old_path, new_path):
+            old, new = path_parts(old_path), path_parts(new_path)
+            with self._writing(agent_instance_id, make=False) as root:
+                _refuse_move(root, old, new)
+                self._refuse_excess(root, new, 0, None)
+                handles.move(root, old, new)
+
+    def view(self, agent_instance_id: str, relative_file_path: str, view_range: tuple[int, int] | None = None) -> str:
+        """The lines of a file with their numbers; of `view_range`, those from the first to the last (-1: to the end).
+
+        Raises:
+            AgentMemoryFileNotFoundError: There is no such file.
+        """
+        text = self.read_memory_file(agent_instance_id, relative_file_path)
+        with self._told(agent_instance_id, relative_file_path):
+            return numbered(text, view_range)
+
+    def list(self, agent_instance_id: str, relative_path: str = "") -> builtins.list[FileEntry]:
+        """The files and folders in the agent's folder, or in one inside, at any depth; of a file, that file.
+
+        What other programs put there under a name that the agent could not use, and links, are left out.
+
+        Raises:
+            AgentMemoryFileNotFoundError: There is nothing under this path.
+        """
+        with self._told(agent_instance_id, relative_path):
+            parts = path_parts(relative_path) if relative_path != "" else ()
+            try:
+                with self._root(agent_instance_id) as root:
+                    return _entries(root, parts)
+            except FileNotFoundError:
+                if parts:
+                    raise
+                return []
+
+    def _change(self, agent_instance_id: str, relative_file_path: str, edit: Callable[[Read], str]) -> None:
+        """Make what `edit` gives the file's whole text; it may read the old one, None if there is no file."""
+        with self._told(agent_instance_id, relative_file_path):
+            parts = path_parts(relative_file_path)
+            with self._writing(agent_instance_id) as root:
+                status = handles.look(root, parts)
+                if handles.is_folder(status):
+                    message = f"{brief(relative_file_path)} is a directory, not a file"
+                    raise InvalidPathError(message)
+                data = _encoded(edit(lambda: self._text(root, parts) if status else None))
+                self._refuse_excess(root, parts, len(data), status.st_size if status else None)
+                handles.replace(root, parts, data)
+
+    def _refuse_excess(self, root: int, parts: Parts, size: int, before: int | None) -> None:
+        """Keep the agent within its quota; a file may always become smaller. What a crash left behind is cleared."""
+        count, used = 0, 0
+        for entry in handles.walk(root, sweep=True):
+            count, used = count + 1, used + entry.size
+        after = used - (before or 0) + size
+        if after > self.quota_bytes and size > (before or 0):
+            message = (
+                f"the agent's files have {used} of at most {self.quota_bytes} bytes, and would have {after}; "
+                f"shorten or delete some first"
+            )
+            raise FileOperationError(message)
+        if before is None and count + len(parts) > handles.MOST_ENTRIES:
+            message = f"the agent has {count} files and folders of at most {handles.MOST_ENTRIES}; delete some first"
+            raise FileOperationError(message)
+
+    def _text(self, root: int, parts: Parts) -> str:
+        data = handles.read(root, parts, self.quota_bytes)
+        try:
+            return data.decode("utf-8")
+        except UnicodeDecodeError as error:
+            message = f"the file is no UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
+            raise FileOperationError(message) from error
+
+    @contextlib.contextmanager
+    def _writing(self, agent_instance_id: str, *, make: bool = True) -> Generator[int]:
+        """The handle of the agent's folder, for its only writer."""
+        name = agent_folder(agent_instance_id)
+        with contextlib.ExitStack() as stack:
+            with _unusable(name):
+                base = stack.enter_context(self._base())
+                locks = stack.enter_context(handles.folder(base, (LOCKS,), make=True))
+            stack.enter_context(handles.locked(locks, name, self.lock_seconds))
+            yield stack.enter_context(self._root(agent_instance_id, make=make))
+
+    @contextlib.contextmanager
+    def _root(self, agent_instance_id: str, *, make: bool = False) -> Generator[int]:
+        """The handle of the agent's folder.
+
+        Raises:
+            FileNotFoundError: There is none, and it was not to be made.
+        """
+        name = agent_folder(agent_instance_id)
+        with contextlib.ExitStack() as stack:
+            with _unusable(name):
+                base = stack.enter_context(self._base())
+                root = stack.enter_context(handles.folder(base, (name,), make=make))
+                _refuse_other(base, name)
+            yield root
+
+    @contextlib.contextmanager
+    def _base(self) -> Generator[int]:
+        """The handle of the folder of all agents."""
+        handle = os.open(self._make_base(), os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    def _make_base(self) -> Path:
+        base = self.app_cache_dir / FOLDER
+        if not handles.supported():
+            message = f"{base} is not used: this platform cannot open files relative to a folder's handle, or lock them"
+            raise AgentNotFoundError(message)
+        try:
+            base.mkdir(handles.FOLDER_MODE, parents=True, exist_ok=True)
+        except (OSError, ValueError) as error:
+            message = f"the folder {base} of all agents cannot be made: {error}"
+            raise AgentNotFoundError(message) from error
+        return base
+
+    @contextlib.contextmanager
+    def _told(self, agent_instance_id: str, *paths: str) -> Generator[None]:
+        """Log what is refused; say which file of which agent a system's error is about."""
+        what = " to ".join(map(brief, paths))
+        try:
+            yield
+        except InvalidPathError as error:
+            events.PATH_REFUSED.log(error, path=what, agent=brief(agent_instance_id))
+            raise
+        except FileNotFoundError as error:
+            message = f"the agent {brief(agent_instance_id)} has nothing under {what}"
+            raise AgentMemoryFileNotFoundError(message) from error
+        except (OSError, RecursionError) as error:
+            message = f"{what} of agent {brief(agent_instance_id)}: {error}"
+            raise FileOperationError(message) from error
+
+
+@contextlib.contextmanager
+def _unusable(name: str) -> Generator[None]:
+    """What keeps us from an agent's folder, as the error that says so; that there is none yet passes."""
+    try:
+        yield
+    except (AgentNotFoundError, FileNotFoundError):
+        raise
+    except (OSError, AgentMemoryError) as error:
+        message = f"the folder of the agent {name!r} cannot be made or used: {error}"
+        raise AgentNotFoundError(message) from error
+
+
+def _refuse_other(base: int, name: str) -> None:
+    """Keep agents apart where the file system takes two ids for one name, as macOS does with b and B."""
+    if any(handles.same(base, name, other) for other in variants(name)) and name not in os.listdir(base):
+        message = f"the file system takes the agent's id {name!r} for that of another one"
+        raise InvalidPathError(message)
+
+
+def _existing(read: Read) -> str:
+    text = read()
+    if text is None:
+        raise FileNotFoundError
+    return text
+
+
+def _checked(text: object) -> str:
+    if not isinstance(text, str):
+        message = f"the content of a file is a text, not {type(text).__name__}"
+        raise FileOperationError(message)
+    return text
+
+
+def _encoded(text: object) -> bytes:
+    try:
+        return _checked(text).encode("utf-8")
+    except UnicodeEncodeError as error:
+        message = f"the content cannot be UTF-8: character {error.start} is half of a surrogate pair"
+        raise FileOperationError(message) from error
+
+
+def _entries(root: int, parts: Parts) -> list[FileEntry]:
+    status = handles.look(root, parts) if parts else None
+    if parts and status is None:
+        raise FileNotFoundError
+    if status and not handles.is_folder(status):
+        return [FileEntry("/".join(parts), status.st_size)]
+    with handles.folder(root, parts) as inside:
+        return [entry for entry in handles.walk(inside, parts) if is_path(entry.path)]
+
+
+def _refuse_move(root: int, old: Parts, new: Parts) -> None:
+    """Let a move pass that overwrites nothing and leaves all that it moves within reach."""
+    if new[: len(old)] == old:
+        message = f"{brief('/'.join(old))} cannot be moved to itself or into itself"
+        raise FileOperationError(message)
+    if handles.look(root, new) is not None:
+        message = f"{brief('/'.join(new))} exists already"
+        raise FileOperationError(message)
+    for entry in _entries(root, old):
+        path_parts("/".join(new) + entry.path[len("/".join(old)) :])

@@ -1,0 +1,286 @@
+"""AutoGen's tools by which an agent reads, searches and keeps memories."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Self
+
+from autogen_core import CancellationToken, Component
+from autogen_core.models import FunctionExecutionResult
+from autogen_core.tools import BaseTool
+from pydantic import BaseModel, Field, ValidationError
+
+from memory_context.agent_files.service import AgentMemoryService
+from memory_context.autogen.caller import caller, report
+from memory_context.autogen.tier_config import TierConfig, dumped_tiers, loaded_tiers
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.model.tool_names import RETRIEVE
+from memory_context.runtime.threads import off_loop
+from memory_context.tools.file_tools import FILES, AgentFiles
+from memory_context.tools.memory_tools import (
+    LEAST_ANSWER,
+    RETRIEVING,
+    SEARCHING,
+    STORING,
+    Counting,
+    MemoryToolError,
+    Verb,
+    lines_shown,
+    problem_with,
+)
+from memory_context.tools.note_tools import CLEARING, GETTING, LISTING, SAVING
+
+
+class MemoryToolConfig(BaseModel):
+    """What leads a dumped tool to the same memories, behind the same walls."""
+
+    user_id: str
+    store: str
+    agent_id: str | None = None
+    password_variable: str
+    audit: bool | str = False
+    max_tokens: int
+    places: list[tuple[str, str]] | None = None
+
+    def manager(self) -> MemoryManager:
+        """The memories."""
+        manager = MemoryManager(
+            self.store,
+            user_id=self.user_id,
+            agent_id=self.agent_id,
+            password_variable=self.password_variable,
+            audit=self.audit,
+        )
+        return manager if self.places is None else manager.within(self.places)
+
+
+class FilesToolConfig(BaseModel):
+    """What leads a dumped tool to the same agent's files."""
+
+    app_cache_dir: str
+    agent_instance_id: str
+    quota_bytes: int
+    lock_seconds: float
+    max_tokens: int
+
+
+class NoteToolConfig(MemoryToolConfig):
+    """What leads a dumped tool to the same notes; a run, a task and a project are those of the agent that calls it."""
+
+    session_id: str | None = None
+    policies: list[TierConfig] = Field(default_factory=list[TierConfig])
+
+
+class _VerbTool(BaseTool[Any, Any]):
+    """A verb as a tool; its answers never take more than `max_tokens`."""
+
+    verb: ClassVar[Verb[Any]]
+
+    def __init__(self, max_tokens: int) -> None:
+        super().__init__(self.verb.args, str, self.verb.name, self.verb.description)
+        self._max_tokens = max(max_tokens, LEAST_ANSWER)
+
+    @abstractmethod
+    def _memories(self) -> Counting:
+        """What the verb works on."""
+
+    async def run_json(
+        self, args: Mapping[str, Any], cancellation_token: CancellationToken, call_id: str | None = None
+    ) -> Any:  # noqa: ANN401 - AutoGen's signature
+        """See `BaseTool.run_json`; arguments that are of no use are answered with what would be."""
+        try:
+            return await super().run_json(args, cancellation_token, call_id)
+        except ValidationError as error:
+            raise MemoryToolError(problem_with(error)) from None
+
+    async def run(self, args: Any, cancellation_token: CancellationToken) -> str:  # noqa: ANN401, ARG002 - AutoGen's signature
+        """The answer, for a model.
+
+        Raises:
+            MemoryToolError: What went wrong, and what to do next.
+        """
+        answer = await off_loop(self.verb.answer, self._memories(), args, self._max_tokens)
+        report(answer.keys)
+        return answer.text
+
+
+class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
+    """A tool on one user's memories."""
+
+    component_config_schema = MemoryToolConfig
+
+    def __init__(self, manager: MemoryManager, *, max_tokens: int = 500) -> None:
+        super().__init__(max_tokens)
+        self._manager = manager
+        self._loaded = False
+
+    def _memories(self) -> MemoryManager:
+        context = caller(self._manager.scope.user_id) if self._loaded and self._manager.scope.places else None
+        return context.manager if context else self._manager
+
+    def _to_config(self) -> MemoryToolConfig:
+        places = self._manager.scope.places
+        listed = None if places is None else sorted(places & self._manager.offered.places)  # type: ignore[operator] # set with it
+        return MemoryToolConfig(**self._manager.connection(), max_tokens=self._max_tokens, places=listed)
+
+    @classmethod
+    def _from_config(cls, config: MemoryToolConfig) -> Self:
+        tool = cls(config.manager(), max_tokens=config.max_tokens)
+        tool._loaded = True
+        return tool
+
+
+class RetrieveMemoryTool(_MemoryTool):
+    """Reads a memory: from its beginning or a part of it, page by page."""
+
+    component_provider_override = "memory_context.autogen.RetrieveMemoryTool"
+    verb = RETRIEVING
+
+
+class SearchMemoryTool(_MemoryTool):
+    """Finds memories by words."""
+
+    component_provider_override = "memory_context.autogen.SearchMemoryTool"
+    verb = SEARCHING
+
+
+class StoreMemoryTool(_MemoryTool):
+    """Keeps a text."""
+
+    component_provider_override = "memory_context.autogen.StoreMemoryTool"
+    verb = STORING
+
+
+class AgentFilesTool(_VerbTool, Component[FilesToolConfig]):
+    """Keeps the files of one agent, by the commands of Anthropic's memory tool; its answers take at most `max_tokens`.
+
+    Args:
+        service: Where the files are.
+        agent_instance_id: Whose they are.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+
+    component_config_schema = FilesToolConfig
+    component_provider_override = "memory_context.autogen.AgentFilesTool"
+    verb = FILES
+
+    def __init__(self, service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500) -> None:
+        super().__init__(max_tokens)
+        self._service, self._agent_instance_id = service, agent_instance_id
+        self._files = AgentFiles(service, agent_instance_id)
+
+    def _memories(self) -> AgentFiles:
+        return self._files
+
+    def _to_config(self) -> FilesToolConfig:
+        return FilesToolConfig(
+            app_cache_dir=str(self._service.app_cache_dir),
+            agent_instance_id=self._agent_instance_id,
+            quota_bytes=self._service.quota_bytes,
+            lock_seconds=self._service.lock_seconds,
+            max_tokens=self._max_tokens,
+        )
+
+    @classmethod
+    def _from_config(cls, config: FilesToolConfig) -> Self:
+        service = AgentMemoryService(
+            config.app_cache_dir, quota_bytes=config.quota_bytes, lock_seconds=config.lock_seconds
+        )
+        return cls(service, config.agent_instance_id, max_tokens=config.max_tokens)
+
+
+class _NoteTool(_VerbTool, Component[NoteToolConfig]):
+    """A tool on the notes of an agent: those that are open when it is called."""
+
+    component_config_schema = NoteToolConfig
+
+    def __init__(self, notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500) -> None:
+        super().__init__(max_tokens)
+        self._notes = notes
+
+    def _memories(self) -> ScopedMemory:
+        return self._notes if isinstance(self._notes, ScopedMemory) else self._notes()
+
+    def _to_config(self) -> NoteToolConfig:
+        notes = self._memories()
+        return NoteToolConfig(
+            **notes.manager.connection(),
+            max_tokens=self._max_tokens,
+            session_id=notes.session_id,
+            policies=dumped_tiers(notes.own_policies),
+        )
+
+    @classmethod
+    def _from_config(cls, config: NoteToolConfig) -> Self:
+        policies = loaded_tiers(config.policies)
+        own = ScopedMemory(config.manager(), session_id=config.session_id, policies=policies)
+
+        def notes() -> ScopedMemory:
+            context = caller(config.user_id)
+            return context.notes if context else own
+
+        return cls(notes, max_tokens=config.max_tokens)
+
+
+class SaveMemoryTool(_NoteTool):
+    """Keeps a note in a tier."""
+
+    component_provider_override = "memory_context.autogen.SaveMemoryTool"
+    verb = SAVING
+
+
+class GetMemoryTool(_NoteTool):
+    """Reads notes."""
+
+    component_provider_override = "memory_context.autogen.GetMemoryTool"
+    verb = GETTING
+
+
+class ClearMemoryTool(_NoteTool):
+    """Deletes notes."""
+
+    component_provider_override = "memory_context.autogen.ClearMemoryTool"
+    verb = CLEARING
+
+
+class ListCategoriesTool(_NoteTool):
+    """Lists the categories of notes."""
+
+    component_provider_override = "memory_context.autogen.ListCategoriesTool"
+    verb = LISTING
+
+
+def memory_tools(memories: MemoryManager | ScopedMemory, *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
+    """The three tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
+
+    Their answers take at most `max_tokens` (200, if that is less).
+    """
+    if isinstance(memories, ScopedMemory):
+        return [*memory_tools(memories.manager, max_tokens=max_tokens), *note_tools(memories, max_tokens=max_tokens)]
+    return [tool(memories, max_tokens=max_tokens) for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)]
+
+
+def file_tools(
+    service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
+) -> list[BaseTool[Any, Any]]:
+    """The tool `memory` on the files of one agent; its answers take at most `max_tokens` (200, if that is less)."""
+    return [AgentFilesTool(service, agent_instance_id, max_tokens=max_tokens)]
+
+
+def note_tools(notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
+    """The four tools on notes: `save_memory`, `get_memory`, `clear_memory`, `list_categories`.
+
+    Args:
+        notes: The notes; or a callable that gives, at each call, those that are open then.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+    kinds = (SaveMemoryTool, GetMemoryTool, ClearMemoryTool, ListCategoriesTool)
+    return [tool(notes, max_tokens=max_tokens) for tool in kinds]
+
+
+def answered_lines(result: FunctionExecutionResult) -> Iterator[tuple[str, tuple[int, int]]]:
+    """The key and the whole lines that a result of `retrieve_memory` shows, one pair for each run of lines."""
+    if result.name == RETRIEVE and not result.is_error:
+        yield from lines_shown(result.content)

@@ -1,0 +1,95 @@
+"""A judge that asks a model: one small call, for one message."""
+
+from __future__ import annotations
+
+from typing import Self
+
+from autogen_core import Component, ComponentBase, ComponentModel
+from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, SystemMessage, UserMessage
+from pydantic import BaseModel
+
+from memory_context.conversation.judge import Judge
+from memory_context.conversation.keyword_judge import Question, Verdict
+from memory_context.conversation.model_judge import StrictAnswer, parse_answer, verdict_of, words_for
+from memory_context.exceptions import InvalidArgumentError, JudgeError
+from memory_context.runtime import prompts
+from memory_context.text.tokens.counter import default_counter
+
+
+class LLMJudgeConfig(BaseModel):
+    """A dumped judge."""
+
+    model_client: ComponentModel
+
+
+class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
+    """Asks a model through AutoGen's `ChatCompletionClient` what the next step needs.
+
+    The prompt is bounded: the message and the task (4,000 characters of each at most), one line for each of at most 30
+    references. The answer is asked for as structured output, as JSON or as text, by what `model_info` says that the
+    model can.
+
+    Args:
+        model_client: A lightweight model.
+    """
+
+    component_type = "judge"
+    component_config_schema = LLMJudgeConfig
+    component_provider_override = "memory_context.autogen.LLMJudge"
+
+    def __init__(self, model_client: ChatCompletionClient) -> None:
+        self.model_client = model_client
+        self.name = f"model:{type(model_client).__name__}"
+
+    async def decide(self, question: Question) -> Verdict:
+        """The model's verdict.
+
+        Raises:
+            JudgeError: The model's answer is none.
+        """
+        messages: list[LLMMessage] = [
+            SystemMessage(content=prompts.JUDGE_SYSTEM),
+            UserMessage(content=words_for(question), source="user"),
+        ]
+        result = await self.model_client.create(messages, json_output=self._output())
+        tokens = _tokens(messages, result)
+        try:
+            answer = parse_answer(result.content)
+        except JudgeError as error:
+            raise JudgeError(str(error), tokens=tokens) from error
+        return verdict_of(answer, question, tokens)
+
+    def _output(self) -> bool | type[BaseModel] | None:
+        info = self.model_client.model_info
+        if info.get("structured_output"):
+            return StrictAnswer
+        return True if info.get("json_output") else None
+
+    def _to_config(self) -> LLMJudgeConfig:
+        return LLMJudgeConfig(model_client=self.model_client.dump_component())
+
+    @classmethod
+    def _from_config(cls, config: LLMJudgeConfig) -> Self:
+        return cls(ChatCompletionClient.load_component(config.model_client))
+
+
+def one_judge(judge: Judge | None, model_client: ChatCompletionClient | None) -> Judge | None:
+    """The judge that is given, or the one that asks the model that is given; None for neither.
+
+    Raises:
+        InvalidArgumentError: Both are given, or the judge is none.
+    """
+    if judge is not None and (model_client is not None or not isinstance(judge, Judge)):
+        message = "judge= takes one object with a name and decide(); model_client= is short for LLMJudge(…): give one"
+        raise InvalidArgumentError(message)
+    if model_client is not None and not isinstance(model_client, ChatCompletionClient):
+        message = f"model_client= takes a ChatCompletionClient of AutoGen's, not {type(model_client).__name__}"
+        raise InvalidArgumentError(message)
+    return LLMJudge(model_client) if model_client else judge
+
+
+def _tokens(messages: list[LLMMessage], result: CreateResult) -> int:
+    """What the call cost; counted here where the client does not say."""
+    told = result.usage.prompt_tokens + result.usage.completion_tokens
+    count = default_counter().count
+    return told or sum(count(str(message.content)) for message in messages) + count(str(result.content))

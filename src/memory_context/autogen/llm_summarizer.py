@@ -1,0 +1,75 @@
+"""A summarizer that asks a model: one small call for each text that is folded."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Self
+
+from autogen_core import Component, ComponentBase, ComponentModel
+from autogen_core.models import ChatCompletionClient, LLMMessage, SystemMessage, UserMessage
+from pydantic import BaseModel
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.runtime import prompts
+from memory_context.runtime.threads import waiting_loop
+
+
+class LLMSummarizerConfig(BaseModel):
+    """A dumped summarizer."""
+
+    model_client: ComponentModel
+    seconds: float = 5.0
+
+
+class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerConfig]):
+    """Asks a model through AutoGen's `ChatCompletionClient` for one line on a text.
+
+    The model is called on the event loop that waits for the fold; where none does, as in a `MemoryManager` that is used
+    synchronously, on a loop of its own.
+
+    Args:
+        model_client: A lightweight model.
+        seconds: After so long the call is cancelled.
+
+    Attributes:
+        tokens: What its calls have cost, as the client tells it.
+
+    Raises:
+        InvalidArgumentError: The client is none.
+    """
+
+    component_type = "summarizer"
+    component_config_schema = LLMSummarizerConfig
+    component_provider_override = "memory_context.autogen.LLMSummarizer"
+
+    def __init__(self, model_client: ChatCompletionClient, seconds: float = 5.0) -> None:
+        if not isinstance(model_client, ChatCompletionClient):
+            message = f"model_client= takes a ChatCompletionClient of AutoGen's, not {type(model_client).__name__}"
+            raise InvalidArgumentError(message)
+        self.model_client = model_client
+        self.seconds = seconds
+        self.tokens = 0
+
+    def summarize(self, text: str, description: str) -> str | None:
+        """The model's line; None if it has none. Must not run on an event loop's own thread."""
+        loop = waiting_loop()
+        if loop is None:
+            return asyncio.run(self._asked(text, description))
+        return asyncio.run_coroutine_threadsafe(self._asked(text, description), loop).result()
+
+    async def _asked(self, text: str, description: str) -> str | None:
+        question = prompts.SUMMARY_QUESTION.format(description=description, text=text)
+        messages: list[LLMMessage] = [
+            SystemMessage(content=prompts.SUMMARY_SYSTEM),
+            UserMessage(content=question, source="user"),
+        ]
+        result = await asyncio.wait_for(self.model_client.create(messages), self.seconds)
+        self.tokens += result.usage.prompt_tokens + result.usage.completion_tokens
+        return result.content.strip().partition("\n")[0] if isinstance(result.content, str) else None
+
+    def _to_config(self) -> LLMSummarizerConfig:
+        return LLMSummarizerConfig(model_client=self.model_client.dump_component(), seconds=self.seconds)
+
+    @classmethod
+    def _from_config(cls, config: LLMSummarizerConfig) -> Self:
+        return cls(ChatCompletionClient.load_component(config.model_client), config.seconds)

@@ -1,0 +1,236 @@
+"""References as argument values: which texts a tool gets in their place, and when it is not called at all."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any, Self, TypeAlias, cast
+
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidReferenceError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+    StoreError,
+)
+from memory_context.model.item import MemoryItem, encoded, is_secret
+from memory_context.model.reference import MemoryRef
+from memory_context.runtime import prompts
+from memory_context.runtime.telemetry import operation
+from memory_context.text.describe import parsed
+
+Schema: TypeAlias = Mapping[str, Any]
+
+DEFAULT_LIMIT = 10_000_000
+MAX_NEAR_KEYS = 3
+_OPENING = "[MemoryRef:"
+
+
+class NotPassedError(Exception):
+    """Why a tool was not called, in words for the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class PassingPolicy:
+    """Which tools get the text where a model passes its reference, and how much of it.
+
+    Attributes:
+        tools: The names of the tools; None for every tool.
+        secrets_for: The tools that may get a secret.
+        limit: The most bytes (UTF-8) that all texts of one call have together.
+        limits: Other limits for some tools.
+
+    Raises:
+        InvalidArgumentError: A text where names of tools are needed, or a negative limit.
+    """
+
+    tools: frozenset[str] | None = None
+    secrets_for: frozenset[str] = frozenset()
+    limit: int = DEFAULT_LIMIT
+    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+
+    @classmethod
+    def of(
+        cls,
+        tools: bool | Sequence[str],  # noqa: FBT001 - all or none
+        secrets_for: Sequence[str],
+        limit: int | Mapping[str, int],
+    ) -> Self:
+        """The policy that a caller's settings describe; `tools` is True for every tool, False for none."""
+        limits = dict(limit) if isinstance(limit, Mapping) else dict[str, int]()
+        names = (None if tools else frozenset[str]()) if isinstance(tools, bool) else _names("pass_by_reference", tools)
+        default = DEFAULT_LIMIT if isinstance(limit, Mapping) else limit
+        return cls(names, _names("secrets_for", secrets_for), _size(default), {n: _size(s) for n, s in limits.items()})
+
+    def passes_to(self, tool: str) -> bool:
+        """Whether references in the arguments of `tool` are replaced."""
+        return self.tools is None or tool in self.tools
+
+    def limit_for(self, tool: str) -> int:
+        """The most bytes for one call of `tool`."""
+        return self.limits.get(tool, self.limit)
+
+
+def _names(setting: str, names: object) -> frozenset[str]:
+    listed = cast("Collection[object]", names) if isinstance(names, Collection) else ()
+    if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(n, str) for n in listed):
+        message = f"{setting} takes a list of tools' names, not {names!r}"
+        raise InvalidArgumentError(message)
+    return frozenset(cast("Collection[str]", names))
+
+
+def _size(limit: object) -> int:
+    if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
+        return limit
+    message = f"max_argument_bytes is a number of bytes, or one for each of some tools, not {limit!r}"
+    raise InvalidArgumentError(message)
+
+
+def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
+    """The keys of the references that are whole values in `arguments`, each as often as it stands there.
+
+    Raises:
+        NotPassedError: A value looks like a reference, but cannot be read as one.
+    """
+    return [key for text in strings_in(arguments) if (key := _key(text)) is not None]
+
+
+def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
+    """Every text in a JSON value, at any depth; names of properties are none."""
+    waiting = [value]
+    while waiting:
+        match value := waiting.pop():
+            case str():
+                yield value
+            case Mapping():
+                waiting.extend(cast("Mapping[str, Any]", value).values())
+            case list():
+                waiting.extend(cast("Sequence[Any]", value))
+            case _:
+                pass
+
+
+def _key(text: str) -> str | None:
+    """The key of the reference that `text` consists of; None for any other text."""
+    value = text.strip()
+    if not value.startswith(_OPENING) or not value.endswith("]") or "[" in value[1:] or "\n" in value:
+        return None
+    try:
+        return MemoryRef.parse(value).key
+    except InvalidReferenceError:
+        raise NotPassedError(prompts.UNREADABLE_REFERENCE.format(text=value[:80])) from None
+
+
+def texts_of(
+    keys: Sequence[str], tool: str, policy: PassingPolicy, read: Callable[[str], MemoryItem], shown: Collection[str]
+) -> dict[str, str]:
+    """The text of each key.
+
+    Args:
+        keys: Those that stand in the arguments, each as often as it stands there.
+        tool: The tool that is to get the texts.
+        policy: What it may get.
+        read: Reads a memory, or raises what `MemoryManager.get` raises.
+        shown: The keys that the conversation has shown; no other is redeemed.
+
+    Raises:
+        NotPassedError: The tool must not be called, and why.
+    """
+    with operation("pass", tool=tool) as passing:
+        texts = {key: _text_of(_read(key, read, shown), tool, policy) for key in dict.fromkeys(keys)}
+        sizes = {key: len(encoded(text)) for key, text in texts.items()}
+        size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
+        passing.note(keys=tuple(texts), bytes=size)
+        if size > limit:
+            raise NotPassedError(prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit))
+    return texts
+
+
+def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -> MemoryItem:
+    try:
+        if key in shown:
+            return read(key)
+    except MemoryDeletedError as error:
+        raise NotPassedError(prompts.DELETED.format(message=error)) from None
+    except StoreError as error:
+        raise NotPassedError(prompts.STORE_FAILED.format(message=error)) from error
+    except MemoryNotFoundError:
+        shown = [other for other in shown if other != key]
+    near = get_close_matches(key, shown, MAX_NEAR_KEYS)
+    advice = prompts.NEAR_KEYS.format(keys=", ".join(near)) if near else ""
+    raise NotPassedError(prompts.UNKNOWN_REFERENCE.format(key=key, near=advice))
+
+
+def _text_of(item: MemoryItem, tool: str, policy: PassingPolicy) -> str:
+    if is_secret(item) and tool not in policy.secrets_for:
+        raise NotPassedError(prompts.SECRET_NOT_PASSED.format(key=item.memory_key, tool=tool))
+    if isinstance(item.content, bytes):
+        raise NotPassedError(prompts.BINARY_NOT_PASSED.format(key=item.memory_key, media_type=item.media_type))
+    return item.content
+
+
+def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """A copy of `arguments` with the texts in place of the references; texts are not searched for references again.
+
+    Where `schema` wants anything but a text, the text's JSON (or the Python repr that AutoGen makes of dicts and
+    lists) takes the place.
+
+    Raises:
+        NotPassedError: The text is not the JSON that is wanted.
+    """
+    match arguments:
+        case str():
+            key = _key(arguments)
+            return arguments if key is None else _as_wanted(texts[key], key, schema)
+        case Mapping():
+            parts = cast("Mapping[str, Any]", arguments)
+            return {name: with_texts(part, texts, _inside(schema, name)) for name, part in parts.items()}
+        case list():
+            return [with_texts(part, texts, _inside(schema, None)) for part in cast("Sequence[Any]", arguments)]
+        case _:
+            return arguments
+
+
+def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
+    if _takes_text(schema):
+        return text
+    try:
+        return json.loads(text, parse_constant=_refuse)
+    except (ValueError, RecursionError):
+        value = parsed(text.strip() or " ")
+    try:
+        return json.loads(json.dumps(value, allow_nan=False)) if value is not None else _refuse(text)
+    except (ValueError, TypeError, RecursionError):
+        raise NotPassedError(prompts.NO_JSON_TO_PASS.format(key=key)) from None
+
+
+def _refuse(text: str) -> None:
+    raise ValueError(text)
+
+
+def _takes_text(schema: Schema) -> bool:
+    """Whether a text is a legal value; also where the schema does not say."""
+    kinds = [option.get("type") for option in _options(schema)]
+    return any(kind is None or "string" in (kind if isinstance(kind, list) else [kind]) for kind in kinds)
+
+
+def _options(schema: Schema) -> list[Schema]:
+    options = [*_listed(schema.get("anyOf")), *_listed(schema.get("oneOf"))]
+    return [cast("Schema", option) for option in options if isinstance(option, Mapping)] or [schema]
+
+
+def _listed(value: object) -> list[object]:
+    return cast("list[object]", value) if isinstance(value, list) else []
+
+
+def _inside(schema: Schema, name: str | None) -> Schema:
+    """What `schema` says of the property `name`, or of a list's items (None); nothing where it says nothing."""
+    for option in _options(schema):
+        named = option.get("properties")
+        known = cast("Schema", named).get(name) if name is not None and isinstance(named, Mapping) else None
+        found = known or option.get("items" if name is None else "additionalProperties")
+        if isinstance(found, Mapping):
+            return cast("Schema", found)
+    return {}

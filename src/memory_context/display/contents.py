@@ -1,0 +1,104 @@
+"""The content of a memory, drawn as what it is: a table, a tree, a log, a diff, a picture, or lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final, cast
+
+from memory_context.display.html import Html, folded, image, joined, soft
+from memory_context.display.json_tree import Tree, rows_of
+from memory_context.display.numbered_lines import (
+    LOOKED_AT,
+    diff_line,
+    ending,
+    head_and_tail,
+    log_line,
+    notable,
+    numbered,
+    plain_line,
+)
+from memory_context.exceptions import InvalidSelectionError
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.media import data_url, decoded, media_type_of
+from memory_context.text.describe import recognise
+from memory_context.text.describe.git import Diff
+from memory_context.text.describe.logs import Log, Transcript
+from memory_context.text.describe.table_shapes import Table as TableText
+from memory_context.text.describe.wrappings import unwrapped
+from memory_context.text.read.json_values import NOTHING, is_json_lines, parse
+from memory_context.text.read.tables import Table, table_of
+
+PARSED_AT_MOST = 1_000_000
+LARGEST_PICTURE = 500_000
+PICTURES: Final = ("image/png", "image/jpeg", "image/gif", "image/webp", "image/bmp")
+SECRET_NOTE = "a secret: its content is not shown here; .content has it"  # noqa: S105 - a sentence about secrets
+
+
+def content_of(item: MemoryItem) -> Html:
+    """What a memory holds, bounded in size; of a secret nothing."""
+    if is_secret(item):
+        return soft(SECRET_NOTE)
+    if isinstance(item.content, bytes):
+        return _bytes(item.content, item.text)
+    encoded = decoded(item.content)
+    if encoded and media_type_of(encoded.data) in PICTURES:
+        return _bytes(encoded.data, item.text[:80])
+    return text_of(item.content, item.line_count)
+
+
+def _bytes(data: bytes, said: str) -> Html:
+    """A picture; of other bytes, and of pictures that would fill a notebook's file, what they are."""
+    media_type = media_type_of(data)
+    if media_type in PICTURES and len(data) <= LARGEST_PICTURE:
+        return image(data_url(data, media_type))
+    return soft(said)
+
+
+def text_of(text: str, total: int) -> Html:
+    """A text of `total` lines: what it is wrapped in is taken off first."""
+    if len(text) > PARSED_AT_MOST:
+        return _lines(text, total)
+    inner = unwrapped(text).text
+    value = NOTHING if is_json_lines(inner) else parse(inner)
+    if value is not NOTHING:
+        return _value(value, inner)
+    kind = recognise(inner)
+    rows = _rows(inner) if is_json_lines(inner) or isinstance(kind, TableText) else None
+    if rows:
+        return rows_of(rows)
+    return _lines(inner, total if inner is text else len(inner.splitlines()))
+
+
+def _value(value: Any, text: str) -> Html:  # noqa: ANN401 - whatever JSON holds
+    """A list of objects as a table, with the tree below it; anything else as a tree."""
+    tree = Tree().draw(value)
+    rows = _rows(text) if _is_table(value) else None
+    return joined((rows_of(rows), folded("as JSON", tree))) if rows else tree
+
+
+def _is_table(value: object) -> bool:
+    """Whether a value is a list of objects, two or more."""
+    rows = cast("Sequence[object]", value) if isinstance(value, list) else ()
+    return len(rows) > 1 and all(isinstance(row, dict) for row in rows)
+
+
+def _rows(text: str) -> Table | None:
+    try:
+        return table_of(text)
+    except InvalidSelectionError:
+        return None
+
+
+def _lines(text: str, total: int) -> Html:
+    """Numbered lines; of a log those that matter, of a diff with its colours."""
+    seen = text[:LOOKED_AT]
+    lines = seen.replace("\r\n", "\n").removesuffix("\n").split("\n")
+    kind = recognise(seen[:PARSED_AT_MOST]) if seen.strip() else None
+    end = len(lines) if len(seen) == len(text) else total
+    if isinstance(kind, Log | Transcript):
+        drawn = numbered(notable(lines), log_line, end)
+    elif isinstance(kind, Diff):
+        drawn = numbered(head_and_tail(lines), diff_line, end)
+    else:
+        drawn = numbered(head_and_tail(lines), plain_line, end)
+    return drawn if len(seen) == len(text) else joined((drawn, ending(text, total)))

@@ -1,0 +1,122 @@
+"""Memories as MCP's resources: ``memory://{key}``."""
+
+from __future__ import annotations
+
+import base64
+from datetime import UTC, datetime
+from typing import TypeAlias
+from urllib.parse import unquote
+from uuid import UUID
+
+from memory_context.exceptions import MemoryContextError
+from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire, refusal
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.runtime import prompts
+from memory_context.stores import Filters
+
+Place: TypeAlias = tuple[datetime, UUID]
+
+SCHEME = "memory://"
+TEMPLATE = SCHEME + "{key}"
+PAGE = 50
+BATCH = 5
+MOST_READ = 16_000_000
+
+
+class Resources:
+    """The memories of one user."""
+
+    def __init__(self, manager: MemoryManager, page: int = PAGE) -> None:
+        self._manager = manager
+        self._page = page
+
+    def listed(self, params: Wire) -> Wire:
+        """Answer ``resources/list``: the active memories, newest first, secrets by their names.
+
+        A page has 50 at most, and fewer where they are large: a store reads whole records.
+
+        Raises:
+            RequestError: The cursor is none.
+            StoreError: The store could not do it.
+        """
+        cursor = params.get("cursor")
+        after = None if cursor is None else _parsed(cursor)
+        items, more = list[MemoryItem](), True
+        while more and len(items) < self._page and sum(item.char_count for item in items) < MOST_READ:
+            batch = self._batch((items[-1].created_at, items[-1].id) if items else after)
+            items, more = items + batch, len(batch) == BATCH
+        page: Wire = {"resources": [_resource(item) for item in items]}
+        return page | ({"nextCursor": _cursor(items[-1])} if more else {})
+
+    def templates(self, _: Wire) -> Wire:
+        """Answer ``resources/templates/list``."""
+        template = {"uriTemplate": TEMPLATE, "name": "memory", "description": prompts.MCP_TEMPLATE}
+        return {"resourceTemplates": [template]}
+
+    def read(self, params: Wire) -> Wire:
+        """Answer ``resources/read``: the whole content; binary content in base64.
+
+        Raises:
+            RequestError: There is no such memory, it is a secret, or the store could not do it.
+        """
+        uri = str(params["uri"])
+        key = key_of(uri)
+        try:
+            item = self._manager.fetch(key)
+        except MemoryContextError as error:
+            raise refusal(error, key) from None
+        if is_secret(item):
+            raise RequestError(INVALID_PARAMS, prompts.MCP_SECRET.format(key=key))
+        self._manager.audit("expanded", key)
+        return {"contents": [{"uri": uri, "mimeType": item.media_type, **_content(item)}]}
+
+    def _batch(self, after: Place | None) -> list[MemoryItem]:
+        """The newest memories; or those that come after one: of the same moment, then those before it."""
+        if after is None:
+            return self._manager.memory_store.query(self._manager.scope, limit=BATCH)
+        moment, memory_id = after
+        same = self._filtered({"created_at": moment, "id": {"$lt": memory_id}}, BATCH)
+        return same + (self._filtered({"created_at": {"$lt": moment}}, rest) if (rest := BATCH - len(same)) else [])
+
+    def _filtered(self, filters: Filters, limit: int) -> list[MemoryItem]:
+        return self._manager.memory_store.query(self._manager.scope, filters, limit=limit)
+
+
+def _resource(item: MemoryItem) -> Wire:
+    """A memory in a list; of a secret, what its reference says."""
+    size = {} if is_secret(item) else {"size": len(item.data)}
+    return {
+        "uri": SCHEME + item.memory_key,
+        "name": item.memory_key,
+        "description": item.ref.description,
+        "mimeType": item.media_type,
+        "annotations": {"priority": item.importance, "lastModified": item.updated_at.isoformat()},
+        **size,
+    }
+
+
+def _content(item: MemoryItem) -> Wire:
+    if isinstance(item.content, bytes):
+        return {"blob": base64.b64encode(item.content).decode()}
+    return {"text": on_wire(item.content)}
+
+
+def key_of(uri: str) -> str:
+    """The key in a URI, also in one that a client has normalised: percent-encoded, with a slash at the end."""
+    if uri.lower().startswith(SCHEME):
+        return unquote(uri[len(SCHEME) :].removesuffix("/"))
+    raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_RESOURCE.format(uri=on_wire(uri[:80])))
+
+
+def _cursor(item: MemoryItem) -> str:
+    return f"{item.created_at.isoformat()} {item.id}"
+
+
+def _parsed(cursor: str) -> Place:
+    moment, _, memory_id = cursor.partition(" ")
+    try:
+        place = datetime.fromisoformat(moment).astimezone(UTC), UUID(memory_id)
+    except (ValueError, OverflowError):
+        raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_PAGE) from None
+    return place

@@ -1,0 +1,110 @@
+"""The one place that knows which of the MCP SDKs is installed: 1.x or 2.x."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping
+from importlib.metadata import version
+from typing import Any, TypeAlias, TypeVar
+
+from mcp import types
+from mcp.server.lowlevel import Server
+from mcp.shared import exceptions
+from pydantic import BaseModel
+
+from memory_context.mcp.requests import Method, Methods, RequestError, Wire, answered
+from memory_context.mcp.resources import Resources
+from memory_context.mcp.tool_list import Tools
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.runtime import prompts
+from memory_context.runtime.version import __version__
+from memory_context.tools.memory_tools import VERBS, Counting, Verb
+from memory_context.tools.note_tools import NOTE_VERBS
+
+R = TypeVar("R", bound=BaseModel)
+
+NAME = "memory-context"
+IS_SDK_1 = version("mcp").startswith("1.")
+
+
+Verbs: TypeAlias = Mapping[Verb[Any], Counting]
+
+
+def mcp_server(
+    memories: MemoryManager | ScopedMemory, *, verbs: Verbs | None = None, max_tokens: int = 500
+) -> Server[Any]:
+    """An MCP server for one user's memories, to run on any transport of the SDK; `serve` runs it as a process.
+
+    Args:
+        memories: The memories; or notes, whose tools it has then too. Whoever reaches the server reads and writes them
+            as this user.
+        verbs: Its tools, each with what it works on, in place of those.
+        max_tokens: The most that an answer of a tool takes; 200, if that is less.
+    """
+    manager = memories.manager if isinstance(memories, ScopedMemory) else memories
+    tools, resources = Tools(verbs or _verbs_on(memories), max_tokens), Resources(manager)
+    methods: Methods = {
+        "ListTools": tools.listed,
+        "CallTool": tools.called,
+        "ListResources": resources.listed,
+        "ListResourceTemplates": resources.templates,
+        "ReadResource": resources.read,
+    }
+    return _server_1(methods) if IS_SDK_1 else _server_2(methods)
+
+
+def _verbs_on(memories: MemoryManager | ScopedMemory) -> Verbs:
+    if not isinstance(memories, ScopedMemory):
+        return dict.fromkeys(VERBS, memories)
+    return {**dict.fromkeys(VERBS, memories.manager), **dict.fromkeys(NOTE_VERBS, memories)}
+
+
+def _server_2(methods: Methods) -> Server[Any]:
+    return Server(
+        NAME,
+        version=__version__,
+        instructions=prompts.MCP_INSTRUCTIONS,
+        on_list_tools=_handler(methods["ListTools"], types.ListToolsResult),
+        on_call_tool=_handler(methods["CallTool"], types.CallToolResult),
+        on_list_resources=_handler(methods["ListResources"], types.ListResourcesResult),
+        on_list_resource_templates=_handler(methods["ListResourceTemplates"], types.ListResourceTemplatesResult),
+        on_read_resource=_handler(methods["ReadResource"], types.ReadResourceResult),
+    )
+
+
+def _handler(method: Method, result: type[R]) -> Callable[[Any, BaseModel | None], Awaitable[R]]:
+    async def handler(_: Any, params: BaseModel | None) -> R:  # noqa: ANN401 - the SDK's context
+        return result.model_validate(await _answered(method, params))
+
+    return handler
+
+
+def _server_1(methods: Methods) -> Server[Any]:
+    server: Any = Server(NAME, version=__version__, instructions=prompts.MCP_INSTRUCTIONS)
+    sdk: Any = types
+    for name, method in methods.items():
+        request, result = getattr(sdk, f"{name}Request"), getattr(sdk, f"{name}Result")
+        server.request_handlers[request] = _handler_1(method, result, sdk.ServerResult)
+    return server  # type: ignore[no-any-return] # of the other SDK
+
+
+def _handler_1(method: Method, result: type[R], envelope: Any) -> Callable[[Any], Awaitable[Any]]:  # noqa: ANN401 - of the other SDK
+    async def handler(request: Any) -> Any:  # noqa: ANN401 - as above
+        return envelope(result.model_validate(await _answered(method, request.params)))
+
+    return handler
+
+
+async def _answered(method: Method, params: BaseModel | None) -> Wire:
+    try:
+        return await answered(method, params.model_dump(by_alias=True) if params else {})
+    except RequestError as error:
+        raise _refused(error.code, error.message) from None
+
+
+def _refused(code: int, message: str) -> Exception:
+    if not IS_SDK_1:
+        return exceptions.MCPError(code, message)
+    sdk: Any = exceptions
+    error: Exception = sdk.McpError(types.ErrorData(code=code, message=message))
+    return error

@@ -1,0 +1,70 @@
+"""The server as a process: on standard input and output, or over HTTP on this machine."""
+
+from __future__ import annotations
+
+import logging
+import sys
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.mcp.http_server import LOOPBACK, listening, serve_http
+from memory_context.mcp.sdk import NAME, mcp_server
+from memory_context.mcp.stdio_server import serve_stdio
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+
+
+@dataclass(frozen=True, slots=True)
+class Served:
+    """Whose memories are served, and whose notes among them.
+
+    Attributes:
+        store: The URL of the database.
+        user: Whose memories these are.
+        session: The conversation that notes of the tier ``session`` belong to.
+        project: The project that notes of the tier ``project`` belong to.
+        audit: Whether the store's audit trail says what clients do; the agent is ``mcp`` then.
+    """
+
+    store: str
+    user: str
+    session: str = "mcp"
+    project: str = "default"
+    audit: bool = False
+
+
+def serve(served: Served, *, http: int | None = None, host: str | None = None, max_tokens: int = 500) -> None:
+    """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
+
+    On standard input and output nothing is written but the protocol; over HTTP, standard output gets one line, the URL.
+    What a person should know goes to standard error.
+
+    Args:
+        served: Whose memories.
+        http: The port for streamable HTTP, 0 for any that is free; without it, standard input and output.
+        host: The address of this machine that the port is on; 127.0.0.1 without one.
+        max_tokens: The most that an answer of a tool takes.
+
+    Raises:
+        InvalidArgumentError: An address that others reach, a port that is taken, or an address without a port.
+        StoreError: The database cannot be reached, or has another schema.
+    """
+    if http is None and host is not None:
+        message = "an address goes with a port: --http PORT --host ADDRESS"
+        raise InvalidArgumentError(message)
+    with ExitStack() as stack:
+        agent = "mcp" if served.audit else None
+        manager = stack.enter_context(
+            MemoryManager(served.store, user_id=served.user, agent_id=agent, audit=served.audit)
+        )
+        notes = ScopedMemory(manager, session_id=served.session, project_id=served.project)
+        manager.memory_store.count(manager.scope)
+        place = None if http is None else stack.enter_context(listening(host or LOOPBACK, http))
+        logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
+        sys.stderr.write(f"{NAME} mcp: the memories of {served.user!r} in {manager.memory_store!r}\n")
+        server = mcp_server(notes, max_tokens=max_tokens)
+        if place is None:
+            serve_stdio(server)
+        else:
+            serve_http(server, place)

@@ -1,0 +1,76 @@
+"""The protocol on standard input and output: nothing else is written there, and a signal ends it at once."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from typing import Any, Self, cast
+
+import anyio
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+
+from memory_context.mcp.signals import ending
+
+
+def serve_stdio(server: Server[Any]) -> None:
+    """Serve until standard input ends, or a signal comes."""
+    with _wire() as (requests, answers):
+        asyncio.run(_serve(server, requests, answers))
+
+
+async def _serve(server: Server[Any], requests: int, answers: int) -> None:
+    loop, scope = asyncio.get_running_loop(), anyio.CancelScope()
+    stdin = cast("anyio.AsyncFile[str]", _Lines(requests))
+    stdout = anyio.wrap_file(os.fdopen(answers, "w", encoding="utf-8", newline="", closefd=False))
+    try:
+        with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
+            async with stdio_server(stdin, stdout) as (read, write):
+                await server.run(read, write, server.create_initialization_options())
+    except* BrokenPipeError:  # nobody reads any more; what is left to write goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), answers)
+
+
+@contextmanager
+def _wire() -> Generator[tuple[int, int]]:
+    """Descriptors of standard input and output; meanwhile nothing else reads there, and prints go to standard error."""
+    sys.stdout.flush()
+    requests, answers, nothing = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.dup2(2, 1)
+    try:
+        yield requests, answers
+    finally:
+        sys.stdout.flush()
+        os.dup2(answers, 1)
+
+
+class _Lines:
+    """The lines of a descriptor. A thread of its own waits for them, which keeps nobody from ending."""
+
+    def __init__(self, descriptor: int) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._lines = asyncio.Queue[bytes]()
+        threading.Thread(target=self._read, args=(descriptor,), daemon=True).start()
+
+    def __aiter__(self) -> Self:
+        return self
+
+    async def __anext__(self) -> str:
+        line = await self._lines.get()
+        if not line:
+            raise StopAsyncIteration
+        return line.decode("utf-8", "replace")
+
+    def _read(self, descriptor: int) -> None:
+        with suppress(RuntimeError), os.fdopen(descriptor, "rb") as lines:  # RuntimeError: the loop has ended
+            for line in lines:
+                self._put(line)
+            self._put(b"")
+
+    def _put(self, line: bytes) -> None:
+        self._loop.call_soon_threadsafe(self._lines.put_nowait, line)

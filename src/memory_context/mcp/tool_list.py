@@ -1,0 +1,89 @@
+"""The verbs on memories as MCP's tools."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
+from memory_context.model.tool_names import READING_TOOLS, STORE
+from memory_context.runtime import events, prompts
+from memory_context.tools.memory_tools import LEAST_ANSWER, Counting, MemoryToolError, Verb, problem_with
+
+_ANSWER = {
+    "type": "object",
+    "properties": {
+        "text": {"type": "string", "description": prompts.MCP_ANSWER_TEXT},
+        "keys": {"type": "array", "items": {"type": "string"}, "description": prompts.MCP_ANSWER_KEYS},
+    },
+    "required": ["text", "keys"],
+}
+
+
+class Tools:
+    """Verbs, each with the memories that it works on; answers of at most `max_tokens` (200, if that is less)."""
+
+    def __init__(self, verbs: Mapping[Verb[Any], Counting], max_tokens: int) -> None:
+        self._memories = {verb.name: memories for verb, memories in verbs.items()}
+        self._verbs = {verb.name: verb for verb in verbs}
+        self._max_tokens = max(max_tokens, LEAST_ANSWER)
+
+    def listed(self, _: Wire) -> Wire:
+        """Answer ``tools/list``."""
+        return {"tools": [_tool(verb) for verb in self._verbs.values()]}
+
+    def called(self, params: Wire) -> Wire:
+        """Answer ``tools/call``. What goes wrong is a result too, marked as an error: a model reads it.
+
+        Raises:
+            RequestError: There is no such tool.
+        """
+        name = params["name"]
+        if name not in self._verbs:
+            message = prompts.MCP_NO_SUCH_TOOL.format(tool=name[:80], tools=", ".join(self._verbs))
+            raise RequestError(INVALID_PARAMS, on_wire(message))
+        try:
+            return self._answer(self._verbs[name], params.get("arguments") or {})
+        except MemoryToolError as error:
+            return _failed(str(error))
+        except Exception as error:  # noqa: BLE001 - nothing that a tool does may end the server
+            events.TOOL_BROKE.log(error, where=True, tool=name)
+            return _failed(prompts.MCP_FAILED)
+
+    def _answer(self, verb: Verb[Any], arguments: Wire) -> Wire:
+        try:
+            args = verb.args.model_validate(arguments)
+        except ValidationError as error:
+            raise MemoryToolError(problem_with(error)) from None
+        answer = verb.answer(self._memories[verb.name], args, self._max_tokens)
+        text = on_wire(answer.text)
+        return {**_content(text), "structuredContent": {"text": text, "keys": list(answer.keys)}, "isError": False}
+
+
+def _tool(verb: Verb[Any]) -> Wire:
+    schema = verb.args.model_json_schema()
+    arguments = {name: schema[name] for name in ("type", "properties", "required", "$defs") if name in schema}
+    return {
+        "name": verb.name,
+        "description": verb.description,
+        "inputSchema": arguments,
+        "outputSchema": _ANSWER,
+        "annotations": _hints(verb),
+    }
+
+
+def _hints(verb: Verb[Any]) -> Wire:
+    """What a client may ask its user less often for. Where nothing is said, MCP takes a tool for destructive."""
+    if verb.name in READING_TOOLS:
+        return {"readOnlyHint": True, "openWorldHint": False}
+    return {"openWorldHint": False} | ({"destructiveHint": False, "idempotentHint": True} if verb.name == STORE else {})
+
+
+def _content(text: str) -> Wire:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def _failed(text: str) -> Wire:
+    return {**_content(on_wire(text)), "isError": True}

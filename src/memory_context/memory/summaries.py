@@ -1,0 +1,160 @@
+"""Descriptions in a model's words: off unless a summarizer is given, bounded, and never needed."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Protocol, runtime_checkable
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.reference import one_line
+from memory_context.runtime import events
+from memory_context.runtime.breaker import Breaker, check_not_negative
+from memory_context.runtime.deadlines import within
+from memory_context.runtime.forks import Lock, in_child
+from memory_context.runtime.telemetry import count, operation
+
+MAX_WAITING = 4
+
+
+@runtime_checkable
+class Summarizer(Protocol):
+    """Says in its own words what a text is."""
+
+    def summarize(self, text: str, description: str) -> str | None:
+        """One line on `text`; None for no better words than `description`. May raise anything, or take too long.
+
+        Args:
+            text: The beginning and the end of the text, as many characters as the limits say.
+            description: What is known about the whole text without a model.
+        """
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SummaryLimits:
+    """What a summarizer may cost.
+
+    Attributes:
+        seconds: The deadline of one summary; the fold waits so long for it.
+        calls: How many summaries one manager may ask for.
+        characters: How many of a text's characters it is shown.
+        failures: After so many failures in a row it is not asked for a while.
+        pause: For so many seconds.
+
+    Raises:
+        InvalidArgumentError: A negative number.
+    """
+
+    seconds: float = 5.0
+    calls: int = 1000
+    characters: int = 8000
+    failures: int = 3
+    pause: float = 60.0
+
+    def __post_init__(self) -> None:
+        """Check every number."""
+        check_not_negative(self, self.__slots__)
+
+
+@dataclass(slots=True, weakref_slot=True)
+class Summaries:
+    """Asks a summarizer within its limits. Safe under threads.
+
+    Each call runs in a thread of its own, which is left to itself when it is late; with four that are late, nothing is
+    asked.
+
+    Attributes:
+        summarizer: Who is asked.
+        limits: How much.
+        calls: How often it was asked.
+        failures: How often it failed, was late, or gave something else than text.
+    """
+
+    summarizer: Summarizer
+    limits: SummaryLimits = field(default_factory=SummaryLimits)
+    clock: Callable[[], float] = time.monotonic
+    calls: int = 0
+    failures: int = 0
+    _breaker: Breaker = field(init=False)
+    _lock: Lock = field(default_factory=Lock)
+    _threads: threading.Semaphore = field(default_factory=partial(threading.Semaphore, MAX_WAITING))
+
+    def __post_init__(self) -> None:
+        """Check the summarizer."""
+        in_child(self)
+        self._breaker = Breaker(self.limits, self.clock)
+        if not isinstance(self.summarizer, Summarizer):
+            message = f"a summarizer has summarize(text, description), {type(self.summarizer).__name__} has not"
+            raise InvalidArgumentError(message)
+
+    def after_fork(self) -> None:
+        """In a forked child: the parent's threads, which may be late, are not here."""
+        self._threads = threading.Semaphore(MAX_WAITING)
+
+    def summary(self, text: str, description: str) -> str:
+        """One line of the summarizer's; `description` where it may not be asked, fails, is late or says nothing."""
+        if not self._may_ask():
+            return description
+        if not self._threads.acquire(blocking=False):
+            return description
+        answer: object
+        shown = self._shown(text)
+        try:
+            with operation("summarize", characters=len(shown)):
+                answer = within(self.limits.seconds, partial(self._asked, shown, description), "summarizer")
+        except Exception as error:  # noqa: BLE001 - whatever a summarizer of somebody else's raises
+            answer = error
+        failed = answer is not None and not isinstance(answer, str)
+        count("summarizer_calls", outcome="failed" if failed else "answered")
+        return self._accepted(answer) or description
+
+    def _asked(self, text: str, description: str) -> object:
+        try:
+            return self.summarizer.summarize(text, description)
+        finally:
+            self._threads.release()
+
+    def _shown(self, text: str) -> str:
+        """The first three quarters and the last quarter of what may be shown."""
+        most = self.limits.characters
+        if len(text) <= most:
+            return text
+        last = most // 4
+        return f"{text[: most - last]}\n…\n{text[len(text) - last :]}"
+
+    def _may_ask(self) -> bool:
+        with self._lock:
+            may = self.calls < self.limits.calls and self._breaker.lets_ask
+            self.calls += may
+            return may
+
+    def _accepted(self, answer: object) -> str:
+        """The answer as one line; nothing for one that is none."""
+        if answer is not None and not isinstance(answer, str):
+            self._note_failure(answer)
+            return ""
+        with self._lock:
+            self._breaker.note_success()
+        return one_line(answer or "")
+
+    def _note_failure(self, answer: object) -> None:
+        with self._lock:
+            self.failures += 1
+            self._breaker.note_failure()
+        events.SUMMARIZER_FAILED.log(summarizer=type(self.summarizer).__name__, problem=type(answer).__name__)
+
+
+def as_summaries(summarizer: Summarizer | Summaries | None) -> Summaries | None:
+    """A summarizer with the limits that it comes with, or the default ones; None for none.
+
+    Raises:
+        InvalidArgumentError: It is no summarizer.
+    """
+    return summarizer if summarizer is None or isinstance(summarizer, Summaries) else Summaries(summarizer)
+
+
+__all__ = ["Summaries", "Summarizer", "SummaryLimits", "as_summaries"]

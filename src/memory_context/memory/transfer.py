@@ -1,0 +1,278 @@
+"""Moving everything between stores, losslessly: store to store, and through a file of JSON lines.
+
+The form of the file: `memory_context.memory.export_file`. What is written while a transfer runs may be in it or not. A
+bounded number of memories is held in memory at a time, whatever there are.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import zlib
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, replace
+from enum import Enum
+from itertools import groupby
+from pathlib import Path
+from typing import IO, Final, Literal, TypeAlias, cast
+
+from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.memory.export_file import GZIP, VERSION, DamagedLine, Owned, Reading, line_of, new_file, write_line
+from memory_context.model.batches import batches_of, size_of
+from memory_context.model.item import Conflict, MemoryItem, now
+from memory_context.model.scope import Scope
+from memory_context.runtime.atomic_file import draft_of
+from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
+from memory_context.stores.wrappers.wrapper import innermost
+
+ANY_STATE = {"is_active": [True, False]}
+STAMP = "%Y%m%dT%H%M%S%fZ"
+
+
+class Everybody(Enum):
+    """Stands for the users of a whole store."""
+
+    ALL_USERS = "all users"
+
+
+ALL_USERS: Final = Everybody.ALL_USERS
+User: TypeAlias = str | int | Literal[Everybody.ALL_USERS]
+Progress: TypeAlias = Callable[[int, int], object]
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What an export holds.
+
+    Attributes:
+        path: The file.
+        size: Its bytes.
+        memories: How many memories.
+        deletions: How many deletions.
+    """
+
+    path: Path
+    size: int
+    memories: int
+    deletions: int
+
+
+@dataclass(frozen=True, slots=True)
+class Transferred:
+    """What came of an import or a copy.
+
+    Attributes:
+        written: Memories and deletions that are new in the target.
+        unchanged: Those that were there already.
+        conflicts: Those that were not written, because something else is there.
+        damaged: Lines of the file that describe nothing.
+        complete: Whether the file had its end.
+    """
+
+    written: int = 0
+    unchanged: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+    damaged: tuple[DamagedLine, ...] = ()
+    complete: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Backup:
+    """A copy of a database.
+
+    Attributes:
+        path: The file.
+        size: Its bytes.
+        removed: Older copies that were removed.
+    """
+
+    path: Path
+    size: int
+    removed: tuple[Path, ...]
+
+
+def export_memories(
+    store: MemoryStore, path: str | os.PathLike[str], *, user_id: User, progress: Progress | None = None
+) -> Exported:
+    """Write everything of a user into a file of JSON lines; compressed, if its name ends with ``.gz``.
+
+    A file that is there is replaced once the new one is complete. After an interruption the old one is still there.
+
+    Args:
+        store: Where the memories are.
+        path: The file.
+        user_id: Whose memories; `ALL_USERS` for an administrator's export of everybody's.
+        progress: Called with how many memories and deletions are written, and of how many.
+
+    Raises:
+        InvalidArgumentError: `ALL_USERS` of a store that cannot name its users.
+        StoreError: The store could not do it, or the file cannot be written.
+    """
+    target, users = Path(path), _users(store, user_id)
+    memories, deletions = _counted(store, users)
+    counts = {"memories": 0, "deletions": 0}
+    with new_file(target) as file:
+        write_line(file, {"memory_context": VERSION, "memories": memories, "deletions": deletions})
+        for done, (user, record) in enumerate(_everything(store, users), 1):
+            write_line(file, line_of(user, record))
+            counts["memories" if isinstance(record, MemoryItem) else "deletions"] += 1
+            if progress:
+                progress(done, max(done, memories + deletions))
+        write_line(file, {"end": counts})
+    return Exported(target, target.stat().st_size, **counts)
+
+
+def export_user(
+    store: MemoryStore, user_id: str | int, path: str | os.PathLike[str], *, progress: Progress | None = None
+) -> Exported:
+    """Write what is stored of one user, never of anybody else, into a file: see `export_memories`.
+
+    That is everything but what is made from it (index, vectors) and the audit trail (`SQLAuditTrail.entries`).
+
+    Raises:
+        InvalidScopeError: No user.
+        StoreError: The store could not do it, or the file cannot be written.
+    """
+    return export_memories(store, path, user_id=Scope(user_id).user_id, progress=progress)  # type: ignore[arg-type] # turns an integer into text
+
+
+def import_memories(
+    store: MemoryStore, path: str | os.PathLike[str], *, user_id: User, progress: Progress | None = None
+) -> Transferred:
+    """Write everything of a user that a file of `export_memories` holds into a store.
+
+    Importing twice changes nothing, so an interrupted import is done again. A damaged line is named and left out.
+
+    Args:
+        store: Where the memories go.
+        path: The file, compressed or not.
+        user_id: Whose memories; `ALL_USERS` for everybody's that are in the file.
+        progress: Called with how many memories and deletions are done, and of how many in the file.
+
+    Raises:
+        InvalidRecordError: It is no such file, or of a newer version.
+        StoreError: The store could not do it, or the file cannot be read.
+    """
+    try:
+        with Path(path).open("rb") as raw:
+            compressed = raw.read(2) == GZIP
+            raw.seek(0)
+            with cast("IO[bytes]", gzip.open(raw)) if compressed else raw as file:
+                reading = Reading(file, _only(user_id))
+                total = reading.header()
+                return _moved(reading, store, total, progress, reading)
+    except (OSError, EOFError, zlib.error) as error:
+        message = f"{path} cannot be read: {error}"
+        raise StoreError(message) from error
+
+
+def copy_memories(
+    source: MemoryStore, target: MemoryStore, *, user_id: User, progress: Progress | None = None
+) -> Transferred:
+    """Write everything of a user in one store into another one. Copying twice changes nothing.
+
+    Args:
+        source: Where the memories are.
+        target: Where they go.
+        user_id: Whose memories; `ALL_USERS` for an administrator's copy of everybody's.
+        progress: Called with how many memories and deletions are done, and of how many.
+
+    Raises:
+        InvalidArgumentError: `ALL_USERS` of a store that cannot name its users.
+        StoreError: One of the stores could not do it.
+    """
+    users = _users(source, user_id)
+    return _moved(_everything(source, users), target, sum(_counted(source, users)), progress)
+
+
+def backup_database(
+    store: MemoryStore, folder: str | os.PathLike[str], *, keep: int | None = None, progress: Progress | None = None
+) -> Backup:
+    """Copy a SQLite database that may be in use into a new file ``memory-{time}.db`` in a folder.
+
+    Args:
+        store: A `SQLAlchemyStore` on SQLite, or a store around one: what is encrypted is so in the copy.
+        folder: Where the copies are; made if it is missing.
+        keep: How many copies stay, this one too; older ones are removed after it is complete. None: all.
+        progress: Called with how many pages of the database are copied, and of how many.
+
+    Raises:
+        InvalidArgumentError: `keep` below 1; another store than SQLite (`UnsupportedDatabaseError`).
+        StoreError: The store could not do it, or the file cannot be written.
+    """
+    if keep is not None and keep < 1:
+        message = f"keep is 1 or more, or None for all, not {keep}"
+        raise InvalidArgumentError(message)
+    database = innermost(store)
+    if not isinstance(database, SQLAlchemyStore):
+        message = f"only SQLite databases are backed up this way, not {store!r}; export it"
+        raise InvalidArgumentError(message)
+    place = Path(folder)
+    try:
+        place.mkdir(parents=True, exist_ok=True)
+        path = place / f"memory-{now():{STAMP}}.db"
+        with draft_of(path) as draft:
+            database.backup(draft, progress)
+        old = sorted(place.glob("memory-*T*Z.db"))[:-keep] if keep else []
+        for each in old:
+            each.unlink()
+    except OSError as error:
+        message = f"the backup in {place} cannot be written: {error}"
+        raise StoreError(message) from error
+    return Backup(path, path.stat().st_size, tuple(old))
+
+
+def _users(store: MemoryStore, user_id: User) -> list[str]:
+    if user_id is not ALL_USERS:
+        return [Scope(cast("str", user_id)).user_id]
+    if isinstance(store, Administration):
+        return store.users()
+    message = f"{store!r} cannot name its users; give a user_id"
+    raise InvalidArgumentError(message)
+
+
+def _only(user_id: User) -> str | None:
+    return None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
+
+
+def _counted(store: MemoryStore, users: Iterable[str]) -> tuple[int, int]:
+    """How many memories and deletions there are."""
+    scopes = [Scope(user) for user in users]
+    deletions = sum(1 for scope in scopes for _ in store.list_deleted(scope))
+    return sum(store.count(scope, ANY_STATE) for scope in scopes), deletions
+
+
+def _everything(store: MemoryStore, users: Iterable[str]) -> Iterator[Owned]:
+    for user in users:
+        yield from ((user, item) for item in store.list_all(Scope(user)))
+        yield from ((user, deletion) for deletion in store.list_deleted(Scope(user)))
+
+
+def _moved(
+    records: Iterable[Owned], store: MemoryStore, total: int, progress: Progress | None, file: Reading | None = None
+) -> Transferred:
+    """Write records into a store, batch by batch."""
+    written, unchanged, done, conflicts = 0, 0, 0, list[Conflict]()
+    for user, owned in groupby(records, key=lambda one: one[0]):
+        for batch in batches_of((record for _, record in owned), size_of):
+            restored = store.restore(Scope(user), batch)
+            written, unchanged = written + restored.written, unchanged + restored.unchanged
+            conflicts += restored.conflicts
+            done += len(batch)
+            if progress:
+                progress(done, max(done, total))
+    result = Transferred(written, unchanged, tuple(conflicts))
+    return result if file is None else replace(result, damaged=tuple(file.damaged), complete=file.complete)
+
+
+__all__ = [
+    "ALL_USERS",
+    "Backup",
+    "DamagedLine",
+    "Exported",
+    "Transferred",
+    "backup_database",
+    "copy_memories",
+    "export_memories",
+    "import_memories",
+]

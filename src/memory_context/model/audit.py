@@ -1,0 +1,121 @@
+"""The audit trail: who stored, recalled, expanded, passed on and deleted which memory, and when. Off unless given."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Literal, Protocol, TypeAlias, get_args, runtime_checkable
+
+from memory_context.model.item import now
+from memory_context.runtime import events
+from memory_context.runtime.breaker import PAUSE, SLOW_FAILURE
+from memory_context.runtime.forks import Lock
+from memory_context.runtime.telemetry import Who, count
+
+Action: TypeAlias = Literal["stored", "recalled", "expanded", "passed", "deleted"]
+ACTIONS: tuple[str, ...] = get_args(Action)
+
+WAITING = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class AuditEntry:
+    """What somebody did with a memory. It holds nothing of what is in it.
+
+    Attributes:
+        at: When, in UTC.
+        user_id: Whose memory.
+        agent_id: Which agent did it, where it has a name.
+        thread_id: In which conversation.
+        memory_key: The memory's key.
+        action: ``stored``: it was written, changed or moved to another tier. ``recalled``: a context brought it back by
+            itself. ``expanded``: a model or a person read it, or found it by a search. ``passed``: its text went into
+            another tool in place of a reference. ``deleted``: it was deleted for good.
+    """
+
+    at: datetime
+    user_id: str
+    agent_id: str | None
+    thread_id: str | None
+    memory_key: str
+    action: Action
+
+
+@runtime_checkable
+class AuditTrail(Protocol):
+    """Keeps entries; safe under threads."""
+
+    def record(self, entries: Sequence[AuditEntry]) -> object:
+        """Keep `entries`, all of them or, where it raises, none. What it raises stops nobody."""
+        ...
+
+
+@dataclass(slots=True)
+class Auditor:
+    """Writes to a trail what is done, in a way that stops nothing. Safe under threads.
+
+    It is written when it has been done, so a trail that fails cannot undo it: a warning for each outage, every failure
+    counted, and the newest 1,000 entries wait for the next attempt. After a failure that took more than 2 seconds,
+    nothing is tried for 15.
+
+    Attributes:
+        trail: Where entries go.
+        closes: Closes it; None where it is somebody else's.
+        failures: How often the trail failed.
+        waiting: The entries that it has not taken yet.
+    """
+
+    trail: AuditTrail
+    closes: Callable[[], object] | None = None
+    failures: int = 0
+    waiting: deque[AuditEntry] = field(default_factory=lambda: deque[AuditEntry](maxlen=WAITING))
+    _warned: bool = False
+    _closed_until: float = 0.0
+    _lock: Lock = field(default_factory=Lock)
+
+    def note(self, action: Action, who: Who, keys: Iterable[str]) -> None:
+        """Write that `who` did it with the memories under `keys`."""
+        moment = now()
+        entries = [AuditEntry(moment, *who, key, action) for key in keys]
+        if entries:
+            self._write(entries)
+
+    def close(self) -> None:
+        """Try once more what waits, and give back the trail's connections where it was made here."""
+        self._write([])
+        if self.closes:
+            self.closes()
+
+    def _write(self, entries: Sequence[AuditEntry]) -> None:
+        started = time.monotonic()
+        with self._lock:
+            if started < self._closed_until:
+                self.waiting.extend(entries)
+                return
+            entries = [*self.waiting, *entries]
+            self.waiting.clear()
+        if not entries:
+            return
+        try:
+            self.trail.record(entries)
+        except Exception as error:  # noqa: BLE001 - whatever a trail of somebody else's raises, the run goes on
+            self._note_failure(error, entries, time.monotonic() - started)
+            return
+        self._warned = False
+        count("audit_entries", len(entries))
+
+    def _note_failure(self, error: Exception, entries: Sequence[AuditEntry], seconds: float) -> None:
+        count("audit_failures")
+        with self._lock:
+            self.failures += 1
+            newer = [*self.waiting]
+            self.waiting.clear()
+            self.waiting.extend((*entries, *newer))
+            if seconds > SLOW_FAILURE:
+                self._closed_until = time.monotonic() + PAUSE
+            warned, self._warned = self._warned, True
+        if not warned:
+            events.AUDIT_FAILED.log(error, where=True, entries=len(entries))

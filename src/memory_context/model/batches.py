@@ -1,0 +1,31 @@
+"""Batches of a bounded number and size, so that moving any number of memories takes a bounded amount of memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+from memory_context.model.item import Deletion, MemoryItem
+
+T = TypeVar("T")
+
+MOST = 200
+CHARACTERS = 8_000_000
+
+
+def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
+    """`things` in order, at most 200 at a time and, where there are several, of at most 8 million characters."""
+    batch, total = list[T](), 0
+    for thing in things:
+        if batch and (len(batch) == MOST or total + size(thing) > CHARACTERS):
+            yield batch
+            batch, total = [], 0
+        batch.append(thing)
+        total += size(thing)
+    if batch:
+        yield batch
+
+
+def size_of(record: MemoryItem | Deletion) -> int:
+    """The characters or bytes of a record's content."""
+    return len(record.content) if isinstance(record, MemoryItem) else 0

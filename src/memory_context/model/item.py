@@ -1,0 +1,427 @@
+"""The record: one memory, with the facts of its content."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import MINYEAR, UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, SupportsIndex, TypeAlias, cast, overload
+from uuid import UUID, uuid4
+
+from memory_context.exceptions import InvalidArgumentError, InvalidContentError
+from memory_context.model.drawers import Displayed
+from memory_context.model.media import BINARY as BINARY
+from memory_context.model.media import data_url, described, media_type_of
+from memory_context.model.reference import SHORTEST_DIGEST, MemoryRef, generated_keys
+from memory_context.model.scope import DETAIL
+from memory_context.runtime.atomic_file import draft_of
+
+FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+TEXT = "text/plain"
+JSON = "application/json"
+ASSEMBLY = "assembly"
+CONVERSATION = "conversation"
+PREFERENCE = "user_preference"
+STORE_ITEM = "store_item"
+SEALED = "application/vnd.memory-context."
+SECRET = "secret"  # noqa: S105 - the name of a memory type
+FRESH = timedelta(minutes=1)
+
+Content: TypeAlias = str | bytes
+
+
+def now() -> datetime:
+    """This moment, in UTC."""
+    return datetime.now(UTC)
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Why a search found a memory.
+
+    Attributes:
+        score: Higher is better; comparable within one search only.
+        passage: The passage that speaks for it, about 2,000 characters; nothing of a secret.
+        lines: The first and the last line of the passage, from 1; None where the memory was found
+            by its key, description, category, tags or metadata alone, and for binary content.
+        why: The words of the query that it was found by, as they are written in the query.
+    """
+
+    score: float
+    passage: str
+    lines: tuple[int, int] | None = None
+    why: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Deletion:
+    """When and why a memory was deleted."""
+
+    memory_key: str
+    deleted_at: datetime
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What was not written, because something else is there.
+
+    Attributes:
+        user_id: Whose it is.
+        memory_key: Its key.
+        reason: What stands in the way.
+        id: The memory's; None for a deletion.
+    """
+
+    user_id: str
+    memory_key: str
+    reason: str
+    id: UUID | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of records that were written as they were.
+
+    Attributes:
+        written: How many are new here.
+        unchanged: How many were here already.
+        conflicts: The others.
+    """
+
+    written: int = 0
+    unchanged: int = 0
+    conflicts: tuple[Conflict, ...] = ()
+
+    def __add__(self, other: Restored) -> Restored:
+        """Both together."""
+        conflicts = self.conflicts + other.conflicts
+        return Restored(self.written + other.written, self.unchanged + other.unchanged, conflicts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryItem(Displayed):
+    """A memory: a record in a store, which lives as long as its tier says.
+
+    Times are UTC. `content` is what was stored, ``str`` or ``bytes``; a dict or list is stored as JSON text.
+
+    Attributes:
+        id: Identifies the record for good.
+        user_id: The tenant.
+        memory_key: Unique per user: what a reference shows.
+        memory_type: ``tool_output``, ``file_content``, ``note``, ``decision``, ``secret``, …: an open list.
+        tier: Where it belongs: ``detail`` for folded outputs.
+        tier_id: Which run, session, plan, task or project of the tier.
+        agent_id: Who made it.
+        thread_id: In which conversation.
+        summary: One line that describes it.
+        content: The whole text, or the bytes of binary content.
+        media_type: ``text/plain``, ``application/json``, ``application/octet-stream``, …
+        content_metadata: Source command, arguments, exit status, …: a JSON object.
+        category: A path such as ``project-context/rockets``.
+        tags: Words.
+        importance: 0 to 1.
+        token_count: Tokens of a text; 0 for binary content.
+        char_count: Characters of a text, bytes of binary content.
+        line_count: Lines of a text; 0 for binary content.
+        content_hash: SHA-256 of the content (text as UTF-8), in hex.
+        identity: Equal for equal contents that are one record; None where a record is what its writer made.
+        created_at: When it was stored.
+        updated_at: When it was last changed.
+        expires_at: When it may be deleted, or None.
+        is_active: False once it was evicted: no longer offered, still redeemable.
+        accessed_at: When it was last read, or None.
+        access_count: How often it was read.
+        match: Set on search hits only, never stored.
+    """
+
+    user_id: str
+    memory_key: str
+    content: Content
+    memory_type: str = "tool_output"
+    tier: str = DETAIL
+    tier_id: str | None = None
+    agent_id: str | None = None
+    thread_id: str | None = None
+    summary: str = ""
+    media_type: str = TEXT
+    content_metadata: Mapping[str, Any] = field(default_factory=dict[str, Any])
+    category: str | None = None
+    tags: tuple[str, ...] = ()
+    importance: float = 0.5
+    token_count: int = 0
+    char_count: int = 0
+    line_count: int = 0
+    content_hash: str = ""
+    identity: str | None = None
+    created_at: datetime = field(default_factory=now)
+    updated_at: datetime = field(default_factory=now)
+    expires_at: datetime | None = None
+    is_active: bool = True
+    accessed_at: datetime | None = None
+    access_count: int = 0
+    id: UUID = field(default_factory=uuid4)
+    match: Match | None = None
+
+    @property
+    def ref(self) -> MemoryRef:
+        """The reference that stands for this memory in a prompt."""
+        return MemoryRef(self.memory_key, self.summary, self.token_count)
+
+    @property
+    def text(self) -> str:
+        """The content as text; for binary content, one line that says what it is."""
+        if isinstance(self.content, str):
+            return self.content
+        return f"({described(self.content, self.media_type)})"
+
+    @property
+    def data(self) -> bytes:
+        """The content as bytes, exactly as it was stored; text as UTF-8."""
+        return encoded(self.content)
+
+    @property
+    def data_url(self) -> str:
+        """The content as a URL that holds it (RFC 2397), for a browser or a model that takes images."""
+        charset = "" if isinstance(self.content, bytes) else ";charset=utf-8"
+        return data_url(self.data, self.media_type + charset)
+
+    def save_to(self, path: str | os.PathLike[str]) -> Path:
+        """Write the content to the file `path`, exactly as it was stored, text as UTF-8; the file's path.
+
+        A file that is there is replaced once the new one is complete.
+
+        Raises:
+            OSError: It cannot be written.
+        """
+        target = Path(path)
+        with draft_of(target) as draft:
+            draft.write_bytes(self.data)
+        return target
+
+
+class MemoryList(Displayed, list[MemoryItem]):
+    """A list of memories. A notebook shows hits with their passages, other records as a table."""
+
+    __slots__ = ()
+
+    @overload
+    def __getitem__(self, index: SupportsIndex, /) -> MemoryItem: ...
+
+    @overload
+    def __getitem__(self, index: slice, /) -> MemoryList: ...
+
+    def __getitem__(self, index: SupportsIndex | slice, /) -> MemoryItem | MemoryList:
+        """A memory, or some of them in such a list."""
+        found = super().__getitem__(index)
+        return found if isinstance(found, MemoryItem) else MemoryList(found)
+
+
+def is_secret(item: MemoryItem) -> bool:
+    """Whether the content is shown by its key only: that of a secret, and of compacted messages that name one."""
+    return item.memory_type == SECRET or SECRET in item.tags
+
+
+def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a caller brings
+    """What is stored for `value`, and its media type: text and bytes as they are, dicts and lists as JSON.
+
+    Raises:
+        InvalidContentError: It is of another type, or JSON cannot express it.
+    """
+    if isinstance(value, str):
+        return value, TEXT
+    if isinstance(value, bytes | bytearray | memoryview):
+        data = bytes(cast("bytes", value))
+        return data, media_type_of(data)
+    if isinstance(value, dict | list | tuple):
+        return _json(cast("object", value), "content"), JSON
+    message = f"content must be text, bytes, a dict or a list, not {type(value).__name__}"
+    raise InvalidContentError(message)
+
+
+def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A copy of `metadata` as it will come back from the store.
+
+    Raises:
+        InvalidContentError: JSON cannot express it, or a text in it has NUL bytes or lone surrogates.
+    """
+    if not isinstance(metadata, Mapping | None):
+        message = f"metadata must be a mapping, not {type(metadata).__name__}"
+        raise InvalidContentError(message)
+    copy: dict[str, Any] = json.loads(_json(dict(metadata or {}), "metadata"))
+    if not all(map(is_storable, _texts(copy))):
+        message = "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
+        raise InvalidContentError(message)
+    return copy
+
+
+def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
+    """Every text in a JSON value, keys too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        yield from (text for pair in cast("dict[str, Any]", value).items() for part in pair for text in _texts(part))
+    elif isinstance(value, list):
+        yield from (text for part in cast("Iterable[Any]", value) for text in _texts(part))
+
+
+def is_same(held: MemoryItem, item: MemoryItem) -> bool:
+    """Whether `item`, under its writer's own key, is what is there already."""
+    facts = ("content_hash", "tier", "tier_id", "memory_type")
+    same = type(held.content) is type(item.content) and all(
+        getattr(held, fact) == getattr(item, fact) for fact in facts
+    )
+    return item.identity is None and same and (item.content_hash != "" or held.content == item.content)
+
+
+def stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
+    """`held` after `item`, the same, was stored: active, kept as long as either asks for, changed now; to the minute.
+
+    Within a minute of its last change it is `held` itself, if it is active and ends then anyway.
+    """
+    ends = None if held.expires_at is None or item.expires_at is None else max(held.expires_at, item.expires_at)
+    moment = now()
+    if held.is_active and ends == held.expires_at and moment - held.updated_at < FRESH:
+        return held
+    return replace(held, is_active=True, expires_at=ends, updated_at=moment)
+
+
+def with_zone(moment: datetime | None, name: str) -> datetime | None:
+    """`moment` itself.
+
+    Raises:
+        InvalidArgumentError: It is no moment, or has no time zone; says which one it is by `name`.
+    """
+    given: object = moment
+    if given is not None and not isinstance(given, datetime):
+        message = f"{name} is a datetime with a time zone, not {given!r:.80}"
+        raise InvalidArgumentError(message)
+    if moment is not None and moment.tzinfo is None:
+        message = f"{name} needs a time zone: {moment!r}; datetime.now(UTC) has one"
+        raise InvalidArgumentError(message)
+    return moment
+
+
+def in_utc(moment: datetime, later: timedelta = timedelta()) -> datetime:
+    """`moment`, so much `later`, in UTC; what lies beyond the years 1 to 9999 is the first or the last moment there."""
+    try:
+        return moment.astimezone(UTC) + later
+    except OverflowError:
+        is_early = later < timedelta() or moment.year == MINYEAR
+        return FIRST if is_early else LAST
+
+
+def _json(value: object, name: str) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"{name} cannot be expressed as JSON: {error}"
+        raise InvalidContentError(message) from error
+
+
+def is_storable(text: str) -> bool:
+    """Whether a TEXT column of every supported database takes `text`: no NUL, no lone surrogate."""
+    return "\0" not in text and (text.isascii() or _encodes(text))
+
+
+def encodable(text: str) -> str:
+    """`text` as a model's client can send it and JSON brings it back: with U+FFFD in place of lone surrogates."""
+    if text.isascii() or _encodes(text):
+        return text
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def _encodes(text: str) -> bool:
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def bytes_of(content: Content) -> int:
+    """How many bytes `content` takes in a store, a text as UTF-8."""
+    return len(content) if isinstance(content, bytes) or content.isascii() else len(encoded(content))
+
+
+def encoded(content: Content) -> bytes:
+    """The bytes of `content`; text as UTF-8, in which lone surrogates survive."""
+    return content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
+
+
+def is_text(media_type: str) -> bool:
+    """Whether content of this media type is text, also where it is kept as bytes."""
+    return media_type.startswith("text/") or media_type == JSON
+
+
+def decoded(data: bytes, media_type: str) -> Content:
+    """The content that `encoded` made `data` of."""
+    return data.decode("utf-8", "surrogatepass") if is_text(media_type) else data
+
+
+def check_content(content: Content, media_type: str) -> None:
+    """Check that `content` can be kept, and told from bytes or text when it comes back.
+
+    Raises:
+        InvalidContentError: Bytes with the media type of a text; or of another, a text that must be kept as bytes.
+    """
+    if isinstance(content, bytes) and is_text(media_type):
+        message = f"bytes cannot have the media type {media_type!r} of a text; use {BINARY}"
+        raise InvalidContentError(message)
+    if isinstance(content, str) and not is_text(media_type) and not is_storable(content):
+        message = f"text with NUL bytes or lone surrogates cannot have the media type {media_type!r}; use {TEXT}"
+        raise InvalidContentError(message)
+
+
+def hash_content(content: Content) -> str:
+    """SHA-256 of the content, in hex."""
+    return hashlib.sha256(encoded(content)).hexdigest()
+
+
+def identity_of(content: Content, content_hash: str) -> str:
+    """What equal contents have in common. Text and bytes stay apart, so that each comes back as it was stored."""
+    return content_hash if isinstance(content, str) else f"bytes:{content_hash}"
+
+
+def count_lines(content: Content) -> int:
+    """The number of lines, as an editor counts them: a last line needs no line break, an empty text has none."""
+    if isinstance(content, bytes) or not content:
+        return 0
+    return content.count("\n") + (not content.endswith("\n"))
+
+
+def longer_key(item: MemoryItem) -> str | None:
+    """The next longer of the keys that could have been generated for `item`; None if its writer chose the key."""
+    slug, _, piece = item.memory_key.rpartition("_")
+    digest = item.content_hash if item.identity else item.id.hex * 2
+    if not slug or len(piece) < SHORTEST_DIGEST or not digest.startswith(piece):
+        return None
+    return next((key for key in generated_keys(slug, digest) if len(key.rpartition("_")[2]) > len(piece)), None)
+
+
+def with_hash(item: MemoryItem, content_hash: str) -> MemoryItem:
+    """`item` with another hash, and an `identity` of it where it has one."""
+    identity = identity_of(item.content, content_hash) if item.identity else None
+    return replace(item, content_hash=content_hash, identity=identity)
+
+
+def key_after(item: MemoryItem, content_hash: str) -> str:
+    """The key of `item` with another hash: a new one where it was generated from the hash that it has."""
+    slug, _, piece = item.memory_key.rpartition("_")
+    generated = item.identity and slug and len(piece) >= SHORTEST_DIGEST and item.content_hash.startswith(piece)
+    is_new = content_hash != item.content_hash
+    return next(generated_keys(slug, content_hash)) if generated and is_new else item.memory_key
+
+
+def is_intact(item: MemoryItem) -> bool:
+    """Whether the content is what its hash says. That of what a store sealed is told by its seal alone."""
+    return item.media_type.startswith(SEALED) or item.content_hash == hash_content(item.content)
+
+
+def new_key(source: str, item: MemoryItem) -> str:
+    """The shortest key that is generated for `item`: from its content where equal contents are one record."""
+    return next(generated_keys(source, item.content_hash if item.identity else item.id.hex * 2))

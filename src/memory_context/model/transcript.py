@@ -1,0 +1,50 @@
+"""A conversation as people look at it, whichever host keeps it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memory_context.model.drawers import Displayed
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """A message, or one of the results in it.
+
+    Attributes:
+        role: ``system``, ``user``, ``assistant``, ``tool``, or ``memory`` for what was brought back.
+        name: Who: a source, or a tool's name.
+        texts: Its texts, as they stand in the prompt.
+        calls: The tools that it calls, each with its arguments.
+        tokens: What it takes in the prompt.
+        images: How many images it has.
+        is_error: Whether a tool failed.
+    """
+
+    role: str
+    name: str
+    texts: tuple[str, ...]
+    calls: tuple[tuple[str, str], ...] = ()
+    tokens: int = 0
+    images: int = 0
+    is_error: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationView(Displayed):
+    """A conversation: its messages, and what stands in the store for them.
+
+    Attributes:
+        title: What keeps it.
+        facts: Whose it is, and which; names and values.
+        turns: The messages, oldest first.
+        stored: For each reference that stands in it, the tokens of the text in the store.
+        limit: The most tokens that it may have, or None.
+    """
+
+    title: str
+    facts: tuple[tuple[str, str], ...]
+    turns: tuple[Turn, ...]
+    stored: Mapping[str, int]
+    limit: int | None = None

@@ -1,0 +1,122 @@
+"""What other ways of keeping prompts small would send: contexts to compare with, rebuilt where AutoGen has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from autogen_core.model_context import TokenLimitedChatCompletionContext, UnboundedChatCompletionContext
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
+from autogen_core.tools import Tool, ToolSchema
+
+from memory_context.autogen.messages import parts_of, with_texts
+from memory_context.model.item import hash_content
+from memory_context.model.reference import MemoryRef, generated_keys
+from memory_context.replay.prices import entry, tokens_of
+from memory_context.testing import ScriptedChatClient
+from memory_context.text.describe import describe
+from memory_context.text.tokens.counter import TokenCounter
+
+LINE = 200
+GONE = "[old output removed]"  # stands for the placeholders of others; no model ever reads it
+
+GAP = "… lines {first}-{last} of {count} not shown …"
+
+
+class OffloadContext(UnboundedChatCompletionContext):
+    """Keeps of each large output a reference and some lines of either end, cut to 200 characters."""
+
+    def __init__(self, counter: TokenCounter, threshold: int, lines: int) -> None:
+        super().__init__()
+        self.texts: dict[str, str] = {}
+        self._counter, self._threshold, self._lines = counter, threshold, lines
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add a copy of `message`, its large results shown by their ends."""
+        large = [part for part in parts_of(message) if part.source is None and self._is_large(part.text)]
+        texts = {part.index: self._shown(part.text, part.origin) for part in large}
+        await super().add_message(with_texts(message, texts))
+
+    def _is_large(self, text: str) -> bool:
+        return self._counter.exceeds(text, self._threshold)
+
+    def _shown(self, text: str, origin: str) -> str:
+        key = next(generated_keys(origin, hash_content(text)))
+        self.texts[key] = text
+        ref = MemoryRef(key, describe(text), self._counter.count(text))
+        return "\n".join((ref.render(), *ends_of(text, self._lines)))
+
+
+def ends_of(text: str, count: int) -> list[str]:
+    """The first and last `count` lines of `text`, each cut to 200 characters, and a line on what is between them."""
+    lines = text.split("\n")
+    if len(lines) <= 2 * count:
+        return [line[:LINE] for line in lines]
+    gap = GAP.format(first=count + 1, last=len(lines) - count, count=len(lines))
+    return [*(line[:LINE] for line in lines[:count]), gap, *(line[:LINE] for line in lines[len(lines) - count :])]
+
+
+class RemovingContext(UnboundedChatCompletionContext):
+    """Shows a placeholder in place of all outputs but the newest ones, in prompts with more tokens than a trigger.
+
+    With a trigger of 0, that is observation masking: every prompt shows the newest outputs only. With a higher one it
+    is what providers call clearing of tool uses. Nothing brings back what is gone; calls and their arguments stay.
+    """
+
+    def __init__(self, counter: TokenCounter, keep: int, trigger: int = 0) -> None:
+        super().__init__()
+        self._counter, self._keep, self._trigger = counter, keep, trigger
+        self._tokens = 0
+        self._without: dict[tuple[int, int], LLMMessage] = {}
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add `message`."""
+        self._tokens += tokens_of([entry(message)], self._counter)
+        await super().add_message(message)
+
+    async def get_messages(self) -> list[LLMMessage]:
+        """All messages; beyond the trigger, old outputs are placeholders."""
+        messages = await super().get_messages()
+        if self._tokens > self._trigger:
+            for place, count in old_outputs(messages, self._keep):
+                messages[place] = self._emptied(messages[place], place, count)
+        return messages
+
+    def _emptied(self, message: LLMMessage, place: int, count: int) -> LLMMessage:
+        """The message at `place` without its first `count` outputs; made once."""
+        if (place, count) not in self._without:
+            self._without[place, count] = with_texts(message, dict.fromkeys(range(count), GONE))
+        return self._without[place, count]
+
+
+def old_outputs(messages: Sequence[LLMMessage], keep: int) -> Iterator[tuple[int, int]]:
+    """Where outputs older than the newest `keep` stand: the place of the message, and how many of its first ones."""
+    for place in range(len(messages) - 1, -1, -1):
+        message = messages[place]
+        if isinstance(message, FunctionExecutionResultMessage):
+            old = max(len(message.content) - keep, 0)
+            keep = max(keep - len(message.content), 0)
+            if old:
+                yield place, old
+
+
+def token_limited(counter: TokenCounter, tokens: int) -> TokenLimitedChatCompletionContext:
+    """AutoGen's token-limited context, counting as the replay does."""
+    return TokenLimitedChatCompletionContext(_CountingClient(counter), token_limit=tokens)
+
+
+class _CountingClient(ScriptedChatClient):
+    """A client that is asked for nothing but numbers of tokens; each message is counted once."""
+
+    def __init__(self, counter: TokenCounter) -> None:
+        super().__init__([])
+        self._counter = counter
+        self._counted: dict[int, tuple[LLMMessage, int]] = {}
+
+    def count_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()) -> int:  # noqa: ARG002 - the signature is AutoGen's
+        """The tokens of a prompt as the report counts them."""
+        return sum(self._count(message) for message in messages)
+
+    def _count(self, message: LLMMessage) -> int:
+        if id(message) not in self._counted:
+            self._counted[id(message)] = message, tokens_of([entry(message)], self._counter)
+        return self._counted[id(message)][1]

@@ -1,0 +1,197 @@
+"""`memory-context replay`: files in; a table, JSON and a report out."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+from memory_context.display import facts, make_console, plain
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.replay.comparison import Comparing
+from memory_context.replay.definitions import DEFINITIONS, POLICIES
+from memory_context.replay.html_report import page
+from memory_context.replay.policies import check_policy, default_policies, parse_policy
+from memory_context.replay.recording_files import stream_recordings
+from memory_context.replay.summary import Summary
+from memory_context.replay.terminal_report import report
+from memory_context.replay.token_meter import Meter
+
+PIPED_WIDTH = 110
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayOptions:
+    """What the command is asked to do.
+
+    Attributes:
+        files: The recordings, of all files together one set.
+        policies: As `parse_policy` reads them; the usual ones without any.
+        threshold: Tokens, of the usual policies and of "reference only".
+        report: Where the HTML report goes, if anywhere.
+        json: Whether JSON takes the place of the table.
+        explain: Whether the definitions are printed; without files, nothing else is.
+
+    Raises:
+        InvalidArgumentError: Nothing to do; a file or the report's folder that is not there; a report in place of a
+            recording.
+    """
+
+    files: tuple[Path, ...] = ()
+    policies: tuple[str, ...] = ()
+    threshold: int = 500
+    report: Path | None = None
+    json: bool = False
+    explain: bool = False
+
+    def __post_init__(self) -> None:
+        """Check what a long replay would find out too late."""
+        if not self.files and not self.explain:
+            message = "replay needs recordings: memory-context replay FILE..., or --explain alone"
+            raise InvalidArgumentError(message)
+        for file in self.files:
+            if not file.exists() or file.is_dir():
+                message = f"there is no file {str(file)!r} to read recordings from"
+                raise InvalidArgumentError(message)
+        if self.report:
+            self._check_report(self.report)
+
+    def _check_report(self, report: Path) -> None:
+        if report.is_dir() or not report.parent.is_dir():
+            message = f"the report cannot be written to {str(report)!r}: name a file in a folder that is there"
+            raise InvalidArgumentError(message)
+        if any(report.exists() and report.samefile(file) for file in self.files):
+            message = f"the report would take the place of the recordings in {str(report)!r}"
+            raise InvalidArgumentError(message)
+
+
+def run_replay(options: ReplayOptions) -> None:
+    """Replay the files and show what it came to on standard output.
+
+    Raises:
+        InvalidArgumentError: A policy, a setting or a file is not what it has to be. What was replayed before that has
+            been shown.
+        KeyboardInterrupt: It was interrupted; what was replayed before that has been shown.
+    """
+    console = make_console()
+    if not console.is_terminal:
+        console.width = max(console.width, PIPED_WIDTH)
+    if options.files:
+        _replay(options, console)
+    if options.explain:
+        explain(console)
+
+
+def explain(console: Console) -> None:
+    """Print what the figures and the names of the policies mean."""
+    for title, texts in (("Definitions", DEFINITIONS), ("Policies", POLICIES)):
+        console.print(title, style="bold underline")
+        console.print(facts(texts))
+        console.print()
+
+
+def _replay(options: ReplayOptions, console: Console) -> None:
+    comparing = _prepared(options)
+    stopped: KeyboardInterrupt | InvalidArgumentError | None = None
+    try:
+        _work(options.files, comparing)
+    except (KeyboardInterrupt, InvalidArgumentError) as error:
+        stopped = error
+    if comparing.runs or not isinstance(stopped, InvalidArgumentError):
+        _show(options, comparing, console, complete=stopped is None)
+    if stopped:
+        raise stopped
+
+
+def _prepared(options: ReplayOptions) -> Comparing:
+    policies = [parse_policy(text) for text in options.policies] or default_policies(options.threshold)
+    comparing = Comparing(policies, Meter(), options.threshold)
+    for policy in comparing.all_policies:
+        check_policy(policy, comparing.meter)
+    return comparing
+
+
+def _show(options: ReplayOptions, comparing: Comparing, console: Console, *, complete: bool) -> None:
+    names = tuple(file.name for file in options.files)
+    summary = Summary(comparing.results(), names, comparing.meter.name, options.threshold, complete)
+    if options.json:
+        sys.stdout.write(json.dumps(summary.as_json()) + "\n")
+    else:
+        console.print(plain(", ".join(names)))
+        console.print(summary.headline())
+        if comparing.runs:
+            console.print()
+            console.print(report(summary.results.rows))
+    if options.report:
+        _write(options.report, page(summary))
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8", errors="replace")
+    except OSError as error:
+        message = f"the report cannot be written: {error}"
+        raise InvalidArgumentError(message) from error
+
+
+def _work(files: Sequence[Path], comparing: Comparing) -> None:
+    total = sum(file.stat().st_size for file in files)
+    with asyncio.Runner() as runner, _progress() as progress:
+        runner.get_loop()  # now: Ctrl-C in the middle of making one would be complained about
+        bar = _Bar(progress, progress.add_task("", total=total or None, prompts=0, rate=0.0))
+        for file in files:
+            bar.begin(file)
+            for placed in stream_recordings(file):
+                bar.expect(placed.share, len(comparing.all_policies))
+                runner.run(comparing.add(placed.recording, bar.advance))
+
+
+def _progress() -> Progress:
+    console = Console(stderr=True)
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[prompts]:,} prompts, {task.fields[rate]:,.0f}/s"),
+        TimeRemainingColumn(),
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    )
+
+
+@dataclass(slots=True)
+class _Bar:
+    """How far the reading of the files is, in bytes, and how many prompts have been made.
+
+    Of a run, each policy has the same part.
+    """
+
+    progress: Progress
+    task: TaskID
+    size: int = 0
+    share: float = 0.0
+    each: float = 0.0
+
+    def begin(self, file: Path) -> None:
+        """Show the name of `file`."""
+        self.size, self.share = file.stat().st_size, 0.0
+        self.progress.update(self.task, description=plain(file.name).plain)
+
+    def expect(self, share: float, steps: int) -> None:
+        """After `steps` more, `share` of the file will be done."""
+        self.each = max(share - self.share, 0.0) * self.size / steps
+        self.share = max(share, self.share)
+
+    def advance(self, prompts: int) -> None:
+        """One step is done, and has made so many prompts."""
+        task = self.progress.tasks[0]
+        made = task.fields["prompts"] + prompts
+        rate = made / task.elapsed if task.elapsed else 0.0
+        self.progress.update(self.task, advance=self.each, prompts=made, rate=rate)

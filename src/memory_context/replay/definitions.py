@@ -1,0 +1,73 @@
+"""What the figures of a replay mean: one text, for the terminal and for the report."""
+
+from __future__ import annotations
+
+from memory_context.replay.needed_values import NEIGHBOURS, SHORTEST
+from memory_context.replay.prices import EACH_MESSAGE, Price
+
+
+def _entries(text: str) -> tuple[tuple[str, str], ...]:
+    """Terms and what is said of them, out of paragraphs that begin with ``term: ``."""
+    parts = (" ".join(paragraph.split()).partition(": ") for paragraph in text.strip().split("\n\n"))
+    return tuple((term, said) for term, _, said in parts)
+
+
+_PRICE = Price()
+
+DEFINITIONS = _entries(f"""
+replay: For each model call of a recording, the prompt that a policy would have sent is built and measured. No model is
+called: what the recorded one answered is taken as its answer to every policy.
+
+tokens: Of all prompts, by o200k_base where it is at hand and estimated elsewhere, {EACH_MESSAGE} more for each message;
+as a share of the unbounded context's.
+
+cost: Tokens, of which the prefix that is unchanged since the call before counts {_PRICE.cached:g}: message by message,
+then by characters inside the first that differs. For each call that needs a value out of sight, a trip more. As a share
+of the unbounded context's.
+
+trip: {_PRICE.cached:g} x the call's prompt + min({_PRICE.fetched:,}, tokens of the output that holds the value) +
+{_PRICE.asked}. The output is the newest one that holds it; of several values, the largest of these outputs. One trip
+for a call, however many values it needs.
+
+peak: The largest prompt of a run, as a share of the unbounded context's; the median over the runs.
+
+of ref: The largest prompt of a run in relation to that of "reference only"; the median over the runs.
+
+needed: An identifier of the next recorded assistant message, its text and the arguments of its calls, that occurs in an
+earlier output of a tool and in no other earlier message. The same for every policy.
+
+identifier: A match of [A-Za-z0-9_][A-Za-z0-9_./:@#-]{{4,}} without . : / - at both ends, of {SHORTEST} characters or
+more, with a digit, _, /, @, #, an inner . or a capital behind a small letter.
+
+named: The share of the needed values whose name stands in the prompt.
+
+visible: The share of the needed values that stand in the prompt with {NEIGHBOURS} or more characters of the original on
+one side, or with all of the original where neither side has so many; white space, quotes, brackets, commas and colons
+count as one space. A bare name does not say what it names.
+
+lost: Needed values that are neither visible nor behind a reference in the prompt.
+
+trips: Calls that need a value which is not visible and stands behind a reference.
+
+s: Seconds of wall time that the policy took to take the messages and to make the prompts.
+""")
+
+POLICIES = _entries("""
+unbounded: AutoGen's UnboundedChatCompletionContext: everything, always.
+
+buffered: AutoGen's BufferedChatCompletionContext: the last `size` messages.
+
+ends: AutoGen's HeadAndTailChatCompletionContext: the first `head` and the last `tail` messages.
+
+limited: AutoGen's TokenLimitedChatCompletionContext: messages are left out of the middle, down to `tokens`.
+
+mask: All outputs of tools but the last `keep` are replaced by a placeholder that nothing can redeem.
+
+clear: The same, only in prompts whose messages have more than `trigger` tokens in full.
+
+offload: Outputs over `threshold` tokens: a reference, and `lines` lines of either end, as they come in.
+
+reference: A MemoryContext that leaves the reference only: no preview, no recall.
+
+memory: A MemoryContext with the settings that are named, and its own defaults.
+""")

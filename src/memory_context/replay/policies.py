@@ -1,0 +1,200 @@
+"""The policies that can be replayed, by name and settings."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+from autogen_core.model_context import (
+    BufferedChatCompletionContext,
+    ChatCompletionContext,
+    HeadAndTailChatCompletionContext,
+    UnboundedChatCompletionContext,
+)
+
+from memory_context.autogen.context import MemoryContext
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.replay.baselines import OffloadContext, RemovingContext, token_limited
+from memory_context.text.tokens.counter import TokenCounter
+
+Settings: TypeAlias = dict[str, Any]
+
+REFERENCE_ONLY: Settings = {"preview_tokens": 0, "recall": False}
+
+
+def _nothing(_key: str) -> None:
+    return None
+
+
+async def _no_work() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A context that one recording is fed into.
+
+    Attributes:
+        context: It makes the prompts. To show a message otherwise, it returns another object: those that it has
+            returned do not change.
+        stored: The text behind a reference, by its key; None if there is none.
+        close: Lets go of what the context holds.
+    """
+
+    context: ChatCompletionContext
+    stored: Callable[[str], str | None] = _nothing
+    close: Callable[[], Awaitable[None]] = _no_work
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What makes prompts of messages: a name, and a fresh context for each recording."""
+
+    name: str
+    open: Callable[[TokenCounter], Replayed]
+
+
+def default_policies(threshold: int = 500) -> list[Policy]:
+    """The policies that every report shows; `threshold` is that of those that fold or offload."""
+    others = ["unbounded", "buffered:size=20", "ends:head=4,tail=16", "limited:tokens=8000"]
+    removing = ["mask:keep=10", "clear:trigger=8000,keep=3"]
+    folding = [f"{name}:threshold={threshold}" for name in ("offload", "reference", "memory")]
+    reading = f"memory:threshold={threshold},fold=after_reading"
+    return [parse_policy(text) for text in (*others, *removing, *folding, reading)]
+
+
+def reference_policy(threshold: int = 500) -> Policy:
+    """What peaks are set against: "reference only"."""
+    return parse_policy(f"reference:threshold={threshold}")
+
+
+def parse_policy(text: str) -> Policy:
+    """The policy that `text` names, as ``memory:threshold=500,recall=false``.
+
+    AutoGen's own contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited``
+    (``tokens``). ``mask`` (``keep``): the newest outputs only. ``clear`` (``trigger``, ``keep``): the same, in prompts
+    with more tokens than the trigger. ``offload`` (``threshold``, ``lines``): a reference and that many lines of either
+    end. ``memory``: a `MemoryContext` with the settings of that name; ``reference``: the same without preview and
+    recall.
+
+    Raises:
+        InvalidArgumentError: There is no such policy or setting, or a setting has no value.
+    """
+    name, _, rest = text.partition(":")
+    if name not in _POLICIES:
+        message = f"there is no policy {name!r}; there are {', '.join(_POLICIES)}"
+        raise InvalidArgumentError(message)
+    make, settings = _POLICIES[name], dict(_setting(part) for part in rest.split(",") if part)
+    if unknown := settings.keys() - _allowed(make):
+        has = f"it has {', '.join(sorted(_allowed(make)))}" if _allowed(make) else "it has none"
+        message = f"{name!r} has no setting {', '.join(sorted(unknown))}; {has}"
+        raise InvalidArgumentError(message)
+    return Policy(text, lambda counter: make(counter, **settings))
+
+
+def check_policy(policy: Policy, counter: TokenCounter) -> None:
+    """Make a context of `policy`, as for a run; without a message nothing is opened.
+
+    Raises:
+        InvalidArgumentError: It does not take one of its values.
+    """
+    try:
+        policy.open(counter)
+    except (TypeError, ValueError) as error:
+        message = f"the policy {policy.name!r} cannot be made: {error}"
+        raise InvalidArgumentError(message) from error
+
+
+def _setting(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        message = f"a setting is written name=value, not {text!r}"
+        raise InvalidArgumentError(message)
+    return name.strip(), _value(value.strip())
+
+
+def _value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
+    words: dict[str, Any] = {"true": True, "false": False, "none": None}
+    if text.lower() in words:
+        return words[text.lower()]
+    try:
+        return float(text) if "." in text else int(text)
+    except ValueError:
+        return text
+
+
+def _allowed(make: Callable[..., Replayed]) -> set[str]:
+    """The settings that `make` takes; those that stand for any are a MemoryContext's."""
+    parameters = inspect.signature(make).parameters.values()
+    named = {one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
+    passed_on = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
+    return named | (set(inspect.signature(MemoryContext).parameters) - _OURS if passed_on else set())
+
+
+_OURS = {"user_id", "store", "counter", "judge", "model_client", "initial_messages", "source_thresholds"}
+
+
+def _unbounded(_counter: TokenCounter) -> Replayed:
+    return Replayed(UnboundedChatCompletionContext())
+
+
+def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
+    return Replayed(BufferedChatCompletionContext(_whole("size", size, 1)))
+
+
+def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
+    return Replayed(HeadAndTailChatCompletionContext(_whole("head", head, 1), _whole("tail", tail, 1)))
+
+
+def _memory(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401 - those of MemoryContext
+    context = MemoryContext("replay", store="sqlite://", counter=counter, **settings)
+    manager = context.manager
+
+    def stored(key: str) -> str | None:
+        item = manager.memory_store.get(manager.scope, key)
+        return item.text if item else None
+
+    return Replayed(context, stored, context.aclose)
+
+
+def _reference(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401 - those of MemoryContext
+    return _memory(counter, **{**REFERENCE_ONLY, **settings})
+
+
+def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
+    return Replayed(token_limited(counter, _whole("tokens", tokens, 1)))
+
+
+def _mask(counter: TokenCounter, *, keep: int = 10) -> Replayed:
+    return Replayed(RemovingContext(counter, _whole("keep", keep)))
+
+
+def _clear(counter: TokenCounter, *, trigger: int = 8000, keep: int = 3) -> Replayed:
+    return Replayed(RemovingContext(counter, _whole("keep", keep), _whole("trigger", trigger)))
+
+
+def _offload(counter: TokenCounter, *, threshold: int = 500, lines: int = 5) -> Replayed:
+    context = OffloadContext(counter, _whole("threshold", threshold), _whole("lines", lines))
+    return Replayed(context, context.texts.get)
+
+
+def _whole(name: str, value: object, least: int = 0) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < least:
+        message = f"{name} is a whole number, {least} or more, not {value!r}"
+        raise InvalidArgumentError(message)
+    return value
+
+
+_POLICIES: Mapping[str, Callable[..., Replayed]] = {
+    "unbounded": _unbounded,
+    "buffered": _buffered,
+    "ends": _ends,
+    "limited": _limited,
+    "mask": _mask,
+    "clear": _clear,
+    "offload": _offload,
+    "reference": _reference,
+    "memory": _memory,
+}

@@ -1,0 +1,23 @@
+"""The figures in a terminal: a line on what was replayed, and a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from rich.table import Table
+
+from memory_context.display import table
+from memory_context.replay.comparison import Row
+
+COLUMNS = ("policy", "tokens", "cost", "peak", "of ref", "named", "visible", "lost", "trips", "s")
+
+
+def report(rows: Iterable[Row]) -> Table:
+    """The rows as a table for a terminal of 100 columns or more."""
+    return table(COLUMNS, [cells(row) for row in rows])
+
+
+def cells(row: Row) -> list[str]:
+    """The figures of a row as they are shown, in the order of `COLUMNS`."""
+    shares = (row.tokens, row.cost, row.peak_of_unbounded, row.peak_of_reference, row.named, row.visible)
+    return [row.policy, *(f"{share:.3f}" for share in shares), f"{row.lost:,}", f"{row.trips:,}", f"{row.seconds:.1f}"]

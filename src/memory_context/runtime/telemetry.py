@@ -1,0 +1,193 @@
+"""Spans and metrics, through OpenTelemetry's API; their names in one place, and never content.
+
+Without an SDK in the process the API does nothing, and next to nothing is spent on it (``benchmarks/telemetry.py``).
+Names follow OpenTelemetry's semantic conventions: attributes that they know have their names (``db.system.name``,
+``error.type``, ``user.id``, ``gen_ai.*``), all others are below ``memory_context``.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import TracebackType
+from typing import Literal, Self, TypeAlias
+
+from opentelemetry import context as context_api
+from opentelemetry import metrics, trace
+from opentelemetry.trace import Span, SpanKind, StatusCode
+
+from memory_context.runtime.version import __version__
+
+SCOPE = "memory_context"
+
+Operation: TypeAlias = Literal[
+    "fold", "store", "retrieve", "search", "recall", "judge", "summarize", "compact", "assemble", "forget",
+    "pass", "transaction",
+]  # fmt: skip
+Value: TypeAlias = str | bool | int | float | tuple[str, ...]
+Who: TypeAlias = tuple[str, str | None, str | None]
+
+ATTRIBUTES: Mapping[str, str] = {
+    "key": "memory_context.key",
+    "keys": "memory_context.keys",
+    "type": "memory_context.type",
+    "tier": "memory_context.tier",
+    "tool": "gen_ai.tool.name",
+    "tokens": "memory_context.tokens",
+    "tokens_shown": "memory_context.tokens.shown",
+    "characters": "memory_context.characters",
+    "bytes": "memory_context.bytes",
+    "messages": "memory_context.messages",
+    "candidates": "memory_context.candidates",
+    "hits": "memory_context.hits",
+    "limit": "memory_context.limit",
+    "budget": "memory_context.budget",
+    "selector": "memory_context.selector",
+    "mode": "memory_context.mode",
+    "judge": "memory_context.judge",
+    "outcome": "memory_context.outcome",
+    "writes": "memory_context.writes",
+    "backend": "db.system.name",
+    "operation": "memory_context.operation",
+    "error": "error.type",
+}
+WHO = ("user.id", "gen_ai.agent.id", "gen_ai.conversation.id")
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric.
+
+    Attributes:
+        name: Its name.
+        kind: Which of OpenTelemetry's instruments.
+        unit: In the notation of UCUM.
+        description: What it counts.
+    """
+
+    name: str
+    kind: Literal["counter", "updowncounter", "histogram", "gauge"]
+    unit: str
+    description: str
+
+
+def _metric(name: str, kind: Literal["counter", "updowncounter", "histogram", "gauge"], unit: str, text: str) -> Metric:
+    return Metric(f"{SCOPE}.{name}", kind, unit, text)
+
+
+METRICS: Mapping[str, Metric] = {
+    "memories": _metric("memories.stored", "counter", "{memory}", "Memories that were committed"),
+    "bytes": _metric("bytes.stored", "counter", "By", "Bytes of their contents"),
+    "messages": _metric("messages", "counter", "{message}", "Messages that came into conversations"),
+    "folds": _metric("folds", "counter", "{text}", "Texts that were replaced by a reference"),
+    "late_folds": _metric("folds.late", "counter", "{batch}", "Batches of texts that were folded after reading"),
+    "tokens_folded": _metric("tokens.folded", "counter", "{token}", "Tokens of the texts that were folded"),
+    "tokens_shown": _metric("tokens.shown", "counter", "{token}", "Tokens of references and previews"),
+    "recalls": _metric("recalls", "counter", "{memory}", "Memories that a context brought back"),
+    "tokens_recalled": _metric("tokens.recalled", "counter", "{token}", "Tokens that were brought back"),
+    "tokens_noted": _metric("tokens.noted", "counter", "{token}", "Tokens of a run's notes in prompts"),
+    "compactions": _metric("compactions", "counter", "{compaction}", "Conversations' beginnings that were compacted"),
+    "tokens_compacted": _metric("tokens.compacted", "counter", "{token}", "Tokens that compactions took away"),
+    "tokens_saved": _metric("tokens.saved", "updowncounter", "{token}", "Tokens folded, less shown, recalled, noted"),
+    "store_failures": _metric("store.failures", "counter", "{failure}", "Failures that a run went on after"),
+    "judge_calls": _metric("judge.calls", "counter", "{call}", "Questions to judges with a model"),
+    "judge_tokens": _metric("judge.tokens", "counter", "{token}", "Tokens that they cost"),
+    "summarizer_calls": _metric("summarizer.calls", "counter", "{call}", "Questions to summarizers"),
+    "audit_entries": _metric("audit.entries", "counter", "{entry}", "Entries that were written to a trail"),
+    "audit_failures": _metric("audit.failures", "counter", "{failure}", "Times that a trail could not be written to"),
+    "duration": _metric("operation.duration", "histogram", "s", "How long an operation took"),
+    "usage_items": _metric("usage.items", "gauge", "{memory}", "Active memories, by tier"),
+    "usage_bytes": _metric("usage.bytes", "gauge", "By", "Bytes of their contents, by tier"),
+}
+# Seconds: a transaction takes about a millisecond, a judge's or a summarizer's call seconds.
+BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)
+
+tracer = trace.get_tracer(SCOPE, __version__)
+meter = metrics.get_meter(SCOPE, __version__)
+_identified = False
+
+
+def identify_users(shown: bool = True) -> None:  # noqa: FBT001, FBT002 - a switch has one argument
+    """Put user, agent and thread on the spans of this process, as ``user.id`` and ``gen_ai.*``; off at the beginning.
+
+    They may be names or addresses of people, which a tracing backend should not get unasked. Metrics never have them.
+    """
+    global _identified  # noqa: PLW0603 - one switch for the process, as the SDK is
+    _identified = shown
+
+
+def _counters() -> dict[str, metrics.Counter | metrics.UpDownCounter]:
+    made: dict[str, metrics.Counter | metrics.UpDownCounter] = {}
+    for name, one in METRICS.items():
+        if one.kind == "counter":
+            made[name] = meter.create_counter(one.name, one.unit, one.description)
+        elif one.kind == "updowncounter":
+            made[name] = meter.create_up_down_counter(one.name, one.unit, one.description)
+    return made
+
+
+_COUNTERS = _counters()
+_DURATION = meter.create_histogram(
+    METRICS["duration"].name,
+    METRICS["duration"].unit,
+    METRICS["duration"].description,
+    explicit_bucket_boundaries_advisory=BUCKETS,
+)
+
+
+def count(name: str, amount: int = 1, **facts: Value) -> None:
+    """Add to a counter."""
+    _COUNTERS[name].add(amount, _named(facts))
+
+
+def _named(facts: Mapping[str, Value | None]) -> dict[str, Value]:
+    """Facts by the names of their attributes, without those that are not known."""
+    return {ATTRIBUTES[name]: value for name, value in facts.items() if value is not None}
+
+
+class operation:  # noqa: N801 - used as a statement, like a function of contextlib
+    """A span around what takes time, and a measurement of how long it took.
+
+    Inside, the span is the current one. What is raised passes through, noted by its type.
+
+    Args:
+        name: What is done.
+        who: User, agent and thread.
+        **facts: Attributes by the names of `ATTRIBUTES`.
+    """
+
+    __slots__ = ("_attached", "_name", "_span", "_started")
+
+    def __init__(self, name: Operation, who: Who | None = None, **facts: Value | None) -> None:
+        self._name = name
+        kind = SpanKind.CLIENT if name == "transaction" else SpanKind.INTERNAL
+        self._span: Span = tracer.start_span(f"{SCOPE}.{name}", kind=kind, attributes=_named(facts))
+        if _identified and who:
+            self._span.set_attributes({name: value for name, value in zip(WHO, who, strict=True) if value})
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        self._started = time.perf_counter()
+        is_real = self._span.get_span_context().is_valid
+        self._attached = context_api.attach(trace.set_span_in_context(self._span)) if is_real else None
+        return self
+
+    def note(self, **facts: Value | None) -> None:
+        """Put what is known now on the span."""
+        if self._span.is_recording():
+            self._span.set_attributes(_named(facts))
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End; an error's words are not told, because they may quote content."""
+        measured: dict[str, Value] = {"operation": self._name}
+        if kind is not None:
+            measured["error"] = kind.__qualname__
+            self._span.set_status(StatusCode.ERROR)
+            self.note(error=kind.__qualname__)
+        _DURATION.record(time.perf_counter() - self._started, _named(measured))
+        if self._attached is not None:
+            context_api.detach(self._attached)
+        self._span.end()

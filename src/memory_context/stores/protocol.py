@@ -1,0 +1,195 @@
+"""What every store can do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+
+from memory_context.model.item import Deletion, MemoryItem, Restored
+from memory_context.model.scope import Scope
+from memory_context.model.tier import Receipt, Room, Usage
+
+Filters: TypeAlias = Mapping[str, Any]
+Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
+
+
+@runtime_checkable
+class MemoryStore(Protocol):
+    """A store of memories; safe under threads. Every verb takes a `Scope` first and never looks outside it.
+
+    Filters map a column to a value (equality), to a list of values (one of them), or to operators:
+    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, and ``$under`` for a path or what is below it
+    (``{"category": {"$under": "project"}}``). ``None`` is a value: ``{"category": None}`` are those without one, and
+    ``$ne`` of a text holds for them. ``tags`` matches if the record has the tag, or one of the tags. Texts compare by
+    their code points.
+
+    Raises:
+        StoreError: The store could not do it. Nothing was changed then.
+        InvalidFilterError: A filter or an order names no column, an unknown operator, or a value of another kind than
+            the column holds.
+    """
+
+    def put(
+        self,
+        scope: Scope,
+        item: MemoryItem,
+        *,
+        replace: bool = False,
+        room: Room | None = None,
+        replaces: MemoryItem | None = None,
+    ) -> MemoryItem:
+        """Commit `item` and return the record as it stands in the store.
+
+        A record of the same user with the same `identity` is returned instead of a second one: it is active again, ends
+        with the later `expires_at` of both, and `updated_at` says within a minute when it was put last. A
+        generated key that another memory has is made longer.
+
+        Args:
+            scope: Where it belongs.
+            item: The record.
+            replace: Whether its key may take the place of another memory, one that `scope` sees.
+            room: How much the record's tier holds of its `tier_id`. Checked in the transaction of the write, so that
+                writers cannot pass it together; what makes room is evicted: `is_active` becomes False.
+            replaces: The record that `item`, under the same key, takes the place of, as it was read.
+
+        Raises:
+            KeyExistsError: The writer's own key belongs to another content, and not `replace`.
+            TierFullError: There is no `room`.
+            RecordChangedError: The record `replaces` is not there any more, or not as it was read.
+            InvalidScopeError: The item does not belong into the scope.
+        """
+        ...
+
+    def get(self, scope: Scope, key: str) -> MemoryItem | None:
+        """The memory under `key`, or None."""
+        ...
+
+    def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
+        """The memories under `keys`, in their order, without those that are not there."""
+        ...
+
+    def query(
+        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
+    ) -> list[MemoryItem]:
+        """The active memories that match, largest value of a column first: newest, most important.
+
+        Args:
+            scope: Where to look.
+            filters: What the memories must be.
+            limit: How many at most; None: all of them.
+            order_by: A column. ``-`` before it turns the order round: oldest, least important first. Memories without
+                a value stand where the smallest would.
+
+        Raises:
+            InvalidArgumentError: A negative limit.
+        """
+        ...
+
+    def search(
+        self,
+        scope: Scope,
+        query: str,
+        *,
+        limit: int = 5,
+        filters: Filters | None = None,
+        mode: Mode = "hybrid",
+        passages: bool = True,
+    ) -> list[MemoryItem]:
+        """The active memories that speak of `query`, best first, each with a `match`; without words, the newest.
+
+        Any text is a query. Secrets are found by what describes them; the content of their hits is masked.
+
+        Args:
+            scope: Where to look.
+            query: What is looked for.
+            limit: How many at most.
+            filters: What the memories must be.
+            mode: By words, by meaning, or by both; without an embedder, both is by words.
+            passages: Without them, matches have a score only, and contents are as they are: for callers that judge
+                the texts themselves.
+        """
+        ...
+
+    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
+        """Delete the memory under `key` for good; whether there was one. When and why is kept (`deletion`).
+
+        With `soft` it is only evicted, as by a full tier: it is no longer found or offered, its key still redeems, and
+        putting the record back with `is_active` undoes it; whether there was an active one.
+        """
+        ...
+
+    def deletion(self, scope: Scope, key: str) -> Deletion | None:
+        """When and why the memory under `key` was deleted; None if it was not, or is there again."""
+        ...
+
+    def touch(self, scope: Scope, keys: Iterable[str]) -> int:
+        """Note that the memories under `keys` were read now; how many there were."""
+        ...
+
+    def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
+        """Every memory of the scope, inactive ones too, oldest first, a page at a time."""
+        ...
+
+    def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
+        """Every deletion that the store knows of the scope's user, by key."""
+        ...
+
+    def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
+        """Write records exactly as they are: what `list_all` and `list_deleted` of another store give.
+
+        For moving memories between stores; `put` is what makes them.
+
+        Nothing that is there is changed: a record that is there already counts as unchanged (reads aside), and every
+        other one that clashes is a conflict: another version of it, its key or its content in another record, deleted
+        here after it was last changed there, deleted there but still here. Of two deletions the later one is kept.
+        Each record is written whole or not at all; after an error, restore again.
+        """
+        ...
+
+    def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
+        """Delete every memory of the scope, as `delete` does; how many there were."""
+        ...
+
+    def count(self, scope: Scope, filters: Filters | None = None) -> int:
+        """How many active memories match."""
+        ...
+
+    def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
+        """The sum of ``token_count``, ``char_count`` or ``line_count`` over the active memories that match; 0 for none.
+
+        Raises:
+            InvalidFilterError: Another column.
+        """
+        ...
+
+    def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
+        """What the active memories that match take, one for each tier and category, by their names."""
+        ...
+
+    def close(self) -> None:
+        """Give back what the store holds (connections, threads). It may be used again, and closed again."""
+        ...
+
+
+@runtime_checkable
+class Administration(Protocol):
+    """What only an administrator may ask of a store: what goes across users, or takes a user's last trace away."""
+
+    def users(self) -> list[str]:
+        """Everybody of whom the store has a memory or a deletion, in the order of their ids.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        ...
+
+    def forget_user(self, user_id: str) -> Receipt:
+        """Remove every trace of a user: memories, their index and vectors, reads, deletions, audit trail, files.
+
+        References to those memories say afterwards that there is no such memory, not when it was deleted. What is
+        stored of the user while this runs may stay: stop their agents first. After an error, call it again.
+
+        Raises:
+            StoreError: The store could not do it; a part may be done.
+        """
+        ...

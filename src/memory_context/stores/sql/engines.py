@@ -1,0 +1,254 @@
+"""Engines: one per URL and process, set up for many threads and processes, valid after a fork."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy import event
+from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+
+from memory_context.exceptions import MissingDependencyError, StoreUnavailableError, UnsupportedDatabaseError
+from memory_context.runtime.forks import Lock, in_child, no_fork
+from memory_context.stores.sql.file_watch import Watch, WatchedConnection
+
+STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
+PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
+DEFAULT_URL = "sqlite:///memory.db"
+BUSY_MILLISECONDS = 5000
+CONNECT_SECONDS = 5
+CACHE_KIB = 16_000
+WRITES = "memory_context_writes"
+_DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
+_SQLITE_PRAGMAS = (
+    "PRAGMA journal_mode=WAL",
+    "PRAGMA synchronous=NORMAL",
+    f"PRAGMA busy_timeout={BUSY_MILLISECONDS}",
+    "PRAGMA foreign_keys=ON",
+    f"PRAGMA cache_size=-{CACHE_KIB}",
+)
+
+
+def store_url(url: str | sa.URL | None = None, password_variable: str = PASSWORD_VARIABLE) -> sa.URL:
+    """The database's URL: `url`, else ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
+
+    A relative SQLite path is resolved against the working directory now. A PostgreSQL URL without a password takes it
+    from the variable `password_variable`, where that is set.
+
+    Raises:
+        UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or names another driver than psycopg.
+    """
+    text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
+    try:
+        parsed = sa.make_url(text)
+    except (ArgumentError, ValueError):
+        message = f"not a database URL: {unread_url(text)!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
+        raise UnsupportedDatabaseError(message) from None  # its text may be a part of a password
+    return _with_password(_with_path(_checked(parsed)), password_variable)
+
+
+def check_backend(url: sa.URL) -> None:
+    """Raise UnsupportedDatabaseError for any other database or driver than SQLite's and psycopg."""
+    _checked(url)
+
+
+def _checked(url: sa.URL) -> sa.URL:
+    backend, _, driver = url.drivername.partition("+")
+    backend = "postgresql" if backend == "postgres" else backend
+    if backend not in _DRIVERS:
+        message = f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
+        raise UnsupportedDatabaseError(message)
+    if driver not in _DRIVERS[backend]:
+        right = f"{backend}+{_DRIVERS[backend][1]}"
+        message = f"the driver {driver!r} is not supported; write {right}://…"
+        raise UnsupportedDatabaseError(message)
+    return url.set(drivername="postgresql+psycopg" if backend == "postgresql" else "sqlite")
+
+
+def _with_path(url: sa.URL) -> sa.URL:
+    if is_memory(url) or url.get_backend_name() != "sqlite" or str(url.database).startswith("file:"):
+        return url
+    return url.set(database=str(Path(str(url.database)).expanduser().absolute()))
+
+
+def _with_password(url: sa.URL, variable: str) -> sa.URL:
+    password = os.environ.get(variable)
+    if url.get_backend_name() == "sqlite" or url.password is not None or not password:
+        return url
+    return url.set(password=password)
+
+
+def without_password(url: sa.URL) -> str:
+    """`url` as text, with no password anywhere in it."""
+    query = {name: value for name, value in url.query.items() if "password" not in name.lower()}
+    return sa.URL.create(
+        url.drivername, url.username, host=url.host, port=url.port, database=url.database, query=query
+    ).render_as_string(hide_password=False)
+
+
+def shown_url(url: sa.URL) -> str:
+    """`url` for people: with stars for the password, and without one in its query."""
+    return without_password(url) if "password" in str(url.query).lower() else url.render_as_string()
+
+
+def unread_url(text: object) -> str:
+    """What may be shown of a URL that cannot be read: where a password may stand is not known, so its scheme alone."""
+    shown, marks, _ = str(text).partition("://")
+    if "@" in shown or "password" in shown:
+        return "…"
+    return f"{shown[:80]}{marks}…" if marks else shown[:80]
+
+
+def is_memory(url: sa.URL) -> bool:
+    """Whether this is an in-memory SQLite database, which lives as long as its store."""
+    return url.get_backend_name() == "sqlite" and (url.database or ":memory:") == ":memory:"
+
+
+@dataclass
+class _Shared:
+    engine: sa.Engine
+    users: int = 0
+
+
+@dataclass
+class EngineRegistry:
+    """The engines of this process, shared by URL, disposed of when the last store that uses one lets it go."""
+
+    _engines: dict[sa.URL, _Shared] = field(default_factory=dict[sa.URL, _Shared])
+    _lock: Lock = field(default_factory=Lock)
+
+    def acquire(self, url: sa.URL) -> sa.Engine:
+        """The engine for `url`; a new one for each in-memory database."""
+        if is_memory(url):
+            return make_engine(url)
+        with self._lock:
+            shared = self._engines.setdefault(url, _Shared(make_engine(url)))
+            shared.users += 1
+            return shared.engine
+
+    def release(self, engine: sa.Engine) -> None:
+        """Let go of an engine that `acquire` gave."""
+        with self._lock:
+            shared = self._engines.get(engine.url)
+            if shared is None or shared.engine is not engine:
+                engine.dispose()
+                return
+            shared.users -= 1
+            if shared.users == 0:
+                del self._engines[engine.url]
+                engine.dispose()
+
+    def close_idle(self) -> None:
+        """Close the connections to SQLite's files that nobody uses now; they are opened again as needed.
+
+        SQLite's locks belong to a process, and a child must not take over an open connection
+        (https://www.sqlite.org/howtocorrupt.html, section 2.6).
+        """
+        for shared in list(self._engines.values()):
+            if shared.engine.dialect.name == "sqlite":
+                shared.engine.dispose()
+
+    def after_fork(self) -> None:
+        """In a forked child: engines and their connections are the parent's."""
+        self._engines = {}
+
+
+registry = EngineRegistry()
+in_child(registry)
+no_fork.when_empty(registry.close_idle)
+
+
+def make_engine(url: sa.URL) -> sa.Engine:
+    """An engine for `url`; nothing is connected yet.
+
+    In-memory SQLite gets a queue pool of one connection: SQLAlchemy's default there is an empty database for each
+    thread.
+
+    Raises:
+        MissingDependencyError: The database's driver is not installed, or cannot be loaded.
+    """
+    try:
+        if url.get_backend_name() == "postgresql":
+            return sa.create_engine(
+                url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS}
+            )
+        arguments: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000}}
+        if is_memory(url):
+            arguments |= {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
+        watched = Path(url.database or "").is_absolute()
+        if watched:
+            arguments["connect_args"]["factory"] = WatchedConnection
+        engine = sa.create_engine(url, hide_parameters=True, **arguments)
+    except (ImportError, NoSuchModuleError) as error:
+        message = f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
+        raise MissingDependencyError(message) from error
+    if watched:
+        event.listen(engine, "do_connect", Watch(str(url.database), _set_up_sqlite).connect)
+    else:
+        event.listen(engine, "connect", _set_up_sqlite)
+    return engine
+
+
+def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> None:
+    connection.isolation_level = None
+    deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
+    for pragma in _SQLITE_PRAGMAS:
+        _run_pragma(connection, pragma, deadline)
+
+
+def _run_pragma(connection: sqlite3.Connection, pragma: str, deadline: float) -> None:
+    """Run `pragma`; the change to WAL does not wait for a writer by itself."""
+    while True:
+        try:
+            connection.execute(pragma)
+        except sqlite3.OperationalError:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+        else:
+            return
+
+
+def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
+    """`engine` with the same pool, whose writing transactions on SQLite take the write lock at their beginning.
+
+    sqlite3's own transactions start at the first change: what was read before it may be outdated by then, and the lock
+    can no longer be waited for (measured: `docs/why.md`). What they delete is overwritten, by whatever build of SQLite:
+    a user is forgotten without a trace only if nothing of his was left in free pages before.
+    """
+    if engine.dialect.name != "sqlite":
+        return engine
+    own = engine.execution_options()
+    event.listen(own, "begin", _begin_sqlite)
+    return own
+
+
+def _begin_sqlite(connection: sa.Connection) -> None:
+    writes = connection.get_execution_options().get(WRITES, False)
+    if writes:
+        connection.exec_driver_sql("PRAGMA secure_delete=ON")
+    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+
+
+def engine_of_pool(pool: sa.Pool) -> sa.Engine:
+    """An engine on an existing pool; what database it leads to is asked of one of its connections.
+
+    Raises:
+        UnsupportedDatabaseError: Neither sqlite3's nor psycopg's.
+    """
+    try:
+        with pool.connect() as connection:
+            driver = type(connection.dbapi_connection).__module__.partition(".")[0]
+    except Exception as error:
+        message = f"the pool gives no connection: {error}"
+        raise StoreUnavailableError(message) from error
+    urls = {"sqlite3": "sqlite://", "psycopg": "postgresql+psycopg://"}
+    if driver not in urls:
+        message = f"a pool of {driver} connections is not supported; it must hold sqlite3 or psycopg connections"
+        raise UnsupportedDatabaseError(message)
+    return sa.create_engine(urls[driver], pool=pool)

@@ -1,0 +1,100 @@
+"""The lexemes on PostgreSQL: a `tsvector` in each passage's row, made from the analyzer's lexemes, and a GIN index.
+
+PostgreSQL's own ranking ignores how rare a word is. So the passages of each lexeme are counted and weighed in one
+statement, by the formula of `_bm25`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import sqlalchemy as sa
+
+from memory_context.stores.sql.schema import passages
+from memory_context.text.index import bm25
+from memory_context.text.index.bm25 import Statistics
+
+ENOUGH = 300
+_ADD = sa.insert(passages).values(
+    lexemes=sa.func.array_to_tsvector(sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " "))
+)
+_HOLDS = sa.text("SELECT 1 FROM agent_memory_passages WHERE id = :id AND lexemes @@ CAST(:quoted AS tsquery)")
+_FREQUENCIES = sa.text("""
+SELECT q.lexeme, (
+    SELECT count(*) FROM (
+        SELECT 1 FROM agent_memory_passages WHERE lexemes @@ CAST(q.names AS tsquery) LIMIT :enough
+    ) AS found
+) FROM json_to_recordset(CAST(:wanted AS json)) AS q(lexeme text, names text)
+""")
+SCORED = sa.text("""
+WITH query AS MATERIALIZED (
+    SELECT * FROM json_to_recordset(CAST(:wanted AS json)) AS q(term int, often float8, name text)
+), hits AS MATERIALIZED (
+    SELECT q.term, q.often, p.* FROM query AS q CROSS JOIN LATERAL (
+        SELECT id, memory_id, start, stop, line, length FROM agent_memory_passages
+        WHERE lexemes @@ CAST(q.name AS tsquery) OFFSET 0
+    ) AS p
+), frequencies AS (
+    SELECT term, often, CAST(sum(count(*)) OVER (PARTITION BY term) AS float8) AS holding
+    FROM hits GROUP BY term, often
+), weights AS (
+    SELECT term, often, (often + CAST(:k1_1b AS float8)) * CAST(:scale AS float8) AS base,
+        ln(1 + (greatest(CAST(:passages AS float8), holding) - holding + CAST(0.5 AS float8))
+            / (holding + CAST(0.5 AS float8)))
+        * often * CAST(:most AS float8) * CAST(:scale AS float8) AS weight
+    FROM frequencies
+)
+SELECT id, memory_id, start, stop, line, sum(weight / (base + length)) AS score
+FROM hits JOIN weights USING (term, often)
+GROUP BY id, memory_id, start, stop, line
+""")
+BEST = SCORED
+
+
+def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
+    """Insert rows of passages with their ``names``."""
+    connection.execute(_ADD, list(rows))
+
+
+def holds(connection: sa.Connection, passage: int, name: str) -> bool:
+    """Whether the passage has a lexeme under this name."""
+    return connection.execute(_HOLDS, {"quoted": _quoted(name), "id": passage}).first() is not None
+
+
+def values_of(
+    connection: sa.Connection,
+    statistics: Statistics,
+    wanted: Sequence[str],
+    terms: int,
+    limit: int,  # noqa: ARG001 - for FTS5 only
+) -> dict[str, Any]:
+    """What `SCORED` takes."""
+    rows = [
+        {"term": place, "often": often, "name": _quoted(name)}
+        for place, lexeme in enumerate(_rarest(connection, statistics.owner, wanted, terms))
+        for name, (_, often) in zip(bm25.names_of(lexeme, statistics.owner), bm25.STEPS, strict=True)
+    ]
+    return {
+        "wanted": json.dumps(rows),
+        "passages": statistics.passages,
+        "scale": bm25.scale(statistics),
+        "k1_1b": bm25.K1 * (1 - bm25.B),
+        "most": bm25.K1 + 1,
+    }
+
+
+def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str], terms: int) -> list[str]:
+    """All of a short query; of a long one the rarest lexemes, counted up to a number at which they are common."""
+    if len(wanted) <= terms:
+        return list(wanted)
+    rows = [{"lexeme": lexeme, "names": " | ".join(map(_quoted, bm25.names_of(lexeme, owner)))} for lexeme in wanted]
+    enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
+    found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough})
+    return bm25.rarest({lexeme: [count] for lexeme, count in found}, terms)
+
+
+def _quoted(name: str) -> str:
+    """A lexeme as it is written in a tsquery."""
+    return "'" + name.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,179 @@
+"""Keys for encryption: where they come from, and what is derived of them."""
+
+from __future__ import annotations
+
+import base64
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from memory_context.exceptions import EncryptionError, InvalidArgumentError, MemoryContextError, MissingDependencyError
+from memory_context.runtime.forks import no_fork
+
+try:
+    from cryptography.hazmat.primitives.ciphers.aead import AESGCM
+    from cryptography.hazmat.primitives.hashes import SHA256
+    from cryptography.hazmat.primitives.hmac import HMAC
+    from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+except ImportError as error:
+    _message = "encryption needs the package cryptography: pip install 'memory-context[encryption]'"
+    raise MissingDependencyError(_message) from error
+
+KEYS_VARIABLE = "MEMORY_CONTEXT_KEYS"
+KEY_BYTES = 32
+MAX_ID = 255
+
+Keys: TypeAlias = Mapping[str, bytes]
+KeySource: TypeAlias = Keys | Callable[[], Keys]
+
+
+@dataclass(frozen=True, slots=True)
+class DerivedKey:
+    """What one secret key gives: a cipher, and the key of a hash. Neither tells of the other (HKDF, RFC 5869)."""
+
+    id: str
+    cipher: AESGCM = field(repr=False)
+    hash_key: bytes = field(repr=False)
+
+    def keyed_hash(self, user_id: str, kind: str, data: bytes) -> str:
+        """HMAC-SHA-256 over a user's content of a kind, in hex: equal ones of two users, and of two kinds, have two."""
+        with no_fork:
+            mac = HMAC(self.hash_key, SHA256())
+            mac.update(f"{user_id}\0{kind}\0".encode())
+            mac.update(data)
+            return mac.finalize().hex()
+
+    def encrypt(self, nonce: bytes, plain: bytes, bound_to: bytes) -> bytes:
+        """The ciphertext, which is only valid with `nonce` and `bound_to`."""
+        with no_fork:
+            return self.cipher.encrypt(nonce, plain, bound_to)
+
+    def decrypt(self, nonce: bytes, sealed: bytes, bound_to: bytes) -> bytes:
+        """What was encrypted.
+
+        Raises:
+            InvalidTag: With another key, another nonce, or bound to something else; or it was changed.
+            ValueError: The nonce is not one.
+        """
+        with no_fork:
+            return self.cipher.decrypt(nonce, sealed, bound_to)
+
+
+class Keyring:
+    """The keys by their ids; the first one encrypts, all of them decrypt.
+
+    Args:
+        source: The keys, or what gives them: it is called at first use, and again where a record names a key that is
+            not known yet. None: the environment variable ``MEMORY_CONTEXT_KEYS``, as ``id:key,id:key`` with keys in
+            base64.
+
+    Raises:
+        InvalidArgumentError: No keys, or one that is not 32 bytes long.
+    """
+
+    def __init__(self, source: KeySource | None) -> None:
+        self._source = from_environment if source is None else source
+        self._keys: dict[str, DerivedKey] = {}
+        if not callable(self._source):
+            self._load()
+
+    def newest(self) -> DerivedKey:
+        """The key that encrypts."""
+        return self.all()[0]
+
+    def all(self) -> list[DerivedKey]:
+        """Every key, the one that encrypts first."""
+        if not self._keys:
+            self._load()
+        return list(self._keys.values())
+
+    def named(self, key_id: str) -> DerivedKey:
+        """The key of that id.
+
+        Raises:
+            EncryptionError: It is not at hand.
+        """
+        self.all()
+        if key_id not in self._keys and callable(self._source):
+            self._load()
+        if key_id not in self._keys:
+            message = f"this is encrypted with the key {key_id!r}, which is not at hand; known: {', '.join(self._keys)}"
+            raise EncryptionError(message)
+        return self._keys[key_id]
+
+    def _load(self) -> None:
+        keys = _asked(self._source) if callable(self._source) else self._source
+        given: object = keys
+        if not isinstance(given, Mapping):
+            message = (
+                f"keys are a mapping of ids to keys of {KEY_BYTES} bytes, or what gives one, not {type(given).__name__}"
+            )
+            raise InvalidArgumentError(message)
+        if not keys:
+            message = f"encryption needs at least one key of {KEY_BYTES} bytes; EncryptedStore.generate_key() makes one"
+            raise InvalidArgumentError(message)
+        self._keys = {key_id: derived(key_id, key) for key_id, key in keys.items()}
+
+
+def _asked(source: Callable[[], Keys]) -> Keys:
+    """The keys that a callable gives.
+
+    Raises:
+        EncryptionError: It failed: for an agent that is a store that cannot be used now, as any other outage.
+    """
+    try:
+        return source()
+    except MemoryContextError:
+        raise
+    except Exception as error:
+        message = f"the keys are not to be had: {type(error).__name__}: {error}"
+        raise EncryptionError(message) from error
+
+
+def from_environment() -> Keys:
+    """The keys in ``MEMORY_CONTEXT_KEYS``.
+
+    Raises:
+        InvalidArgumentError: The variable is not set, or does not read ``id:key,id:key``.
+    """
+    keys = dict[str, bytes]()
+    entries = filter(None, map(str.strip, os.environ.get(KEYS_VARIABLE, "").split(",")))
+    for place, entry in enumerate(entries, 1):
+        key_id, _, text = entry.rpartition(":")
+        keys[key_id] = _decoded(text)
+        if len(keys[key_id]) != KEY_BYTES:  # which of both is the key is not known, so neither is shown
+            message = f"{KEYS_VARIABLE} reads id:key,id:key, keys of {KEY_BYTES} bytes in base64, but not entry {place}"
+            raise InvalidArgumentError(message)
+    if not keys:
+        message = f"encryption needs keys: set {KEYS_VARIABLE} to id:key, or pass keys={{'id': key}}"
+        raise InvalidArgumentError(message)
+    return keys
+
+
+def _decoded(text: str) -> bytes:
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError:
+        return b""
+
+
+def derived(key_id: object, key: object) -> DerivedKey:
+    """What is encrypted and hashed with.
+
+    Raises:
+        InvalidArgumentError: An id that is none, or a key that is not 32 bytes long.
+    """
+    if not isinstance(key_id, str) or not 0 < len(key_id.encode()) <= MAX_ID:
+        message = f"a key's id has 1 to {MAX_ID} bytes, not {key_id!r:.80}"
+        raise InvalidArgumentError(message)
+    if not isinstance(key, bytes) or len(key) != KEY_BYTES:
+        size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
+        message = f"the key {key_id!r} must be {KEY_BYTES} bytes, not {size}; EncryptedStore.generate_key() makes one"
+        raise InvalidArgumentError(message)
+    with no_fork:
+        return DerivedKey(key_id, AESGCM(_expanded(key, b"content")), _expanded(key, b"hash"))
+
+
+def _expanded(key: bytes, purpose: bytes) -> bytes:
+    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"memory-context " + purpose).derive(key)

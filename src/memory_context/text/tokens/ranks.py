@@ -1,0 +1,172 @@
+"""Where the ranks of tiktoken's encodings are found without hanging: its cache, an installed package, one download."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import importlib.util
+import os
+import tempfile
+import threading
+import zlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+
+import tiktoken
+
+from memory_context.runtime import events
+from memory_context.runtime.atomic_file import draft_of
+
+DOWNLOAD_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class RankFile:
+    """An encoding's rank file as tiktoken 0.14 publishes it: address, SHA-256 and the pattern that cuts its pieces."""
+
+    name: str
+    url: str
+    sha256: str
+    pattern: str
+
+    @property
+    def cache_name(self) -> str:
+        """The file's name in tiktoken's cache folder."""
+        return hashlib.sha1(self.url.encode(), usedforsecurity=False).hexdigest()
+
+
+_SITE = "https://openaipublic.blob.core.windows.net/encodings/"
+_UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
+_LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
+_SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+O200K_PATTERN = "|".join(
+    (
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SUFFIX}",
+        rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}+{_LOWER}*{_SUFFIX}",
+        r"\p{N}{1,3}",
+        r" ?[^\s\p{L}\p{N}]+[\r\n/]*",
+        r"\s*[\r\n]+",
+        r"\s+(?!\S)",
+        r"\s+",
+    )
+)
+_CL100K_PATTERN = (
+    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"
+    r"\s++$|\s*[\r\n]|\s+(?!\S)|\s"
+)
+O200K = RankFile(
+    "o200k_base",
+    f"{_SITE}o200k_base.tiktoken",
+    "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
+    O200K_PATTERN,
+)
+CL100K = RankFile(
+    "cl100k_base",
+    f"{_SITE}cl100k_base.tiktoken",
+    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
+    _CL100K_PATTERN,
+)
+
+
+def rank_file_for(model: str | None) -> RankFile:
+    """The rank file for a model's name; o200k_base where there is no name, or tiktoken does not know it."""
+    try:
+        name = tiktoken.encoding_name_for_model(model) if model else O200K.name
+    except KeyError:
+        name = O200K.name
+    return CL100K if name == CL100K.name else O200K
+
+
+def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
+    """The encoding; None if it is not here.
+
+    It has no special tokens: ``<|endoftext|>`` in a tool's output is ordinary text. Waits at most 5 seconds, for one
+    download; a file that arrives later serves the next process.
+    """
+    data = _local(file) or _downloaded(file)
+    if data is None:
+        return None
+    pairs = (line.split() for line in data.splitlines() if line)
+    ranks = {base64.b64decode(token): int(rank) for token, rank in pairs}
+    return tiktoken.Encoding(file.name, pat_str=file.pattern, mergeable_ranks=ranks, special_tokens={})
+
+
+def _local(file: RankFile) -> bytes | None:
+    candidates = (_read(path) for path in _paths(file))
+    return next((data for data in candidates if data and hashlib.sha256(data).hexdigest() == file.sha256), None)
+
+
+def _paths(file: RankFile) -> Iterator[Path]:
+    if cache := cache_folder():
+        yield cache / file.cache_name
+    packages = {
+        "llama_index": f"core/_static/tiktoken_cache/{file.cache_name}",
+        "litellm": f"litellm_core_utils/tokenizers/{file.cache_name}",
+        "bpe_openai": f"data/{file.name}.tiktoken.gz",
+    }
+    for package, path in packages.items():
+        for folder in _folders(package):
+            yield Path(folder) / path
+
+
+def _folders(package: str) -> Iterable[str]:
+    """Where an installed package lies; it is not imported."""
+    try:
+        spec = importlib.util.find_spec(package)
+    except ValueError:  # a module without a spec, as tests put into sys.modules
+        return []
+    return (spec.submodule_search_locations or []) if spec else []
+
+
+def cache_folder() -> Path | None:
+    """Tiktoken's cache folder; None where its variable is set to nothing, which turns caching off."""
+    default = str(Path(tempfile.gettempdir()) / "data-gym-cache")
+    folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
+    return Path(folder) if folder else None
+
+
+def _read(path: Path) -> bytes | None:
+    try:
+        data = path.read_bytes()
+        return gzip.decompress(data) if path.suffix == ".gz" else data
+    except (OSError, EOFError, zlib.error):
+        return None
+
+
+def _downloaded(file: RankFile) -> bytes | None:
+    import requests  # noqa: PLC0415 - a dependency of tiktoken's that takes 0.1 s to import, needed here only
+
+    arrived: list[bytes] = []
+    thread = threading.Thread(
+        target=_download, args=(requests, file, arrived), name="memory-context-ranks", daemon=True
+    )
+    thread.start()
+    thread.join(DOWNLOAD_SECONDS)
+    return arrived[0] if arrived else None
+
+
+def _download(requests: ModuleType, file: RankFile, arrived: list[bytes]) -> None:
+    try:
+        answer = requests.get(file.url, timeout=DOWNLOAD_SECONDS)
+        answer.raise_for_status()
+    except requests.RequestException as error:
+        events.RANKS_NOT_LOADED.log(error, url=file.url)
+        return
+    if hashlib.sha256(answer.content).hexdigest() == file.sha256:
+        arrived.append(answer.content)
+        _keep(file, answer.content)
+
+
+def _keep(file: RankFile, data: bytes) -> None:
+    folder = cache_folder()
+    if folder is None:
+        return
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with draft_of(folder / file.cache_name) as draft:
+            draft.write_bytes(data)
+    except OSError as error:
+        events.RANKS_NOT_KEPT.log(error, ranks=file.name, folder=str(folder))
