@@ -32,7 +32,10 @@ SUM = TOP.replace("*", "sum(token_count)")
 def notes(count: int) -> Iterator[MemoryItem]:
     """Notes with a vocabulary like that of words: few are common, most are rare."""
     chance = random.Random(7)
-    words = ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(4, 9))) for _ in range(20_000)]
+    words = [
+        "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(4, 9)))
+        for _ in range(20_000)
+    ]
     weights = [1 / (place + 10) for place in range(len(words))]
     for number in range(count):
         text = " ".join(chance.choices(words, weights, k=30))
@@ -80,7 +83,9 @@ def measure(store: SQLAlchemyStore, url: str) -> None:
     assembler = ContextAssembler(MemoryManager(store, user_id=USER), task_id="t", project_id="p")
     [note] = store.query(PROJECT, limit=1, order_by="-memory_key")
     task = note.text[:60]
-    print(f"{store.count(PROJECT)} notes; bare: the 100 most important {top:.0f} ms, the sum of tokens {total:.0f} ms")
+    print(
+        f"{store.count(PROJECT)} notes; bare: the 100 most important {top:.0f} ms, the sum of tokens {total:.0f} ms"
+    )
     for budget in (300, 2000, 8000):
         package = assembler.build(task, budget)
         took = median_of(lambda budget=budget: assembler.build(task, budget))  # type: ignore[misc] # the loop's own
@@ -97,12 +102,16 @@ def measure_consolidation(count: int) -> None:
             manager.store(f"{note.text} again", tier="project", tier_id="p")
     start = time.perf_counter()
     report = consolidate(manager, "project", "p")
-    print(f"consolidate {report.notes} notes: {time.perf_counter() - start:.1f} s, {len(report.groups)} groups")
+    print(
+        f"consolidate {report.notes} notes: {time.perf_counter() - start:.1f} s, {len(report.groups)} groups"
+    )
 
 
 def main() -> None:
     """Measure."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("--items", type=int, default=100_000)
     parser.add_argument("--store")
     options = parser.parse_args()

@@ -37,7 +37,10 @@ console = Console()
 
 def output(number: int) -> str:
     """A tool's output of 20 KB that no other round has."""
-    lines = (f"2026-01-01 12:{i // 60 % 60:02}:{i % 60:02} INFO job-{number} step {i}: done" for i in range(1000))
+    lines = (
+        f"2026-01-01 12:{i // 60 % 60:02}:{i % 60:02} INFO job-{number} step {i}: done"
+        for i in range(1000)
+    )
     return "\n".join(lines)[:RESULT]
 
 
@@ -159,7 +162,9 @@ def _milliseconds(work: Callable[[], object]) -> float:
 
 async def main() -> None:
     """Measure everything and print it."""
-    table = Table("what", "floor", "memory-context", "ratio", title=f"tokens by {default_counter().name}")
+    table = Table(
+        "what", "floor", "memory-context", "ratio", title=f"tokens by {default_counter().name}"
+    )
     with tempfile.TemporaryDirectory() as name, postgres() as server:
         folder = Path(name)
         for kind, url, insert in (
@@ -167,16 +172,28 @@ async def main() -> None:
             ("PostgreSQL", server, postgres_insert(server)),
         ):
             floor, spent, ratio = await add_message(url, insert)
-            table.add_row(f"add_message, 20 KB, {kind}", f"{floor:.2f} ms", f"{spent:.2f} ms", f"{ratio:.2f}")
+            table.add_row(
+                f"add_message, 20 KB, {kind}", f"{floor:.2f} ms", f"{spent:.2f} ms", f"{ratio:.2f}"
+            )
         for messages in (10, 100, 1000):
             floor, spent = await get_messages(messages)
-            table.add_row(f"get_messages, {messages}", f"{floor:.1f} µs", f"{spent:.1f} µs", f"{spent / floor:.1f}")
+            table.add_row(
+                f"get_messages, {messages}",
+                f"{floor:.1f} µs",
+                f"{spent:.1f} µs",
+                f"{spent / floor:.1f}",
+            )
         bare, added = import_seconds()
         table.add_row(
-            "import memory_context", f"{bare * 1000:.0f} ms", f"+{added * 1000:.0f} ms", f"{1 + added / bare:.2f}"
+            "import memory_context",
+            f"{bare * 1000:.0f} ms",
+            f"+{added * 1000:.0f} ms",
+            f"{1 + added / bare:.2f}",
         )
         for size, ratio in bytes_per_byte(folder):
-            table.add_row(f"SQLite bytes per byte, contents of {size:,}", "1", f"{ratio:.2f}", f"{ratio:.2f}")
+            table.add_row(
+                f"SQLite bytes per byte, contents of {size:,}", "1", f"{ratio:.2f}", f"{ratio:.2f}"
+            )
     console.print(table)
 
 

@@ -31,7 +31,9 @@ def _outputs(messages: list[dict[str, Any]]) -> Iterator[tuple[str, str, str]]:
         for call in message.get("tool_calls") or []:
             calls[call["id"]] = (call["function"]["name"], call["function"]["arguments"])
         if message.get("role") in ("tool", "function") and isinstance(message.get("content"), str):
-            name, arguments = calls.get(message.get("tool_call_id", ""), (message.get("name") or "", ""))
+            name, arguments = calls.get(
+                message.get("tool_call_id", ""), (message.get("name") or "", "")
+            )
             yield name, arguments, message["content"]
 
 
@@ -41,16 +43,22 @@ def main() -> None:
     parser.add_argument("recordings", nargs="+", type=Path)
     parser.add_argument("--count", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--least", type=int, default=500, help="only outputs of so many characters or more")
+    parser.add_argument(
+        "--least", type=int, default=500, help="only outputs of so many characters or more"
+    )
     options = parser.parse_args()
-    found = [one for path in options.recordings for one in outputs(path) if len(one[2]) >= options.least]
+    found = [
+        one for path in options.recordings for one in outputs(path) if len(one[2]) >= options.least
+    ]
     chosen = random.Random(options.seed).sample(found, min(options.count, len(found)))
     started = time.perf_counter()
     lines = [describe(text, source=name, arguments=arguments) for name, arguments, text in chosen]
     seconds = time.perf_counter() - started
     for (name, _, text), line in zip(chosen, lines, strict=True):
         print(f"{name[:24]:24} {len(text):7,}  {line}")
-    print(f"{len(chosen)} of {len(found)} outputs, {1000 * seconds / max(1, len(chosen)):.2f} ms each")
+    print(
+        f"{len(chosen)} of {len(found)} outputs, {1000 * seconds / max(1, len(chosen)):.2f} ms each"
+    )
 
 
 if __name__ == "__main__":

@@ -94,7 +94,9 @@ KINDS: dict[str, Callable[[int], str]] = {
     "lead": _of_lines(_text, "What was found:\n"),
     "Python": _of_lines(_python),
     "Markdown": _of_lines(_markdown, "# How to sail\n\n"),
-    "grep": _of_lines(lambda n: f"src/shop/cart_{n % 40}.py:{n % 900 + 1}:    total = total + order_{n}.price\n"),
+    "grep": _of_lines(
+        lambda n: f"src/shop/cart_{n % 40}.py:{n % 900 + 1}:    total = total + order_{n}.price\n"
+    ),
     "paths": _of_lines(lambda n: f"./src/shop/module_{n % 90}/views_{n}.py\n"),
     "HTML": _of_lines(
         lambda n: f'<div class="row"><a href="/orders/{n}">Order {n}</a></div>\n',
@@ -102,7 +104,9 @@ KINDS: dict[str, Callable[[int], str]] = {
     ),
     "pytest": lambda size: (
         "============================= test session starts ==============================\ncollected 415 items\n\n"
-        + _of_lines(lambda n: f"tests/test_cart_{n}.py::test_total PASSED                [ {n % 100:2}%]\n")(size)
+        + _of_lines(
+            lambda n: f"tests/test_cart_{n}.py::test_total PASSED                [ {n % 100:2}%]\n"
+        )(size)
         + "============================= 415 passed in 12.31s =============================\n"
     ),
     "text": _of_lines(_text),
@@ -122,10 +126,15 @@ def best(call: Callable[[], object], repeat: int) -> float:
 def main() -> None:
     """Print a row for each kind and size."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--sizes", nargs="+", type=int, default=[20_000, 1_000_000, 50_000_000], help="characters")
+    parser.add_argument(
+        "--sizes", nargs="+", type=int, default=[20_000, 1_000_000, 50_000_000], help="characters"
+    )
     parser.add_argument("--kinds", nargs="+", default=list(KINDS), choices=list(KINDS))
     parser.add_argument(
-        "--repeat", type=int, default=30, help="calls of which the fastest counts; one in ten above 100 K"
+        "--repeat",
+        type=int,
+        default=30,
+        help="calls of which the fastest counts; one in ten above 100 K",
     )
     options = parser.parse_args()
     print(f"{'kind':11} {'characters':>11} {'describe ms':>12} {'line breaks ms':>15}  line")

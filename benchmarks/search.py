@@ -49,7 +49,21 @@ from memory_context.text.terms import STOP_WORDS
 BENCH = Scope("bench")
 SIZE = 20_000
 QUERIES = 100
-SUFFIXES = {".py", ".md", ".rst", ".txt", ".json", ".html", ".js", ".c", ".h", ".po", ".xml", ".yaml", ".log"}
+SUFFIXES = {
+    ".py",
+    ".md",
+    ".rst",
+    ".txt",
+    ".json",
+    ".html",
+    ".js",
+    ".c",
+    ".h",
+    ".po",
+    ".xml",
+    ".yaml",
+    ".log",
+}
 console = Console(width=None if sys.stdout.isatty() else 120)
 
 
@@ -75,18 +89,27 @@ def made_texts(count: int) -> Iterator[str]:
         for b in ("net", "serv", "log", "work", "part")
         for c in ("", "er", "ing", "s")
     ]
-    words += ["".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(4, 10))) for _ in range(50_000)]
+    words += [
+        "".join(chance.choices("abcdefghijklmnopqrstuvwxyz", k=chance.randint(4, 10)))
+        for _ in range(50_000)
+    ]
     weights = [1 / (place + 10) for place in range(len(words))]
     for number in range(count):
         drawn = iter(chance.choices(words, weights, k=3300))
-        lines = (" ".join((f"{number % 60:02}:{i % 60:02}", *(next(drawn) for _ in range(10)))) for i in range(330))
+        lines = (
+            " ".join((f"{number % 60:02}:{i % 60:02}", *(next(drawn) for _ in range(10))))
+            for i in range(330)
+        )
         yield "\n".join(lines)[:SIZE]
 
 
 def folder_texts(folders: Sequence[Path], count: int) -> Iterator[str]:
     """The files of folders, cut into 20 KB, in random order."""
     files = [
-        file for folder in folders for file in sorted(folder.rglob("*")) if file.suffix in SUFFIXES and file.is_file()
+        file
+        for folder in folders
+        for file in sorted(folder.rglob("*"))
+        if file.suffix in SUFFIXES and file.is_file()
     ]
     random.Random(1).shuffle(files)
     rest = ""
@@ -119,7 +142,11 @@ def passages(text: str) -> Iterator[str]:
 
 def plain_words(question: str) -> list[str]:
     """The words of a question without stop words."""
-    return [word for word in dict.fromkeys(re.findall(r"\w+", question.lower())) if word not in STOP_WORDS]
+    return [
+        word
+        for word in dict.fromkeys(re.findall(r"\w+", question.lower()))
+        if word not in STOP_WORDS
+    ]
 
 
 class BareFTS5:
@@ -127,7 +154,9 @@ class BareFTS5:
 
     def __init__(self, path: Path | str, texts: Sequence[str]) -> None:
         self._connection = sqlite3.connect(path, isolation_level=None, check_same_thread=False)
-        self._connection.execute("CREATE VIRTUAL TABLE bare USING fts5(text, tokenize='porter unicode61')")
+        self._connection.execute(
+            "CREATE VIRTUAL TABLE bare USING fts5(text, tokenize='porter unicode61')"
+        )
         self._connection.execute("BEGIN")
         rows = ((passage,) for text in texts for passage in passages(text))
         self._connection.executemany("INSERT INTO bare (text) VALUES (?)", rows)
@@ -149,7 +178,10 @@ class BareTSVector:
         self._connection.execute("CREATE TABLE bare (id int, vector tsvector)")
         with self._connection.cursor() as cursor:
             rows = [
-                (number, text) for number, text in enumerate(passage for text in texts for passage in passages(text))
+                (number, text)
+                for number, text in enumerate(
+                    passage for text in texts for passage in passages(text)
+                )
             ]
             cursor.executemany("INSERT INTO bare VALUES (%s, to_tsvector('english', %s))", rows)
         self._connection.execute("CREATE INDEX bare_vector ON bare USING gin (vector)")
@@ -194,7 +226,9 @@ def raw_sqlite(path: Path) -> Raw:
         "CREATE TABLE floor (id TEXT PRIMARY KEY, content TEXT)",
     ):
         connection.execute(statement)
-    return _raw(lambda sql, values: connection.execute(sql.replace("%s", "?"), values), lambda: None)
+    return _raw(
+        lambda sql, values: connection.execute(sql.replace("%s", "?"), values), lambda: None
+    )
 
 
 def raw_postgres(url: str) -> Raw:
@@ -225,7 +259,8 @@ def notes(url: str, raw: Raw, table: Table, kind: str) -> None:
     with MemoryManager(url, user_id="bench") as manager:
         manager.store("open it")
         texts = [
-            f"note {number}: the deployment of service {number * 7919} was moved to friday" for number in range(300)
+            f"note {number}: the deployment of service {number * 7919} was moved to friday"
+            for number in range(300)
         ]
         keys: list[str] = []
         floor = [timed(lambda text=text: raw.insert(text)) for text in texts]  # type: ignore[misc]
@@ -251,7 +286,10 @@ def memories(url: str, raw: Raw, texts: Sequence[str], table: Table, kind: str) 
     """Many memories of 20 KB: written one by one."""
     with SQLAlchemyStore(url) as store:
         store.count(BENCH)
-        ours = [timed(lambda n=n, t=text: store.put(BENCH, memory(n, t))) for n, text in enumerate(texts)]  # type: ignore[misc]
+        ours = [
+            timed(lambda n=n, t=text: store.put(BENCH, memory(n, t)))
+            for n, text in enumerate(texts)
+        ]  # type: ignore[misc]
     floor = [timed(lambda text=text: raw.insert(text)) for text in texts[:1000]]  # type: ignore[misc]
     table.add_row(f"put 20 KB, {kind}", spread(floor), spread(ours), ratio(ours, floor))
     tenth = max(len(ours) // 10, 1)
@@ -261,7 +299,9 @@ def memories(url: str, raw: Raw, texts: Sequence[str], table: Table, kind: str) 
         spread(ours[-tenth:]),
         ratio(ours[-tenth:], ours[:tenth]),
     )
-    table.add_row("  throughput of 1 writer", "", f"{len(texts) * SIZE / sum(ours) / 1000:.1f} MB/s", "")
+    table.add_row(
+        "  throughput of 1 writer", "", f"{len(texts) * SIZE / sum(ours) / 1000:.1f} MB/s", ""
+    )
 
 
 def writers(url: str, table: Table, kind: str, count: int = 8) -> None:
@@ -269,12 +309,19 @@ def writers(url: str, table: Table, kind: str, count: int = 8) -> None:
     texts = list(made_texts(count * 50))
     with SQLAlchemyStore(url) as store:
         work = [
-            lambda n=n: [store.put(BENCH, memory(10**6 + n * 50 + i, texts[n * 50 + i])) for i in range(50)]
+            lambda n=n: [
+                store.put(BENCH, memory(10**6 + n * 50 + i, texts[n * 50 + i])) for i in range(50)
+            ]
             for n in range(count)
         ]
         threads = [threading.Thread(target=one) for one in work]
         spent = timed(lambda: _run_all(threads))
-    table.add_row(f"  throughput of {count} writers, {kind}", "", f"{len(texts) * SIZE / spent / 1000:.1f} MB/s", "")
+    table.add_row(
+        f"  throughput of {count} writers, {kind}",
+        "",
+        f"{len(texts) * SIZE / spent / 1000:.1f} MB/s",
+        "",
+    )
 
 
 def _run_all(threads: Sequence[threading.Thread]) -> None:
@@ -284,7 +331,9 @@ def _run_all(threads: Sequence[threading.Thread]) -> None:
         thread.join()
 
 
-def searches(url: str, bare: Callable[[str], object], asked: Sequence[str], table: Table, kind: str) -> None:
+def searches(
+    url: str, bare: Callable[[str], object], asked: Sequence[str], table: Table, kind: str
+) -> None:
     """Questions of many words, and single rare words, in turn with the floor."""
     rare = [max(re.findall(r"\w+", question), key=len) for question in asked]
     with SQLAlchemyStore(url) as store:
@@ -329,7 +378,9 @@ def disk(folder: Path, texts: Sequence[str], table: Table) -> None:
             store.put(BENCH, memory(number, text))
     content = sum(len(text.encode()) for text in texts)
     size = sum(file.stat().st_size for file in folder.glob("disk.db*"))
-    table.add_row("SQLite bytes per byte of content", "1", f"{size / content:.2f}", f"{size / content:.2f}")
+    table.add_row(
+        "SQLite bytes per byte of content", "1", f"{size / content:.2f}", f"{size / content:.2f}"
+    )
 
 
 def throughput(texts: Sequence[str], table: Table) -> None:
@@ -366,7 +417,9 @@ def _asked(messages: Sequence[object], numbers: dict[str, int]) -> Iterator[Aske
                 numbers.setdefault(passage, len(numbers))
             continue
         said, call = _said(message)
-        for value in needed_values(call, outputs, [*others, said]) if said and call and outputs else ():
+        for value in (
+            needed_values(call, outputs, [*others, said]) if said and call and outputs else ()
+        ):
             right = frozenset(numbers[passage] for passage in here if value in passage)
             if right:
                 yield Asked(said, right)
@@ -386,15 +439,23 @@ def recall(paths: Sequence[Path], folder: Path, server: str) -> None:
     from rank_bm25 import BM25Okapi  # noqa: PLC0415 - of the group `bench`, for this only
 
     texts, asked = retrieval_set(paths)
-    table = Table("ranking", "recall@5", "recall@10", title=f"{len(asked)} questions, {len(texts)} passages")
-    words = [[word for word in re.findall(r"\w+", text.lower()) if word not in STOP_WORDS] for text in texts]
+    table = Table(
+        "ranking", "recall@5", "recall@10", title=f"{len(asked)} questions, {len(texts)} passages"
+    )
+    words = [
+        [word for word in re.findall(r"\w+", text.lower()) if word not in STOP_WORDS]
+        for text in texts
+    ]
     okapi = BM25Okapi(words)
     bare = BareFTS5(":memory:", texts)
     ways: dict[str, Callable[[str], list[int]]] = {
         "FTS5 porter, without stop words": bare.search,
         "rank_bm25": lambda question: _best(okapi.get_scores(plain_words(question))),
     }
-    stores = {"SQLite": SQLAlchemyStore(f"sqlite:///{folder / 'recall.db'}"), "PostgreSQL": SQLAlchemyStore(server)}
+    stores = {
+        "SQLite": SQLAlchemyStore(f"sqlite:///{folder / 'recall.db'}"),
+        "PostgreSQL": SQLAlchemyStore(server),
+    }
     scope = Scope("recall")
     for kind, store in stores.items():
         for number, text in enumerate(texts):
@@ -405,7 +466,10 @@ def recall(paths: Sequence[Path], folder: Path, server: str) -> None:
         ]
     for name, way in ways.items():
         found = {one.question: way(one.question) for one in asked}
-        shares = [statistics.mean(bool(one.right & set(found[one.question][:k])) for one in asked) for k in (5, 10)]
+        shares = [
+            statistics.mean(bool(one.right & set(found[one.question][:k])) for one in asked)
+            for k in (5, 10)
+        ]
         table.add_row(name, *(f"{share:.3f}" for share in shares))
     for store in stores.values():
         store.close()
@@ -418,10 +482,20 @@ def _best(scores: Sequence[float]) -> list[int]:
 
 def costs(options: argparse.Namespace, folder: Path, server: str) -> None:
     """Everything that is timed."""
-    made = folder_texts(options.texts, options.memories) if options.texts else made_texts(options.memories)
+    made = (
+        folder_texts(options.texts, options.memories)
+        if options.texts
+        else made_texts(options.memories)
+    )
     texts = list(made)
     asked = questions(texts)
-    table = Table("what (median / p95)", "floor", "memory-context", "ratio", title=f"{len(texts)} memories of 20 KB")
+    table = Table(
+        "what (median / p95)",
+        "floor",
+        "memory-context",
+        "ratio",
+        title=f"{len(texts)} memories of 20 KB",
+    )
     throughput(texts[:300], table)
     disk(folder, texts[:500], table)
     for kind, url, raw in (
@@ -430,22 +504,32 @@ def costs(options: argparse.Namespace, folder: Path, server: str) -> None:
     ):
         notes(url, raw, table, kind)
         memories(url, raw, texts, table, kind)
-        bare = BareFTS5(folder / "bare.db", texts) if kind == "SQLite" else BareTSVector(server, texts)
+        bare = (
+            BareFTS5(folder / "bare.db", texts) if kind == "SQLite" else BareTSVector(server, texts)
+        )
         searches(url, bare.search, asked, table, kind)
         writers(url, table, kind)
         large(url, options.large, table, kind)
-    table.caption = f"peak of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB"
+    table.caption = (
+        f"peak of the process {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024} MB"
+    )
     console.print(table)
 
 
 def main() -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(description="What storing, reading and searching cost, and how often it is right.")
+    parser = argparse.ArgumentParser(
+        description="What storing, reading and searching cost, and how often it is right."
+    )
     parser.add_argument("recordings", nargs="*", type=Path)
     parser.add_argument("--memories", type=int, default=10_000)
     parser.add_argument("--large", type=int, default=50, help="MB of the large text")
     parser.add_argument(
-        "--texts", type=Path, nargs="*", default=(), help="folders with text files, instead of made texts"
+        "--texts",
+        type=Path,
+        nargs="*",
+        default=(),
+        help="folders with text files, instead of made texts",
     )
     parser.add_argument("--only-recall", action="store_true")
     options = parser.parse_args()

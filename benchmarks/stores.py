@@ -39,14 +39,19 @@ def timed(work: Callable[[], object]) -> tuple[float, float]:
     return (time.process_time() - processor) * 1000, (time.perf_counter() - clock) * 1000
 
 
-def side_by_side(works: dict[str, Callable[[int], object]], times: int) -> dict[str, tuple[float, float]]:
+def side_by_side(
+    works: dict[str, Callable[[int], object]], times: int
+) -> dict[str, tuple[float, float]]:
     """The median of milliseconds for each, taking turns."""
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
     for number in range(times):
         for name, work in works.items():
             taken[name].append(timed(partial(work, number)))
     return {
-        name: (statistics.median(one[0] for one in times_), statistics.median(one[1] for one in times_))
+        name: (
+            statistics.median(one[0] for one in times_),
+            statistics.median(one[1] for one in times_),
+        )
         for name, times_ in taken.items()
     }
 
@@ -82,7 +87,9 @@ def reopened(store: MemoryStore, number: int) -> None:
 def show(name: str, taken: dict[str, tuple[float, float]]) -> None:
     """One line of the table."""
     (files, by_clock), (sqlite, sqlite_by_clock) = taken["files"], taken["sqlite"]
-    print(f"| {name} | {files:.2f} | {sqlite:.2f} | {files / sqlite:.1f} x | {by_clock / sqlite_by_clock:.1f} x |")
+    print(
+        f"| {name} | {files:.2f} | {sqlite:.2f} | {files / sqlite:.1f} x | {by_clock / sqlite_by_clock:.1f} x |"
+    )
 
 
 def main() -> None:
@@ -103,9 +110,16 @@ def main() -> None:
         }
         print("| what | FileStore, ms | SQLite, ms | ratio | by the clock |\n|---|---|---|---|---|")
         for name, (work, times) in works.items():
-            show(name, side_by_side({kind: partial(work, store) for kind, store in stores.items()}, times))
-        copied = timed(partial(copy_memories, stores["files"], SQLAlchemyStore("sqlite://"), user_id="ann"))
-        exported = timed(partial(export_memories, stores["sqlite"], place / "all.jsonl", user_id="ann"))
+            show(
+                name,
+                side_by_side({kind: partial(work, store) for kind, store in stores.items()}, times),
+            )
+        copied = timed(
+            partial(copy_memories, stores["files"], SQLAlchemyStore("sqlite://"), user_id="ann")
+        )
+        exported = timed(
+            partial(export_memories, stores["sqlite"], place / "all.jsonl", user_id="ann")
+        )
         print(
             f"a memory takes {copied[0] / count:.2f} ms to copy into a database, {exported[0] / count:.2f} ms to export"
         )

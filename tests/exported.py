@@ -53,7 +53,9 @@ class Exported:
     def ours(self, name: str | None = None) -> list[ReadableSpan]:
         """Those of this library, or those of one operation."""
         ours = [
-            span for span in self.spans() if span.instrumentation_scope and span.instrumentation_scope.name == SCOPE
+            span
+            for span in self.spans()
+            if span.instrumentation_scope and span.instrumentation_scope.name == SCOPE
         ]
         return [span for span in ours if name is None or span.name == f"{SCOPE}.{name}"]
 
@@ -66,14 +68,14 @@ class Exported:
 SCOPE = "memory_context"
 
 
-def _points(data: Any) -> Iterator[tuple[str, Iterator[tuple[Mapping[str, Any], Any]]]]:  # noqa: ANN401 - the SDK's
+def _points(data: Any) -> Iterator[tuple[str, Iterator[tuple[Mapping[str, Any], Any]]]]:
     for resource in data.resource_metrics:
         for scope in resource.scope_metrics:
             if scope.scope.name == SCOPE:
                 yield from ((one.name, map(_point, one.data.data_points)) for one in scope.metrics)
 
 
-def _point(point: Any) -> tuple[Mapping[str, Any], Any]:  # noqa: ANN401 - the SDK's
+def _point(point: Any) -> tuple[Mapping[str, Any], Any]:
     return dict(point.attributes), getattr(point, "value", getattr(point, "count", None))
 
 

@@ -70,7 +70,9 @@ def append(cache: str, worker: str, lines: str, threads: str) -> None:
 
     def work(thread: int) -> None:
         for number in range(int(lines)):
-            service.append_to_memory_file("ann", "log.txt", LINE.format(worker=f"{worker}.{thread}", number=number))
+            service.append_to_memory_file(
+                "ann", "log.txt", LINE.format(worker=f"{worker}.{thread}", number=number)
+            )
 
     workers = [threading.Thread(target=work, args=(thread,)) for thread in range(int(threads))]
     for one in workers:

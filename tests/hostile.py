@@ -5,7 +5,17 @@ from __future__ import annotations
 from itertools import product
 
 SLASHES = "/\\\uff0f\u2044\u2215\u29f8\u2571\u27cb\U0001f67c\uff3c\ufe68\u2216\u29f5\u29f9\u2572"
-DOTS = ("..", "\uff0e\uff0e", "\u2024\u2024", "\u2025", ".\u2024", "\ufe52\ufe52", "%2e%2e", ".%2E", "%252e%252e")
+DOTS = (
+    "..",
+    "\uff0e\uff0e",
+    "\u2024\u2024",
+    "\u2025",
+    ".\u2024",
+    "\ufe52\ufe52",
+    "%2e%2e",
+    ".%2E",
+    "%252e%252e",
+)
 DEVICES = (
     "con",
     "PRN",
@@ -29,7 +39,19 @@ def climbing() -> list[str]:
     """Paths that climb out, with every separator and every spelling of two dots."""
     plain = [f"{dots}{slash}{target}" for dots, slash, target in product(DOTS, SLASHES, TARGETS)]
     deep = ["../" * count + "etc/passwd" for count in (2, 5, 40)]
-    inside = ["a/../b", "a/..", "a/../../b", "..", "../", "./..", "a/./../../b", ".. /x", "../..", "..././x", "....//x"]
+    inside = [
+        "a/../b",
+        "a/..",
+        "a/../../b",
+        "..",
+        "../",
+        "./..",
+        "a/./../../b",
+        ".. /x",
+        "../..",
+        "..././x",
+        "....//x",
+    ]
     return plain + deep + inside
 
 
@@ -46,7 +68,16 @@ def elsewhere() -> list[str]:
             "/proc/self/root/etc/passwd",
             "/dev/null",
         ),
-        *("C:", "C:x", "C:/x", "c:\\x", "C:\\Windows\\win.ini", "\\x", "\\\\server\\share\\x", "//server/share/x"),
+        *(
+            "C:",
+            "C:x",
+            "C:/x",
+            "c:\\x",
+            "C:\\Windows\\win.ini",
+            "\\x",
+            "\\\\server\\share\\x",
+            "//server/share/x",
+        ),
         *(
             "\\\\?\\C:\\x",
             "\\\\.\\pipe\\x",
@@ -72,40 +103,94 @@ def elsewhere() -> list[str]:
 def malformed() -> list[str]:
     """What is no path to a file, and what is too long."""
     return [
-        *("", " ", "\t", ".", "./", "./x", "a/.", "a/./b", "a//b", "a/", "notes/", "a/ /b", "\u00a0", "\u3000"),
-        *("x" * 256, "\u00e9" * 128, "a/" + "x" * 300, "/".join(["a"] * 33), "/".join(["x" * 200] * 6), "x" * 100_000),
+        *(
+            "",
+            " ",
+            "\t",
+            ".",
+            "./",
+            "./x",
+            "a/.",
+            "a/./b",
+            "a//b",
+            "a/",
+            "notes/",
+            "a/ /b",
+            "\u00a0",
+            "\u3000",
+        ),
+        *(
+            "x" * 256,
+            "\u00e9" * 128,
+            "a/" + "x" * 300,
+            "/".join(["a"] * 33),
+            "/".join(["x" * 200] * 6),
+            "x" * 100_000,
+        ),
     ]
 
 
 def reserved() -> list[str]:
     """Names that some platform keeps for itself, or takes for others."""
     devices = [
-        form.format(name) for name, form in product(DEVICES, ("{}", "{}.txt", "{}.tar.gz", "{} .txt", "a/{}", "{}/a"))
+        form.format(name)
+        for name, form in product(DEVICES, ("{}", "{}.txt", "{}.tar.gz", "{} .txt", "a/{}", "{}/a"))
     ]
     endings = [
-        f"{name}{end}" for name, end in product(("a", "a/b", "notes.md"), (".", " ", "...", ". .", "\u00a0", "\u3000"))
+        f"{name}{end}"
+        for name, end in product(
+            ("a", "a/b", "notes.md"), (".", " ", "...", ". .", "\u00a0", "\u3000")
+        )
     ]
     characters = [f"a{one}b.md" for one in '<>:"|?*\\']
-    own = [".memory-context-0123456789abcdef", "a/.memory-context-x", ".Memory-Context-x", "\uff0ememory-context-x"]
-    wide = ["\uff23\uff2f\uff2e", "\uff2e\uff35\uff2c.txt", "\u2026", "x\u2026", "\u2488", "\u2100", "a\u2488b"]
+    own = [
+        ".memory-context-0123456789abcdef",
+        "a/.memory-context-x",
+        ".Memory-Context-x",
+        "\uff0ememory-context-x",
+    ]
+    wide = [
+        "\uff23\uff2f\uff2e",
+        "\uff2e\uff35\uff2c.txt",
+        "\u2026",
+        "x\u2026",
+        "\u2488",
+        "\u2100",
+        "a\u2488b",
+    ]
     return devices + endings + characters + own + wide
 
 
 def unseen() -> list[str]:
     """Names with characters that nobody sees, at each place."""
-    return [form.format(one) for one, form in product(INVISIBLE, ("{}", "{}a", "a{}", "a{}b.md", "a/{}/b", ".{}./x"))]
+    return [
+        form.format(one)
+        for one, form in product(INVISIBLE, ("{}", "{}a", "a{}", "a{}b.md", "a/{}/b", ".{}./x"))
+    ]
 
 
 def encoded() -> list[str]:
     """Separators, dots and ends of strings that some layer may decode."""
     return [
-        *("%2e%2e/x", "%2E%2E%2Fx", "..%2fx", "%252e%252e%252fx", "a%2fb", "a%5Cb", "a%00.md", "%25252e%25252e/x"),
+        *(
+            "%2e%2e/x",
+            "%2E%2E%2Fx",
+            "..%2fx",
+            "%252e%252e%252fx",
+            "a%2fb",
+            "a%5Cb",
+            "a%00.md",
+            "%25252e%25252e/x",
+        ),
         *("..%c0%af../x", "a\u0701\u0701b", "a\u2236b", "a\ua789b"),
     ]
 
 
 PATHS = sorted({*climbing(), *elsewhere(), *malformed(), *reserved(), *unseen(), *encoded()})
-IDS = sorted({path for path in PATHS if "/" in path or len(path) < 40} | {".locks", ".hidden", "a/b", "agents/1"})
+IDS = sorted(
+    {path for path in PATHS if "/" in path or len(path) < 40}
+    | {".locks", ".hidden", "a/b", "agents/1"}
+)
 NO_TEXTS = (None, 7, b"notes.md", ["notes.md"], 0.5, True)
 FINE = (
     *(

@@ -57,8 +57,13 @@ class Page(HTMLParser):
         """Nothing in it can run, load or lead anywhere; every text keeps formulas out."""
         assert set(self.elements) <= HARMLESS
         for element, name, value in self.attributes:
-            assert name in {"class", "open"} or (element == "img" and name in {"src", "alt"}), (element, name)
-            assert name != "src" or value.startswith(("data:image/png;base64,", "data:image/jpeg;base64,"))
+            assert name in {"class", "open"} or (element == "img" and name in {"src", "alt"}), (
+                element,
+                name,
+            )
+            assert name != "src" or value.startswith(
+                ("data:image/png;base64,", "data:image/jpeg;base64,")
+            )
         assert not any("url(" in style or "@import" in style for style in self.styles)
         assert "mathjax_ignore" in self.attributes[0][2]
 

@@ -45,7 +45,7 @@ def first_ref(texts: list[str]) -> MemoryRef:
     return next(ref for text in texts for ref in MemoryRef.find_all(text))
 
 
-async def autogen(store: MemoryStore | str, **settings: Any) -> MemoryManager:  # noqa: ANN401 - those of MemoryContext
+async def autogen(store: MemoryStore | str, **settings: Any) -> MemoryManager:
     """The journey of an AutoGen agent; the memories of its user afterwards."""
     context = MemoryContext("ann", store=store, agent_id="coder", thread_id=THREAD, **settings)
     client = ScriptedChatClient(
@@ -76,13 +76,22 @@ def _call(name: str, number: int, **arguments: object) -> FunctionCall:
     return FunctionCall(id=f"c{number}", name=name, arguments=json.dumps(arguments))
 
 
-def _ref(messages: Any) -> MemoryRef:  # noqa: ANN401 - a sequence of AutoGen's messages
+def _ref(messages: Any) -> MemoryRef:
     given: list[LLMMessage] = list(messages)
-    return first_ref([r.content for m in given if isinstance(m, FunctionExecutionResultMessage) for r in m.content])
+    return first_ref(
+        [
+            r.content
+            for m in given
+            if isinstance(m, FunctionExecutionResultMessage)
+            for r in m.content
+        ]
+    )
 
 
-def _shown(messages: Any) -> MemoryRef:  # noqa: ANN401 - a sequence of LangChain's messages
-    return first_ref([str(message.content) for message in messages if isinstance(message, ToolMessage)])
+def _shown(messages: Any) -> MemoryRef:
+    return first_ref(
+        [str(message.content) for message in messages if isinstance(message, ToolMessage)]
+    )
 
 
 def _agent(
@@ -99,14 +108,18 @@ def _agent(
     )
     middleware = MemoryContextMiddleware(store, user_id="ann", agent_id="coder", **settings)
     tools = [tool(run_job), tool(count_lines)]
-    return create_agent(model, tools, middleware=[middleware], checkpointer=InMemorySaver()), model, middleware
+    return (
+        create_agent(model, tools, middleware=[middleware], checkpointer=InMemorySaver()),
+        model,
+        middleware,
+    )
 
 
 _CONFIG: Any = {"configurable": {"thread_id": THREAD}}
 _TURNS = [{"messages": [HumanMessage(text)]} for text in (f"Run job a, mind {MARKER}.", QUESTION)]
 
 
-async def langchain_sync(store: MemoryStore | str, **settings: Any) -> MemoryManager:  # noqa: ANN401 - those of the middleware
+async def langchain_sync(store: MemoryStore | str, **settings: Any) -> MemoryManager:
     """The journey of a LangChain agent that is invoked; the memories of its user afterwards."""
     agent, model, middleware = _agent(store, settings)
     for turn in _TURNS:
@@ -114,7 +127,7 @@ async def langchain_sync(store: MemoryStore | str, **settings: Any) -> MemoryMan
     return _ended(model, middleware)
 
 
-async def langchain_async(store: MemoryStore | str, **settings: Any) -> MemoryManager:  # noqa: ANN401 - those of the middleware
+async def langchain_async(store: MemoryStore | str, **settings: Any) -> MemoryManager:
     """As `langchain_sync`, awaited."""
     agent, model, middleware = _agent(store, settings)
     for turn in _TURNS:

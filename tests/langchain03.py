@@ -15,7 +15,9 @@ from langchain_memory_context import MemoryContextChatMessageHistory, MemoryCont
 from langchain_memory_context.testing import ScriptedChatModel
 from memory_context.exceptions import MissingDependencyError
 
-pytestmark = pytest.mark.filterwarnings("ignore:.* was deprecated", "ignore:RunnableWithMessageHistory")
+pytestmark = pytest.mark.filterwarnings(
+    "ignore:.* was deprecated", "ignore:RunnableWithMessageHistory"
+)
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 QUESTION = "When was worker-1234 done?"
 ANSWER = "02:20:34 worker-1234 done"
@@ -29,14 +31,20 @@ def test_version() -> None:
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-@pytest.mark.parametrize("judge", [None, ScriptedChatModel(["no answer"] * 9)], ids=["words", "model"])
-async def test_chain(sqlite_url: str, how: str, judge: Any) -> None:  # noqa: ANN401 - a chat model or None
+@pytest.mark.parametrize(
+    "judge", [None, ScriptedChatModel(["no answer"] * 9)], ids=["words", "model"]
+)
+async def test_chain(sqlite_url: str, how: str, judge: Any) -> None:
     """A large answer is folded, and what the next input needs comes back."""
     model = ScriptedChatModel([LOG, "At 02:20:34.", "Bye."])
     memory = MemoryContextMemory(user_id="42", thread_id="t", store=sqlite_url, judge=judge)
     chain = ConversationChain(llm=model, memory=memory)
     for question in ("Read the log.", QUESTION, "Bye."):
-        _ = chain.invoke({"input": question}) if how == "invoke" else await chain.ainvoke({"input": question})
+        _ = (
+            chain.invoke({"input": question})
+            if how == "invoke"
+            else await chain.ainvoke({"input": question})
+        )
 
     _, second, third = (str(prompt[0].content) for prompt in model.prompts)
     assert ANSWER in second
@@ -46,11 +54,15 @@ async def test_chain(sqlite_url: str, how: str, judge: Any) -> None:  # noqa: AN
 
 def test_history(sqlite_url: str) -> None:
     """A history keeps its messages, large texts folded."""
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{input}")])
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("history"), ("human", "{input}")]
+    )
     model = ScriptedChatModel([LOG, "Bye."])
     chain: Any = RunnableWithMessageHistory(
         prompt | model,
-        lambda session_id: MemoryContextChatMessageHistory(session_id, user_id="42", store=sqlite_url),
+        lambda session_id: MemoryContextChatMessageHistory(
+            session_id, user_id="42", store=sqlite_url
+        ),
         history_messages_key="history",
         input_messages_key="input",
     )

@@ -89,7 +89,11 @@ def main() -> None:
         for name, command in COMMANDS.items():
             line = command.replace("{python}", sys.executable).replace("{logs}", _LOGS)
             text = _run(line, project)
-            if (text.strip() and "not found" not in text[:200] and "No module named" not in text[:200]) or name in (
+            if (
+                text.strip()
+                and "not found" not in text[:200]
+                and "No module named" not in text[:200]
+            ) or name in (
                 "shell_missing",
                 "import_error",
             ):
@@ -106,7 +110,9 @@ def _make(project: Path) -> None:
     for line in ("git init -q -b main .", f"git add README.md data.csv && {dated} {git} commit -qm 'First commit'",
                  f"git add shop && {dated} {git} commit -qm 'Add the shop'", f"git add tests main.c && {dated} {git} commit -qm 'Add tests: they fail'"):  # fmt: skip
         _run(line, project)
-    (project / "shop" / "models.py").write_text(PROJECT["shop/models.py"].replace("count", "number"), encoding="utf-8")
+    (project / "shop" / "models.py").write_text(
+        PROJECT["shop/models.py"].replace("count", "number"), encoding="utf-8"
+    )
 
 
 def _run(line: str, project: Path) -> str:

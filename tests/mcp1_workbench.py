@@ -73,7 +73,9 @@ def context(sqlite_url: str) -> MemoryContext:
 
 
 @pytest.fixture
-async def workbench(params: StdioServerParams, context: MemoryContext) -> AsyncIterator[MemoryWorkbench]:
+async def workbench(
+    params: StdioServerParams, context: MemoryContext
+) -> AsyncIterator[MemoryWorkbench]:
     """A workbench around the server, started and stopped by it."""
     async with MemoryWorkbench(McpWorkbench(params), context) as workbench:
         yield workbench
@@ -90,7 +92,14 @@ async def test_tools(workbench: MemoryWorkbench) -> None:
     """The server's tools and those of memory."""
     names = [tool["name"] for tool in await workbench.list_tools()]
 
-    assert ["run_job", "picture", "measure", "retrieve_memory", "search_memory", "store_memory"] == names
+    assert [
+        "run_job",
+        "picture",
+        "measure",
+        "retrieve_memory",
+        "search_memory",
+        "store_memory",
+    ] == names
 
 
 async def test_texts_are_folded_as_one(workbench: MemoryWorkbench, context: MemoryContext) -> None:
@@ -134,7 +143,9 @@ async def test_agent(params: StdioServerParams, context: MemoryContext) -> None:
     workbench = MemoryWorkbench(server, context)
     call = FunctionCall(id="1", name="run_job", arguments='{"job": "a"}')
     client = ScriptedChatClient([[call], "done"])
-    coder = AssistantAgent("coder", client, workbench=workbench, model_context=context, max_tool_iterations=5)
+    coder = AssistantAgent(
+        "coder", client, workbench=workbench, model_context=context, max_tool_iterations=5
+    )
 
     await coder.run(task="Run job a.")
     dumped = coder.dump_component()
@@ -164,7 +175,9 @@ class TestOurServer:
         """AutoGen's workbench on our server, started by its first use."""
         arguments = [*COMMAND[1:], "--store", sqlite_url, "--user", "ann"]
         return McpWorkbench(
-            StdioServerParams(command=COMMAND[0], args=arguments, env={**os.environ}, read_timeout_seconds=60)
+            StdioServerParams(
+                command=COMMAND[0], args=arguments, env={**os.environ}, read_timeout_seconds=60
+            )
         )
 
     async def test_tools(self, server: McpWorkbench, sqlite_url: str) -> None:
@@ -173,7 +186,9 @@ class TestOurServer:
             memory.store(LOG, "the night's log", key="Night.Log")
         async with server:
             tools = {tool["name"]: tool for tool in await server.list_tools()}
-            part = await server.call_tool("retrieve_memory", {"key": "Night.Log", "contains": "SDX9"})
+            part = await server.call_tool(
+                "retrieve_memory", {"key": "Night.Log", "contains": "SDX9"}
+            )
             wrong = await server.call_tool("retrieve_memory", {"key": "nothing"})
 
         assert "contains" in tools["retrieve_memory"]["parameters"]["properties"]
@@ -196,7 +211,9 @@ class TestOurServer:
     async def test_an_agent(self, server: McpWorkbench, sqlite_url: str) -> None:
         """An agent keeps a note with one call and finds it with the next."""
         keep = FunctionCall(
-            "1", '{"content": "port 5433", "description": "where the database listens"}', "store_memory"
+            "1",
+            '{"content": "port 5433", "description": "where the database listens"}',
+            "store_memory",
         )
         find = FunctionCall("2", '{"query": "where does the database listen"}', "search_memory")
         client = ScriptedChatClient([[keep], [find], "done"])
@@ -219,7 +236,9 @@ class TestOurServer:
         code = code.replace('command="memory-context", args=[', start).replace(
             "sqlite:////home/ann/memory.db", sqlite_url
         )
-        done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+        done = subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+        )
 
         assert "['retrieve_memory', 'search_memory', 'store_memory'" in done.stdout, done.stderr
         assert "Kept as [MemoryRef: note_" in done.stdout

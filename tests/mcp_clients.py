@@ -55,7 +55,9 @@ class Client:
 
     async def page(self, cursor: str | None = None) -> dict[str, Any]:
         """A page of resources."""
-        return as_json(await self.session.list_resources(params=PaginatedRequestParams(cursor=cursor)))
+        return as_json(
+            await self.session.list_resources(params=PaginatedRequestParams(cursor=cursor))
+        )
 
     async def templates(self) -> dict[str, Any]:
         """The templates of resources."""
@@ -81,7 +83,9 @@ def as_json(result: BaseModel) -> dict[str, Any]:
 
 
 @asynccontextmanager
-async def session_with(target: StdioServerParameters | str, mode: str = "legacy") -> AsyncIterator[Client]:
+async def session_with(
+    target: StdioServerParameters | str, mode: str = "legacy"
+) -> AsyncIterator[Client]:
     """A session with a server that is started for it, or that listens at a URL.
 
     Args:
@@ -92,7 +96,9 @@ async def session_with(target: StdioServerParameters | str, mode: str = "legacy"
         async with mcp.Client(target) as client:
             yield Client(client.session)
         return
-    streams: Any = http.streamable_http_client(target) if isinstance(target, str) else stdio_client(target)
+    streams: Any = (
+        http.streamable_http_client(target) if isinstance(target, str) else stdio_client(target)
+    )
     async with streams as both, ClientSession(both[0], both[1]) as session:
         await session.initialize()
         yield Client(session)
@@ -101,7 +107,9 @@ async def session_with(target: StdioServerParameters | str, mode: str = "legacy"
 def on_stdio(*arguments: str, cwd: str = "/", **environment: str) -> StdioServerParameters:
     """How a client starts a server."""
     env = {**os.environ, **environment}
-    return StdioServerParameters(command=COMMAND[0], args=[*COMMAND[1:], *arguments], env=env, cwd=cwd)
+    return StdioServerParameters(
+        command=COMMAND[0], args=[*COMMAND[1:], *arguments], env=env, cwd=cwd
+    )
 
 
 def http_server(*arguments: str) -> AbstractContextManager[tuple[subprocess.Popen[str], str]]:
@@ -112,7 +120,9 @@ def http_server(*arguments: str) -> AbstractContextManager[tuple[subprocess.Pope
 @contextmanager
 def http_started(command: list[str]) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """A server, and the URL that it prints."""
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/") as server:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd="/"
+    ) as server:
         try:
             assert server.stdout
             yield server, server.stdout.readline().strip()

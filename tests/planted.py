@@ -44,9 +44,7 @@ def jwt(chosen: random.Random) -> str:
     def part(value: object) -> str:
         return base64.urlsafe_b64encode(json.dumps(value).encode()).decode().rstrip("=")
 
-    return (
-        f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part({'sub': 'ann', 'n': chosen.random()})}.{some(chosen, WORD, 43)}"
-    )
+    return f"{part({'alg': 'HS256', 'typ': 'JWT'})}.{part({'sub': 'ann', 'n': chosen.random()})}.{some(chosen, WORD, 43)}"
 
 
 TOKENS: list[tuple[str, Make]] = [
@@ -145,7 +143,11 @@ PASSWORDS: list[Make] = [
     lambda r: "Pa$$" + some(r, LETTERS, 5) + "9",
     lambda r: some(r, MIXED, 24),
 ]
-KEYS: list[Make] = [lambda r: some(r, MIXED, 32), lambda r: some(r, MIXED, 20), lambda r: "0a9f" + some(r, HEX, 36)]
+KEYS: list[Make] = [
+    lambda r: some(r, MIXED, 32),
+    lambda r: some(r, MIXED, 20),
+    lambda r: "0a9f" + some(r, HEX, 36),
+]
 _PASSWORD_PLACES = {
     "password": (
         'password="{}"', "password = '{}'", '"password": "{}"', "'password': '{}'", '"db_password":"{}"', "DB_PASSWORD={}\n",

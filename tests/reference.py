@@ -31,14 +31,28 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "memories": (
         "Memories",
         "memory_context",
-        ("MemoryManager", "MemoryItem", "MemoryList", "MemoryRef", "Match", "Deletion", "Scope", "Selection", "Page"),
+        (
+            "MemoryManager",
+            "MemoryItem",
+            "MemoryList",
+            "MemoryRef",
+            "Match",
+            "Deletion",
+            "Scope",
+            "Selection",
+            "Page",
+        ),
     ),
     "tiers": (
         "Tiers",
         "memory_context",
         ("ScopedMemory", "TierPolicy", "Confirmation", "Category", "Room", "Usage"),
     ),
-    "stores": ("Stores", "memory_context", ("MemoryStore", "SQLAlchemyStore", "FileStore", "Quota")),
+    "stores": (
+        "Stores",
+        "memory_context",
+        ("MemoryStore", "SQLAlchemyStore", "FileStore", "Quota"),
+    ),
     "wrappers": (
         "Stores around stores",
         "memory_context",
@@ -64,7 +78,13 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Assembly, conversations, files, MCP",
         "memory_context",
         (
-            *("ContextAssembler", "ContextPackage", "ConversationMemory", "AgentMemoryService", "FileEntry"),
+            *(
+                "ContextAssembler",
+                "ContextPackage",
+                "ConversationMemory",
+                "AgentMemoryService",
+                "FileEntry",
+            ),
             "mcp_server",
         ),
     ),
@@ -73,13 +93,21 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context.memory.transfer",
         ("export_memories", "export_user", "import_memories", "copy_memories", "backup_database"),
     ),
-    "upkeep": ("Retention", "memory_context.memory.retention", ("RetentionRule", "delete_expired", "count_expired")),
+    "upkeep": (
+        "Retention",
+        "memory_context.memory.retention",
+        ("RetentionRule", "delete_expired", "count_expired"),
+    ),
     "consolidation": (
         "Consolidation",
         "memory_context.memory.consolidation",
         ("consolidate", "ModelConsolidator", "propose_preferences"),
     ),
-    "tokens": ("Tokens", "memory_context", ("TokenCounter", "default_counter", "set_default_counter")),
+    "tokens": (
+        "Tokens",
+        "memory_context",
+        ("TokenCounter", "default_counter", "set_default_counter"),
+    ),
     "testing": ("For your tests", "memory_context.testing", ()),
     "langchain": ("LangChain", "langchain_memory_context", ()),
     "exceptions": ("Exceptions", "memory_context.exceptions", ()),
@@ -107,10 +135,12 @@ def public(path: str) -> list[str]:
     found = module(path)
     if found.exports is not None:
         return [str(name) for name in found.exports]
-    return [name for name, member in found.members.items() if not member.is_alias and member.is_class]
+    return [
+        name for name, member in found.members.items() if not member.is_alias and member.is_class
+    ]
 
 
-def resolved(home: griffe.Module, name: str) -> Any:  # noqa: ANN401 - griffe's objects
+def resolved(home: griffe.Module, name: str) -> Any:
     """What a name stands for, in whatever module it is defined."""
     member = home[name]
     while member.is_alias:
@@ -138,7 +168,9 @@ def entry(home: str, name: str) -> str:
         parts += [_code(constructor(found)), docstring(found) + "\n"]
         listed = list(members(found))
         parts += [member(one, name) for one in listed if not _is_test(one)]
-        parts += [f"- `{one.name}`: {_line(one.docstring.value)}" for one in listed if _is_test(one)]
+        parts += [
+            f"- `{one.name}`: {_line(one.docstring.value)}" for one in listed if _is_test(one)
+        ]
     elif found.is_function:
         parts += [_code(signature(found)), docstring(found) + "\n"]
     else:
@@ -170,16 +202,21 @@ def _parent(found: griffe.Class, base: str) -> griffe.Class | None:
     return resolved(found.module, name)  # type: ignore[no-any-return]
 
 
-def _is_promised(one: Any) -> bool:  # noqa: ANN401 - griffe's objects
+def _is_promised(one: Any) -> bool:
     documented = one.is_function or (one.is_attribute and "property" in one.labels)
-    return not one.is_alias and documented and not one.name.startswith("_") and one.docstring is not None
+    return (
+        not one.is_alias
+        and documented
+        and not one.name.startswith("_")
+        and one.docstring is not None
+    )
 
 
-def _is_test(one: Any) -> bool:  # noqa: ANN401 - griffe's objects
+def _is_test(one: Any) -> bool:
     return str(one.name).startswith("test_")
 
 
-def member(one: Any, owner: str) -> str:  # noqa: ANN401 - griffe's objects
+def member(one: Any, owner: str) -> str:
     """What is said of a method or a property of a class."""
     shown = f"{one.name}: {one.annotation}" if one.is_attribute else signature(one)
     return f"### {owner}.{one.name}\n\n{_code(shown)}\n{docstring(one)}\n"
@@ -195,9 +232,13 @@ def constructor(found: griffe.Class) -> str:
             return signature(made, found.name)
     fields = [one for one in every if one.is_attribute and "property" not in one.labels]
     shown = [
-        f"{one.name}: {one.annotation}{_default(one.value)}" for one in fields if one.annotation and one.name[0] != "_"
+        f"{one.name}: {one.annotation}{_default(one.value)}"
+        for one in fields
+        if one.annotation and one.name[0] != "_"
     ]
-    return _call(found.name, shown) if shown and "dataclass" in found.labels else f"class {found.name}"
+    return (
+        _call(found.name, shown) if shown and "dataclass" in found.labels else f"class {found.name}"
+    )
 
 
 def signature(found: griffe.Function, name: str = "") -> str:
@@ -210,10 +251,14 @@ def signature(found: griffe.Function, name: str = "") -> str:
         if one.kind is kinds.keyword_only and not star:
             parameters, star = [*parameters, "*"], True
         star = star or one.kind is kinds.var_positional
-        mark = {kinds.var_positional: "*", kinds.var_keyword: "**"}.get(one.kind or kinds.keyword_only, "")
+        mark = {kinds.var_positional: "*", kinds.var_keyword: "**"}.get(
+            one.kind or kinds.keyword_only, ""
+        )
         annotation = f": {one.annotation}" if one.annotation is not None else ""
         is_required = one.default is None or mark
-        parameters.append(f"{mark}{one.name}{annotation}{'' if is_required else _default(one.default)}")
+        parameters.append(
+            f"{mark}{one.name}{annotation}{'' if is_required else _default(one.default)}"
+        )
     prefix = "async def " if "async" in found.labels else "def "
     returns = f" -> {found.returns}" if found.returns is not None and not name else ""
     return _call(name or prefix + found.name, parameters, returns)
@@ -230,7 +275,7 @@ def _call(name: str, parameters: list[str], returns: str = "") -> str:
     return f"{name}(\n" + "".join(f"    {one},\n" for one in parameters) + f"){returns}"
 
 
-def docstring(found: Any) -> str:  # noqa: ANN401 - griffe's objects
+def docstring(found: Any) -> str:
     """A docstring in Markdown: paragraphs, and a list for each section."""
     if found.docstring is None:
         return ""
@@ -246,7 +291,7 @@ def docstring(found: Any) -> str:  # noqa: ANN401 - griffe's objects
     return "\n\n".join(parts)
 
 
-def _named(one: Any) -> str:  # noqa: ANN401 - griffe's objects
+def _named(one: Any) -> str:
     return str(getattr(one, "name", None) or one.annotation)
 
 
@@ -290,12 +335,20 @@ def everything() -> dict[Path, str]:
 
 def index() -> str:
     """The entry: every public name and its page."""
-    lines = [f"# Reference\n\n{NOTE}\nThe public names, from their docstrings.\n\n| name | what |\n|---|---|\n"]
+    lines = [
+        f"# Reference\n\n{NOTE}\nThe public names, from their docstrings.\n\n| name | what |\n|---|---|\n"
+    ]
     for slug, (_, home, names) in PAGES.items():
         for name in () if slug == "exceptions" else names or public(home):
             found = resolved(module(home), name)
-            first = docstring(found).split("\n\n")[0].replace("\n", " ") if found.docstring else "A text for a model."
-            lines.append(f"| [`{name}`]({slug}.md#{name.lower()}) | {first.replace('|', chr(92) + '|')} |\n")
+            first = (
+                docstring(found).split("\n\n")[0].replace("\n", " ")
+                if found.docstring
+                else "A text for a model."
+            )
+            lines.append(
+                f"| [`{name}`]({slug}.md#{name.lower()}) | {first.replace('|', chr(92) + '|')} |\n"
+            )
     lines.append("\nErrors: [exceptions.md](exceptions.md).\n")
     return "".join(lines)
 

@@ -16,7 +16,9 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
-LARGE = "\n".join(f"line {number}: worker {number % 7} took {number * 37 % 1000} ms" for number in range(120))
+LARGE = "\n".join(
+    f"line {number}: worker {number % 7} took {number * 37 % 1000} ms" for number in range(120)
+)
 LARGE = LARGE.replace("line 60:", "line 60: zebrafish-4711 was found by the night shift;")
 SEARCHES = {
     "zebrafish-4711": "large",
@@ -54,7 +56,9 @@ def fill(url: str) -> None:
     store = SQLAlchemyStore(url, **options)
     ann = MemoryManager(store, user_id="ann", agent_id="coder", thread_id="t1", counter=len)
     _fill(ann)
-    MemoryManager(store, user_id="bob", counter=len).store(NAMED["decision"], "bob's own", key="decision")
+    MemoryManager(store, user_id="bob", counter=len).store(
+        NAMED["decision"], "bob's own", key="decision"
+    )
     if embeds:
         ann.reindex()
         ann.search("zebrafish-4711")
@@ -63,17 +67,36 @@ def fill(url: str) -> None:
     store.close()
 
 
-def _fill(ann: Any) -> None:  # noqa: ANN401 - a manager of any version
+def _fill(ann: Any) -> None:
     for name, content in NAMED.items():
         ann.store(
-            content, f"the {name}", "tool_output", key=name, metadata={"exit": 1, "args": ["a", None, {"ü": True}]}
+            content,
+            f"the {name}",
+            "tool_output",
+            key=name,
+            metadata={"exit": 1, "args": ["a", None, {"ü": True}]},
         )
-    ann.store("hunter2", "the password of staging", "secret", key="staging-password", tags=["staging"])
+    ann.store(
+        "hunter2", "the password of staging", "secret", key="staging-password", tags=["staging"]
+    )
     for tier, tier_id in TIERS.items():
-        place = {"tier": tier, "tier_id": tier_id, "category": f"notes/{tier}", "tags": ["red", "grün"]}
-        ann.store(f"a note of the tier {tier}", None, "note", key=f"in-{tier}", importance=0.75, **place)
+        place = {
+            "tier": tier,
+            "tier_id": tier_id,
+            "category": f"notes/{tier}",
+            "tags": ["red", "grün"],
+        }
+        ann.store(
+            f"a note of the tier {tier}", None, "note", key=f"in-{tier}", importance=0.75, **place
+        )
     expires = datetime(2999, 12, 31, 23, 59, 59, 123456, tzinfo=UTC)
-    ann.store("an output that is shared " * 20, None, "tool_output", source="npm install", expires_at=expires)
+    ann.store(
+        "an output that is shared " * 20,
+        None,
+        "tool_output",
+        source="npm install",
+        expires_at=expires,
+    )
     item = ann.remember("evicted", None, "note", key="evicted")
     ann.memory_store.put(ann.scope, replace(item, is_active=False), replace=True)
     for name in ("decision", "decision", "large"):
@@ -110,23 +133,33 @@ def told(url: str) -> dict[str, Any]:
         scope = Scope("ann")
         records = store.get_many(scope, names) + store.query(
             scope,
-            {"memory_type": "tool_output", "category": None, "expires_at": {"$gt": datetime(2900, 1, 1, tzinfo=UTC)}},
+            {
+                "memory_type": "tool_output",
+                "category": None,
+                "expires_at": {"$gt": datetime(2900, 1, 1, tzinfo=UTC)},
+            },
         )
         deletions = [store.deletion(scope, name) for name in ("gone", "gone-too")]
         others = store.get_many(Scope("bob"), ["decision"])
         return {
             "ann": [_plain(item) for item in records],
             "bob": [_plain(item) for item in others],
-            "deleted": [[gone.memory_key, gone.deleted_at.isoformat(), gone.reason] for gone in deletions if gone],
+            "deleted": [
+                [gone.memory_key, gone.deleted_at.isoformat(), gone.reason]
+                for gone in deletions
+                if gone
+            ],
         }
 
 
-def _plain(item: Any) -> dict[str, Any]:  # noqa: ANN401 - a record of any version
-    values = {field.name: getattr(item, field.name) for field in fields(item) if field.name != "match"}
+def _plain(item: Any) -> dict[str, Any]:
+    values = {
+        field.name: getattr(item, field.name) for field in fields(item) if field.name != "match"
+    }
     return {name: _jsonable(value) for name, value in values.items()}
 
 
-def _jsonable(value: Any) -> Any:  # noqa: ANN401 - a field's value
+def _jsonable(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"bytes": base64.b64encode(value).decode()}
     if isinstance(value, datetime):

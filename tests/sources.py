@@ -7,5 +7,7 @@ from pathlib import Path
 import langchain_memory_context
 import memory_context
 
-PACKAGES = [Path(str(package.__file__)).parent for package in (memory_context, langchain_memory_context)]
+PACKAGES = [
+    Path(str(package.__file__)).parent for package in (memory_context, langchain_memory_context)
+]
 SOURCES = sorted(path for package in PACKAGES for path in package.rglob("*.py"))

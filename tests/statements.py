@@ -97,7 +97,9 @@ class Statement:
     @property
     def known(self) -> set[str]:
         """The tables that there are, those of vectors by their names."""
-        vectors = {name for name in _TABLE.findall(self.sql) if name.startswith("agent_memory_vectors_")}
+        vectors = {
+            name for name in _TABLE.findall(self.sql) if name.startswith("agent_memory_vectors_")
+        }
         return NAMED | HANGING | WORDS | vectors
 
 
@@ -136,7 +138,10 @@ def problem_of(statement: Statement, user: str) -> str | None:
     """Why a statement does not stay with `user`; None if it does."""
     if others := statement.owners - {user}:
         return f"reaches memories of {sorted(others)}"
-    return next((problem for block in blocks(statement.sql) if (problem := _block(statement, block, user))), None)
+    return next(
+        (problem for block in blocks(statement.sql) if (problem := _block(statement, block, user))),
+        None,
+    )
 
 
 @dataclass(frozen=True)
@@ -154,7 +159,9 @@ class Block:
     @property
     def reads(self) -> set[str]:
         """The tables that it reads or writes, not only mentions in a column's name."""
-        return set(re.findall(r"(?:FROM|JOIN|INTO|UPDATE|,)\s+(agent_memor\w+)(?!\w*\.)", self.text))
+        return set(
+            re.findall(r"(?:FROM|JOIN|INTO|UPDATE|,)\s+(agent_memor\w+)(?!\w*\.)", self.text)
+        )
 
 
 def blocks(sql: str) -> Iterator[Block]:
@@ -164,7 +171,9 @@ def blocks(sql: str) -> Iterator[Block]:
     marked = _BIND.sub(lambda _: f"\0{next(numbered)}\0", plain)
     for text in _nested(marked):
         for part in re.split(r"\bUNION(?: ALL)?\b", text):
-            yield Block(re.sub("\0\\d+\0", "?", part), tuple(map(int, re.findall("\0(\\d+)\0", part))))
+            yield Block(
+                re.sub("\0\\d+\0", "?", part), tuple(map(int, re.findall("\0(\\d+)\0", part)))
+            )
 
 
 def _nested(text: str) -> Iterator[str]:
@@ -191,8 +200,14 @@ def _nested(text: str) -> Iterator[str]:
 def _block(statement: Statement, block: Block, user: str) -> str | None:
     tables = block.reads & statement.known
     named = {table for table in tables if table not in HANGING | WORDS}
-    if named and named == {table for table in named if "vectors" in table} and "= agent_memory_passages." in block.text:
-        named = set()  # compared with passages of a memory that the block around it has found for the user
+    if (
+        named
+        and named == {table for table in named if "vectors" in table}
+        and "= agent_memory_passages." in block.text
+    ):
+        named = (
+            set()
+        )  # compared with passages of a memory that the block around it has found for the user
     if named and not _binds_user(statement, block, user):
         return f"reads {', '.join(sorted(named))} without the user"
     if tables & WORDS and not _names_number(statement):
@@ -206,7 +221,8 @@ def _block(statement: Statement, block: Block, user: str) -> str | None:
 def _binds_user(statement: Statement, block: Block, user: str) -> bool:
     """Whether the block compares a user's column with the user, or writes the user into it, in every row."""
     places = [
-        block.binds[block.text[: match.end()].count("?") - 1] for match in re.finditer(r"user_id = \?", block.text)
+        block.binds[block.text[: match.end()].count("?") - 1]
+        for match in re.finditer(r"user_id = \?", block.text)
     ]
     if not places and re.match(r"\s*INSERT INTO \w+ ?\([^()]*\buser_id\b[^()]*\)", block.text):
         if "VALUES" not in block.text:
@@ -214,7 +230,9 @@ def _binds_user(statement: Statement, block: Block, user: str) -> bool:
         return all(user in row for row in statement.values)
     if re.search(r"\bOR\b", _without_parentheses(block.text)):
         return False  # what the user is compared with would not hold for every row
-    return bool(places) and all(any(row[place] == user for place in places) for row in statement.values)
+    return bool(places) and all(
+        any(row[place] == user for place in places) for row in statement.values
+    )
 
 
 def _without_parentheses(text: str) -> str:
@@ -237,7 +255,9 @@ def _names_number(statement: Statement) -> bool:
 
 def _is_tied(statement: Statement, block: Block) -> bool:
     """Whether the rows are those of memories whose ids were found for the user, or words with the user's number."""
-    if re.search(r"(?:memory_id|agent_memory_passages\.id|\bp\.id|WHERE id)\b\)? ?(?:=|IN|,)", block.text) and (
+    if re.search(
+        r"(?:memory_id|agent_memory_passages\.id|\bp\.id|WHERE id)\b\)? ?(?:=|IN|,)", block.text
+    ) and (
         statement.owners
         or "(…)" in block.text
         or "IN (NULL)" in block.text
@@ -258,7 +278,7 @@ def watching(user: str) -> Generator[Watch]:
         connection: sa.Connection,
         _cursor: object,
         sql: str,
-        parameters: Any,  # noqa: ANN401 - the driver's
+        parameters: Any,
         _context: object,
         _many: object,
     ) -> None:
@@ -272,10 +292,13 @@ def watching(user: str) -> Generator[Watch]:
         sa.event.remove(sa.Engine, "before_cursor_execute", note)
 
 
-def _statement(connection: sa.Connection, sql: str, parameters: Any, user: str) -> Statement:  # noqa: ANN401 - the driver's
+def _statement(connection: sa.Connection, sql: str, parameters: Any, user: str) -> Statement:
     rows = parameters if isinstance(parameters, list) else [parameters]
     names = [bind[2:-2] for bind in _BIND.findall(_STRING.sub("''", sql))]
-    values = tuple(tuple(row[name] for name in names) if isinstance(row, Mapping) else tuple(row or ()) for row in rows)
+    values = tuple(
+        tuple(row[name] for name in names) if isinstance(row, Mapping) else tuple(row or ())
+        for row in rows
+    )
     bound = [value for row in values for value in row]
     raw = connection.connection.dbapi_connection
     dialect = connection.dialect.name
@@ -288,13 +311,15 @@ def _statement(connection: sa.Connection, sql: str, parameters: Any, user: str) 
     )
 
 
-def _owners(raw: Any, dialect: str, sql: str, bound: Sequence[object]) -> Iterator[str]:  # noqa: ANN401 - the driver's connection
+def _owners(raw: Any, dialect: str, sql: str, bound: Sequence[object]) -> Iterator[str]:
     """Who owns the memories, and the passages, whose ids are bound."""
     mark = "?" if dialect == "sqlite" else "%s"
     ids = [value for value in bound if _is_id(value)]
     yield from _asked(raw, "SELECT user_id FROM agent_memories WHERE id = " + mark, ids)
     if _PASSAGE.search(sql):
-        numbers = [value for value in bound if isinstance(value, int) and not isinstance(value, bool)]
+        numbers = [
+            value for value in bound if isinstance(value, int) and not isinstance(value, bool)
+        ]
         query = (
             "SELECT m.user_id FROM agent_memory_passages AS p JOIN agent_memories AS m ON m.id = p.memory_id "
             "WHERE p.id = "
@@ -302,7 +327,7 @@ def _owners(raw: Any, dialect: str, sql: str, bound: Sequence[object]) -> Iterat
         yield from _asked(raw, query + mark, numbers)
 
 
-def _asked(raw: Any, query: str, values: Sequence[object]) -> Iterator[str]:  # noqa: ANN401 - the driver's connection
+def _asked(raw: Any, query: str, values: Sequence[object]) -> Iterator[str]:
     if values:
         cursor = raw.cursor()
         for value in dict.fromkeys(values):
@@ -312,10 +337,12 @@ def _asked(raw: Any, query: str, values: Sequence[object]) -> Iterator[str]:  # 
 
 
 def _is_id(value: object) -> bool:
-    return isinstance(value, UUID) or (isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None)
+    return isinstance(value, UUID) or (
+        isinstance(value, str) and re.fullmatch("[0-9a-f]{32}", value) is not None
+    )
 
 
-def _number(raw: Any, dialect: str, user: str) -> int | None:  # noqa: ANN401 - the driver's connection
+def _number(raw: Any, dialect: str, user: str) -> int | None:
     mark = "?" if dialect == "sqlite" else "%s"
     found = _asked(raw, f"SELECT number FROM agent_memory_owners WHERE user_id = {mark}", [user])
     return next((int(number) for number in found), None)

@@ -79,13 +79,15 @@ def contexts(url: str, *names: str) -> dict[str, MemoryContext]:
     return {name: MemoryContext("ann", store=url, agent_id=name) for name in names}
 
 
-def runner(context: MemoryContext, name: str = "runner", **settings: Any) -> AssistantAgent:  # noqa: ANN401
+def runner(context: MemoryContext, name: str = "runner", **settings: Any) -> AssistantAgent:
     """An agent that runs a job and passes its whole output on, as AutoGen's defaults do."""
     client = settings.pop("model_client", ScriptedChatClient([RUN_JOB, "done"]))
     return AssistantAgent(name, model_client=client, tools=[RUN], model_context=context, **settings)
 
 
-def reader(context: MemoryContext, name: str = "reader", script: Sequence[Any] = (READS,) * 3) -> AssistantAgent:
+def reader(
+    context: MemoryContext, name: str = "reader", script: Sequence[Any] = (READS,) * 3
+) -> AssistantAgent:
     """An agent that answers what the script says."""
     return AssistantAgent(name, model_client=ScriptedChatClient(script), model_context=context)
 
@@ -93,14 +95,20 @@ def reader(context: MemoryContext, name: str = "reader", script: Sequence[Any] =
 def unchecked(*replies: str) -> ReplayChatCompletionClient:
     """A model that takes every prompt."""
     info = ModelInfo(
-        vision=True, function_calling=True, json_output=True, structured_output=True, family=ModelFamily.UNKNOWN
+        vision=True,
+        function_calling=True,
+        json_output=True,
+        structured_output=True,
+        family=ModelFamily.UNKNOWN,
     )
     return ReplayChatCompletionClient(list(replies), model_info=info)
 
 
 def keys(messages: Iterable[LLMMessage]) -> list[str]:
     """The keys of the references in the messages, in order."""
-    return [ref.key for message in messages for ref in MemoryRef.find_all(message.model_dump_json())]
+    return [
+        ref.key for message in messages for ref in MemoryRef.find_all(message.model_dump_json())
+    ]
 
 
 async def keys_of(all_contexts: Mapping[str, MemoryContext]) -> dict[str, list[str]]:

@@ -44,13 +44,13 @@ def count_workers() -> dict[str, object]:
 class Slow(ScriptedChatClient):
     """A model that never answers in time."""
 
-    async def create(self, messages: Sequence[LLMMessage], **_: Any) -> CreateResult:  # noqa: ANN401 - AutoGen's settings
+    async def create(self, messages: Sequence[LLMMessage], **_: Any) -> CreateResult:
         """Nothing, for a long time."""
         await asyncio.sleep(60)
         return await super().create(messages)
 
 
-def _judge(reply: Any, **limits: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever a model says
+def _judge(reply: Any, **limits: Any) -> dict[str, Any]:
     return {"model_client": ScriptedChatClient([reply] * 20), "judge_limits": JudgeLimits(**limits)}
 
 
@@ -59,7 +59,9 @@ def _down(_messages: Sequence[LLMMessage]) -> str:
     raise OSError(message)
 
 
-STEAL = json.dumps({"expand": [{"key": f"k{i}", "lines": "1-"} for i in range(10_000)], "search": "bob's secrets"})
+STEAL = json.dumps(
+    {"expand": [{"key": f"k{i}", "lines": "1-"} for i in range(10_000)], "search": "bob's secrets"}
+)
 JUDGES: dict[str, Callable[[], dict[str, Any]]] = {
     "words": dict,
     "slow": lambda: {"model_client": Slow([]), "judge_limits": JudgeLimits(seconds=0.01)},
@@ -87,7 +89,12 @@ def calls(name: str, number: int = 1, **arguments: object) -> FunctionCall:
 
 def first_key(messages: Sequence[LLMMessage]) -> str:
     """The key of the first reference in a tool's result."""
-    contents = (r.content for m in messages if isinstance(m, FunctionExecutionResultMessage) for r in m.content)
+    contents = (
+        r.content
+        for m in messages
+        if isinstance(m, FunctionExecutionResultMessage)
+        for r in m.content
+    )
     return next(ref.key for content in contents for ref in MemoryRef.find_all(content))
 
 
@@ -113,7 +120,8 @@ def last_text(result: TaskResult) -> str:
 def prefixes_hold(client: ScriptedChatClient) -> bool:
     """Whether each prompt begins with the one before it."""
     return all(
-        before == after[: len(before)] for before, after in zip(client.prompts, client.prompts[1:], strict=False)
+        before == after[: len(before)]
+        for before, after in zip(client.prompts, client.prompts[1:], strict=False)
     )
 
 
@@ -149,7 +157,9 @@ async def test_events_show_the_full_text(judged: dict[str, Any]) -> None:
 
     result = await coder.run(task="Run job a.")
 
-    [event] = [message for message in result.messages if isinstance(message, ToolCallExecutionEvent)]
+    [event] = [
+        message for message in result.messages if isinstance(message, ToolCallExecutionEvent)
+    ]
     summary = result.messages[-1]
     assert run_job("a") == event.content[0].content
     assert isinstance(summary, ToolCallSummaryMessage)
@@ -161,7 +171,9 @@ async def test_reflection_and_streaming(judged: dict[str, Any]) -> None:
     """Reflection and streaming work as with AutoGen's own contexts."""
     context = MemoryContext("ann", store="sqlite://", **judged)
     client = ScriptedChatClient([[calls("run_job", job="a")], "the log is long"])
-    coder = agent(client, context, reflect_on_tool_use=True, model_client_stream=True, max_tool_iterations=1)
+    coder = agent(
+        client, context, reflect_on_tool_use=True, model_client_stream=True, max_tool_iterations=1
+    )
 
     assert "the log is long" == last_text(await coder.run(task="Run job a."))
 
@@ -173,13 +185,21 @@ async def test_retrieved_text_is_not_folded_again(judged: dict[str, Any]) -> Non
         [
             [calls("run_job", 1, job="a")],
             lambda messages: [calls("retrieve_memory", 2, key=first_key(messages))],
-            lambda messages: [calls("retrieve_memory", 3, key=first_key(messages), offset=int(_offset(messages[-1])))],
+            lambda messages: [
+                calls(
+                    "retrieve_memory", 3, key=first_key(messages), offset=int(_offset(messages[-1]))
+                )
+            ],
             "read",
         ]
     )
     await agent(client, context).run(task="Run job a.")
 
-    pages = [m.content[0].content for m in client.prompts[-1] if isinstance(m, FunctionExecutionResultMessage)][1:]
+    pages = [
+        m.content[0].content
+        for m in client.prompts[-1]
+        if isinstance(m, FunctionExecutionResultMessage)
+    ][1:]
     texts = [page.split("\n", 2)[2].rsplit("\n", 1)[0] for page in pages]
     assert run_job("a").startswith("\n".join(texts))
     assert all(0 < context._manager.counter.count(page) <= 500 for page in pages)  # noqa: SLF001 - to count as it counts
@@ -199,15 +219,29 @@ async def test_tools_tell_what_to_do_next(judged: dict[str, Any]) -> None:
     await context.forget(gone, reason="asked to")
     client = ScriptedChatClient(
         [
-            [calls("retrieve_memory", 1, key="nothing"), calls("retrieve_memory", 2, key="no key!")],
-            [calls("retrieve_memory", 3, key=gone), calls("retrieve_memory", 4, key=kept, lines="90-99")],
-            [calls("search_memory", 5, query="zebra"), calls("store_memory", 6, content="x is 1", description="x")],
+            [
+                calls("retrieve_memory", 1, key="nothing"),
+                calls("retrieve_memory", 2, key="no key!"),
+            ],
+            [
+                calls("retrieve_memory", 3, key=gone),
+                calls("retrieve_memory", 4, key=kept, lines="90-99"),
+            ],
+            [
+                calls("search_memory", 5, query="zebra"),
+                calls("store_memory", 6, content="x is 1", description="x"),
+            ],
             "done",
         ]
     )
     await agent(client, context).run(task="Read them.")
 
-    answers = [r for m in client.prompts[-1] if isinstance(m, FunctionExecutionResultMessage) for r in m.content]
+    answers = [
+        r
+        for m in client.prompts[-1]
+        if isinstance(m, FunctionExecutionResultMessage)
+        for r in m.content
+    ]
     assert [True, True, True, True, False, False] == [bool(answer.is_error) for answer in answers]
     for answer, expected in zip(
         answers,
@@ -249,11 +283,15 @@ async def test_agent_round_trip(sqlite_url: str) -> None:
 async def test_agent_state(sqlite_url: str) -> None:
     """A new agent that loads a saved state has the same messages, and opens the same references."""
     context, other = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
-    await agent(ScriptedChatClient([[calls("run_job", job="a")], "done"]), context).run(task="Run job a.")
+    await agent(ScriptedChatClient([[calls("run_job", job="a")], "done"]), context).run(
+        task="Run job a."
+    )
     saved = agent(ScriptedChatClient([]), context)
     state = json.loads(json.dumps(await saved.save_state()))
 
-    client = ScriptedChatClient([lambda messages: [calls("retrieve_memory", 9, key=first_key(messages))], "read"])
+    client = ScriptedChatClient(
+        [lambda messages: [calls("retrieve_memory", 9, key=first_key(messages))], "read"]
+    )
     loaded = agent(client, other)
     await loaded.load_state(state)
     assert await context.get_messages() == await other.get_messages()
@@ -270,7 +308,9 @@ async def test_loaded_tool_reads(sqlite_url: str) -> None:
 
     context = MemoryContext("ann", store=sqlite_url)
     key = await context.store("the text")
-    tool = RetrieveMemoryTool.load_component(json.loads(context.tools()[0].dump_component().model_dump_json()))
+    tool = RetrieveMemoryTool.load_component(
+        json.loads(context.tools()[0].dump_component().model_dump_json())
+    )
 
     assert "the text" in await tool.run_json({"key": key}, CancellationToken())
 
@@ -281,7 +321,9 @@ async def test_memory_and_context(judged: dict[str, Any]) -> None:
     facts = ListMemory()
     await facts.add(MemoryContent(content="likes short answers", mime_type="text/plain"))
     client = ScriptedChatClient([lambda messages: str(len(messages))])
-    coder = AssistantAgent("coder", model_client=client, model_context=context, memory=[facts], system_message=None)
+    coder = AssistantAgent(
+        "coder", model_client=client, model_context=context, memory=[facts], system_message=None
+    )
 
     with pytest.raises(AssertionError, match="system message behind others"):
         await coder.run(task="hello")
@@ -294,7 +336,12 @@ async def test_memory_and_context(judged: dict[str, Any]) -> None:
 async def test_team_broadcast_folds_to_the_same_key(sqlite_url: str) -> None:
     """In a team another agent's full output arrives as a user message, and folds to the same key."""
     runner_context, reader_context = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
-    runner = agent(ScriptedChatClient([[calls("run_job", job="a")]]), runner_context, "runner", max_tool_iterations=1)
+    runner = agent(
+        ScriptedChatClient([[calls("run_job", job="a")]]),
+        runner_context,
+        "runner",
+        max_tool_iterations=1,
+    )
     reader = agent(ScriptedChatClient(["read"]), reader_context, "reader")
     team = RoundRobinGroupChat([runner, reader], max_turns=2)
 
@@ -302,7 +349,11 @@ async def test_team_broadcast_folds_to_the_same_key(sqlite_url: str) -> None:
     state = json.loads(json.dumps(await team.save_state()))
 
     keys = [
-        {ref.key for message in await context.get_messages() for ref in MemoryRef.find_all(message.model_dump_json())}
+        {
+            ref.key
+            for message in await context.get_messages()
+            for ref in MemoryRef.find_all(message.model_dump_json())
+        }
         for context in (runner_context, reader_context)
     ]
     assert keys[0] == keys[1]
@@ -333,7 +384,9 @@ async def test_arguments_as_models_write_them(arguments: dict[str, Any]) -> None
     key = await context.store("one\ntwo\nthree\nfour", "a log")
     tool = context.tools()[0]
 
-    answer = await tool.run_json({**arguments, "key": arguments["key"].replace("KEY", key)}, CancellationToken())
+    answer = await tool.run_json(
+        {**arguments, "key": arguments["key"].replace("KEY", key)}, CancellationToken()
+    )
 
     assert "lines 2-3 of 4" in answer
     assert "two\nthree" in answer
@@ -363,8 +416,12 @@ async def test_generous_arguments() -> None:
     """Too many hits, a missing description and a dict as content are no mistakes."""
     retrieve, search, store = MemoryContext("ann", store="sqlite://").tools()
 
-    assert "Kept as [MemoryRef: note_" in await store.run_json({"content": {"a": 1}}, CancellationToken())
-    assert "[MemoryRef: note_" in await search.run_json({"query": "", "limit": 500}, CancellationToken())
+    assert "Kept as [MemoryRef: note_" in await store.run_json(
+        {"content": {"a": 1}}, CancellationToken()
+    )
+    assert "[MemoryRef: note_" in await search.run_json(
+        {"query": "", "limit": 500}, CancellationToken()
+    )
     assert "retrieve_memory" == retrieve.name
 
 
@@ -392,7 +449,15 @@ TABLE = json.dumps([{"id": i, "name": f"n{i}", "total": i * 2} for i in range(30
         ({"columns": ["id", "name"]}, "\nid,name\n0,n0\n"),
         ({"query": "n299"}, "chosen for the query"),
         (
-            {"where": "", "contains": "", "path": None, "lines": "", "query": "", "offset": 0, "context": 3},
+            {
+                "where": "",
+                "contains": "",
+                "path": None,
+                "lines": "",
+                "query": "",
+                "offset": 0,
+                "context": 3,
+            },
             "lines 1-1 of 1, char",
         ),
         ({"lines": [1, 1]}, "lines 1-1 of 1, characters 0-"),

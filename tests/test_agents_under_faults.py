@@ -48,18 +48,30 @@ class Play:
     clients: list[ScriptedChatClient] = field(default_factory=list[ScriptedChatClient])
     given: list[list[str]] = field(default_factory=list[list[str]])
 
-    def context(self, **settings: Any) -> MemoryContext:  # noqa: ANN401 - those of MemoryContext
+    def context(self, **settings: Any) -> MemoryContext:
         """A conversation, of a thread of its own."""
-        context = MemoryContext("ann", store=self.store, thread_id=f"t{len(self.contexts)}", **settings)
+        context = MemoryContext(
+            "ann", store=self.store, thread_id=f"t{len(self.contexts)}", **settings
+        )
         self.contexts.append(context)
         self.given.append([])
         return context
 
-    def agent(self, context: MemoryContext, script: Sequence[Any], name: str = "coder", **settings: Any) -> Any:  # noqa: ANN401 - AutoGen's
+    def agent(
+        self,
+        context: MemoryContext,
+        script: Sequence[Any],
+        name: str = "coder",
+        **settings: Any,
+    ) -> Any:
         """An agent with the tools of its memory."""
         client = ScriptedChatClient(script)
         self.clients.append(client)
-        settings = {"tools": [*self.tools(), *context.tools()], "max_tool_iterations": 20, **settings}
+        settings = {
+            "tools": [*self.tools(), *context.tools()],
+            "max_tool_iterations": 20,
+            **settings,
+        }
         return AssistantAgent(name, model_client=client, model_context=context, **settings)
 
     def tools(self) -> list[FunctionTool]:
@@ -81,7 +93,10 @@ def measure(text: str) -> str:
 
 def jobs(*numbers: int) -> list[FunctionCall]:
     """Calls that run jobs."""
-    return [FunctionCall(f"c{number}", json.dumps({"job": str(number)}), "run_job") for number in numbers]
+    return [
+        FunctionCall(f"c{number}", json.dumps({"job": str(number)}), "run_job")
+        for number in numbers
+    ]
 
 
 def calls(name: str, number: int = 90, **arguments: object) -> list[FunctionCall]:
@@ -91,7 +106,12 @@ def calls(name: str, number: int = 90, **arguments: object) -> list[FunctionCall
 
 def newest_key(messages: Sequence[LLMMessage]) -> str:
     """The key of the newest reference in a prompt; one of nothing where there is none."""
-    found = [ref.key for message in messages for text in texts_of(message) for ref in MemoryRef.find_all(text)]
+    found = [
+        ref.key
+        for message in messages
+        for text in texts_of(message)
+        for ref in MemoryRef.find_all(text)
+    ]
     return found[-1] if found else "none"
 
 
@@ -106,12 +126,16 @@ async def outputs_and_a_question(play: Play) -> str:
 async def reading_in_full(play: Play) -> str:
     """Texts that are read in full first, and folded later."""
     context = play.context(fold="after_reading", read_cap=20_000)
-    return said_last(await play.agent(context, [*(jobs(n) for n in range(8)), "read"]).run(task="Run jobs."))
+    return said_last(
+        await play.agent(context, [*(jobs(n) for n in range(8)), "read"]).run(task="Run jobs.")
+    )
 
 
 async def compaction(play: Play) -> str:
     """A conversation that is longer than it may be."""
-    coder = play.agent(play.context(max_tokens=2500), [*(jobs(n) for n in range(12)), "ran", "compact"])
+    coder = play.agent(
+        play.context(max_tokens=2500), [*(jobs(n) for n in range(12)), "ran", "compact"]
+    )
     await coder.run(task="Run jobs.")
     return said_last(await coder.run(task=QUESTION))
 
@@ -161,9 +185,13 @@ async def a_memory_beside(play: Play) -> str:
 
 async def team(play: Play) -> str:
     """A team in which each hears all that the others' tools gave."""
-    runner = play.agent(play.context(), [jobs(n) for n in range(3)], "runner", max_tool_iterations=1)
+    runner = play.agent(
+        play.context(), [jobs(n) for n in range(3)], "runner", max_tool_iterations=1
+    )
     reader = play.agent(play.context(), ["heard"] * 3, "reader", tools=[])
-    answer = said_last(await RoundRobinGroupChat([runner, reader], max_turns=6).run(task="Run jobs."))
+    answer = said_last(
+        await RoundRobinGroupChat([runner, reader], max_turns=6).run(task="Run jobs.")
+    )
     play.given[1] += play.given[0]
     return answer
 
@@ -174,9 +202,15 @@ async def hand_over(play: Play) -> str:
     back = FunctionCall("o2", "{}", "transfer_to_alice")
     handing = {"max_tool_iterations": 1}
     alice = play.agent(
-        play.context(), [[*jobs(1), over], "All done."], "alice", handoffs=[Handoff(target="bob")], **handing
+        play.context(),
+        [[*jobs(1), over], "All done."],
+        "alice",
+        handoffs=[Handoff(target="bob")],
+        **handing,
     )
-    bob = play.agent(play.context(), [[*jobs(2), back]], "bob", handoffs=[Handoff(target="alice")], **handing)
+    bob = play.agent(
+        play.context(), [[*jobs(2), back]], "bob", handoffs=[Handoff(target="alice")], **handing
+    )
     swarm = Swarm([alice, bob], termination_condition=TextMentionTermination("All done."))
     return said_last(await swarm.run(task="Run jobs."))
 
@@ -194,7 +228,7 @@ SCENARIOS: dict[str, tuple[Callable[[Play], Awaitable[str]], str | None]] = {
 }
 
 
-def said_last(result: Any) -> str:  # noqa: ANN401 - AutoGen's
+def said_last(result: Any) -> str:
     """What was said last."""
     return str(result.messages[-1].content)
 
@@ -221,7 +255,11 @@ def all_messages(context: MemoryContext, messages: Sequence[LLMMessage]) -> Iter
 
 def check_kept(context: MemoryContext, given: Sequence[str]) -> None:
     """Every text stands there in full, or behind a reference to exactly it."""
-    texts = [text for message in all_messages(context, context.shown_messages()) for text in texts_of(message)]
+    texts = [
+        text
+        for message in all_messages(context, context.shown_messages())
+        for text in texts_of(message)
+    ]
     refs = {text: MemoryRef.find_all(text)[:1] for text in texts}
     items = [redeemed(context, ref) for found in refs.values() for ref in found]
     assert set(given) <= {item.text for item in items if item} | set(texts)
@@ -241,7 +279,9 @@ async def check_folds(context: MemoryContext) -> None:
 def check_unchanged(context: MemoryContext, client: ScriptedChatClient) -> None:
     """What a model has seen stayed as it was, but for what was counted."""
     stats = context.stats()
-    changes = sum(dumps(before) != dumps(after[: len(before)]) for before, after in pairwise(client.prompts))
+    changes = sum(
+        dumps(before) != dumps(after[: len(before)]) for before, after in pairwise(client.prompts)
+    )
     assert changes <= stats.compactions + stats.late_folds
 
 

@@ -52,7 +52,8 @@ def test_found(text: str, query: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "query"), [("axb 100 percent", "a_b"), ("PROJ-1235", "proj-1234"), (CHINESE, CHINESE[2] + CHINESE[0])]
+    ("text", "query"),
+    [("axb 100 percent", "a_b"), ("PROJ-1235", "proj-1234"), (CHINESE, CHINESE[2] + CHINESE[0])],
 )
 def test_not_found(text: str, query: str) -> None:
     """What stands elsewhere, or in another order, is something else."""
@@ -61,7 +62,15 @@ def test_not_found(text: str, query: str) -> None:
 
 @pytest.mark.parametrize(
     "date",
-    ["8 May 2023", "8th of may 2023", "May 8, 2023", "MAY 8th 2023", "2023-05-08", "2023/5/8", "2023-05-08T12:00"],
+    [
+        "8 May 2023",
+        "8th of may 2023",
+        "May 8, 2023",
+        "MAY 8th 2023",
+        "2023-05-08",
+        "2023/5/8",
+        "2023-05-08T12:00",
+    ],
 )
 def test_dates(date: str) -> None:
     """A day has one form, and its month another."""
@@ -86,7 +95,10 @@ def test_encoded_bytes_have_no_words() -> None:
     assert [text.lower()] == list(analyze(text).counts)
 
 
-@given(st.text() | st.sampled_from(["on 8 May 2023 getUserName failed", "E-4711: a/b.py, a/b.py"]), st.text())
+@given(
+    st.text() | st.sampled_from(["on 8 May 2023 getUserName failed", "E-4711: a/b.py, a/b.py"]),
+    st.text(),
+)
 def test_held_is_what_was_analyzed(text: str, query: str) -> None:
     """The wanted lexemes that a text holds are those that its analysis has."""
     wanted = [*wanted_by(query), *wanted_by(text)[::2]]
@@ -95,7 +107,9 @@ def test_held_is_what_was_analyzed(text: str, query: str) -> None:
 
 def test_words_of_a_query() -> None:
     """The words that a text was found by are told as they were written, each once."""
-    assert ["Crashed", "getUserName"] == words_of("Crashed again: getUserName, Crashed", ["crash", "user"])
+    assert ["Crashed", "getUserName"] == words_of(
+        "Crashed again: getUserName, Crashed", ["crash", "user"]
+    )
 
 
 @given(st.text(max_size=300), st.text(max_size=300))
@@ -105,12 +119,19 @@ def test_any_text(before: str, behind: str) -> None:
 
     counts = analyze(text).counts
 
-    assert all(count > 0 and lexeme and not set(lexeme) & set(" \n\t\r\"'\0") for lexeme, count in counts.items())
+    assert all(
+        count > 0 and lexeme and not set(lexeme) & set(" \n\t\r\"'\0")
+        for lexeme, count in counts.items()
+    )
     assert set(wanted_by(text)) <= counts.keys()
-    assert analyze(f"{text}\n\n{text}").counts == {lexeme: 2 * count for lexeme, count in counts.items()}
+    assert analyze(f"{text}\n\n{text}").counts == {
+        lexeme: 2 * count for lexeme, count in counts.items()
+    }
 
 
-@pytest.mark.parametrize("unit", ["a", "-", "a-", "a.b/", "A1", "aB", "\u4e2d", "may ", "1 may ", "_", "\u0301"])
+@pytest.mark.parametrize(
+    "unit", ["a", "-", "a-", "a.b/", "A1", "aB", "\u4e2d", "may ", "1 may ", "_", "\u0301"]
+)
 def test_no_text_takes_for_ever(unit: str) -> None:
     """A million characters of what regular expressions fear are analyzed within the test's time limit."""
     assert analyze((unit * 1_000_000)[:1_000_000]).length <= 1_000_000

@@ -38,7 +38,12 @@ def manager() -> Iterator[MemoryManager]:
         yield manager
 
 
-def reason(manager: MemoryManager, *keys: str, shown: tuple[str, ...] = (), policy: PassingPolicy | None = None) -> str:
+def reason(
+    manager: MemoryManager,
+    *keys: str,
+    shown: tuple[str, ...] = (),
+    policy: PassingPolicy | None = None,
+) -> str:
     """Why a tool named upload is not called with these keys."""
     with pytest.raises(NotPassedError) as refused:
         texts_of(keys, "upload", policy or PassingPolicy(), manager.read, shown)
@@ -69,11 +74,18 @@ class TestValues:
 
     def test_prose(self) -> None:
         """Inside a longer text a reference is prose."""
-        prose = ["see [MemoryRef: k]", "[MemoryRef: k]\nand its preview", "[MemoryRef: k] [MemoryRef: l]", "k"]
+        prose = [
+            "see [MemoryRef: k]",
+            "[MemoryRef: k]\nand its preview",
+            "[MemoryRef: k] [MemoryRef: l]",
+            "k",
+        ]
 
         assert [] == passed_keys(prose)
 
-    @pytest.mark.parametrize("text", ["[MemoryRef: no key!]", "[MemoryRef: k - a log]", "[MemoryRef:]"])
+    @pytest.mark.parametrize(
+        "text", ["[MemoryRef: no key!]", "[MemoryRef: k - a log]", "[MemoryRef:]"]
+    )
     def test_misspelt(self, text: str) -> None:
         """What looks like a reference and is none is not passed on as text; the model reads how to write one."""
         with pytest.raises(NotPassedError, match="Write \\[MemoryRef: key\\]"):
@@ -81,7 +93,9 @@ class TestValues:
 
     def test_stored_text_is_data(self) -> None:
         """A reference in a stored text is not followed."""
-        assert ["[MemoryRef: l]"] == with_texts(["[MemoryRef: k]"], {"k": "[MemoryRef: l]", "l": "secret"}, ANY)
+        assert ["[MemoryRef: l]"] == with_texts(
+            ["[MemoryRef: k]"], {"k": "[MemoryRef: l]", "l": "secret"}, ANY
+        )
 
 
 class TestSchema:
@@ -102,26 +116,38 @@ class TestSchema:
     )
     def test_wanted(self, schema: dict[str, Any], text: str, expected: object) -> None:
         """A text where texts are legal, the value that it holds elsewhere; a repr of Python's counts as JSON."""
-        assert {"x": expected} == with_texts({"x": "[MemoryRef: k]"}, {"k": text}, {"properties": {"x": schema}})
+        assert {"x": expected} == with_texts(
+            {"x": "[MemoryRef: k]"}, {"k": text}, {"properties": {"x": schema}}
+        )
 
     @pytest.mark.parametrize("text", ["", "a log", "[NaN]", "{b'a': 1}", "{'a': b'b'}", "[" * 9999])
     def test_no_json(self, text: str) -> None:
         """A text that is no JSON does not reach a tool that wants a list or an object."""
         with pytest.raises(NotPassedError, match="the text of 'k' is not JSON"):
-            with_texts({"x": "[MemoryRef: k]"}, {"k": text}, {"properties": {"x": {"type": "object"}}})
+            with_texts(
+                {"x": "[MemoryRef: k]"}, {"k": text}, {"properties": {"x": {"type": "object"}}}
+            )
 
     def test_inside(self) -> None:
         """Items, additional properties and alternatives are followed; a schema of any other form says nothing."""
         schema = {
             "properties": {
-                "rows": {"anyOf": [{"type": "array", "items": {"type": "object"}}, {"type": "null"}]},
+                "rows": {
+                    "anyOf": [{"type": "array", "items": {"type": "object"}}, {"type": "null"}]
+                },
                 "odd": {"type": "object", "properties": []},
             },
             "additionalProperties": {"type": "integer"},
         }
-        written = {"rows": ["[MemoryRef: k]"], "odd": {"x": "[MemoryRef: l]"}, "more": "[MemoryRef: l]"}
+        written = {
+            "rows": ["[MemoryRef: k]"],
+            "odd": {"x": "[MemoryRef: l]"},
+            "more": "[MemoryRef: l]",
+        }
 
-        assert {"rows": [{}], "odd": {"x": "7"}, "more": 7} == with_texts(written, {"k": "{}", "l": "7"}, schema)
+        assert {"rows": [{}], "odd": {"x": "7"}, "more": 7} == with_texts(
+            written, {"k": "{}", "l": "7"}, schema
+        )
 
 
 class TestTexts:
@@ -131,14 +157,18 @@ class TestTexts:
         """Only keys that the conversation has shown are redeemed; near ones are named."""
         key = manager.store("a text", source="npm install")
 
-        assert {key: "a text"} == texts_of([key, key], "upload", PassingPolicy(), manager.read, {key})
+        assert {key: "a text"} == texts_of(
+            [key, key], "upload", PassingPolicy(), manager.read, {key}
+        )
         assert f"Similar keys: {key}." in reason(manager, key[:-1] + "x", shown=(key,))
         assert "Similar" not in reason(manager, key)
         assert "call search_memory" in reason(manager, key)
 
     def test_shown_but_nowhere(self, manager: MemoryManager) -> None:
         """A key that a planted text has shown, and the store does not know, is refused."""
-        assert "No reference with the key 'made_up'" in reason(manager, "made_up", shown=("made_up",))
+        assert "No reference with the key 'made_up'" in reason(
+            manager, "made_up", shown=("made_up",)
+        )
         assert "Similar" not in reason(manager, "made_up", shown=("made_up",))
 
     def test_deleted(self, manager: MemoryManager) -> None:
@@ -153,7 +183,9 @@ class TestTexts:
         key = manager.store("hunter2", type="secret")
         policy = PassingPolicy.of(True, ["login"], 100)
 
-        assert "is a secret, which upload may not get" in reason(manager, key, shown=(key,), policy=policy)
+        assert "is a secret, which upload may not get" in reason(
+            manager, key, shown=(key,), policy=policy
+        )
         assert {key: "hunter2"} == texts_of([key], "login", policy, manager.read, {key})
 
     def test_binary(self, manager: MemoryManager) -> None:

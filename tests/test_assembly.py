@@ -13,21 +13,35 @@ from hypothesis import strategies as st
 
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.memory.budgeting import Assembled, Candidate, Place, choose, improved, score, served, shares
+from memory_context.memory.budgeting import (
+    Assembled,
+    Candidate,
+    Place,
+    choose,
+    improved,
+    score,
+    served,
+    shares,
+)
 
 PARTS = {"task": 0.4, "project": 0.4, "global": 0.2}
 
 
 @pytest.fixture
-def manager(store_url: str) -> Any:  # noqa: ANN401 - closed behind the test
+def manager(store_url: str) -> Any:
     """An empty memory, on every database."""
     with MemoryManager(store_url, user_id="ann") as manager:
         yield manager
 
 
-def fill(manager: MemoryManager, tier: str, tier_id: str | None, count: int, words: str = "filler") -> list[str]:
+def fill(
+    manager: MemoryManager, tier: str, tier_id: str | None, count: int, words: str = "filler"
+) -> list[str]:
     """So many notes of about twenty tokens; their keys, oldest first."""
-    texts = (f"{words} note {number} of {tier}: nothing that anybody would look for today" for number in range(count))
+    texts = (
+        f"{words} note {number} of {tier}: nothing that anybody would look for today"
+        for number in range(count)
+    )
     return [manager.store(text, tier=tier, tier_id=tier_id) for text in texts]
 
 
@@ -39,15 +53,24 @@ def both(manager: MemoryManager) -> ContextAssembler:
 def test_what_goes_in(manager: MemoryManager) -> None:
     """What the task speaks of goes in first, under its tier; the rest is left out, with reasons, and counted."""
     fill(manager, "project", "p", 150)
-    needed = manager.store("The payment service listens on port 8443.", "ports", tier="project", tier_id="p")
+    needed = manager.store(
+        "The payment service listens on port 8443.", "ports", tier="project", tier_id="p"
+    )
     manager.store("Rename the payment endpoint.", "the task", tier="task", tier_id="t")
 
     package = both(manager).build("Change the port of the payment service", 300)
 
-    assert "Of this task:\n- the task: Rename the payment endpoint.\nOf this project:\n" in str(package)
+    assert "Of this task:\n- the task: Rename the payment endpoint.\nOf this project:\n" in str(
+        package
+    )
     assert needed == next(item.memory_key for item in package.items if item.tier == "project")
     assert package.tokens == manager.counter.count(package.render()) <= 300
-    assert package.tokens_by_tier["project"] > package.tokens_by_tier["task"] > 0 == package.tokens_by_tier["global"]
+    assert (
+        package.tokens_by_tier["project"]
+        > package.tokens_by_tier["task"]
+        > 0
+        == package.tokens_by_tier["global"]
+    )
     assert all("no room" in one.reason for one in package.left_out)
     assert 152 == len(package.entries) + len(package.left_out) + sum(package.unranked.values())
     assert 0 < package.compression_ratio < 0.2
@@ -67,13 +90,26 @@ def test_empty(manager: MemoryManager) -> None:
 
 def test_nobody_elses(manager: MemoryManager) -> None:
     """Other tasks, projects, tiers and users are not looked at; a tier without an id is not either."""
-    for tier, tier_id in (("task", "u"), ("project", "q"), ("session", "t"), ("run", "p"), ("detail", None)):
-        manager.store("the answer is 42", tier=tier, tier_id=tier_id, tags=["always"] if tier != "detail" else [])
+    for tier, tier_id in (
+        ("task", "u"),
+        ("project", "q"),
+        ("session", "t"),
+        ("run", "p"),
+        ("detail", None),
+    ):
+        manager.store(
+            "the answer is 42",
+            tier=tier,
+            tier_id=tier_id,
+            tags=["always"] if tier != "detail" else [],
+        )
     MemoryManager(manager.memory_store, user_id="bob").store("the answer is 42", tier="global")
 
     assert not both(manager).build("answer", 1000)
     assert not ContextAssembler(manager).build("answer", 1000)
-    session = ContextAssembler(manager, tier_ids={"session": "t"}).build("answer", 1000, {"session": 1})
+    session = ContextAssembler(manager, tier_ids={"session": "t"}).build(
+        "answer", 1000, {"session": 1}
+    )
     assert "Of this session:\n- the answer is 42" in str(session)
 
 
@@ -92,7 +128,10 @@ def test_unused_shares_go_to_others(manager: MemoryManager) -> None:
 def test_head_and_tail(manager: MemoryManager) -> None:
     """The first and the last written are kept whatever they are worth, at both ends of their tier."""
     keys = fill(manager, "project", "p", 60)
-    wanted = [manager.store(f"zeppelin number {n}", tier="project", tier_id="p", importance=1) for n in range(3)]
+    wanted = [
+        manager.store(f"zeppelin number {n}", tier="project", tier_id="p", importance=1)
+        for n in range(3)
+    ]
     keys += fill(manager, "project", "p", 60, "more")
 
     package = both(manager).build("zeppelin", 200, head_tail=2)
@@ -150,14 +189,18 @@ def test_preferences_without_a_tier(manager: MemoryManager) -> None:
     assert "output" not in text
 
 
-@pytest.mark.parametrize("allocation", [{}, {"task": 0}, {"task": -1}, {"task": float("nan")}, {"task": 101}])
+@pytest.mark.parametrize(
+    "allocation", [{}, {"task": 0}, {"task": -1}, {"task": float("nan")}, {"task": 101}]
+)
 def test_wrong_allocations(manager: MemoryManager, allocation: dict[str, float]) -> None:
     """An allocation has a part above 0, and none that is no part."""
     with pytest.raises(InvalidArgumentError, match="allocation"):
         both(manager).build("x", 100, allocation)
 
 
-@pytest.mark.parametrize("numbers", [{"budget_tokens": -1}, {"head_tail": -1}, {"max_item_tokens": -1}])
+@pytest.mark.parametrize(
+    "numbers", [{"budget_tokens": -1}, {"head_tail": -1}, {"max_item_tokens": -1}]
+)
 def test_wrong_numbers(manager: MemoryManager, numbers: dict[str, int]) -> None:
     """Negative numbers are refused by name."""
     with pytest.raises(InvalidArgumentError, match=next(iter(numbers))):
@@ -165,7 +208,9 @@ def test_wrong_numbers(manager: MemoryManager, numbers: dict[str, int]) -> None:
 
 
 TIERS = st.sampled_from(["task", "project", "global"])
-NOTES = st.tuples(TIERS, st.text(max_size=300), st.floats(0, 1), st.sampled_from(["note", "secret"]))
+NOTES = st.tuples(
+    TIERS, st.text(max_size=300), st.floats(0, 1), st.sampled_from(["note", "secret"])
+)
 COUNTERS: st.SearchStrategy[Callable[[str], int] | None] = st.sampled_from(
     [None, len, lambda text: len(text.split()), lambda text: len(text) // 3 + 7]
 )
@@ -202,10 +247,22 @@ def test_never_over_budget(
 
 def test_what_an_excerpt_leaves_goes_to_others(manager: MemoryManager) -> None:
     """Where an excerpt takes less than its place, the best of the rest go in; nothing that fits whole is left out."""
-    log = [f"12:{second // 60:02}:{second % 60:02} INFO request {second} served" for second in range(400)]
-    manager.store("\n".join([*log, "ERROR login failed"]), "a log", "note", tier="task", tier_id="t", importance=0.9)
+    log = [
+        f"12:{second // 60:02}:{second % 60:02} INFO request {second} served"
+        for second in range(400)
+    ]
+    manager.store(
+        "\n".join([*log, "ERROR login failed"]),
+        "a log",
+        "note",
+        tier="task",
+        tier_id="t",
+        importance=0.9,
+    )
     for number in range(60):
-        manager.store(f"ticket SHOP-{number} changed a timeout", None, "note", tier="project", tier_id="p")
+        manager.store(
+            f"ticket SHOP-{number} changed a timeout", None, "note", tier="project", tier_id="p"
+        )
 
     package = both(manager).build("find out why the login failed", 400)
 
@@ -239,10 +296,16 @@ def test_choice(candidates: list[Candidate], budget: int, parts: dict[str, float
     assert all(parts.get(by_key[key].tier, 0) > 0 for key in places)
     wanted = [one for one in candidates if parts.get(one.tier, 0) > 0]
     if sum(one.whole for one in wanted) <= budget and all(one.opens for one in wanted):
-        assert {one.key: "whole" for one in wanted} == {key: place.form for key, place in places.items()}
+        assert {one.key: "whole" for one in wanted} == {
+            key: place.form for key, place in places.items()
+        }
 
 
-@given(st.integers(0, 10**6), st.dictionaries(TIERS, st.floats(0, 100)), st.dictionaries(TIERS, st.integers(0, 10**6)))
+@given(
+    st.integers(0, 10**6),
+    st.dictionaries(TIERS, st.floats(0, 100)),
+    st.dictionaries(TIERS, st.integers(0, 10**6)),
+)
 def test_shares(budget: int, parts: dict[str, float], demand: dict[str, int]) -> None:
     """Shares are no more than the budget and than what is needed, and all of it where the budget is enough."""
     found = shares(budget, parts, demand)
@@ -256,8 +319,12 @@ def test_shares(budget: int, parts: dict[str, float], demand: dict[str, int]) ->
 
 def test_shares_by_hand() -> None:
     """What one tier does not need goes to the others in proportion."""
-    assert {"task": 40, "project": 40, "global": 20} == shares(100, PARTS, dict.fromkeys(PARTS, 1000))
-    assert {"task": 10, "project": 60, "global": 30} == shares(100, PARTS, {"task": 10, "project": 99, "global": 99})
+    assert {"task": 40, "project": 40, "global": 20} == shares(
+        100, PARTS, dict.fromkeys(PARTS, 1000)
+    )
+    assert {"task": 10, "project": 60, "global": 30} == shares(
+        100, PARTS, {"task": 10, "project": 99, "global": 99}
+    )
     assert {"task": 0, "project": 0, "global": 90} == shares(100, PARTS, {"global": 90})
 
 
@@ -265,12 +332,16 @@ def remember_use(manager: MemoryManager, times: int = 3) -> ContextAssembler:
     """An assembler whose assemblies, of a full project and a full task, turned out to need the project only."""
     fill(manager, "task", "t", 40)
     for number in range(12):
-        manager.store(f"fact {number}: host-{number}.example.com runs it", tier="project", tier_id="p")
+        manager.store(
+            f"fact {number}: host-{number}.example.com runs it", tier="project", tier_id="p"
+        )
     assembler = both(manager)
     for number in range(times):
         package = assembler.build("which hosts", 300, PARTS)
         left = next(one.key for one in package.left_out if one.tier == "project")
-        assert {left} < assembler.record(package, "ssh host-11.example.com", f"retrieve_memory({left!r}) # {number}")
+        assert {left} < assembler.record(
+            package, "ssh host-11.example.com", f"retrieve_memory({left!r}) # {number}"
+        )
     return assembler
 
 
@@ -287,7 +358,12 @@ def test_what_was_used(manager: MemoryManager) -> None:
     assert {host} == package.used("ping host-7.example.com")
     assert {quoted} == package.used("Remember: Never push to the main branch, on a Friday or else.")
     assert {named} == package.used("", f'{{"key": "{named}"}}')
-    assert frozenset() == package.used("I open config.yaml, politely.") == package.used() == package.used("")
+    assert (
+        frozenset()
+        == package.used("I open config.yaml, politely.")
+        == package.used()
+        == package.used("")
+    )
     assert {host, named} == package.used(f"{named} host-7.example.com")
     assert {silent, given} < {item.memory_key for item in package.items}
 
@@ -341,10 +417,18 @@ def test_no_advice(manager: MemoryManager) -> None:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(CANDIDATES, st.integers(0, 600)), max_size=3), st.dictionaries(TIERS, st.floats(0.1, 1)))
-def test_advice_is_no_worse(history: list[tuple[list[Candidate], int]], parts: dict[str, float]) -> None:
+@given(
+    st.lists(st.tuples(CANDIDATES, st.integers(0, 600)), max_size=3),
+    st.dictionaries(TIERS, st.floats(0.1, 1)),
+)
+def test_advice_is_no_worse(
+    history: list[tuple[list[Candidate], int]], parts: dict[str, float]
+) -> None:
     """An improved allocation serves no less than the one it was found from."""
-    past = [Assembled(tuple(one), room, frozenset(each.key for each in one[::2])) for one, room in history]
+    past = [
+        Assembled(tuple(one), room, frozenset(each.key for each in one[::2]))
+        for one, room in history
+    ]
 
     assert not parts or served(past, improved(past, parts)) >= served(past, parts)
 
@@ -365,17 +449,28 @@ def test_forms_by_hand() -> None:
 
 def test_whole_texts(manager: MemoryManager) -> None:
     """A description stands before its text, unless it only says how the text begins; further lines are set in."""
-    for text, summary in (("Use tabs.", None), ("one\ntwo", "numbers"), ("first line of a note\nthe second", None)):
+    for text, summary in (
+        ("Use tabs.", None),
+        ("one\ntwo", "numbers"),
+        ("first line of a note\nthe second", None),
+    ):
         manager.store(text, summary, tier="global")
 
     lines = str(ContextAssembler(manager).build("x", 500)).split("\n")
 
     assert "- Use tabs." in lines
     assert ["- numbers:", "  one", "  two"] == lines[(at := lines.index("- numbers:")) : at + 3]
-    assert ["- first line of a note", "  the second"] == lines[(at := lines.index("- first line of a note")) : at + 2]
+    assert ["- first line of a note", "  the second"] == lines[
+        (at := lines.index("- first line of a note")) : at + 2
+    ]
 
 
 def test_score() -> None:
     """Relevance, importance and recency count alike; what lies in the future is as recent as can be."""
-    assert 2.0 == score(0.5, 0.5, timedelta(0)) == score(1, 0, timedelta(0)) == score(0, 1, timedelta(-5))
+    assert (
+        2.0
+        == score(0.5, 0.5, timedelta(0))
+        == score(1, 0, timedelta(0))
+        == score(0, 1, timedelta(-5))
+    )
     assert score(0, 0, timedelta(days=1)) > score(0, 0, timedelta(days=2)) > 0

@@ -83,7 +83,9 @@ def trail() -> Kept:
 @pytest.fixture
 def memory(trail: Kept) -> MemoryManager:
     """Audited memories."""
-    return MemoryManager("sqlite://", user_id="ann", agent_id="coder", thread_id=THREAD, audit=trail)
+    return MemoryManager(
+        "sqlite://", user_id="ann", agent_id="coder", thread_id=THREAD, audit=trail
+    )
 
 
 @pytest.mark.parametrize("journey", JOURNEYS.values(), ids=JOURNEYS)
@@ -96,7 +98,9 @@ async def test_each_action_of_an_agent(journey: Journey, store_url: str) -> None
     manager.forget(item.memory_key)
 
     entries = list(SQLAuditTrail(store).entries("ann"))[::-1]
-    assert ["stored", "expanded", "passed", "recalled", "deleted"] == [entry.action for entry in entries]
+    assert ["stored", "expanded", "passed", "recalled", "deleted"] == [
+        entry.action for entry in entries
+    ]
     assert set(ACTIONS) == {entry.action for entry in entries}
     whose = {(one.user_id, one.agent_id, one.thread_id, one.memory_key) for one in entries}
     assert {("ann", "coder", THREAD, item.memory_key)} == whose
@@ -186,7 +190,9 @@ def test_assemblies(memory: MemoryManager, trail: Kept) -> None:
 async def test_the_layer_and_the_notes_of_a_run(trail: Kept) -> None:
     """What a conversation begins with, and the notes that a run puts into the prompt, are recalled, once each."""
     store = SQLAlchemyStore("sqlite://")
-    key = MemoryManager(store, user_id="ann").store("answers in French", type="user_preference", tier="global")
+    key = MemoryManager(store, user_id="ann").store(
+        "answers in French", type="user_preference", tier="global"
+    )
     context = MemoryContext("ann", store=store, thread_id=THREAD, scopes=True, audit=trail)
     async with context.run() as notes:
         note = notes.save("mind the gap", tier="run")
@@ -202,9 +208,13 @@ async def test_compaction_and_restoring(trail: Kept) -> None:
     """What compaction stores is stored, and reading it back to restore it a reading."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=2000, audit=trail, recall=False)
     for number in range(20):
-        await context.add_message(user(f"worker-{number}? " + LOG[number * 100 : number * 100 + 500]))
+        await context.add_message(
+            user(f"worker-{number}? " + LOG[number * 100 : number * 100 + 500])
+        )
         await context.get_messages()
-    items = context.manager.memory_store.query(context.manager.scope, {"memory_type": "conversation"}, limit=None)
+    items = context.manager.memory_store.query(
+        context.manager.scope, {"memory_type": "conversation"}, limit=None
+    )
     newest = items[0].memory_key
     assert {("stored", item.memory_key) for item in items} <= set(trail.did())
     await context.restore(newest)
@@ -266,7 +276,9 @@ async def test_refused_passing_is_none(trail: Kept) -> None:
         return text
 
     refused = await context.workbench([send]).call_tool("send", {"text": f"[MemoryRef: {key}]"})
-    passed = await context.workbench([send], secrets_for=["send"]).call_tool("send", {"text": f"[MemoryRef: {key}]"})
+    passed = await context.workbench([send], secrets_for=["send"]).call_tool(
+        "send", {"text": f"[MemoryRef: {key}]"}
+    )
     assert (True, False) == (refused.is_error, passed.is_error)
     assert [("passed", key)] == trail.did()
     await context.aclose()
@@ -282,7 +294,9 @@ async def test_a_failing_trail_stops_nothing(trail: Kept, caplog: pytest.LogCapt
 
     assert (1, 3) == (context.stats().folds, context.manager.audit_failures)
     assert 0 == context.stats().store_failures
-    assert ["memory_context.audit_failed"] == [getattr(record, "event", "") for record in caplog.records]
+    assert ["memory_context.audit_failed"] == [
+        getattr(record, "event", "") for record in caplog.records
+    ]
     assert key not in caplog.text
     trail.failing = False
     await context.forget(key)
@@ -305,11 +319,15 @@ def test_what_waits_is_bounded(memory: MemoryManager, trail: Kept) -> None:
     trail.failing = False
     auditor.close()
 
-    assert [str(number) for number in range(100, WAITING + 100)] == [entry.memory_key for entry in trail]
+    assert [str(number) for number in range(100, WAITING + 100)] == [
+        entry.memory_key for entry in trail
+    ]
     assert WAITING + 100 == auditor.failures
 
 
-def test_slow_failures_are_not_repeated(memory: MemoryManager, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_slow_failures_are_not_repeated(
+    memory: MemoryManager, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """After a failure that took long, nothing is tried for a while: an agent does not wait for it each time."""
     asked = list[int]()
 
@@ -372,7 +390,9 @@ class TestSQLAuditTrail:
         start = datetime(2026, 1, 1, tzinfo=UTC)
         actions = ("stored", "expanded")
         entries = [
-            AuditEntry(start + timedelta(minutes=n // 2), "ann", None, None, f"k{n % 3}", actions[n % 2])  # type: ignore[arg-type] # one of them
+            AuditEntry(
+                start + timedelta(minutes=n // 2), "ann", None, None, f"k{n % 3}", actions[n % 2]
+            )  # type: ignore[arg-type] # one of them
             for n in range(1200)
         ]
         with SQLAuditTrail(store_url) as trail:
@@ -384,8 +404,14 @@ class TestSQLAuditTrail:
             assert entries[:-8:-1] == list(trail.entries("ann", limit=7))
             assert entries[:199:-1] == list(trail.entries("ann", limit=1000))
             assert [] == list(trail.entries("ann", limit=0))
-            found = list(trail.entries("ann", key="k1", action="expanded", since=start + timedelta(minutes=10)))
-            assert [e for e in reversed(entries[20:]) if (e.memory_key, e.action) == ("k1", "expanded")] == found
+            found = list(
+                trail.entries(
+                    "ann", key="k1", action="expanded", since=start + timedelta(minutes=10)
+                )
+            )
+            assert [
+                e for e in reversed(entries[20:]) if (e.memory_key, e.action) == ("k1", "expanded")
+            ] == found
             assert entries[9::-1] == list(trail.entries("ann", until=start + timedelta(minutes=5)))
             assert ["b"] == [entry.agent_id for entry in trail.entries("bob")]
             assert [] == list(trail.entries("nobody"))
@@ -411,7 +437,12 @@ class TestSQLAuditTrail:
 
     @pytest.mark.parametrize(
         "wrong",
-        [{"action": "read"}, {"since": datetime(2026, 1, 1)}, {"until": datetime(2026, 1, 1)}, {"limit": -1}],  # noqa: DTZ001 - that is the mistake
+        [
+            {"action": "read"},
+            {"since": datetime(2026, 1, 1)},  # noqa: DTZ001 - that is the mistake
+            {"until": datetime(2026, 1, 1)},  # noqa: DTZ001 - that is the mistake
+            {"limit": -1},
+        ],
     )
     def test_mistakes(self, wrong: dict[str, Any]) -> None:
         """An action, a time or a limit that is none is an error at once, before anything is read."""
@@ -467,12 +498,16 @@ class TestDumped:
         audit: Any = {"true": True, "url": other, "trail": SQLAuditTrail(other)}[how]
         where = sqlite_url if how == "true" else other
         context = MemoryContext("ann", store=sqlite_url, audit=audit)
-        loaded = MemoryContext.load_component(json.loads(context.dump_component().model_dump_json()))
+        loaded = MemoryContext.load_component(
+            json.loads(context.dump_component().model_dump_json())
+        )
         key = await loaded.store("a text")
         [tool, *_] = memory_tools(loaded.manager)
         again = type(tool).load_component(tool.dump_component())
         await again.run_json({"key": key}, cancellation_token=CancellationToken())
-        memory = SQLMemory.load_component(SQLMemory("ann", store=sqlite_url, audit=audit).dump_component())
+        memory = SQLMemory.load_component(
+            SQLMemory("ann", store=sqlite_url, audit=audit).dump_component()
+        )
         await memory.add(MemoryContent(content="likes tea", mime_type="text/plain"))
 
         did = [entry.action for entry in SQLAuditTrail(where).entries("ann")]
@@ -514,11 +549,15 @@ def test_the_command_line(sqlite_url: str) -> None:
     assert 1 == command("show", "rockets", "--audit", *place).returncode
     listed = json.loads(command("audit", "--json", *place).stdout)
 
-    assert [("expanded", "rockets")] * 2 == [(one["action"], one["memory_key"]) for one in listed["entries"]]
+    assert [("expanded", "rockets")] * 2 == [
+        (one["action"], one["memory_key"]) for one in listed["entries"]
+    ]
     assert all(one["agent_id"].startswith("cli:") for one in listed["entries"])
     assert not listed["more"]
     narrowed = json.loads(
-        command("audit", "--json", "--limit", "1", "--since", "1d", "--key", "rockets", *place).stdout
+        command(
+            "audit", "--json", "--limit", "1", "--since", "1d", "--key", "rockets", *place
+        ).stdout
     )
     assert (1, True) == (len(narrowed["entries"]), narrowed["more"])
     shown = command("audit", "--action", "expanded", *place).stdout

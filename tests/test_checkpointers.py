@@ -76,14 +76,26 @@ class Talk:
         """The memories that the steps share."""
         return MemoryManager(f"sqlite:///{self.folder / 'memory.db'}", user_id="42")
 
-    async def step(self, given: Any, script: Sequence[Any], *outer: Any, tools: Sequence[Any] = (read_log,)) -> Any:  # noqa: ANN401 - a graph's
+    async def step(
+        self,
+        given: Any,
+        script: Sequence[Any],
+        *outer: Any,
+        tools: Sequence[Any] = (read_log,),
+    ) -> Any:
         """What a run gives, and the state's values after it."""
         model = ScriptedChatModel(script)
         own = MemoryContextMiddleware(f"sqlite:///{self.folder / 'memory.db'}", user_id="42")
         async with self._opened() as saver:
-            agent: Any = create_agent(model, list(tools), middleware=[*outer, own], checkpointer=saver)
+            agent: Any = create_agent(
+                model, list(tools), middleware=[*outer, own], checkpointer=saver
+            )
             given = {"messages": [HumanMessage(given)]} if isinstance(given, str) else given
-            result = await agent.ainvoke(given, THREAD) if self.asynchronous else agent.invoke(given, THREAD)
+            result = (
+                await agent.ainvoke(given, THREAD)
+                if self.asynchronous
+                else agent.invoke(given, THREAD)
+            )
             state = await agent.aget_state(THREAD) if self.asynchronous else agent.get_state(THREAD)
         own.close()
         self.prompts += model.prompts
@@ -155,11 +167,16 @@ async def test_goes_on_where_it_stopped(talk: Talk) -> None:
     _, late = await talk.step("Thank you.", ["Bye."], asks, tools=tools)
 
     read, echoed = results(values)
-    assert (LOG, LOG[::-1]) == (talk.manager.retrieve(key_of(read)), talk.manager.retrieve(key_of(echoed)))
+    assert (LOG, LOG[::-1]) == (
+        talk.manager.retrieve(key_of(read)),
+        talk.manager.retrieve(key_of(echoed)),
+    )
     assert ANSWER in str(talk.prompts[-1][-4].content)
     assert ANSWER not in str(late["messages"])
     for before, after in pairwise(talk.prompts):
-        assert [(m.type, m.content) for m in before] == [(m.type, m.content) for m in after][: len(before)]
+        assert [(m.type, m.content) for m in before] == [(m.type, m.content) for m in after][
+            : len(before)
+        ]
 
 
 async def test_a_tool_that_asks_a_person(talk: Talk) -> None:

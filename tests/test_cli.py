@@ -87,7 +87,9 @@ def test_help_without_a_command() -> None:
 def test_help_is_quick() -> None:
     """The help loads neither a database library nor an agent framework."""
     code = "import sys; from memory_context.cli import run; run(['demo', '--help']); print(*sys.modules)"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    ).stdout
     assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
 
 
@@ -112,7 +114,9 @@ def test_help_is_quick() -> None:
         ("migrate", "--store URL"),
     ],
 )
-def test_refusals_take_one_line(arguments: str, said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refusals_take_one_line(
+    arguments: str, said: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Wrong arguments and unreachable databases get exit code 2 and one line that says what would be right."""
     assert run(arguments.split()) == 2
     out, err = capsys.readouterr()
@@ -130,8 +134,12 @@ def test_a_refusal_is_no_traceback() -> None:
 @pytest.mark.parametrize("module", ["autogen_core", "autogen_agentchat", "pytest"])
 def test_a_missing_extra_takes_one_line(module: str) -> None:
     """Without a package that it needs, the demo says which extra to install."""
-    code = f"import sys; sys.modules[{module!r}] = None; from memory_context.cli import main; main()"
-    done = subprocess.run([sys.executable, "-c", code, "demo"], capture_output=True, encoding="utf-8", check=False)
+    code = (
+        f"import sys; sys.modules[{module!r}] = None; from memory_context.cli import main; main()"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, "demo"], capture_output=True, encoding="utf-8", check=False
+    )
     line = one_line(done)
     assert module.replace("_", "-") in line
     assert "pip install 'memory-context[demo]'" in line
@@ -139,8 +147,19 @@ def test_a_missing_extra_takes_one_line(module: str) -> None:
 
 def test_a_missing_client_takes_one_line() -> None:
     """Without autogen-ext, a real model cannot be asked, and the demo says which extra to install."""
-    code = "import sys; sys.modules['autogen_ext'] = None; from memory_context.cli import main; main()"
-    command = [sys.executable, "-c", code, "demo", "--model", "m", "--base-url", "http://127.0.0.1:1"]
+    code = (
+        "import sys; sys.modules['autogen_ext'] = None; from memory_context.cli import main; main()"
+    )
+    command = [
+        sys.executable,
+        "-c",
+        code,
+        "demo",
+        "--model",
+        "m",
+        "--base-url",
+        "http://127.0.0.1:1",
+    ]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert "pip install 'memory-context[demo]'" in one_line(done)
 
@@ -170,7 +189,9 @@ def test_migrate_refuses_a_newer_schema(tmp_path: Path, sqlite_url: str) -> None
     """A database of a newer version is left alone, in one line."""
     assert run(["migrate", "--store", sqlite_url]) == 0
     with sqlite3.connect(tmp_path / "memory.db") as connection:
-        [table] = connection.execute("SELECT name FROM sqlite_master WHERE name LIKE '%version%' AND type = 'table'")
+        [table] = connection.execute(
+            "SELECT name FROM sqlite_master WHERE name LIKE '%version%' AND type = 'table'"
+        )
         connection.execute(f"UPDATE {table[0]} SET version_num = '9999'")
     connection.close()
     assert "9999" in one_line(memory_context("migrate", "--store", sqlite_url))
@@ -179,11 +200,14 @@ def test_migrate_refuses_a_newer_schema(tmp_path: Path, sqlite_url: str) -> None
 def test_the_demo_stores_real_outputs(kept: Kept) -> None:
     """The four outputs are this machine's own, tens to hundreds of kilobytes each, whole in the database."""
     items = {
-        item.memory_key.rpartition("_")[0]: item for item in kept.manager.memory_store.list_all(kept.manager.scope)
+        item.memory_key.rpartition("_")[0]: item
+        for item in kept.manager.memory_store.list_all(kept.manager.scope)
     }
     assert items.keys() == {"installed_packages", "list_environment", "run_tests", "file_sizes"}
     assert all(10_000 < item.char_count < 1_000_000 for item in items.values())
-    names = [package["name"] for package in json.loads(items["installed_packages"].text)["packages"]]
+    names = [
+        package["name"] for package in json.loads(items["installed_packages"].text)["packages"]
+    ]
     assert "autogen-core" in names
     assert "pyvenv.cfg" in items["list_environment"].text or sys.prefix == sys.base_prefix
     assert "20 failed, 398 passed" in items["run_tests"].text
@@ -221,7 +245,9 @@ def test_the_demo_answers_from_the_prompt(kept: Kept) -> None:
 
 def test_the_demo_counts_every_call(kept: Kept) -> None:
     """The table's rows add up to its totals, and a small part of the tokens is sent."""
-    rows = re.findall(r"^\d+  .*?(\d+)  +([\d,]+)  +([\d,]+|not needed) *$", kept.output, re.MULTILINE)
+    rows = re.findall(
+        r"^\d+  .*?(\d+)  +([\d,]+)  +([\d,]+|not needed) *$", kept.output, re.MULTILINE
+    )
     total = re.search(r"^total +([\d,]+) +([\d,]+) *$", kept.output, re.MULTILINE)
     assert total
     sent, without = (int(number.replace(",", "")) for number in total.groups())
@@ -233,7 +259,11 @@ def test_the_demo_counts_every_call(kept: Kept) -> None:
 
 def test_the_next_commands_work(kept: Kept) -> None:
     """What the demo names as the next commands can be copied and run."""
-    commands = [line.strip() for line in kept.output.rpartition("Look around in it:")[2].splitlines() if line.strip()]
+    commands = [
+        line.strip()
+        for line in kept.output.rpartition("Look around in it:")[2].splitlines()
+        if line.strip()
+    ]
     listed, found, again = (shlex.split(command) for command in commands)
     assert {"memory-context"} == {listed[0], found[0], again[0]}
     assert "run_tests_" in memory_context(*listed[1:]).stdout
@@ -270,7 +300,9 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
 def test_a_terminal_gets_colours() -> None:
     """In a terminal, the conversation is coloured."""
     ours, theirs = pty.openpty()
-    with subprocess.Popen([*COMMAND, "demo"], stdout=theirs, env={**os.environ, "TERM": "xterm-256color"}) as process:
+    with subprocess.Popen(
+        [*COMMAND, "demo"], stdout=theirs, env={**os.environ, "TERM": "xterm-256color"}
+    ) as process:
         os.close(theirs)
         shown = b"".join(read_terminal(ours))
     assert process.returncode == 0
@@ -281,7 +313,9 @@ def test_a_terminal_gets_colours() -> None:
 def team(tmp_path_factory: pytest.TempPathFactory) -> Kept:
     """`memory-context demo --scenario long --turns 81 --keep`, run once: long enough for compactions."""
     folder = tmp_path_factory.mktemp("team")
-    done = memory_context("demo", "--scenario", "long", "--turns", "81", "--keep", TMPDIR=str(folder))
+    done = memory_context(
+        "demo", "--scenario", "long", "--turns", "81", "--keep", TMPDIR=str(folder)
+    )
     assert (done.returncode, done.stderr) == (0, "")
     [database] = folder.rglob("memory.db")
     return Kept(done.stdout, f"sqlite:///{database}", " ".join(done.stdout.split()))
@@ -312,7 +346,9 @@ def test_a_team_says_what_memory_did(team: Kept) -> None:
     assert calls >= 162
     assert fact(team.output, "folded")[0] > 20
     assert fact(team.output, "recalled")[0] > 0
-    assert re.search(r'for "Quote the definition of _*(\w+?)_*\." \w+: it holds .*\1', team.words, re.IGNORECASE)
+    assert re.search(
+        r'for "Quote the definition of _*(\w+?)_*\." \w+: it holds .*\1', team.words, re.IGNORECASE
+    )
     compactions = fact(team.output, "compacted")[0]
     assert compactions > 0
     assert fact(team.output, "prefix") == [calls - compactions, calls]
@@ -331,12 +367,20 @@ def test_a_team_is_drawn_in_a_pipe(team: Kept) -> None:
     assert len(bars[-1].replace(" ", "")) == 70
     assert set(below.splitlines()[1][9:]) == {"▁"}
     assert "\x1b" not in team.output
-    assert all(len(line) <= 80 for line in team.output.splitlines() if not line.startswith(("  ", "database: ")))
+    assert all(
+        len(line) <= 80
+        for line in team.output.splitlines()
+        if not line.startswith(("  ", "database: "))
+    )
 
 
 def test_a_team_leaves_commands_that_work(team: Kept) -> None:
     """What is named as the next commands belongs to this scenario."""
-    commands = [line.strip() for line in team.output.rpartition("Look around in it:")[2].splitlines() if line.strip()]
+    commands = [
+        line.strip()
+        for line in team.output.rpartition("Look around in it:")[2].splitlines()
+        if line.strip()
+    ]
     done = memory_context(*shlex.split(commands[1])[1:])
     assert done.returncode == 0, done.stderr
     assert "argparse" in done.stdout
@@ -348,7 +392,9 @@ def test_an_interrupted_team_shows_what_is_done(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "TMPDIR": str(tmp_path)}
     command = [*COMMAND, "demo", "--scenario", "long"]
-    with subprocess.Popen(command, stdout=theirs, stderr=subprocess.PIPE, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=theirs, stderr=subprocess.PIPE, env=environment
+    ) as process:
         os.close(theirs)
         seen, asked = b"", False
         for data in read_terminal(ours):
@@ -364,7 +410,9 @@ def test_an_interrupted_team_shows_what_is_done(tmp_path: Path) -> None:
 
 def test_a_reader_may_leave() -> None:
     """When the reader of the pipe has seen enough, the demo ends without a complaint."""
-    with subprocess.Popen([*COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+    with subprocess.Popen(
+        [*COMMAND, "demo"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
         assert process.stdout
         assert process.stderr
         process.stdout.readline()
@@ -393,7 +441,10 @@ class ModelServer:
 def model_server() -> Iterator[ModelServer]:
     """A server whose model runs the tests first, and then says something twice."""
     call = {"id": "c1", "type": "function", "function": {"name": "run_tests", "arguments": "{}"}}
-    says: list[dict[str, Any]] = [{"content": "They fail."}, {"content": "A week has five days there."}]
+    says: list[dict[str, Any]] = [
+        {"content": "They fail."},
+        {"content": "A week has five days there."},
+    ]
     server = ModelServer([{"content": None, "tool_calls": [call]}, *says])
 
     class Handler(BaseHTTPRequestHandler):
@@ -405,7 +456,12 @@ def model_server() -> Iterator[ModelServer]:
             reason = "tool_calls" if "tool_calls" in message else "stop"
             usage = {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2}
             choice = {"index": 0, "message": message, "finish_reason": reason}
-            completion = {"id": "x", "object": "chat.completion", "created": 0, "model": asked["model"]}
+            completion = {
+                "id": "x",
+                "object": "chat.completion",
+                "created": 0,
+                "model": asked["model"],
+            }
             body = json.dumps({**completion, "choices": [choice], "usage": usage}).encode()
             self.send_response(200)
             self.send_header("Content-Type", "application/json")
@@ -426,11 +482,15 @@ def model_server() -> Iterator[ModelServer]:
 @pytest.mark.parametrize("model", ["some-local-model", "gpt-4o"])
 def test_a_real_model_is_asked(model: str, model_server: ModelServer) -> None:
     """`--model` and `--base-url` ask that server, with the key from the environment; it sees folded outputs."""
-    done = memory_context("demo", "--model", model, "--base-url", model_server.url, OPENAI_API_KEY="k3y")
+    done = memory_context(
+        "demo", "--model", model, "--base-url", model_server.url, OPENAI_API_KEY="k3y"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert model_server.keys == ["Bearer k3y"] * 3
     assert {asked["model"] for asked in model_server.asked} == {model}
-    [result] = [message for message in model_server.asked[1]["messages"] if message["role"] == "tool"]
+    [result] = [
+        message for message in model_server.asked[1]["messages"] if message["role"] == "tool"
+    ]
     assert cast("str", result["content"]).startswith("[MemoryRef: run_tests_")
     assert "A week has five days there." in done.stdout
 
@@ -445,9 +505,15 @@ def test_a_model_that_does_not_answer_takes_one_line() -> None:
 async def test_the_shadow_is_a_valid_prompt_without_memory_tools(sqlite_url: str) -> None:
     """What would be sent without memory-context has no calls of its tools, and everything else in full."""
     context = ShadowedContext(MemoryContext("demo", store=sqlite_url))
-    calls = [FunctionCall("1", "{}", "run_tests"), FunctionCall("2", '{"key": "k"}', "retrieve_memory")]
+    calls = [
+        FunctionCall("1", "{}", "run_tests"),
+        FunctionCall("2", '{"key": "k"}', "retrieve_memory"),
+    ]
     texts = {"run_tests": LOG, "retrieve_memory": "some lines"}
-    answers = [FunctionExecutionResult(content=texts[c.name], name=c.name, call_id=c.id, is_error=False) for c in calls]
+    answers = [
+        FunctionExecutionResult(content=texts[c.name], name=c.name, call_id=c.id, is_error=False)
+        for c in calls
+    ]
     for message in (
         UserMessage(content="look", source="user"),
         AssistantMessage(content=calls, source="demo"),

@@ -32,9 +32,17 @@ def filled(url: str) -> str:
     with MemoryManager(url, user_id="ann", agent_id="coder", thread_id="t1") as memory:
         memory.store(LOG, key="night.log", type="tool_output")
         memory.store(BYTES, key="picture", type="file_content")
-        memory.store({"orders": [{"id": 1}, {"id": 2}]}, key="orders", type="api_response", tags=["shop"])
+        memory.store(
+            {"orders": [{"id": 1}, {"id": 2}]}, key="orders", type="api_response", tags=["shop"]
+        )
     with MemoryManager(url, user_id="ann", thread_id="t2") as memory:
-        memory.store("rockets fly high", "on rockets", key="rockets", category="space/rockets", importance=0.9)
+        memory.store(
+            "rockets fly high",
+            "on rockets",
+            key="rockets",
+            category="space/rockets",
+            importance=0.9,
+        )
         memory.store("over", "a thing of the past", key="over", expires_at=PAST)
         memory.store("not over", key="lasting", expires_at=datetime.now(UTC) + timedelta(days=1))
     with MemoryManager(url, user_id="bob") as memory:
@@ -159,16 +167,22 @@ class TestList:
         ann("show", "orders")
         assert "orders" == ann.keys("list", "--sort", "used")[0]
         assert (6, 2, 4) == tuple(
-            ann.json("list", "--limit", "2", "--offset", "2")[name] for name in ("total", "offset", "next_offset")
+            ann.json("list", "--limit", "2", "--offset", "2")[name]
+            for name in ("total", "offset", "next_offset")
         )
-        assert "3-4 of 6 memories; the next: --offset 4\n" == ann.both("list", "--limit", "2", "--offset", "2")[1]
+        assert (
+            "3-4 of 6 memories; the next: --offset 4\n"
+            == ann.both("list", "--limit", "2", "--offset", "2")[1]
+        )
         assert "there are only 6 memories\n" == ann.both("list", "--offset", "9", code=1)[1]
         assert "no memories match\n" == ann.both("list", "--type", "nothing", code=1)[1]
 
     def test_evicted_ones_are_asked_for(self, ann: Screen, tmp_path: Path) -> None:
         """What is no longer offered is left out, unless `--evicted` or a filter asks for it."""
         with sqlite3.connect(tmp_path / "memory.db") as connection:
-            connection.execute("UPDATE agent_memories SET is_active = 0 WHERE memory_key = 'orders'")
+            connection.execute(
+                "UPDATE agent_memories SET is_active = 0 WHERE memory_key = 'orders'"
+            )
         connection.close()
         assert "orders" not in ann.keys("list")
         assert "orders" in ann.keys("list", "--evicted")
@@ -177,7 +191,9 @@ class TestList:
     def test_contents_are_not_read(self, ann: Screen, tmp_path: Path) -> None:
         """A damaged content does not matter to a list."""
         with sqlite3.connect(tmp_path / "memory.db") as connection:
-            connection.execute("UPDATE agent_memories SET content = CAST(x'ff' AS TEXT) WHERE memory_key = 'orders'")
+            connection.execute(
+                "UPDATE agent_memories SET content = CAST(x'ff' AS TEXT) WHERE memory_key = 'orders'"
+            )
         connection.close()
         assert "orders" in ann("list")
 
@@ -221,16 +237,29 @@ class TestSearch:
         """The options of `list` narrow a search too; without words the newest come."""
         assert ["rockets"] == anywhere.keys("search", "rockets", "--category", "space")
         assert [] == anywhere.keys("search", "rockets", "--type", "tool_output", code=1)
-        assert ["rockets"] == anywhere.keys("search", "rockets", "--mode", "keyword", "--thread", "t2", "--since", "1d")
+        assert ["rockets"] == anywhere.keys(
+            "search", "rockets", "--mode", "keyword", "--thread", "t2", "--since", "1d"
+        )
         assert ["lasting", "over"] == anywhere.keys("search", "--limit", "2")
         assert "nothing found\n" == anywhere.both("search", "xyzzy", code=1)[1]
 
     def test_by_meaning(self, ann: Screen, tmp_path: Path) -> None:
         """An embedder is imported from the working directory; `reindex` makes the vectors, a search uses them."""
-        (tmp_path / "models.py").write_text("def counts(texts):\n    return [[t.count('o'), 1.0] for t in texts]\n")
+        (tmp_path / "models.py").write_text(
+            "def counts(texts):\n    return [[t.count('o'), 1.0] for t in texts]\n"
+        )
         assert "needs an embedder" in ann.both("search", "x", "--mode", "semantic", code=2)[1]
         assert 7 == ann.json("reindex", "--embedder", "models:counts", user=None)["indexed"]
-        wanted = ("search", "oooooooooo", "--mode", "semantic", "--limit", "1", "--embedder", "models:counts")
+        wanted = (
+            "search",
+            "oooooooooo",
+            "--mode",
+            "semantic",
+            "--limit",
+            "1",
+            "--embedder",
+            "models:counts",
+        )
         assert ["night.log"] == ann.keys(*wanted)
         for wrong in ("models", "models:nothing", "nothing:at_all", ":x"):
             assert "MODULE:NAME" in ann.both("search", "x", "--embedder", wrong, code=2)[1]
@@ -241,13 +270,20 @@ class TestShow:
 
     def test_a_part(self, url: str) -> None:
         """Lines, words and questions print what they select; the reference and how much it is go to standard error."""
-        done = memory_context("show", "night.log", "--user", "ann", "--store", url, "--lines", "1-2")
+        done = memory_context(
+            "show", "night.log", "--user", "ann", "--store", url, "--lines", "1-2"
+        )
         assert (0, LOG.split("\n")[:2]) == (done.returncode, done.stdout.splitlines())
         assert done.stderr.startswith("[MemoryRef: night.log - ")
         assert "lines 1-2 of 401" in done.stderr
 
         found = memory_context(
-            "show", "[MemoryRef: night.log]", "--contains", "SDX9", MEMORY_CONTEXT_STORE=url, MEMORY_CONTEXT_USER="ann"
+            "show",
+            "[MemoryRef: night.log]",
+            "--contains",
+            "SDX9",
+            MEMORY_CONTEXT_STORE=url,
+            MEMORY_CONTEXT_USER="ann",
         )
         assert "401: 2026-01-01 13:00:00 ERROR worker-777" in found.stdout
 
@@ -257,7 +293,9 @@ class TestShow:
         assert "id\n2\n" == ann("show", "orders", "--where", "id > 1", "--columns", "id")
         found = ann("show", "night.log", "--pattern", "worker-77[78]", "--context", "1")
         assert ["400- ", "401: "] == [line[:5] for line in found.splitlines()]
-        assert "worker-777" in ann("show", "night.log", "--query", "worker-777", "--max-tokens", "200")
+        assert "worker-777" in ann(
+            "show", "night.log", "--query", "worker-777", "--max-tokens", "200"
+        )
 
     def test_pages(self, ann: Screen) -> None:
         """`--max-tokens` cuts; the offset that is named goes on there, until everything was printed."""
@@ -276,7 +314,10 @@ class TestShow:
             assert wanted == (tmp_path / "out").read_bytes()
         ann("show", "night.log", "--lines", "1", "--output", str(tmp_path / "out"))
         assert LOG.split("\n")[0] + "\n" == (tmp_path / "out").read_text()
-        assert "cannot be written" in ann.both("show", "rockets", "--output", "/no/such/folder", code=2)[1]
+        assert (
+            "cannot be written"
+            in ann.both("show", "rockets", "--output", "/no/such/folder", code=2)[1]
+        )
 
     def test_json(self, ann: Screen) -> None:
         """The record, the part and the text; bytes as base64."""
@@ -320,7 +361,13 @@ class TestUsers:
 
     def test_several_are_listed(self, ann: Screen) -> None:
         """Without `--user`, several users are named, with how much each has, in the one line of the error."""
-        for verb in (["list"], ["search", "x"], ["show", "x"], ["threads"], ["forget", "x", "--yes"]):
+        for verb in (
+            ["list"],
+            ["search", "x"],
+            ["show", "x"],
+            ["threads"],
+            ["forget", "x", "--yes"],
+        ):
             out, err = ann.both(*verb, user=None, code=2)
             assert ("", 1) == (out, len(err.splitlines()))
             assert "ann (6), bob (1): --user ID" in err
@@ -331,11 +378,15 @@ class TestUsers:
         assert "there is no database" in screen.both("list", user=None, code=2)[1]
         with MemoryManager(sqlite_url, user_id=42) as memory:
             key = memory.store("x")
-            assert [key] == [one["memory_key"] for one in screen.json("list", user=None)["memories"]]
+            assert [key] == [
+                one["memory_key"] for one in screen.json("list", user=None)["memories"]
+            ]
             memory.forget(key)
         assert "nothing is stored" in screen.both("list", user=None, code=1)[1]
 
-    def test_a_mistyped_file_is_not_made(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    def test_a_mistyped_file_is_not_made(
+        self, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
         """No verb but `migrate` and `demo` makes a database; the others say that there is none."""
         for verb in ("list", "search", "stats", "threads", "reindex", "gc", "doctor"):
             assert 2 == run([verb, "--store", f"sqlite:///{tmp_path}/typo.db"])
@@ -349,8 +400,12 @@ class TestStats:
     def test_a_whole_database(self, anywhere: Screen) -> None:
         """Sums, and tables by user, type and tier: an administrator's view."""
         found = anywhere.json("stats", user=None)
-        assert (7, 2, 2, 0) == tuple(found[name] for name in ("memories", "conversations", "expired", "not_indexed"))
-        assert [("ann", 6), ("bob", 1)] == [(one["name"], one["memories"]) for one in found["users"]]
+        assert (7, 2, 2, 0) == tuple(
+            found[name] for name in ("memories", "conversations", "expired", "not_indexed")
+        )
+        assert [("ann", 6), ("bob", 1)] == [
+            (one["name"], one["memories"]) for one in found["users"]
+        ]
         assert found["database_bytes"] > found["characters"] > len(LOG)
         assert found["tokens"] == sum(one["tokens"] for one in found["types"])
         assert re.search(r"^ann +6 ", anywhere("stats", user=None), re.MULTILINE)
@@ -358,14 +413,22 @@ class TestStats:
     def test_one_user(self, ann: Screen) -> None:
         """With `--user`, theirs alone."""
         found = ann.json("stats", user="bob")
-        assert (1, 1, ["bob"]) == (found["memories"], found["expired"], [one["name"] for one in found["users"]])
+        assert (1, 1, ["bob"]) == (
+            found["memories"],
+            found["expired"],
+            [one["name"] for one in found["users"]],
+        )
         assert 0 == ann.json("stats", user="nobody", code=1)["memories"]
 
     def test_threads(self, anywhere: Screen) -> None:
         """The last used first, page by page."""
         found = anywhere.json("threads")["threads"]
-        assert [("t2", 3, 0), ("t1", 3, 1)] == [(one["thread_id"], one["memories"], one["agents"]) for one in found]
-        assert ["t1"] == [one["thread_id"] for one in anywhere.json("threads", "--offset", "1")["threads"]]
+        assert [("t2", 3, 0), ("t1", 3, 1)] == [
+            (one["thread_id"], one["memories"], one["agents"]) for one in found
+        ]
+        assert ["t1"] == [
+            one["thread_id"] for one in anywhere.json("threads", "--offset", "1")["threads"]
+        ]
         assert re.search(r"^t1 +3 ", anywhere("threads"), re.MULTILINE)
         assert "no conversations match\n" == anywhere.both("threads", user="bob", code=1)[1]
 
@@ -390,12 +453,16 @@ class TestForget:
             done = memory_context(*verb, "--store", file_url)
             assert (2, "", True) == (done.returncode, done.stdout, "give --yes" in done.stderr)
         with MemoryManager(file_url, user_id="ann") as memory:
-            assert {"rockets", "over"} <= {item.memory_key for item in memory.memory_store.list_all(memory.scope)}
+            assert {"rockets", "over"} <= {
+                item.memory_key for item in memory.memory_store.list_all(memory.scope)
+            }
 
     def test_all_or_nothing(self, anywhere: Screen) -> None:
         """One key that is not there keeps the others from being deleted."""
         anywhere("forget", "rockets", "nothing", "--yes", code=1)
-        assert {"forgotten": ["rockets", "orders"]} == anywhere.json("forget", "rockets", "orders", "rockets", "--yes")
+        assert {"forgotten": ["rockets", "orders"]} == anywhere.json(
+            "forget", "rockets", "orders", "rockets", "--yes"
+        )
         anywhere("forget", "rockets", "--yes", code=1)
         assert "nothing" not in anywhere.keys("list")
 
@@ -407,7 +474,9 @@ class TestUpkeep:
         """Only what is over goes, of one user or of all; a reference says when and why afterwards."""
         assert {"expired": 1, "deleted": 0, "users": {"ann": 1}} == anywhere.json("gc", "--dry-run")
         assert {"expired": 1, "deleted": 1, "users": {"ann": 1}} == anywhere.json("gc", "--yes")
-        assert {"expired": 1, "deleted": 1, "users": {"bob": 1}} == anywhere.json("gc", "--yes", user=None)
+        assert {"expired": 1, "deleted": 1, "users": {"bob": 1}} == anywhere.json(
+            "gc", "--yes", user=None
+        )
         assert "deleted 0 memories whose time is over\n" == anywhere("gc", user=None)
         assert "lasting" in anywhere.keys("list")
         assert "(expired)" in anywhere.both("show", "over", code=1)[1]
@@ -422,7 +491,8 @@ class TestUpkeep:
         """What was lost from the index is found again."""
         with SQLAlchemyStore(anywhere.url) as store:
             store._run(  # noqa: SLF001 - to break the index
-                lambda connection: connection.exec_driver_sql("DELETE FROM agent_memory_passages"), writes=True
+                lambda connection: connection.exec_driver_sql("DELETE FROM agent_memory_passages"),
+                writes=True,
             )
         assert [] == anywhere.keys("search", "worker-777", code=1)
         assert "indexed 7 memories\n" == anywhere("reindex", user=None)
@@ -433,7 +503,9 @@ class TestUpkeep:
         store = f"sqlite:///{tmp_path}/new.db"
         for before in (None, HEAD):
             assert 0 == run(["migrate", "--store", store, "--json"])
-            assert {"store": store, "before": before, "after": HEAD} == json.loads(capsys.readouterr().out)
+            assert {"store": store, "before": before, "after": HEAD} == json.loads(
+                capsys.readouterr().out
+            )
 
 
 def many(url: str, count: int) -> None:
@@ -457,7 +529,10 @@ def test_ctrl_c_leaves_nothing_half_done(sqlite_url: str) -> None:
             interrupted.add(process.pid)
             process.send_signal(signal.SIGINT)
 
-    for verb, rest in ((["reindex"], "The next search, or reindex, does the rest."), (["gc", "--yes"], "What was")):
+    for verb, rest in (
+        (["reindex"], "The next search, or reindex, does the rest."),
+        (["gc", "--yes"], "What was"),
+    ):
         shown = in_terminal(*verb, "--store", url, meanwhile=interrupt)
         assert 130 == shown.code, shown.text
         assert "Traceback" not in shown.text
@@ -488,9 +563,13 @@ class TestTerminal:
     def test_a_pager(self, file_url: str) -> None:
         """What is taller than the screen goes to the pager, and only that."""
         pager = "sed 's/^/PAGED: /'"
-        long = in_terminal("show", "night.log", "--user", "ann", "--store", file_url, PAGER=pager, LINES="10")
+        long = in_terminal(
+            "show", "night.log", "--user", "ann", "--store", file_url, PAGER=pager, LINES="10"
+        )
         assert "PAGED: 2026-01-01 13:00:00 ERROR worker-777" in long.text
-        short = in_terminal("show", "rockets", "--user", "ann", "--store", file_url, PAGER=pager, LINES="10")
+        short = in_terminal(
+            "show", "rockets", "--user", "ann", "--store", file_url, PAGER=pager, LINES="10"
+        )
         assert "\nrockets fly high\n" in short.text
 
     def test_a_narrow_one(self, file_url: str) -> None:
@@ -504,8 +583,23 @@ class TestTerminal:
 
 
 OWN = re.compile(r"\r?\x1b\[(?:[\d;]*m|\?25[hl]|[12]?[KA])")
-CODES = ("\x1b]0;", "\x1b[2J", "\x1bc", "\x9b31m", "\x07", "\x08", "\r", "\x7f", "\u202e", "\u2066", "\u200f", "\u2028")
-HOSTILE = "start" + "".join(f"{code}evil{number}" for number, code in enumerate(CODES)) + "\n\x1b[31mend"
+CODES = (
+    "\x1b]0;",
+    "\x1b[2J",
+    "\x1bc",
+    "\x9b31m",
+    "\x07",
+    "\x08",
+    "\r",
+    "\x7f",
+    "\u202e",
+    "\u2066",
+    "\u200f",
+    "\u2028",
+)
+HOSTILE = (
+    "start" + "".join(f"{code}evil{number}" for number, code in enumerate(CODES)) + "\n\x1b[31mend"
+)
 SHELL = "a$(touch pwned)`touch pwned`\\$(touch pwned)'\";touch pwned;"
 
 
@@ -525,10 +619,17 @@ def hostile_(tmp_path_factory: pytest.TempPathFactory) -> str:
             (HOSTILE, json.dumps([HOSTILE])),
         )
         connection.execute(
-            "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, ?, 0 FROM agent_memories", ("x",)
+            "INSERT INTO agent_memory_pending (memory_id, user_id, done) SELECT id, ?, 0 FROM agent_memories",
+            ("x",),
         )
-        for column, value in (("memory_key", f"key{HOSTILE}"), ("user_id", f"user{HOSTILE}"), ("thread_id", SHELL)):
-            connection.execute(f"UPDATE agent_memories SET {column} = ? WHERE memory_key LIKE '%ird'", (value,))
+        for column, value in (
+            ("memory_key", f"key{HOSTILE}"),
+            ("user_id", f"user{HOSTILE}"),
+            ("thread_id", SHELL),
+        ):
+            connection.execute(
+                f"UPDATE agent_memories SET {column} = ? WHERE memory_key LIKE '%ird'", (value,)
+            )
     connection.close()
     return url
 
@@ -562,7 +663,9 @@ def test_stored_text_cannot_drive_the_terminal(hostile: str, arguments: str, typ
     """Whatever was stored is shown and not obeyed: no control or formatting character of it arrives."""
     shown = in_terminal(*arguments.split(), "--store", hostile, typed=typed)
     rest = OWN.sub("", shown.text)
-    assert not {char for char in rest if char != "\n" and unicodedata.category(char).startswith("C")}, rest
+    assert not {
+        char for char in rest if char != "\n" and unicodedata.category(char).startswith("C")
+    }, rest
     assert "\x1b[31mend" not in shown.text
     assert "Traceback" not in shown.text
     if arguments.split(maxsplit=1)[0] in {"list", "search", "stats", "threads", "forget"}:
@@ -575,7 +678,11 @@ class TestCompletion:
     @staticmethod
     def offered(url: str, words: str) -> list[str]:
         """What bash is offered for the last of the words."""
-        variables = {"COMP_WORDS": words, "COMP_CWORD": str(words.count(" ")), "MEMORY_CONTEXT_STORE": url}
+        variables = {
+            "COMP_WORDS": words,
+            "COMP_CWORD": str(words.count(" ")),
+            "MEMORY_CONTEXT_STORE": url,
+        }
         return memory_context(_MEMORY_CONTEXT_COMPLETE="complete_bash", **variables).stdout.split()
 
     def test_names_come_from_the_store(self, file_url: str) -> None:
@@ -615,7 +722,9 @@ class TestCompletion:
 class TestDoctor:
     """``memory-context doctor``: each fault is found, and what it says helps."""
 
-    def status(self, url: str, capsys: pytest.CaptureFixture[str], code: int = 0) -> dict[str, tuple[str, str]]:
+    def status(
+        self, url: str, capsys: pytest.CaptureFixture[str], code: int = 0
+    ) -> dict[str, tuple[str, str]]:
         """Status and remedy by the name of the check."""
         assert code == run(["doctor", "--store", url, "--json"])
         found = json.loads(capsys.readouterr().out)
@@ -625,7 +734,16 @@ class TestDoctor:
     def test_all_is_well(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
         """On both databases; what is over its time is noted."""
         found = self.status(url, capsys)
-        for name in ("memory-context", "extra autogen", "database", "schema", "tables", "analyzer", "pending", "index"):
+        for name in (
+            "memory-context",
+            "extra autogen",
+            "database",
+            "schema",
+            "tables",
+            "analyzer",
+            "pending",
+            "index",
+        ):
             assert ("ok", "") == found[name], name
         assert ("note", "memory-context gc deletes them") == found["expired"]
 
@@ -634,10 +752,15 @@ class TestDoctor:
         [
             ("DELETE FROM agent_memory_passages", "index"),
             ("UPDATE agent_memory_owners SET passages = passages + 1", "index"),
-            ("UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'", "index"),
+            (
+                "UPDATE agent_memories SET content = 'written by other means' WHERE memory_key = 'rockets'",
+                "index",
+            ),
         ],
     )
-    def test_an_index_that_is_wrong(self, url: str, capsys: pytest.CaptureFixture[str], fault: str, name: str) -> None:
+    def test_an_index_that_is_wrong(
+        self, url: str, capsys: pytest.CaptureFixture[str], fault: str, name: str
+    ) -> None:
         """It is a problem, code 2; `reindex` solves it."""
         with SQLAlchemyStore(url) as store:
             store._run(lambda connection: connection.exec_driver_sql(fault), writes=True)  # noqa: SLF001 - breaks it
@@ -657,13 +780,24 @@ class TestDoctor:
             ),
             ("UPDATE agent_memory_settings SET value = '0'", "analyzer", "warning", "reindex"),
             ("UPDATE agent_memory_settings SET value = '99'", "analyzer", "warning", "upgrade"),
-            ("UPDATE memory_context_version SET version_num = '9999'", "schema", "problem", "upgrade"),
+            (
+                "UPDATE memory_context_version SET version_num = '9999'",
+                "schema",
+                "problem",
+                "upgrade",
+            ),
             ("DROP INDEX ix_agent_memories_user_tier", "tables", "problem", "postgresdb.sql"),
             ("DROP TABLE agent_memory_access", "tables", "problem", "postgresdb.sql"),
         ],
     )
     def test_other_faults(
-        self, url: str, capsys: pytest.CaptureFixture[str], fault: str, name: str, status: str, remedy: str
+        self,
+        url: str,
+        capsys: pytest.CaptureFixture[str],
+        fault: str,
+        name: str,
+        status: str,
+        remedy: str,
     ) -> None:
         """Each has its status and its remedy; looking changes nothing."""
         with SQLAlchemyStore(url) as store:
@@ -676,7 +810,11 @@ class TestDoctor:
     def test_what_is_no_database(self, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
         """A damaged file, a server that is not there and a URL that is none: code 2, and what to look at."""
         (tmp_path / "damaged.db").write_bytes(b"no database at all" * 100)
-        for url in (f"sqlite:///{tmp_path}/damaged.db", "postgresql+psycopg://127.0.0.1:1/nothing", "nonsense"):
+        for url in (
+            f"sqlite:///{tmp_path}/damaged.db",
+            "postgresql+psycopg://127.0.0.1:1/nothing",
+            "nonsense",
+        ):
             assert ("problem", True) == (
                 self.status(url, capsys, 2)["database"][0],
                 "check the URL" in self.status(url, capsys, 2)["database"][1],
@@ -694,7 +832,9 @@ class TestDoctor:
             "from memory_context import set_default_counter; from memory_context._tokens import estimating_counter;"
             "set_default_counter(estimating_counter()); from memory_context.cli import main; main()"
         )
-        environment = {**os.environ}  # the process's own has COLUMNS where the library readline was loaded
+        environment = {
+            **os.environ
+        }  # the process's own has COLUMNS where the library readline was loaded
         done = subprocess.run(
             [COMMAND[0], "-c", code, "doctor"],
             capture_output=True,
@@ -703,7 +843,9 @@ class TestDoctor:
             cwd=tmp_path,
             env=environment,
         )
-        assert re.search(r"warning +token counting: estimated.*\n +-> .*TIKTOKEN_CACHE_DIR", done.stdout)
+        assert re.search(
+            r"warning +token counting: estimated.*\n +-> .*TIKTOKEN_CACHE_DIR", done.stdout
+        )
 
 
 def test_startup_is_light() -> None:
@@ -714,20 +856,37 @@ def test_startup_is_light() -> None:
         "for verb in typer.main.get_command(app).commands: run([verb, '--help'])\n"
         "print(*sys.modules)"
     )
-    output = subprocess.run([COMMAND[0], "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
-    heavy = {"sqlalchemy", "autogen_core", "langchain_core", "tiktoken", "mcp", "rich", "numpy", "regex"}
+    output = subprocess.run(
+        [COMMAND[0], "-c", code], capture_output=True, encoding="utf-8", check=True
+    ).stdout
+    heavy = {
+        "sqlalchemy",
+        "autogen_core",
+        "langchain_core",
+        "tiktoken",
+        "mcp",
+        "rich",
+        "numpy",
+        "regex",
+    }
     assert not heavy & set(output.splitlines()[-1].split())
 
 
 def test_everything_moves(file_url: str, postgres_url: str, tmp_path: Path) -> None:
     """Through a file and from store to store: what an export of the last one holds is what the first one held."""
-    folder, first, last = f"file:{tmp_path / 'folder'}", tmp_path / "first.jsonl.gz", tmp_path / "last.jsonl"
+    folder, first, last = (
+        f"file:{tmp_path / 'folder'}",
+        tmp_path / "first.jsonl.gz",
+        tmp_path / "last.jsonl",
+    )
     assert 0 == run(["forget", "over", "--yes", "--store", file_url, "--user", "ann"])
     assert 0 == run(["export", str(first), "--store", file_url])
     assert 0 == run(["import", str(first), "--store", postgres_url])
     assert 0 == run(["import", postgres_url, "--store", folder])
     assert 0 == run(["export", str(last), "--store", folder])
-    assert sorted(gzip.decompress(first.read_bytes()).splitlines()) == sorted(last.read_bytes().splitlines())
+    assert sorted(gzip.decompress(first.read_bytes()).splitlines()) == sorted(
+        last.read_bytes().splitlines()
+    )
 
 
 def test_an_import_says_what_it_could_not_write(ann: Screen, tmp_path: Path) -> None:
@@ -746,7 +905,9 @@ def test_an_import_says_what_it_could_not_write(ann: Screen, tmp_path: Path) -> 
     assert "Traceback" not in err
 
 
-def test_backups_are_rotated(file_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_backups_are_rotated(
+    file_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """Each is a database that opens; as many stay as were asked for."""
     for _ in range(3):
         assert 0 == run(["backup", str(tmp_path / "copies"), "--keep", "2", "--store", file_url])
@@ -761,14 +922,22 @@ def test_consolidate_says_what_it_does(ann: Screen) -> None:
     """A dry run writes nothing; then near-duplicates become one, and the old keys still redeem."""
     with MemoryManager(ann.url, user_id="ann") as memory:
         for key in ("n1", "n2"):
-            memory.store("we use ruff for linting and formatting", key=key, type="note", tier="project", tier_id="p")
+            memory.store(
+                "we use ruff for linting and formatting",
+                key=key,
+                type="note",
+                tier="project",
+                tier_id="p",
+            )
     assert "would become 1" in ann("consolidate", "project", "--dry-run")
     assert "2 became 1" in ann("consolidate", "project", "p")
     assert "ruff" in ann("show", "n1")
     ann("consolidate", "detail", code=2)
 
 
-def test_a_folder_of_files_is_a_store(file_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_folder_of_files_is_a_store(
+    file_url: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """It is read, searched and listed by its URL."""
     folder = f"file:{tmp_path / 'folder'}"
     assert 0 == run(["import", file_url, "--store", folder, "--user", "ann"])

@@ -18,7 +18,10 @@ PAGE = (Path(__file__).parents[1] / "docs/command-line.md").read_text("utf-8")
 COMMAND: Any = typer.main.get_command(app)
 VERBS: dict[str, Any] = COMMAND.commands
 SECTIONS = dict(re.findall(r"^### `([\w-]+)`\n(.*?)(?=^##|\Z)", PAGE, re.MULTILINE | re.DOTALL))
-SHAPES = {name: json.loads(text) for name, text in re.findall(r"```json ([\w-]+)\n(.*?)```", PAGE, re.DOTALL)}
+SHAPES = {
+    name: json.loads(text)
+    for name, text in re.findall(r"```json ([\w-]+)\n(.*?)```", PAGE, re.DOTALL)
+}
 VARYING = {"users"}  # an object whose keys are the names of users, in what `gc` prints
 WITHOUT_SHAPE = {"demo", "replay"}
 RUNS = {
@@ -47,9 +50,11 @@ def named_in_tables(text: str) -> set[str]:
     return {option for cell in cells for option in re.findall(r"`(--[\w-]+)", cell)}
 
 
-def options_of(command: Any) -> set[str]:  # noqa: ANN401 - typer's own class, or click's
+def options_of(command: Any) -> set[str]:
     """The options of a verb, but `--help`."""
-    return {name for one in command.params for name in one.opts if name.startswith("--")} - {"--help"}
+    return {name for one in command.params for name in one.opts if name.startswith("--")} - {
+        "--help"
+    }
 
 
 def test_every_verb_is_documented() -> None:
@@ -75,16 +80,22 @@ def test_the_options_of_the_command_itself() -> None:
 
 def test_every_shape_is_documented() -> None:
     """Each verb with `--json` has its shape, but those that are described elsewhere; nothing else has one."""
-    assert {verb for verb in VERBS if "--json" in options_of(VERBS[verb])} - WITHOUT_SHAPE == set(SHAPES) - {"record"}
+    assert {verb for verb in VERBS if "--json" in options_of(VERBS[verb])} - WITHOUT_SHAPE == set(
+        SHAPES
+    ) - {"record"}
     assert set(RUNS) == set(SHAPES) - {"record"}
 
 
-def keys_of(value: Any) -> Any:  # noqa: ANN401 - JSON
+def keys_of(value: Any) -> Any:
     """The keys of objects, and those of the first of a list. ``record`` stands for one, or for its keys."""
     if value == "record":
         return keys_of(SHAPES["record"])
     if isinstance(value, dict):
-        given = {name: keys_of(one) for name, one in value.items() if name not in VARYING or isinstance(one, list)}
+        given = {
+            name: keys_of(one)
+            for name, one in value.items()
+            if name not in VARYING or isinstance(one, list)
+        }
         of_record = keys_of("record") if given.pop("record", 0) is None else {}
         return of_record | given
     return [keys_of(value[0])] if isinstance(value, list) and value else None
@@ -101,7 +112,9 @@ def test_the_shape_is_what_is_printed(
     """Every name in the JSON is in the documented shape, and the other way round."""
     with MemoryManager(sqlite_url, user_id="ann", thread_id="t1", audit=True) as memory:
         for _ in range(2):
-            memory.store("we use ruff for linting and formatting", type="note", tier="project", tier_id="p")
+            memory.store(
+                "we use ruff for linting and formatting", type="note", tier="project", tier_id="p"
+            )
         memory.store(LOG, key="log", type="tool_output", tags=["x"])
         memory.store({"orders": [1, 2]}, key="orders", tags=["x"])
     monkeypatch.chdir(tmp_path)

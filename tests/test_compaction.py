@@ -33,7 +33,10 @@ def size(messages: list[LLMMessage]) -> int:
         if isinstance(content, str):
             total += count(content)
         else:
-            total += sum(count(str(getattr(part, "content", getattr(part, "arguments", "")))) for part in content)
+            total += sum(
+                count(str(getattr(part, "content", getattr(part, "arguments", ""))))
+                for part in content
+            )
     return total
 
 
@@ -99,7 +102,10 @@ async def test_keys_that_were_swallowed() -> None:
     """The note names the references that it took out of sight; they are redeemed, and brought back when asked for."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=4000)
     await context.add_message(user("go"))
-    [first] = [MemoryRef.find_all(shown(m))[0].key for m in (await fill(context, call("run"), results(LOG)))[2:]]
+    [first] = [
+        MemoryRef.find_all(shown(m))[0].key
+        for m in (await fill(context, call("run"), results(LOG)))[2:]
+    ]
     for number in range(2, 20):
         prompt = await fill(context, *turns(number))
 
@@ -195,10 +201,15 @@ async def test_store_down() -> None:
     assert size(await context.get_messages()) <= 1500
 
 
-@pytest.mark.parametrize(("value", "window", "expected"), [(0.5, 8000, 4000), (700, None, 700), (None, None, None)])
+@pytest.mark.parametrize(
+    ("value", "window", "expected"), [(0.5, 8000, 4000), (700, None, 700), (None, None, None)]
+)
 def test_limits(value: float | None, window: int | None, expected: int | None) -> None:
     """A limit is a number of tokens, or a share of the model's window."""
-    assert expected == MemoryContext("ann", store="sqlite://", max_tokens=value, window=window).max_tokens
+    assert (
+        expected
+        == MemoryContext("ann", store="sqlite://", max_tokens=value, window=window).max_tokens
+    )
 
 
 @pytest.mark.parametrize(
@@ -279,11 +290,16 @@ async def test_squeezed_texts_that_begin_with_a_reference() -> None:
     """Small results that quote a known reference first are stored before the limit takes them out of sight."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1000, recall=False)
     key = await context.store("a note " * 20, "a note")
-    texts = [f"[MemoryRef: {key}] and\n" + " ".join(f"r{n}x{i}" for i in range(40)) for n in range(12)]
+    texts = [
+        f"[MemoryRef: {key}] and\n" + " ".join(f"r{n}x{i}" for i in range(40)) for n in range(12)
+    ]
 
     prompt = await fill(context, user("go"), call(*["run"] * 12), results(*texts))
 
     assert isinstance(prompt[-1], FunctionExecutionResultMessage)
     stored = {item.text for item in await context.search("", 50)}
-    assert all(result.content == text or text in stored for text, result in zip(texts, prompt[-1].content, strict=True))
+    assert all(
+        result.content == text or text in stored
+        for text, result in zip(texts, prompt[-1].content, strict=True)
+    )
     assert stored & set(texts)

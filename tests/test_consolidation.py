@@ -31,7 +31,7 @@ def manager(store_url: str) -> Iterator[MemoryManager]:
         yield manager
 
 
-def store(manager: MemoryManager, *texts: str, tier_id: str = "p", **details: Any) -> list[str]:  # noqa: ANN401 - those of remember
+def store(manager: MemoryManager, *texts: str, tier_id: str = "p", **details: Any) -> list[str]:
     """Notes of a project; their keys."""
     return [manager.store(text, tier="project", tier_id=tier_id, **details) for text in texts]
 
@@ -49,7 +49,9 @@ def test_near_duplicates_become_one(manager: MemoryManager) -> None:
     store(manager, other)
     steps = list[tuple[int, int]]()
 
-    report = consolidate(manager, "project", "p", progress=lambda done, total: steps.append((done, total)))
+    report = consolidate(
+        manager, "project", "p", progress=lambda done, total: steps.append((done, total))
+    )
 
     [group] = report.groups
     assert (4, tuple(keys), "words", ()) == (report.notes, group.sources, group.by, report.finished)
@@ -60,8 +62,16 @@ def test_near_duplicates_become_one(manager: MemoryManager) -> None:
     assert keys == new.content_metadata["consolidated_from"]
     for key, text in zip(keys, PORTS, strict=True):
         source = manager.get(key)
-        assert (text, False, group.key) == (source.text, source.is_active, source.content_metadata["consolidated_into"])
-    assert report.tokens_saved == sum(manager.get(key).token_count for key in keys) - new.token_count > 0
+        assert (text, False, group.key) == (
+            source.text,
+            source.is_active,
+            source.content_metadata["consolidated_into"],
+        )
+    assert (
+        report.tokens_saved
+        == sum(manager.get(key).token_count for key in keys) - new.token_count
+        > 0
+    )
     assert () == consolidate(manager, "project", "p").groups
 
 
@@ -122,7 +132,9 @@ def test_a_model_merges_related_notes(manager: MemoryManager) -> None:
 
     report = consolidate(manager, "project", merger=ModelConsolidator(model), max_tokens=100)
 
-    assert [(tuple(keys), "model"), ((big,), "model")] == [(group.sources, group.by) for group in report.groups]
+    assert [(tuple(keys), "model"), ((big,), "model")] == [
+        (group.sources, group.by) for group in report.groups
+    ]
     assert {"The gateway listens on port 443 of host-7."} == offered(manager)
     assert related[0] in model.asked[0][1]
     assert model.asked[0][1].index(related[0]) < model.asked[0][1].index(related[1])
@@ -152,7 +164,7 @@ class Breaking(SQLAlchemyStore):
 
     left = 100
 
-    def put(self, *args: Any, **settings: Any) -> Any:  # noqa: ANN401 - the store's
+    def put(self, *args: Any, **settings: Any) -> Any:
         """Put it, as long as there is room."""
         self.left -= 1
         if self.left < 0:
@@ -220,12 +232,18 @@ def test_proposed_preferences(manager: MemoryManager) -> None:
     assert ["Short answers."] == asked
 
 
-@pytest.mark.parametrize("answer", ["I do not know.", "{}", "[1, 2]", "[", RuntimeError("no"), None])
+@pytest.mark.parametrize(
+    "answer", ["I do not know.", "{}", "[1, 2]", "[", RuntimeError("no"), None]
+)
 def test_no_preferences(manager: MemoryManager, answer: str | Exception | None) -> None:
     """An extractor that fails, is late or talks nonsense proposes nothing."""
     model = Model(answer)
     found = propose_preferences(
-        manager, [Turn("human", "hi")], ModelConsolidator(model), lambda text: text == "", seconds=0.2
+        manager,
+        [Turn("human", "hi")],
+        ModelConsolidator(model),
+        lambda text: text == "",
+        seconds=0.2,
     )
     model.done.set()
 
@@ -234,7 +252,18 @@ def test_no_preferences(manager: MemoryManager, answer: str | Exception | None) 
 
 
 LINES = st.lists(
-    st.sampled_from(["use tabs", "do not use tabs", "Use  tabs!", "port 80", "port 81", "", "on host-7.example", "---"])
+    st.sampled_from(
+        [
+            "use tabs",
+            "do not use tabs",
+            "Use  tabs!",
+            "port 80",
+            "port 81",
+            "",
+            "on host-7.example",
+            "---",
+        ]
+    )
     | st.text(st.sampled_from("ab1 -._\n"), max_size=12)
 )
 
@@ -247,7 +276,9 @@ def test_merged_texts_keep_every_fact(texts: list[str]) -> None:
     assert names("\n".join(texts)) <= names(text)
     assert ("do not use tabs" in "\n".join(texts)) == ("do not use tabs" in text)
     assert merged([texts[0], texts[0]]) == texts[0]
-    assert {line for line in text.split("\n") if line} <= {line for one in texts for line in one.split("\n")}
+    assert {line for line in text.split("\n") if line} <= {
+        line for one in texts for line in one.split("\n")
+    }
 
 
 @given(st.lists(st.text(st.sampled_from("ab "), max_size=12), max_size=12), st.floats(0.1, 1))
@@ -259,5 +290,13 @@ def test_groups(texts: list[str], least: float) -> None:
     assert list(range(len(texts))) == sorted(place for group in found for place in group)
     for group in found:
         assert all(resemblance(sets[group[0]], sets[place]) >= least for place in group)
-    homes = [next(number for number, group in enumerate(found) if place in group) for place in range(len(texts))]
-    assert all(homes[a] == homes[b] for a in range(len(texts)) for b in range(a) if sets[a] == sets[b] and least <= 1)
+    homes = [
+        next(number for number, group in enumerate(found) if place in group)
+        for place in range(len(texts))
+    ]
+    assert all(
+        homes[a] == homes[b]
+        for a in range(len(texts))
+        for b in range(a)
+        if sets[a] == sets[b] and least <= 1
+    )

@@ -137,7 +137,9 @@ class TestFolding:
     async def test_facts_of_the_call(self, context: MemoryContext) -> None:
         """The record knows the tool, its arguments, and that it failed."""
         arguments = '{"path": "/var/log"}'
-        await fill(context, call("read", arguments=arguments), results(LOG, name="read", is_error=True))
+        await fill(
+            context, call("read", arguments=arguments), results(LOG, name="read", is_error=True)
+        )
 
         [item] = await context.search("")
 
@@ -147,7 +149,11 @@ class TestFolding:
             "arguments": arguments,
             "is_error": True,
         } == item.content_metadata
-        assert ("tool_output", "detail", context.thread_id) == (item.memory_type, item.tier, item.thread_id)
+        assert ("tool_output", "detail", context.thread_id) == (
+            item.memory_type,
+            item.tier,
+            item.thread_id,
+        )
 
     async def test_persons_words(self, context: MemoryContext) -> None:
         """A person's words have a higher threshold than another agent's, and keep their beginning and end."""
@@ -163,7 +169,9 @@ class TestFolding:
 
     async def test_thresholds_by_source(self) -> None:
         """Each source may have its own threshold."""
-        context = MemoryContext("ann", store="sqlite://", source_thresholds={"user": 100, "archivist": 100_000})
+        context = MemoryContext(
+            "ann", store="sqlite://", source_thresholds={"user": 100, "archivist": 100_000}
+        )
 
         person, agent = await fill(context, user(LOG), user(LOG, source="archivist"))
 
@@ -173,7 +181,10 @@ class TestFolding:
     async def test_same_text_same_key(self) -> None:
         """The same output, whichever agent of that user folds it, is one memory."""
         store = MemoryManager("sqlite://", user_id="ann").memory_store
-        one, other = MemoryContext("ann", store=store), MemoryContext("ann", store=store, agent_id="reviewer")
+        one, other = (
+            MemoryContext("ann", store=store),
+            MemoryContext("ann", store=store, agent_id="reviewer"),
+        )
 
         [first] = await fill(one, results(LOG))
         [second] = await fill(other, user(LOG, source="coder"))
@@ -235,7 +246,9 @@ class TestCallersObjects:
 
         messages = await fill(context, user("there"))
 
-        assert ["[MemoryRef", "hi", "there"] == [shown(message).split(":")[0] for message in messages]
+        assert ["[MemoryRef", "hi", "there"] == [
+            shown(message).split(":")[0] for message in messages
+        ]
         assert LOG == shown(initial[0])
 
 
@@ -244,7 +257,13 @@ class TestRecall:
 
     async def test_by_words(self, context: MemoryContext) -> None:
         """A question about a line out of sight brings that line back, before the question, as data, once."""
-        await fill(context, user("go"), call("run"), results(LOG), AssistantMessage(content="done", source="coder"))
+        await fill(
+            context,
+            user("go"),
+            call("run"),
+            results(LOG),
+            AssistantMessage(content="done", source="coder"),
+        )
 
         messages = await fill(context, user("What did worker-123 handle?"))
 
@@ -300,7 +319,9 @@ class TestRecall:
         """A placeholder in another agent's message or a tool's result is not opened."""
         first = await fill(context, results(LOG))
 
-        await fill(context, user(shown(first[0]), source="coder"), results(shown(first[0]), number=2))
+        await fill(
+            context, user(shown(first[0]), source="coder"), results(shown(first[0]), number=2)
+        )
 
         assert 0 == context.stats().recalls
 
@@ -344,7 +365,9 @@ class TestRecall:
         """A secret is brought back by its key only."""
         key = await context.store("password of db-7 is hunter2", "db-7 login", "secret")
 
-        messages = await fill(context, user(f"see [MemoryRef: {key}]", source="coder"), user("password of db-7?"))
+        messages = await fill(
+            context, user(f"see [MemoryRef: {key}]", source="coder"), user("password of db-7?")
+        )
         assert not any("hunter2" in shown(message) for message in messages)
 
         messages = await fill(context, user(f"open [MemoryRef: {key}]"))
@@ -363,7 +386,11 @@ class TestLaws:
             context = MemoryContext("ann", store="sqlite://")
             found = await fill(context, *messages)
             check_prompt(found)
-            own = [m for m in found if not (isinstance(m, UserMessage) and m.source == "memory_context")]
+            own = [
+                m
+                for m in found
+                if not (isinstance(m, UserMessage) and m.source == "memory_context")
+            ]
             assert [type(m) for m in messages] == [type(m) for m in own]
             assert len(found) - len(own) <= 1
             assert type(found[-1]) is type(messages[-1])
@@ -445,7 +472,9 @@ class TestState:
 
         assert "worker-123" in shown((await loaded.get_messages())[-2])
 
-    @pytest.mark.parametrize("kind", [UnboundedChatCompletionContext, lambda: BufferedChatCompletionContext(10)])
+    @pytest.mark.parametrize(
+        "kind", [UnboundedChatCompletionContext, lambda: BufferedChatCompletionContext(10)]
+    )
     async def test_state_of_autogens_contexts(
         self, context: MemoryContext, kind: type[UnboundedChatCompletionContext]
     ) -> None:
@@ -476,7 +505,9 @@ class TestState:
         before = await fill(context, user("hello"))
 
         with pytest.raises(exceptions.StateVersionError, match="version 99"):
-            await context.load_state({"messages": [], "memory_context": {"version": 99, "new": "things"}})
+            await context.load_state(
+                {"messages": [], "memory_context": {"version": 99, "new": "things"}}
+            )
 
         assert before == await context.get_messages()
 
@@ -584,7 +615,8 @@ class TestLifeCycle:
 
         async def both() -> None:
             await asyncio.gather(
-                *(context.add_message(results(LOG + str(i))) for i in range(3)), context.get_messages()
+                *(context.add_message(results(LOG + str(i))) for i in range(3)),
+                context.get_messages(),
             )
 
         for _ in range(3):
@@ -594,7 +626,9 @@ class TestLifeCycle:
 
     def test_event_loops_at_once(self, sqlite_url: str) -> None:
         """Loops in several threads, that use one context at once, wait for each other; nothing is taken in twice."""
-        context = MemoryContext("ann", store=sqlite_url, initial_messages=[results(f"{i}\n{LOG}") for i in range(20)])
+        context = MemoryContext(
+            "ann", store=sqlite_url, initial_messages=[results(f"{i}\n{LOG}") for i in range(20)]
+        )
 
         async def once(number: int) -> None:
             await context.add_message(results(f"of {number}\n{LOG}"))
@@ -605,7 +639,9 @@ class TestLifeCycle:
 
         messages = asyncio.run(context.get_messages())
         keys = [MemoryRef.find_all(shown(message))[0].key for message in messages]
-        assert [*map(str, range(20))] == [asyncio.run(context.retrieve(key, lines="1")) for key in keys[:20]]
+        assert [*map(str, range(20))] == [
+            asyncio.run(context.retrieve(key, lines="1")) for key in keys[:20]
+        ]
         assert 28 == len(messages) == context.stats().folds
 
     async def test_loop_that_was_closed(self) -> None:
@@ -626,7 +662,9 @@ class TestLifeCycle:
         assert 20 == len(await context.get_messages())
         assert 20 == context.stats().folds
 
-    async def test_closing_waits_for_what_was_cancelled(self, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_closing_waits_for_what_was_cancelled(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
         """A cancelled add_message has stored its text before aclose gives the database back, without complaint."""
         counting = threading.Event()
 

@@ -42,7 +42,11 @@ def opened(request: pytest.FixtureRequest) -> Iterator[Open]:
         yield ConversationMemory
         return
     fixtures = {"file": "sqlite_url", "postgresql": "postgres_url"}
-    url = "sqlite://" if request.param == "memory" else str(request.getfixturevalue(fixtures[request.param]))
+    url = (
+        "sqlite://"
+        if request.param == "memory"
+        else str(request.getfixturevalue(fixtures[request.param]))
+    )
     with MemoryManager(url, user_id="42") as manager:
         yield lambda *args, **settings: ConversationMemory(*args, manager=manager, **settings)
 
@@ -130,7 +134,11 @@ def test_sessions_and_users_are_apart(store_url: str) -> None:
     key = manager.store("a note")
 
     assert 1 == mine.clear("a")
-    assert ([], [("human", "two")], [("human", "three")]) == (said(mine, "a"), said(mine, "b"), said(theirs, "a"))
+    assert ([], [("human", "two")], [("human", "three")]) == (
+        said(mine, "a"),
+        said(mine, "b"),
+        said(theirs, "a"),
+    )
     assert "a note" == manager.retrieve(key)
     mine.add_turn("a", "human", "again")
     assert [("human", "again")] == said(ConversationMemory(manager=manager), "a")
@@ -142,7 +150,11 @@ def test_clear(opened: Open) -> None:
     conversation = opened(5)
     conversation.add_turns("t", [Turn("human", "hi"), Turn("ai", "hello")])
 
-    assert (2, 0, []) == (conversation.clear("t"), conversation.clear("t"), conversation.get_turns("t"))
+    assert (2, 0, []) == (
+        conversation.clear("t"),
+        conversation.clear("t"),
+        conversation.get_turns("t"),
+    )
 
 
 def test_threads_add_side_by_side(opened: Open) -> None:
@@ -151,7 +163,9 @@ def test_threads_add_side_by_side(opened: Open) -> None:
     def work(name: int) -> None:
         conversation = opened(None) if opened is not ConversationMemory else shared
         for number in range(10):
-            conversation.add_turns("t", [Turn("human", f"{name} {number}"), Turn("ai", f"{name} {number}")])
+            conversation.add_turns(
+                "t", [Turn("human", f"{name} {number}"), Turn("ai", f"{name} {number}")]
+            )
             conversation.get_turns("t")
 
     shared = opened(None)
@@ -162,14 +176,18 @@ def test_threads_add_side_by_side(opened: Open) -> None:
     assert 120 == len(turns)
     assert all(human[1] == ai[1] for human, ai in zip(turns[::2], turns[1::2], strict=True))
     for name in range(6):
-        assert [f"{name} {n}" for n in range(10)] == [t for _, t in turns[::2] if t.startswith(f"{name} ")]
+        assert [f"{name} {n}" for n in range(10)] == [
+            t for _, t in turns[::2] if t.startswith(f"{name} ")
+        ]
 
 
 def test_equal_additions_of_two_writers_are_two() -> None:
     """Two writers that say the same at the same moment have both said it."""
     store = SQLAlchemyStore("sqlite://")
     with ThreadPoolExecutor(4) as threads:
-        conversations = [ConversationMemory(manager=MemoryManager(store, user_id="42")) for _ in range(8)]
+        conversations = [
+            ConversationMemory(manager=MemoryManager(store, user_id="42")) for _ in range(8)
+        ]
         list(threads.map(lambda one: one.add_turn("t", "human", "hi"), conversations))
 
     assert [("human", "hi")] * 8 == said(conversations[0])

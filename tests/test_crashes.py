@@ -110,7 +110,9 @@ class Writers:
 def writers(folder: Path, ledger: Ledger) -> Iterator[Writers]:
     """The process that forks writers."""
     program = Path(crash_writer.__file__)
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(program.parent), os.environ.get("PYTHONPATH", "")])}
+    environment = os.environ | {
+        "PYTHONPATH": os.pathsep.join([str(program.parent), os.environ.get("PYTHONPATH", "")])
+    }
     with (
         (folder / "errors").open("w+") as errors,
         subprocess.Popen(
@@ -141,14 +143,20 @@ def check_kept(url: str, ledger: Ledger, keys: Iterable[str], random: random.Ran
     """What was acknowledged is there, whole, and is found; what was deleted is deleted."""
     wanted = list(keys)
     with MemoryManager(url, user_id="ann") as manager:
-        found = {item.memory_key: item for item in manager.memory_store.get_many(manager.scope, wanted)}
+        found = {
+            item.memory_key: item for item in manager.memory_store.get_many(manager.scope, wanted)
+        }
         check_whole(found.values())
         for key in wanted:
             hashed = found[key].content_hash if key in found else None
             assert hashed in ledger.allowed[key], key
             if ledger.allowed[key] == {None}:
                 assert manager.memory_store.deletion(manager.scope, key), key
-        there = [item for item in found.values() if item.is_active and ledger.allowed[item.memory_key] != {None}]
+        there = [
+            item
+            for item in found.values()
+            if item.is_active and ledger.allowed[item.memory_key] != {None}
+        ]
         for item in random.sample(there, min(3, len(there))):
             word = item.text.split(" ", 1)[0]
             assert item.memory_key in [hit.memory_key for hit in manager.search(word)], word
@@ -187,7 +195,10 @@ def states_in(folder: Path) -> list[Any]:
 
 def was_forgotten(manager: MemoryManager, ledger: Ledger, key: str) -> bool:
     """Whether a writer forgot this memory, which had been recalled into a conversation; the store says so then."""
-    return None in ledger.allowed.get(key, ()) and manager.memory_store.deletion(manager.scope, key) is not None
+    return (
+        None in ledger.allowed.get(key, ())
+        and manager.memory_store.deletion(manager.scope, key) is not None
+    )
 
 
 async def check_states(url: str, folder: Path, ledger: Ledger) -> int:
@@ -201,10 +212,19 @@ async def check_states(url: str, folder: Path, ledger: Ledger) -> int:
         while texts:
             fresh = {ref.key for text in texts for ref in MemoryRef.find_all(text)} - seen
             seen |= fresh
-            items = [context.manager.get(key) for key in fresh if not was_forgotten(context.manager, ledger, key)]
+            items = [
+                context.manager.get(key)
+                for key in fresh
+                if not was_forgotten(context.manager, ledger, key)
+            ]
             check_whole(items)
-            told = {*ledger.said, *(hashed for item in items for hashed in ledger.allowed.get(item.memory_key, ()))}
-            assert all(item.content_hash in told for item in items if item.memory_type != "conversation")
+            told = {
+                *ledger.said,
+                *(hashed for item in items for hashed in ledger.allowed.get(item.memory_key, ())),
+            }
+            assert all(
+                item.content_hash in told for item in items if item.memory_type != "conversation"
+            )
             texts = [item.text for item in items if item.memory_type == "conversation"]
         await context.aclose()
     return len(seen)
@@ -228,7 +248,11 @@ def folder_url(tmp_path: Path) -> str:
     ],
 )
 async def test_killed_writers(
-    request: pytest.FixtureRequest, tmp_path: Path, told: Callable[[str], None], fixture: str, kills: int
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    told: Callable[[str], None],
+    fixture: str,
+    kills: int,
 ) -> None:
     """However often writers are killed, what they acknowledged is there, whole, found, and nothing needs a repair."""
     url, ledger, chance = request.getfixturevalue(fixture), Ledger(), random.Random(kills)
@@ -237,7 +261,9 @@ async def test_killed_writers(
         for seed in range(kills):
             early = chance.random() < 0.2
             acknowledged = 0 if early else chance.randint(1, MOST_ACKNOWLEDGED)
-            keys = forked.kill_one(url, seed, acknowledged, chance.uniform(0, 0.15 if early else 0.03))
+            keys = forked.kill_one(
+                url, seed, acknowledged, chance.uniform(0, 0.15 if early else 0.03)
+            )
             keys += chance.sample(list(ledger.allowed), min(20, len(ledger.allowed)))
             check_kept(url, ledger, keys, chance)
             if not url.startswith("file:"):
@@ -247,20 +273,32 @@ async def test_killed_writers(
                 check_all(url, ledger)
     counts = ", ".join(f"{count:,} {what}" for what, count in sorted(ledger.counts.items()))
     seconds = time.monotonic() - started
-    told(f"{kills} kills in {seconds:.0f} s; acknowledged: {counts}; {references:,} references redeem at the end")
+    told(
+        f"{kills} kills in {seconds:.0f} s; acknowledged: {counts}; {references:,} references redeem at the end"
+    )
     assert ledger.counts["stored"] > kills
 
 
 @pytest.mark.parametrize("fixture", ["sqlite", "postgresql"])
-@pytest.mark.parametrize("kills", [5, pytest.param(100, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])])
+@pytest.mark.parametrize(
+    "kills", [5, pytest.param(100, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])]
+)
 def test_killed_while_it_begins(
-    request: pytest.FixtureRequest, tmp_path: Path, told: Callable[[str], None], fixture: str, kills: int
+    request: pytest.FixtureRequest,
+    tmp_path: Path,
+    told: Callable[[str], None],
+    fixture: str,
+    kills: int,
 ) -> None:
     """A database whose first writer was killed at any moment of its creation is created by the next one."""
     chance, stored = random.Random(kills), 0
     with writers(tmp_path, Ledger()) as forked:
         for seed in range(kills):
-            url = f"sqlite:///{tmp_path}/{seed}.db" if fixture == "sqlite" else request.getfixturevalue("postgres_url")
+            url = (
+                f"sqlite:///{tmp_path}/{seed}.db"
+                if fixture == "sqlite"
+                else request.getfixturevalue("postgres_url")
+            )
             ledger = forked.ledger = Ledger()
             keys = forked.kill_one(url, seed, chance.choice((0, 0, 1)), chance.uniform(0, 0.5))
             check_kept(url, ledger, keys, chance)

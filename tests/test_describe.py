@@ -33,7 +33,19 @@ from memory_context.text.describe.literals import read_value, read_whole
 from memory_context.text.describe.wording import counted, plural, singular
 
 PACKAGES = [{"name": "left-pad", "version": "1.3.0"}, {"name": "react", "version": "19.0.0"}]
-PIECES = [*"{}[]()1,:*\n\t\0\ud800|-$<", "'a'", '"b"', "b'x'", "\\d", "None", "0x", " is ", "12:00 ", "a.py:1: ", "# "]
+PIECES = [
+    *"{}[]()1,:*\n\t\0\ud800|-$<",
+    "'a'",
+    '"b"',
+    "b'x'",
+    "\\d",
+    "None",
+    "0x",
+    " is ",
+    "12:00 ",
+    "a.py:1: ",
+    "# ",
+]
 TEXTS = [text for _, text, _ in SYNTHETIC]
 
 any_text = st.text(st.characters(exclude_categories=()))
@@ -70,7 +82,10 @@ def test_the_snapshot_is_what_is_said_today() -> None:
         ("done", "text, 1 line: done"),
         (b"", "binary content, 0 bytes"),
         (b"\x00\x01\x02", "binary content, 3 bytes"),
-        (b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0" + b"\0" * 8, "PNG image, 640 x 480, 32 bytes"),
+        (
+            b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0" + b"\0" * 8,
+            "PNG image, 640 x 480, 32 bytes",
+        ),
         (b"SQLite format 3\0" + b"\0" * 84, "SQLite database, 100 bytes"),
         (b"PK\x03\x04" + b"\0" * 26 + b"word/document.xml", "Word document, 47 bytes"),
         (b"%PDF-1.4\n", "PDF, 9 bytes"),
@@ -85,13 +100,17 @@ def test_the_line_is_one_that_a_person_would_write(content: Content, line: str) 
     assert line == describe(content)
 
 
-@pytest.mark.parametrize("text", ["{x}", "[see below]", "{'a': f()}", "[link](https://x.org)", "1, 2", "{{1}}"])
+@pytest.mark.parametrize(
+    "text", ["{x}", "[see below]", "{'a': f()}", "[link](https://x.org)", "1, 2", "{{1}}"]
+)
 def test_what_only_looks_like_json_is_text(text: str) -> None:
     """Brackets alone do not make JSON, and nothing in them is ever run."""
     assert describe(text).startswith("text, 1 line:")
 
 
-@pytest.mark.parametrize("wrap", [mcp, mcp_repr, lambda text: mcp_repr(mcp(text)), lambda text: f"```\n{text}```"])
+@pytest.mark.parametrize(
+    "wrap", [mcp, mcp_repr, lambda text: mcp_repr(mcp(text)), lambda text: f"```\n{text}```"]
+)
 @pytest.mark.parametrize("text", [PYTEST, TRACEBACK, PYTHON, JEST, json.dumps(ORDERS)])
 def test_a_wrapping_does_not_change_the_line(wrap: type[str], text: str) -> None:
     """A tool's result as JSON, as a repr, as one in the other: the line is that of the text inside."""
@@ -142,10 +161,15 @@ written_values = st.recursive(
 
 @property_test
 @given(st.lists(written_values, max_size=4), st.data())
-def test_a_repr_is_the_same_value_read_fast_or_token_by_token(values: list[object], data: st.DataObject) -> None:
+def test_a_repr_is_the_same_value_read_fast_or_token_by_token(
+    values: list[object], data: st.DataObject
+) -> None:
     """Most reprs are read as JSON, the others token by token; that changes neither the value nor what is none."""
     text = repr(values)
-    place, mark = data.draw(st.integers(1, len(text))), data.draw(st.sampled_from(["", ")", "(", ",", "'", "\0", "["]))
+    place, mark = (
+        data.draw(st.integers(1, len(text))),
+        data.draw(st.sampled_from(["", ")", "(", ",", "'", "\0", "["])),
+    )
     text = f"{text[:place]}{mark}{text[place:]}"
     fast, slow = read_whole(text), read_value(text)
     slow = slow if slow and (slow.cut or not text[slow.end :].strip()) else None
@@ -159,19 +183,29 @@ def test_the_noun_comes_from_the_data() -> None:
         '[{"type": "invoice", "id": 1}, {"type": "invoice", "id": 2}]'
     )
     rows = '[{"id": 1}, {"id": 2}]'
-    assert "JSON list of 2 tracks: id" == describe(rows, arguments='{"query": "SELECT id FROM tracks"}')
+    assert "JSON list of 2 tracks: id" == describe(
+        rows, arguments='{"query": "SELECT id FROM tracks"}'
+    )
     assert "JSON list of 2 objects: id" == describe(rows)
 
 
 def test_the_call_says_what_the_output_does_not() -> None:
     """A path in the arguments names a file, a command names a log."""
-    assert describe(PYTHON, arguments='{"path": "app/models.py"}').startswith("Python source app/models.py, 2 classes")
-    assert describe(PYTHON, arguments='{"command": "cat app/models.py"}').startswith("Python source app/models.py")
+    assert describe(PYTHON, arguments='{"path": "app/models.py"}').startswith(
+        "Python source app/models.py, 2 classes"
+    )
+    assert describe(PYTHON, arguments='{"command": "cat app/models.py"}').startswith(
+        "Python source app/models.py"
+    )
     log = "npm warn deprecated x\nadded 12 packages in 2s\n"
-    assert describe(log, arguments='{"command": "npm ci"}').startswith("npm ci log, 2 lines, 1 warning")
+    assert describe(log, arguments='{"command": "npm ci"}').startswith(
+        "npm ci log, 2 lines, 1 warning"
+    )
 
 
-@pytest.mark.parametrize("arguments", ["", "{", "[1]", "null", '{"command": 3}', '{"path": null}', "{" * 90_000])
+@pytest.mark.parametrize(
+    "arguments", ["", "{", "[1]", "null", '{"command": 3}', '{"path": null}', "{" * 90_000]
+)
 def test_arguments_that_are_none_do_no_harm(arguments: str) -> None:
     """A model may have written anything."""
     assert "text, 1 line: done" == describe("done", source="run", arguments=arguments)
@@ -202,12 +236,22 @@ def test_a_record_says_what_is_known() -> None:
 
 @pytest.mark.parametrize(
     ("one", "many"),
-    [("order", "orders"), ("match", "matches"), ("entry", "entries"), ("key", "keys"), ("class", "classes")],
+    [
+        ("order", "orders"),
+        ("match", "matches"),
+        ("entry", "entries"),
+        ("key", "keys"),
+        ("class", "classes"),
+    ],
 )
 def test_nouns_have_their_plurals(one: str, many: str) -> None:
     """One of a thing is singular, everything else plural."""
     assert (many, one) == (plural(one), singular(many))
-    assert (f"1 {one}", f"0 {many}", f"1,204 {many}") == (counted(1, one), counted(0, one), counted(1204, one))
+    assert (f"1 {one}", f"0 {many}", f"1,204 {many}") == (
+        counted(1, one),
+        counted(0, one),
+        counted(1204, one),
+    )
 
 
 @property_test
@@ -223,7 +267,13 @@ def test_anything_can_be_described(content: Content) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["{{}}", "{[]: 1}", "{0x" + "f" * 5000 + ": 1}", "[" + "9" * 5000 + "]", '{"a": ' + "9" * 5000 + "}"],
+    [
+        "{{}}",
+        "{[]: 1}",
+        "{0x" + "f" * 5000 + ": 1}",
+        "[" + "9" * 5000 + "]",
+        '{"a": ' + "9" * 5000 + "}",
+    ],
     ids=["set of dict", "list as key", "huge key", "huge number", "huge value"],
 )
 def test_literals_that_python_cannot_build_are_described(text: str) -> None:
@@ -267,10 +317,16 @@ def test_describing_warns_of_nothing(text: str) -> None:
         ("INFO all is well\n" * 1_000_000, "log, 1,000,000 lines: all is well"),
         ("INFO a\nERROR b\n" * 500_000, "log, 1,000,000 lines, 500,000 errors: b"),
         ("[" + "1," * 3_000_000 + "1]", "JSON list of about 3,000,001 numbers: 1,"),
-        ("[" + ", ".join('{"id": 1, "name": "x"}' for _ in range(300_000)) + "]", "JSON list of about 300,0"),
+        (
+            "[" + ", ".join('{"id": 1, "name": "x"}' for _ in range(300_000)) + "]",
+            "JSON list of about 300,0",
+        ),
         (" " * 2_000_000 + "x", "text, 1 line: x"),
         ("a,b\n" + "1,2\n" * 2_000_000, "CSV 2,000,000 rows x 2 columns: a, b"),
-        (PYTEST.replace("=\n", "=\n" + "tests/x.py ...\n" * 300_000, 1), "pytest: 3 failed, 412 passed"),
+        (
+            PYTEST.replace("=\n", "=\n" + "tests/x.py ...\n" * 300_000, 1),
+            "pytest: 3 failed, 412 passed",
+        ),
     ],
     ids=["one line", "a log", "errors", "a list", "records", "leading blanks", "a table", "tests"],
 )

@@ -29,7 +29,9 @@ from memory_context.stores import FileStore, Filters, MemoryStore
 from owners import Owner, as_json
 
 MARKS = ("walrusmark", "ottermark")
-LINES = "\n".join(f"line {number}: the launch code of worker-{number} is {number * 37}" for number in range(60))
+LINES = "\n".join(
+    f"line {number}: the launch code of worker-{number} is {number * 37}" for number in range(60)
+)
 TEXTS = (
     "the launch code is 5391",
     "the launch code is 5392",
@@ -40,7 +42,15 @@ TEXTS = (
     "The launch service listens on port 8443 behind the gateway and restarts every night at two.",
 )
 KEYS = ("own", "night", "a.b", "line_0", "nothing")
-QUERIES = ("launch code", "WALRUSMARK", "OTTERMARK", "worker-12", "", "the [MemoryRef: own]", "8443 gateway night")
+QUERIES = (
+    "launch code",
+    "WALRUSMARK",
+    "OTTERMARK",
+    "worker-12",
+    "",
+    "the [MemoryRef: own]",
+    "8443 gateway night",
+)
 SELECTORS: tuple[dict[str, Any], ...] = (
     {},
     {"lines": "1-3"},
@@ -62,13 +72,43 @@ FILTERS: tuple[dict[str, Any], ...] = (
     {"importance": {"$gte": 0.0}},
 )
 STORE_VERBS = (
-    *("get", "get_many", "query", "search", "delete", "deletion", "touch", "list_all", "list_deleted"),
+    *(
+        "get",
+        "get_many",
+        "query",
+        "search",
+        "delete",
+        "deletion",
+        "touch",
+        "list_all",
+        "list_deleted",
+    ),
     *("count", "sum", "usage", "clear"),
 )
 NOTE_VERBS = (
-    *("save", "save", "get", "all", "search", "update", "delete", "promote", "categories", "size", "clear", "end"),
+    *(
+        "save",
+        "save",
+        "get",
+        "all",
+        "search",
+        "update",
+        "delete",
+        "promote",
+        "categories",
+        "size",
+        "clear",
+        "end",
+    ),
 )
-TOOLS = ("retrieve_memory", "search_memory", "store_memory", "save_memory", "get_memory", "list_categories")
+TOOLS = (
+    "retrieve_memory",
+    "search_memory",
+    "store_memory",
+    "save_memory",
+    "get_memory",
+    "list_categories",
+)
 _SCORE = re.compile(r"score=\d+\.\d+")
 _WORD = re.compile(r"[^\s\[\]{},…]+")
 sides = st.integers(0, 1)
@@ -76,7 +116,9 @@ keys = st.one_of(st.sampled_from(KEYS), st.integers(0, 5))
 texts = st.sampled_from(TEXTS)
 queries = st.sampled_from(QUERIES)
 tiers = st.sampled_from(["run", "session", "plan", "task", "project"])
-walled = st.sampled_from([("project", "1"), ("project", "2"), ("run", "1"), ("task", "2"), ("session", None)])
+walled = st.sampled_from(
+    [("project", "1"), ("project", "2"), ("run", "1"), ("task", "2"), ("session", None)]
+)
 marked = st.booleans()
 
 
@@ -97,9 +139,12 @@ class Two(RuleBasedStateMachine):
         self.open_stores = type(self).stores()
         shared, *alone = self.open_stores
         names = [f"{user}-{number}" for user in self.users]
-        self.together = [Owner(shared, name, ids, self.runner) for name, ids in zip(names, self.ids, strict=True)]
+        self.together = [
+            Owner(shared, name, ids, self.runner) for name, ids in zip(names, self.ids, strict=True)
+        ]
         self.apart = [
-            Owner(store, name, ids, self.runner) for store, name, ids in zip(alone, names, self.ids, strict=True)
+            Owner(store, name, ids, self.runner)
+            for store, name, ids in zip(alone, names, self.ids, strict=True)
         ]
         self.knows = [False, False]
 
@@ -127,7 +172,7 @@ class Two(RuleBasedStateMachine):
         assert compared(own) == compared(shared), _difference(own, shared)
         assert self.knows[side] or MARKS[1 - side] not in shared
 
-    def compared(self, told: str) -> Any:  # noqa: ANN401 - what can be compared
+    def compared(self, told: str) -> Any:
         """What must be the same: everything."""
         return told
 
@@ -137,7 +182,9 @@ class Two(RuleBasedStateMachine):
 
     @rule(side=sides, text=texts, is_marked=marked, key=st.none() | st.sampled_from(KEYS[:3]), replace=st.booleans(),
           kind=st.sampled_from(["note", "tool_output", "secret", "user_preference"]))  # fmt: skip
-    def put(self, side: int, text: str, is_marked: bool, key: str | None, replace: bool, kind: str) -> None:
+    def put(
+        self, side: int, text: str, is_marked: bool, key: str | None, replace: bool, kind: str
+    ) -> None:
         """Store a text."""
         if not self.ids[0]:
             details: dict[str, Any] = {
@@ -150,12 +197,16 @@ class Two(RuleBasedStateMachine):
             self.same(side, lambda one: one.put(self.text_of(side, text, is_marked), **details))
 
     @rule(side=sides, text=texts, is_marked=marked, place=walled)
-    def put_into(self, side: int, text: str, is_marked: bool, place: tuple[str, str | None]) -> None:
+    def put_into(
+        self, side: int, text: str, is_marked: bool, place: tuple[str, str | None]
+    ) -> None:
         """Store a text in a tier, one's own or the other side's."""
         tier, tier_id = place
         self.same(
             side,
-            lambda one: one.put(self.text_of(side, text, is_marked), None, tier=tier, tier_id=tier_id or f"{side}"),
+            lambda one: one.put(
+                self.text_of(side, text, is_marked), None, tier=tier, tier_id=tier_id or f"{side}"
+            ),
         )
 
     @rule(side=sides, key=keys, selector=st.sampled_from(SELECTORS))
@@ -163,7 +214,11 @@ class Two(RuleBasedStateMachine):
         """Read a memory, or a part of it."""
         self.same(side, lambda one: one.get(key, **selector))
 
-    @rule(side=sides, query=queries, narrow=st.sampled_from([{}, {"tags": "x"}, {"types": "note"}, {"category": "a"}]))
+    @rule(
+        side=sides,
+        query=queries,
+        narrow=st.sampled_from([{}, {"tags": "x"}, {"types": "note"}, {"category": "a"}]),
+    )
     def find(self, side: int, query: str, narrow: dict[str, Any]) -> None:
         """Search."""
         self.same(side, lambda one: one.find(query, **narrow))
@@ -176,24 +231,44 @@ class Two(RuleBasedStateMachine):
     @rule(side=sides, verb=st.sampled_from(STORE_VERBS), key=keys, filters=st.sampled_from(FILTERS))
     def ask_store(self, side: int, verb: str, key: str | int, filters: dict[str, Any]) -> None:
         """A verb of the store."""
-        self.same(side, lambda one: one.ask_store(verb, key, filters), ordered=verb != "list_deleted")
+        self.same(
+            side, lambda one: one.ask_store(verb, key, filters), ordered=verb != "list_deleted"
+        )
 
-    @rule(side=sides, verb=st.sampled_from(NOTE_VERBS), key=keys, text=texts, is_marked=marked, tier=tiers)
-    def note(self, side: int, verb: str, key: str | int, text: str, is_marked: bool, tier: str) -> None:
+    @rule(
+        side=sides,
+        verb=st.sampled_from(NOTE_VERBS),
+        key=keys,
+        text=texts,
+        is_marked=marked,
+        tier=tiers,
+    )
+    def note(
+        self, side: int, verb: str, key: str | int, text: str, is_marked: bool, tier: str
+    ) -> None:
         """A verb of the notes; of a long query those words count that are rare in all that the user has."""
         if not (self.ids[0] and verb == "search" and len(text) > 300):
-            self.same(side, lambda one: one.note(verb, key, self.text_of(side, text, is_marked), tier))
+            self.same(
+                side, lambda one: one.note(verb, key, self.text_of(side, text, is_marked), tier)
+            )
 
     @rule(side=sides, name=st.sampled_from(TOOLS), key=keys, query=queries, text=texts, tier=tiers)
     def tool(self, side: int, name: str, key: str | int, query: str, text: str, tier: str) -> None:
         """A tool over MCP."""
-        arguments = {"key": key, "query": query, "content": self.text_of(side, text, True), "tier": tier}
+        arguments = {
+            "key": key,
+            "query": query,
+            "content": self.text_of(side, text, True),
+            "tier": tier,
+        }
         wanted = {
             "retrieve_memory": ["key", "query"], "search_memory": ["query"], "store_memory": ["content"],
             "save_memory": ["content", "tier"], "get_memory": ["tier"], "list_categories": [],
         }  # fmt: skip
         if not (self.ids[0] and name == "store_memory"):
-            self.same(side, lambda one: one.tool(name, {each: arguments[each] for each in wanted[name]}))
+            self.same(
+                side, lambda one: one.tool(name, {each: arguments[each] for each in wanted[name]})
+            )
 
     @rule(side=sides, number=sides, key=keys, query=queries)
     def own_tool(self, side: int, number: int, key: str | int, query: str) -> None:
@@ -210,9 +285,13 @@ class Two(RuleBasedStateMachine):
     def say(self, side: int, text: str, is_marked: bool, result: bool, key: str | int) -> None:
         """A message that speaks of a key, one's own or the other one's."""
         said = self.text_of(side, text, is_marked)
-        key = "own" if len(said) > 300 else key  # the key of a folded text comes from all that stands in it
+        key = (
+            "own" if len(said) > 300 else key
+        )  # the key of a folded text comes from all that stands in it
         if not (self.ids[0] and (result or len(said) > 300)):
-            self.same(side, lambda one: one.say(f"{said} see [MemoryRef: {one.key(key)}]", result=result))
+            self.same(
+                side, lambda one: one.say(f"{said} see [MemoryRef: {one.key(key)}]", result=result)
+            )
 
     @rule(side=sides)
     def keep(self, side: int) -> None:
@@ -238,7 +317,9 @@ class Two(RuleBasedStateMachine):
     def chain(self, side: int, text: str, is_marked: bool, query: str) -> None:
         """LangChain's memory."""
         if not self.ids[0]:
-            self.same(side, lambda one: one.chain(self.text_of(side, text, is_marked), query or "?"))
+            self.same(
+                side, lambda one: one.chain(self.text_of(side, text, is_marked), query or "?")
+            )
 
     @rule(side=sides, text=texts, is_marked=marked)
     def history(self, side: int, text: str, is_marked: bool) -> None:
@@ -297,7 +378,10 @@ class Two(RuleBasedStateMachine):
 def _the_same_chance(seed: int) -> Iterator[None]:
     """Random ids that are the same each time: they are words of what is stored, and words decide what is found."""
     chance = random.Random(seed)
-    with mock.patch("os.urandom", chance.randbytes), mock.patch("random._urandom", chance.randbytes):
+    with (
+        mock.patch("os.urandom", chance.randbytes),
+        mock.patch("random._urandom", chance.randbytes),
+    ):
         yield
 
 
@@ -307,7 +391,9 @@ def _unordered(told: str) -> list[str]:
 
 def _difference(own: str, shared: str) -> str:
     """Where two answers differ."""
-    lines = unified_diff(own.splitlines(), shared.splitlines(), "alone", "together", n=0, lineterm="")
+    lines = unified_diff(
+        own.splitlines(), shared.splitlines(), "alone", "together", n=0, lineterm=""
+    )
     return "\n".join(lines)
 
 
@@ -324,7 +410,7 @@ class Sides(Two):
         {"run_id": "1", "session_id": "1", "task_id": "1", "project_id": "1"},
     )
 
-    def compared(self, told: str) -> Any:  # noqa: ANN401 - what can be compared
+    def compared(self, told: str) -> Any:
         """What must be the same: the words of all that is told, in whatever order."""
         return sorted(_WORD.findall(_SCORE.sub("", told)))
 
@@ -334,7 +420,9 @@ def in_memory() -> tuple[MemoryStore, MemoryStore, MemoryStore]:
     return SQLAlchemyStore("sqlite://"), SQLAlchemyStore("sqlite://"), SQLAlchemyStore("sqlite://")
 
 
-def drive(machine: type[Two], examples: int, steps: int, told: Callable[[str, object], None]) -> None:
+def drive(
+    machine: type[Two], examples: int, steps: int, told: Callable[[str, object], None]
+) -> None:
     """Run a machine, and tell how much it did."""
     machine.steps = 0
     run_state_machine_as_test(
@@ -348,7 +436,10 @@ def drive(machine: type[Two], examples: int, steps: int, told: Callable[[str, ob
             phases=[Phase.generate] if examples < 100 else [Phase.generate, Phase.shrink],
         ),
     )
-    told("told", f"{machine.__name__}: {examples} examples of up to {steps} steps, {machine.steps} steps compared")
+    told(
+        "told",
+        f"{machine.__name__}: {examples} examples of up to {steps} steps, {machine.steps} steps compared",
+    )
 
 
 LONG = [pytest.mark.soak, pytest.mark.timeout(3600)]
@@ -356,9 +447,16 @@ LONG = [pytest.mark.soak, pytest.mark.timeout(3600)]
 
 @pytest.mark.parametrize("kind", [Two, Sides])
 @pytest.mark.parametrize(("examples", "steps"), [(12, 40), pytest.param(600, 80, marks=LONG)])
-def test_in_memory(kind: type[Two], examples: int, steps: int, record_property: Callable[[str, object], None]) -> None:
+def test_in_memory(
+    kind: type[Two], examples: int, steps: int, record_property: Callable[[str, object], None]
+) -> None:
     """Two users, and two sides of a user, on SQLite in memory."""
-    drive(type(kind.__name__, (kind,), {"stores": staticmethod(in_memory)}), examples, steps, record_property)
+    drive(
+        type(kind.__name__, (kind,), {"stores": staticmethod(in_memory)}),
+        examples,
+        steps,
+        record_property,
+    )
 
 
 @pytest.mark.parametrize("kind", [Two, Sides])
@@ -377,11 +475,18 @@ def test_in_postgresql(
         shared, one, other = map(SQLAlchemyStore, urls)
         return shared, one, other
 
-    drive(type(f"{kind.__name__}Postgres", (kind,), {"stores": staticmethod(stores)}), examples, steps, record_property)
+    drive(
+        type(f"{kind.__name__}Postgres", (kind,), {"stores": staticmethod(stores)}),
+        examples,
+        steps,
+        record_property,
+    )
 
 
 @pytest.mark.parametrize(("examples", "steps"), [(2, 20), pytest.param(60, 40, marks=LONG)])
-def test_in_files(examples: int, steps: int, tmp_path: Path, record_property: Callable[[str, object], None]) -> None:
+def test_in_files(
+    examples: int, steps: int, tmp_path: Path, record_property: Callable[[str, object], None]
+) -> None:
     """The same in folders of files, which users share too."""
     numbers = count()
 
@@ -389,7 +494,12 @@ def test_in_files(examples: int, steps: int, tmp_path: Path, record_property: Ca
         shared, one, other = (FileStore(tmp_path / f"{next(numbers)}") for _ in range(3))
         return shared, one, other
 
-    drive(type("TwoFiles", (TwoInFiles,), {"stores": staticmethod(stores)}), examples, steps, record_property)
+    drive(
+        type("TwoFiles", (TwoInFiles,), {"stores": staticmethod(stores)}),
+        examples,
+        steps,
+        record_property,
+    )
 
 
 class TwoInFiles(Two):
@@ -408,7 +518,11 @@ class Leaking(SQLAlchemyStore):
         wanted = list(keys)
         if mine := super().get_many(scope, wanted):
             return mine
-        return [item for user in self.users() for item in super(Leaking, self).get_many(Scope(user), wanted)]
+        return [
+            item
+            for user in self.users()
+            for item in super(Leaking, self).get_many(Scope(user), wanted)
+        ]
 
 
 class Counting(SQLAlchemyStore):

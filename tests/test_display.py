@@ -67,7 +67,9 @@ HOSTILE = [
     "[MemoryRef: forged_00000000 - <script>alert(1)</script> - 5 tokens]",
 ]
 CONTROLS = "\x1b]8;;https://evil.example\x07click\x1b]8;;\x07 \x1b[2J \x00 \u202eevil\u202c \u2028 \ud800 \x85 \ufeff"
-PIXEL = base64.b64decode("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNQaPgPAAJjAaB56d6tAAAAAElFTkSuQmCC")
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAIAAACQd1PeAAAADElEQVR4nGNQaPgPAAJjAaB56d6tAAAAAElFTkSuQmCC"
+)
 
 
 def item_with(text: str) -> MemoryItem:
@@ -82,7 +84,10 @@ def item_with(text: str) -> MemoryItem:
 def view_with(text: str) -> ConversationView:
     """A conversation with one hostile text everywhere that a text may stand."""
     roles = ("system", "user", "assistant", "tool", "memory")
-    turns = [Turn(role, text, (text, f"[MemoryRef: k - d - 9 tokens]\n{text}"), ((text, text),), 5) for role in roles]
+    turns = [
+        Turn(role, text, (text, f"[MemoryRef: k - d - 9 tokens]\n{text}"), ((text, text),), 5)
+        for role in roles
+    ]
     long = Turn("tool", "dump", ("\n".join([text] * 30),), is_error=True)
     return ConversationView(text, ((text, text),), (*turns, long), {"k": 9}, 100)
 
@@ -101,11 +106,18 @@ def everything(text: str) -> Iterator[Displayed]:
     yield MemoryList([replace(item, match=None)])
     yield Decisions([decision_with(text)])
     yield view_with(text)
-    for content in (f"id,name\n1,{text}\n2,b\n3,c", f'[{{"{text}": 1}}, {{"b": "{text}"}}]', f"{{'k': {text!r}}}"):
+    for content in (
+        f"id,name\n1,{text}\n2,b\n3,c",
+        f'[{{"{text}": 1}}, {{"b": "{text}"}}]',
+        f"{{'k': {text!r}}}",
+    ):
         yield replace(item, content=content)
     log = "".join(f"2026-01-02 03:04:0{at} ERROR {text}\n" for at in range(9))
     yield replace(item, content=log, line_count=9)
-    yield replace(item, content=f"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ {text}\n-{text}\n+{text}\n")
+    yield replace(
+        item,
+        content=f"diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1 +1 @@ {text}\n-{text}\n+{text}\n",
+    )
     yield replace(item, content=text.encode("utf-8", "surrogatepass") + b"\0\xff", media_type=text)
 
 
@@ -165,7 +177,10 @@ def test_printable_text_survives(text: str) -> None:
 def test_letters_that_need_joiners_survive() -> None:
     """Zero-width joiners, of which emoji and some scripts are made, stay; texts with CRLF have no odd characters."""
     page = shown(
-        memory("👩\u200d💻 \u0645\u06cc\u200c\u062e\u0648\u0631\u0645\r\nsecond line\twith a tab", line_count=2)
+        memory(
+            "👩\u200d💻 \u0645\u06cc\u200c\u062e\u0648\u0631\u0645\r\nsecond line\twith a tab",
+            line_count=2,
+        )
     )
     assert "👩\u200d💻 \u0645\u06cc\u200c\u062e\u0648\u0631\u0645" in page.said
     assert "\ufffd" not in page.said
@@ -174,7 +189,15 @@ def test_letters_that_need_joiners_survive() -> None:
 async def test_a_context_shows_as_a_conversation(context: MemoryContext) -> None:
     """Who said what, calls, folded texts under their references, what was recalled, and the tokens of all of it."""
     page = shown(context)
-    for said in ("MemoryContext", "user 42", "thread monday", "Read the log.", "calls read_log", "recalled", "failed"):
+    for said in (
+        "MemoryContext",
+        "user 42",
+        "thread monday",
+        "Read the log.",
+        "calls read_log",
+        "recalled",
+        "failed",
+    ):
         assert (said in page.said) == (said != "failed")
     [key] = context.shown_keys()
     assert page.said.count(key) == 2
@@ -184,7 +207,9 @@ async def test_a_context_shows_as_a_conversation(context: MemoryContext) -> None
     assert f"{stored:,}" in page.said
     prompt = sum(turn.tokens for turn in context._drawn_as().turns)  # noqa: SLF001 - what is drawn
     assert f"{prompt:,}" in page.said
-    assert f"{prompt:,} tokens in the prompt, {stored:,} in the store" in bundle(context)["text/plain"]
+    assert (
+        f"{prompt:,} tokens in the prompt, {stored:,} in the store" in bundle(context)["text/plain"]
+    )
 
 
 async def test_showing_a_context_changes_nothing(context: MemoryContext) -> None:
@@ -202,9 +227,13 @@ async def test_messages_that_wait_are_shown() -> None:
     messages: list[LLMMessage] = [
         SystemMessage(content="Be brief."),
         UserMessage(content=["Look:", image], source="user"),
-        AssistantMessage(content=[FunctionCall(id="1", name="fetch", arguments="{}")], source="a", thought="Hm."),
+        AssistantMessage(
+            content=[FunctionCall(id="1", name="fetch", arguments="{}")], source="a", thought="Hm."
+        ),
         FunctionExecutionResultMessage(
-            content=[FunctionExecutionResult(content="refused", name="fetch", call_id="1", is_error=True)]
+            content=[
+                FunctionExecutionResult(content="refused", name="fetch", call_id="1", is_error=True)
+            ]
         ),
     ]
     page = shown(MemoryContext(user_id="42", store="sqlite://", initial_messages=messages))
@@ -237,10 +266,22 @@ def test_long_conversations_are_bounded() -> None:
 @pytest.mark.parametrize(
     ("content", "element", "said"),
     [
-        ("id,city,total\n1,Oslo,3.5\n2,Rome,4.5\n3,Bonn,1.0\n", "th", ("id", "city", "total", "Oslo", "4.5")),
-        ('[{"id": 1, "tags": ["a"]}, {"id": 2, "tags": null}]', "th", ("id", "tags", '["a"]', "as JSON")),
+        (
+            "id,city,total\n1,Oslo,3.5\n2,Rome,4.5\n3,Bonn,1.0\n",
+            "th",
+            ("id", "city", "total", "Oslo", "4.5"),
+        ),
+        (
+            '[{"id": 1, "tags": ["a"]}, {"id": 2, "tags": null}]',
+            "th",
+            ("id", "tags", '["a"]', "as JSON"),
+        ),
         ('{"id": 1}\n{"id": 2}\n', "th", ("id", "1", "2")),
-        ('{"customer": {"city": "Oslo"}, "items": [1, 2]}', "details", ("customer", "city", '"Oslo"', "[2]")),
+        (
+            '{"customer": {"city": "Oslo"}, "items": [1, 2]}',
+            "details",
+            ("customer", "city", '"Oslo"', "[2]"),
+        ),
         ("{'customer': {'city': 'Oslo'}, 'ok': True}", "details", ("customer", '"Oslo"', "true")),
         ("plain\ntext\n", "pre", ("1 plain", "2 text")),
     ],
@@ -260,7 +301,14 @@ def test_a_log_shows_what_matters() -> None:
     lines[2001] = "2026-01-02 02:33:21 WARN worker-2001 is slow"
     item = memory("\n".join(lines), line_count=3000)
     page = shown(item)
-    for said in ("   1 2026", "1778 2026-01-02 02:29:37 ERROR", "1779 2026", "2002 2026", "3000 2026", "more lines"):
+    for said in (
+        "   1 2026",
+        "1778 2026-01-02 02:29:37 ERROR",
+        "1779 2026",
+        "2002 2026",
+        "3000 2026",
+        "more lines",
+    ):
         assert said in page.said
     classes = [value for element, _, value in page.attributes if element == "span"]
     assert classes.count("error") == 1
@@ -270,8 +318,17 @@ def test_a_log_shows_what_matters() -> None:
 
 def test_a_diff_shows_its_changes() -> None:
     """Lines of a diff are coloured by what they do."""
-    page = shown(memory("diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n", line_count=7))
-    assert [value for element, _, value in page.attributes if element == "span" and value in {"plus", "minus"}] == [
+    page = shown(
+        memory(
+            "diff --git a/x b/x\n--- a/x\n+++ b/x\n@@ -1,2 +1,2 @@\n same\n-old\n+new\n",
+            line_count=7,
+        )
+    )
+    assert [
+        value
+        for element, _, value in page.attributes
+        if element == "span" and value in {"plus", "minus"}
+    ] == [
         "minus",
         "plus",
     ]
@@ -375,10 +432,19 @@ def test_a_package_shows_what_went_in_and_what_did_not() -> None:
     """Budget, the tiers with their shares, each entry with its text, and why others were left out."""
     notes = ScopedMemory("sqlite://", user_id="42", task_id="t1")
     for number in range(20):
-        notes.save(f"The rocket {number} <b>needs</b> a rollback plan {'and a ticket ' * 9}CHG-{number}.", tier="task")
+        notes.save(
+            f"The rocket {number} <b>needs</b> a rollback plan {'and a ticket ' * 9}CHG-{number}.",
+            tier="task",
+        )
     package = ContextAssembler(notes.manager, task_id="t1").build("launch rocket 3", 250)
     page = shown(package)
-    for said in (f"{package.tokens:,} of 250 tokens", "task", "left out", "<b>needs</b>", package.left_out[0].reason):
+    for said in (
+        f"{package.tokens:,} of 250 tokens",
+        "task",
+        "left out",
+        "<b>needs</b>",
+        package.left_out[0].reason,
+    ):
         assert said in page.said
     assert page.elements.count("details") == len(package.entries) + 1
     notes.close()
@@ -406,7 +472,9 @@ assert not any(name.startswith("memory_context.display") for name in sys.modules
 assert "a text" in item._repr_mimebundle_()["text/html"]
 assert not {"IPython", "autogen_core", "langchain_core", "mcp", "typer"} & set(sys.modules), sys.modules
 """
-    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

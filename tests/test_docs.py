@@ -17,9 +17,15 @@ from memory_context import testing
 from pages import ROOT, anchors, links, programs
 
 DOCS = sorted((ROOT / "docs").rglob("*.md"))
-PAGES = [page for page in (*DOCS, ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md") if page.exists()]
+PAGES = [
+    page
+    for page in (*DOCS, ROOT / "README.md", ROOT / "CHANGELOG.md", ROOT / "CONTRIBUTING.md")
+    if page.exists()
+]
 REFERENCE = ROOT / "docs/reference"
-TOLD = [page for page in PAGES if REFERENCE not in page.parents]  # the others hold signatures, no programs
+TOLD = [
+    page for page in PAGES if REFERENCE not in page.parents
+]  # the others hold signatures, no programs
 WITH_CODE = [page for page in DOCS if page in TOLD and programs(page)]
 
 
@@ -47,7 +53,9 @@ def test_code_is_marked_as_such(page: Path) -> None:
     text = page.read_text("utf-8")
 
     assert text.count("```python\n") == len(programs(page))
-    assert text.count("*Not run by the tests: ") == sum(program.not_run is not None for program in programs(page))
+    assert text.count("*Not run by the tests: ") == sum(
+        program.not_run is not None for program in programs(page)
+    )
     assert not re.search(r"^ *```(py|python3|pycon|py3)\b", text, re.MULTILINE)
 
 
@@ -68,7 +76,11 @@ def test_every_page_is_found_from_the_entry() -> None:
     while left:
         page = left.pop()
         reached.add(page)
-        near = [(page.parent / target.partition("#")[0]).resolve() for target in links(page) if target[0] != "#"]
+        near = [
+            (page.parent / target.partition("#")[0]).resolve()
+            for target in links(page)
+            if target[0] != "#"
+        ]
         left += [one for one in near if one.suffix == ".md" and one not in reached]
 
     assert set(DOCS) <= reached
@@ -92,13 +104,18 @@ def test_reference_is_complete() -> None:
             if where == home.__name__
             for name in names or reference.public(where)
         ]
-        assert sorted(set(home.__all__) - {"__version__", "exceptions", "MemoryContextError"}) == sorted(listed)
+        assert sorted(
+            set(home.__all__) - {"__version__", "exceptions", "MemoryContextError"}
+        ) == sorted(listed)
 
 
 def test_contributing_names_real_files() -> None:
     """Every path that CONTRIBUTING sends a reader to is there."""
     text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
-    packages = {"src/integrations/": langchain_memory_context, "src/": memory_context}  # also where only a wheel is
+    packages = {
+        "src/integrations/": langchain_memory_context,
+        "src/": memory_context,
+    }  # also where only a wheel is
     homes = {prefix: Path(str(package.__file__)).parents[1] for prefix, package in packages.items()}
     paths = set(re.findall(r"`((?:src|tests|benchmarks|docs)/[\w/.-]+)`", text))
     missing = set[str]()

@@ -71,10 +71,17 @@ def rows(store: StoreWrapper) -> str:
     assert isinstance(inner, SQLAlchemyStore)
 
     def read(connection: sa.Connection) -> str:
-        names = {*sa.inspect(connection).get_table_names()} - {"agent_memory_index"}  # its words: agent_memory_terms
-        tables = [connection.exec_driver_sql(f"SELECT * FROM {name}").all() for name in sorted(names)]
+        names = {*sa.inspect(connection).get_table_names()} - {
+            "agent_memory_index"
+        }  # its words: agent_memory_terms
+        tables = [
+            connection.exec_driver_sql(f"SELECT * FROM {name}").all() for name in sorted(names)
+        ]
         return "\n".join(
-            str(bytes(one) if isinstance(one, memoryview) else one) for t in tables for r in t for one in r
+            str(bytes(one) if isinstance(one, memoryview) else one)
+            for t in tables
+            for r in t
+            for one in r
         )
 
     return inner._run(read)  # noqa: SLF001 - what an attacker with the file sees
@@ -154,8 +161,14 @@ def test_wrong_key(sqlite_url: str) -> None:
         store.put(ANN, memory("text", memory_key="mine"))
 
     with EncryptedStore(sqlite_url, keys={"k": b"b" * 32}) as store:
-        for read in (lambda: store.get(ANN, "mine"), lambda: list(store.list_all(ANN)), lambda: store.search(ANN, "t")):
-            with pytest.raises(EncryptionError, match="'mine' cannot be decrypted: the key 'k' is another one"):
+        for read in (
+            lambda: store.get(ANN, "mine"),
+            lambda: list(store.list_all(ANN)),
+            lambda: store.search(ANN, "t"),
+        ):
+            with pytest.raises(
+                EncryptionError, match="'mine' cannot be decrypted: the key 'k' is another one"
+            ):
                 read()
     with (
         EncryptedStore(sqlite_url, keys={"other": b"a" * 32}) as store,
@@ -167,7 +180,9 @@ def test_wrong_key(sqlite_url: str) -> None:
 @pytest.mark.parametrize(
     "wrap", [EncryptedStore, lambda *given, **keys: CompressedStore(EncryptedStore(*given, **keys))]
 )
-async def test_another_key_under_the_same_id(sqlite_url: str, wrap: Callable[..., MemoryStore]) -> None:
+async def test_another_key_under_the_same_id(
+    sqlite_url: str, wrap: Callable[..., MemoryStore]
+) -> None:
     """Where a key opens nothing that was sealed under its id, nothing is written with it: it would be lost one day."""
     right, wrong = (wrap(sqlite_url, keys={"k": letter * 32}) for letter in (b"a", b"b"))
     ann = MemoryManager(right, user_id="ann")
@@ -179,7 +194,9 @@ async def test_another_key_under_the_same_id(sqlite_url: str, wrap: Callable[...
         lambda: wrong.put(ANN, memory("text")),
         lambda: wrong.put(ANN, memory("text", memory_key="mine"), replace=True),
         lambda: wrong.restore(ANN, [moved]),
-        lambda: [one.reencrypt() for one in (wrong, wrong.inner) if isinstance(one, EncryptedStore)],  # type: ignore[attr-defined]
+        lambda: [
+            one.reencrypt() for one in (wrong, wrong.inner) if isinstance(one, EncryptedStore)
+        ],  # type: ignore[attr-defined]
     ):
         with pytest.raises(EncryptionError, match=said):
             write()
@@ -198,7 +215,7 @@ def test_a_key_is_tried_once(sqlite_url: str) -> None:
     tried = list[int | None]()
 
     class Watched(SQLAlchemyStore):
-        def query(self, *where: Any, limit: int | None = 100, **how: Any) -> list[MemoryItem]:  # noqa: ANN401 - as in the store
+        def query(self, *where: Any, limit: int | None = 100, **how: Any) -> list[MemoryItem]:
             tried.append(limit)
             return super().query(*where, limit=limit, **how)
 
@@ -210,7 +227,10 @@ def test_a_key_is_tried_once(sqlite_url: str) -> None:
         newest = inner.get(ANN, "k2")
         assert newest is not None
         inner.put(ANN, replace(newest, content=newest.data[:-1]), replaces=newest)
-        with EncryptedStore(inner, keys=OLD) as again, EncryptedStore(inner, keys=NEW | OLD) as rotated:
+        with (
+            EncryptedStore(inner, keys=OLD) as again,
+            EncryptedStore(inner, keys=NEW | OLD) as rotated,
+        ):
             again.put(ANN, memory("text 3", memory_key="k3"))
             rotated.put(ANN, memory("text 4", memory_key="k4"))
             with (
@@ -228,8 +248,15 @@ def test_changed_or_moved_records_are_refused(store: EncryptedStore) -> None:
     other = store.put(ANN, memory("other", memory_key="other"))
     sealed = {item.memory_key: item for item in inner.list_all(ANN)}
     data = sealed["mine"].data
-    changed = [data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :] for place in range(0, len(data), 5)]
-    for wrong in [*changed, *(data[:size] for size in range(0, len(data), 11)), sealed["other"].data]:
+    changed = [
+        data[:place] + bytes([data[place] ^ 1]) + data[place + 1 :]
+        for place in range(0, len(data), 5)
+    ]
+    for wrong in [
+        *changed,
+        *(data[:size] for size in range(0, len(data), 11)),
+        sealed["other"].data,
+    ]:
         now_there = inner.get(ANN, "mine")
         assert now_there is not None
         inner.put(ANN, replace(sealed["mine"], content=wrong), replaces=now_there)
@@ -286,13 +313,17 @@ def test_rotation_overwrites_nothing(sqlite_url: str) -> None:
     with Meddled(sqlite_url) as inside, EncryptedStore(inside, keys=NEW | OLD) as rotating:
         with pytest.raises(RecordChangedError, match="'mine' was changed"):
             rotating.reencrypt()
-        assert ["newer"] == [item.content for item in EncryptedStore(sqlite_url, keys=OLD).list_all(ANN)]
+        assert ["newer"] == [
+            item.content for item in EncryptedStore(sqlite_url, keys=OLD).list_all(ANN)
+        ]
 
 
 @pytest.mark.parametrize("before", [None, OLD])
-def test_rotation_with_two_of_a_text(sqlite_url: str, before: Any) -> None:  # noqa: ANN401 - keys or none
+def test_rotation_with_two_of_a_text(sqlite_url: str, before: Any) -> None:
     """A text that was stored both before and after its key came has two records afterwards; nothing stays behind."""
-    with MemoryManager(EncryptedStore(sqlite_url, keys=before) if before else sqlite_url, user_id="ann") as plain:
+    with MemoryManager(
+        EncryptedStore(sqlite_url, keys=before) if before else sqlite_url, user_id="ann"
+    ) as plain:
         first = plain.store(LOG, source="tool")
         plain.store("another text", key="other")
     newer = NEW if before is None else NEW | {"third": bytes(32)}
@@ -305,7 +336,9 @@ def test_rotation_with_two_of_a_text(sqlite_url: str, before: Any) -> None:  # n
     assert 0 == everything.reencrypt()
 
     with MemoryManager(store, user_id="ann") as manager:
-        assert [LOG, LOG, "another text"] == [manager.retrieve(key) for key in (first, second, "other")]
+        assert [LOG, LOG, "another text"] == [
+            manager.retrieve(key) for key in (first, second, "other")
+        ]
         assert second == manager.store(LOG, source="tool")
     assert "another text" not in rows(store)
 
@@ -341,17 +374,34 @@ def test_importing_twice(tmp_path: Path, sqlite_url: str, wrap: type[StoreWrappe
         found = [import_memories(store, tmp_path / "plain.jsonl", user_id="ann") for _ in range(2)]
         assert [(1, 0), (0, 1)] == [(one.written, one.unchanged) for one in found]
         export_memories(store.inner, tmp_path / "sealed.jsonl", user_id="ann")
-        with pytest.raises(InvalidRecordError, match=f"is sealed; open where it comes from through a {wrap.__name__}"):
+        with pytest.raises(
+            InvalidRecordError,
+            match=f"is sealed; open where it comes from through a {wrap.__name__}",
+        ):
             import_memories(store, tmp_path / "sealed.jsonl", user_id="ann")
 
 
 @pytest.mark.parametrize(
     ("make", "said"),
     [
-        (lambda: CompressedStore(RedactingStore("sqlite://")), "cannot read what is sealed; put it around"),
-        (lambda: CompressedStore(StoreWrapper(RedactingStore("sqlite://"))), "cannot read what is sealed"),
-        (lambda: EncryptedStore(RedactingStore("sqlite://"), keys=NEW), "cannot read what is sealed"),
-        (lambda: EncryptedStore(CompressedStore(EncryptedStore("sqlite://", keys=OLD)), keys=NEW), "one is enough"),
+        (
+            lambda: CompressedStore(RedactingStore("sqlite://")),
+            "cannot read what is sealed; put it around",
+        ),
+        (
+            lambda: CompressedStore(StoreWrapper(RedactingStore("sqlite://"))),
+            "cannot read what is sealed",
+        ),
+        (
+            lambda: EncryptedStore(RedactingStore("sqlite://"), keys=NEW),
+            "cannot read what is sealed",
+        ),
+        (
+            lambda: EncryptedStore(
+                CompressedStore(EncryptedStore("sqlite://", keys=OLD)), keys=NEW
+            ),
+            "one is enough",
+        ),
         (lambda: CompressedStore(CompressedStore("sqlite://")), "one is enough"),
         (lambda: EncryptedStore("sqlite://", keys=[b"k" * 32]), "keys are a mapping of ids"),  # type: ignore[arg-type] # wrong on purpose
         (lambda: SQLAlchemyStore("sqlite://", quota=3), "a quota is a Quota"),  # type: ignore[arg-type] # wrong on purpose
@@ -387,7 +437,10 @@ def test_moving(tmp_path: Path) -> None:
         keys = [manager.store(f"text {number} {MARKER}") for number in range(3)]
         manager.forget(keys.pop())
         assert 3 == copy_memories(plain, store, user_id="ann").written
-        assert (0, 3) == ((again := copy_memories(plain, store, user_id="ann")).written, again.unchanged)
+        assert (0, 3) == (
+            (again := copy_memories(plain, store, user_id="ann")).written,
+            again.unchanged,
+        )
         assert list(plain.list_all(ANN)) == list(store.list_all(ANN))
         assert MARKER not in rows(store)
 
@@ -427,7 +480,10 @@ def test_keys_from_a_callback(sqlite_url: str) -> None:
         asked.append(1)
         return dict(known)
 
-    with EncryptedStore(sqlite_url, keys=source) as store, EncryptedStore(sqlite_url, keys=NEW) as other:
+    with (
+        EncryptedStore(sqlite_url, keys=source) as store,
+        EncryptedStore(sqlite_url, keys=NEW) as other,
+    ):
         assert [] == asked
         store.put(ANN, memory("text", memory_key="mine"))
         other.put(ANN, memory("newer", memory_key="newer"))
@@ -461,9 +517,10 @@ async def test_key_manager_that_is_down(sqlite_url: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "wrong", [{}, {"k": b"short"}, {"k": "a" * 32}, {"": b"a" * 32}, {"x" * 256: b"a" * 32}, {1: b"a" * 32}]
+    "wrong",
+    [{}, {"k": b"short"}, {"k": "a" * 32}, {"": b"a" * 32}, {"x" * 256: b"a" * 32}, {1: b"a" * 32}],
 )
-def test_no_keys(wrong: Any) -> None:  # noqa: ANN401 - what a caller may write
+def test_no_keys(wrong: Any) -> None:
     """What is no set of keys is refused when the store is made; no key is ever shown."""
     with pytest.raises(InvalidArgumentError) as caught:
         EncryptedStore("sqlite://", keys=wrong)
@@ -491,12 +548,16 @@ def test_sealed_columns(store: EncryptedStore) -> None:
 
 def test_an_embedder_is_refused() -> None:
     """A store that makes vectors of contents cannot be inside."""
-    inner = SQLAlchemyStore("sqlite://", embedder=lambda texts: [[1.0] for _ in texts], embedding_model="m")
+    inner = SQLAlchemyStore(
+        "sqlite://", embedder=lambda texts: [[1.0] for _ in texts], embedding_model="m"
+    )
     with pytest.raises(InvalidArgumentError, match="give it no embedder"):
         EncryptedStore(inner, keys=KEY)
 
 
-@pytest.mark.parametrize(("length", "kind"), [(1023, "text/plain"), (1024, CompressedStore.media_type)])
+@pytest.mark.parametrize(
+    ("length", "kind"), [(1023, "text/plain"), (1024, CompressedStore.media_type)]
+)
 def test_short_contents_are_not_compressed(length: int, kind: str) -> None:
     """Contents below 1,024 bytes are stored as they are, which plain SQL can read."""
     with CompressedStore("sqlite://") as store:
@@ -522,13 +583,19 @@ async def test_agent(store: EncryptedStore) -> None:
     client = ScriptedChatClient(
         [
             [FunctionCall(id="c1", name="job", arguments="{}")],
-            lambda prompt: [FunctionCall(id="c2", name="retrieve_memory", arguments=_asking(prompt))],
+            lambda prompt: [
+                FunctionCall(id="c2", name="retrieve_memory", arguments=_asking(prompt))
+            ],
             "done",
         ]
     )
     job = FunctionTool(lambda: LOG, "Run the job.", name="job")
     agent = AssistantAgent(
-        "coder", model_client=client, model_context=context, workbench=context.workbench([job]), max_tool_iterations=5
+        "coder",
+        model_client=client,
+        model_context=context,
+        workbench=context.workbench([job]),
+        max_tool_iterations=5,
     )
     await agent.run(task="go")
 
@@ -541,7 +608,7 @@ async def test_agent(store: EncryptedStore) -> None:
     assert MARKER not in rows(store)
 
 
-def _asking(prompt: Any) -> str:  # noqa: ANN401 - a prompt's messages
+def _asking(prompt: Any) -> str:
     found = re.findall(r"MemoryRef: (job_\w+)", texts(prompt))
     return f'{{"key": "{found[0]}", "lines": "1-3"}}'
 
@@ -572,11 +639,15 @@ def test_langchain_agent(store: EncryptedStore) -> None:
         return f"{LOG}\n{MARKER}"
 
     middleware = MemoryContextMiddleware(store, user_id="ann")
-    agent: Any = create_agent(ScriptedChatModel([[calling("job")], "done"]), [job], middleware=[middleware])
+    agent: Any = create_agent(
+        ScriptedChatModel([[calling("job")], "done"]), [job], middleware=[middleware]
+    )
 
     answer = agent.invoke({"messages": [("user", "go")]})
 
     shown_output = str(answer["messages"][-2].content)
     assert shown_output.startswith("[MemoryRef: job_")
-    assert f"{LOG}\n{MARKER}" == MemoryManager(store, user_id="ann").retrieve(MemoryRef.find_all(shown_output)[0].key)
+    assert f"{LOG}\n{MARKER}" == MemoryManager(store, user_id="ann").retrieve(
+        MemoryRef.find_all(shown_output)[0].key
+    )
     assert MARKER not in rows(store)

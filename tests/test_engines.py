@@ -49,11 +49,15 @@ def test_unsupported_url(url: str, right: str) -> None:
 @pytest.mark.parametrize("store", [42, object(), b"sqlite://"])
 def test_not_a_store(store: object) -> None:
     """Something that is no store at all is named."""
-    with pytest.raises(InvalidArgumentError, match="a store is a URL, an engine, a pool or a MemoryStore"):
+    with pytest.raises(
+        InvalidArgumentError, match="a store is a URL, an engine, a pool or a MemoryStore"
+    ):
         MemoryManager(store, user_id=1)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"])
+@pytest.mark.parametrize(
+    "url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"]
+)
 def test_postgresql_means_psycopg(url: str) -> None:
     """Every usual way to write a PostgreSQL URL leads to psycopg 3."""
     assert "postgresql+psycopg" == engines.store_url(url).drivername
@@ -70,7 +74,9 @@ def test_missing_driver(tmp_path: Path) -> None:
         "except MissingDependencyError as error: print(error)\n"
     )
     environment = {**os.environ, "PYTHONPATH": str(tmp_path)}
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment
+    )
 
     assert "pip install 'psycopg[binary]'" in run.stdout
     assert issubclass(MissingDependencyError, ImportError)
@@ -136,7 +142,8 @@ def test_url_of_a_store(tmp_path: Path) -> None:
     """A store tells the URL for another process, never with the password; one in memory has none."""
     assert "postgresql+psycopg://ann@h/d" == SQLAlchemyStore("postgresql://ann:hidden@h/d").url
     assert (
-        "postgresql+psycopg://h/d?sslmode=require" == SQLAlchemyStore("postgresql://h/d?password=x&sslmode=require").url
+        "postgresql+psycopg://h/d?sslmode=require"
+        == SQLAlchemyStore("postgresql://h/d?password=x&sslmode=require").url
     )
     assert "hidden" not in repr(SQLAlchemyStore("postgresql://ann:hidden@h/d"))
     assert SQLAlchemyStore("sqlite://").url is None
@@ -181,7 +188,9 @@ def test_own_engine(store_url: str) -> None:
         key = manager.store("x")
 
     with engine.connect() as connection:
-        assert [key] == list(connection.execute(sa.text("SELECT memory_key FROM agent_memories")).scalars())
+        assert [key] == list(
+            connection.execute(sa.text("SELECT memory_key FROM agent_memories")).scalars()
+        )
     engine.dispose()
 
 
@@ -218,7 +227,9 @@ def test_pool_of_another_database() -> None:
     """A pool of something else is named."""
     pool = sa.QueuePool(object)  # type: ignore[arg-type] # no connection at all
 
-    with pytest.raises(UnsupportedDatabaseError, match="a pool of builtins connections is not supported"):
+    with pytest.raises(
+        UnsupportedDatabaseError, match="a pool of builtins connections is not supported"
+    ):
         MemoryManager(pool, user_id="ann")
 
 
@@ -266,7 +277,9 @@ def test_many_processes(request: pytest.FixtureRequest, fixture: str) -> None:
     url = request.getfixturevalue(fixture)
     commands = [[sys.executable, "-c", _WRITER, url, str(agent)] for agent in range(4)]
 
-    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    processes = [
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands
+    ]
     errors = [process.communicate()[1] for process in processes]
 
     assert [""] * 4 == errors

@@ -17,7 +17,12 @@ from pages import ROOT
 from sources import SOURCES
 
 PAGE = (ROOT / "docs/observability.md").read_text("utf-8")
-SPELLED = {logging.DEBUG: "debug", logging.INFO: "info", logging.WARNING: "warning", logging.ERROR: "error"}
+SPELLED = {
+    logging.DEBUG: "debug",
+    logging.INFO: "info",
+    logging.WARNING: "warning",
+    logging.ERROR: "error",
+}
 NAMES = {name for name, value in vars(events).items() if isinstance(value, Event)}
 METHODS = {"debug", "info", "warning", "error", "exception", "critical"}
 FACTS = re.compile(r"%\((\w+)\)")
@@ -25,7 +30,9 @@ FACTS = re.compile(r"%\((\w+)\)")
 
 def calls_of(tree: ast.AST) -> Iterator[ast.Call]:
     """Every call in a module whose function is an attribute of something."""
-    yield from (n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute))
+    yield from (
+        n for n in ast.walk(tree) if isinstance(n, ast.Call) and isinstance(n.func, ast.Attribute)
+    )
 
 
 def dotted(node: ast.AST) -> str:
@@ -37,7 +44,11 @@ def logs_itself(call: ast.Call) -> bool:
     """Whether a call is one of `logging`'s own, on whatever is called a logger."""
     assert isinstance(call.func, ast.Attribute)
     owner = dotted(call.func.value)
-    return owner.split(".")[-1] in {"logger", "log", "logging"} and call.func.attr in {*METHODS, "log", "getLogger"}
+    return owner.split(".")[-1] in {"logger", "log", "logging"} and call.func.attr in {
+        *METHODS,
+        "log",
+        "getLogger",
+    }
 
 
 def test_nothing_is_logged_without_an_event() -> None:
@@ -51,8 +62,12 @@ def test_nothing_is_logged_without_an_event() -> None:
             if owner.startswith("events.") and method == "log":
                 name = owner.removeprefix("events.")
                 assert name in NAMES, f"{path}:{call.lineno}"
-                given = {word.arg for word in call.keywords} - {"where"} | ({"error"} if call.args else set())
-                assert set(FACTS.findall(getattr(events, name).message)) <= given, f"{path}:{call.lineno}"
+                given = {word.arg for word in call.keywords} - {"where"} | (
+                    {"error"} if call.args else set()
+                )
+                assert set(FACTS.findall(getattr(events, name).message)) <= given, (
+                    f"{path}:{call.lineno}"
+                )
                 logged.add(name)
 
     assert NAMES == logged
@@ -74,21 +89,30 @@ def test_the_page_lists_every_event() -> None:
     for event in EVENTS:
         level, fields = told[event.name]
         assert SPELLED[event.level] == level
-        assert set(FACTS.findall(event.message)) | ({"error_type"} if "%(error)" in event.message else set()) <= fields
+        assert (
+            set(FACTS.findall(event.message))
+            | ({"error_type"} if "%(error)" in event.message else set())
+            <= fields
+        )
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=lambda event: event.name)
 def test_facts_are_fields(event: Event, caplog: pytest.LogCaptureFixture) -> None:
     """A record has the event's name, its level, a readable message, and each fact as a field; so does a formatter."""
     facts: dict[str, Any] = {
-        name: 7 if f"%({name})d" in event.message else f"a {name}" for name in FACTS.findall(event.message)
+        name: 7 if f"%({name})d" in event.message else f"a {name}"
+        for name in FACTS.findall(event.message)
     }
     error = StoreError("the disk is full") if facts.pop("error", None) else None
     with caplog.at_level(logging.DEBUG, "memory_context"):
         event.log(error, **facts)
 
     [record] = caplog.records
-    assert (event.name, event.level, "memory_context") == (record.event, record.levelno, record.name)  # type: ignore[attr-defined] # given by extra
+    assert (event.name, event.level, "memory_context") == (
+        record.event,
+        record.levelno,
+        record.name,
+    )  # type: ignore[attr-defined] # given by extra
     for name, fact in facts.items():
         assert fact == getattr(record, name)
     assert ("the disk is full" in record.getMessage()) == (error is not None)
@@ -111,7 +135,9 @@ def test_words_of_foreign_errors_are_not_logged(caplog: pytest.LogCaptureFixture
     shown = logging.Formatter("%(message)s").format(record)
 
     assert "RuntimeError" == record.error_type == record.error  # type: ignore[attr-defined] # given by extra
-    assert "secret" not in shown + repr({name: value for name, value in vars(record).items() if name != "exc_info"})
+    assert "secret" not in shown + repr(
+        {name: value for name, value in vars(record).items() if name != "exc_info"}
+    )
     assert "in driver" in shown
 
 

@@ -20,18 +20,55 @@ from memory_context.text.terms import MAX_TERMS, names, occurrences, terms
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 
 LOG = [f"step {number}: nothing to report, and all of it in good time" for number in range(1, 201)]
-WORDS = ["error", "ORA-00942", "the", "table", "why", "步骤", "👍", *"\ud800\0\r\t .", "x" * 50, "𒀀" * 30]
-MORE = [*WORDS, "get_user", '"id": 7,', "{", "}", "\\n", "a,b,c", "|", "def f(x):", "    ", "x" * 300, "İstanbul"]
+WORDS = [
+    "error",
+    "ORA-00942",
+    "the",
+    "table",
+    "why",
+    "步骤",
+    "👍",
+    *"\ud800\0\r\t .",
+    "x" * 50,
+    "𒀀" * 30,
+]
+MORE = [
+    *WORDS,
+    "get_user",
+    '"id": 7,',
+    "{",
+    "}",
+    "\\n",
+    "a,b,c",
+    "|",
+    "def f(x):",
+    "    ",
+    "x" * 300,
+    "İstanbul",
+]
 
 any_text = st.text(st.characters(exclude_categories=()), max_size=40)
-lines_of_text = st.lists(st.lists(st.sampled_from(MORE) | any_text, max_size=6).map(" ".join), max_size=25)
+lines_of_text = st.lists(
+    st.lists(st.sampled_from(MORE) | any_text, max_size=6).map(" ".join), max_size=25
+)
 texts = lines_of_text.map("\n".join)
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | any_text | st.just("long " * 80)
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False)
+    | any_text
+    | st.just("long " * 80)
+)
 values = st.recursive(
-    scalars, lambda inner: st.lists(inner, max_size=6) | st.dictionaries(any_text, inner, max_size=6), max_leaves=30
+    scalars,
+    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(any_text, inner, max_size=6),
+    max_leaves=30,
 )
 containers = st.lists(values, max_size=12) | st.dictionaries(any_text, values, max_size=12)
-documents = st.builds(json.dumps, containers, indent=st.none() | st.just(2), ensure_ascii=st.booleans())
+documents = st.builds(
+    json.dumps, containers, indent=st.none() | st.just(2), ensure_ascii=st.booleans()
+)
 budgets = st.integers(0, 60) | st.integers(0, 1000)
 rankings = st.sampled_from([READING, PREVIEW])
 costs: st.SearchStrategy[Cost] = st.sampled_from(
@@ -42,7 +79,11 @@ property_test = settings(max_examples=150, deadline=None)
 
 def _fragments(shown: str) -> list[str]:
     """What stands between the marks of an excerpt that is no JSON."""
-    return [part for part in re.split(r"(?:\A|\n)…\d+\n|\n…\Z| …\Z|(?:\A|(?<=\n)| )… ", shown) if part.strip()]
+    return [
+        part
+        for part in re.split(r"(?:\A|\n)…\d+\n|\n…\Z| …\Z|(?:\A|(?<=\n)| )… ", shown)
+        if part.strip()
+    ]
 
 
 @property_test
@@ -62,7 +103,9 @@ def test_a_budget_for_nothing_shows_nothing(budget: int) -> None:
 
 @property_test
 @given(texts | documents, any_text | texts, budgets, rankings)
-def test_the_same_question_gets_the_same_excerpt(text: str, question: str, budget: int, ranking: Ranking) -> None:
+def test_the_same_question_gets_the_same_excerpt(
+    text: str, question: str, budget: int, ranking: Ranking
+) -> None:
     """An excerpt is decided by its arguments alone."""
     first, again = (excerpt(text, question, budget, len, ranking=ranking) for _ in range(2))
     assert first == again
@@ -71,7 +114,9 @@ def test_the_same_question_gets_the_same_excerpt(text: str, question: str, budge
 @property_test
 @given(texts.filter(lambda text: "…" not in text), any_text | texts, budgets, rankings)
 @example("a\n\nb", "", 100, PREVIEW)
-def test_what_is_shown_stands_there_in_order(text: str, question: str, budget: int, ranking: Ranking) -> None:
+def test_what_is_shown_stands_there_in_order(
+    text: str, question: str, budget: int, ranking: Ranking
+) -> None:
     """Each passage is a slice of the text, and the next one stands behind it."""
     place = 0
     for fragment in _fragments(excerpt(text, question, budget, len, ranking=ranking).text):
@@ -81,21 +126,35 @@ def test_what_is_shown_stands_there_in_order(text: str, question: str, budget: i
 
 
 @property_test
-@given(texts.filter(lambda text: "…" not in text), any_text | texts, budgets, rankings, st.integers(1, 50))
+@given(
+    texts.filter(lambda text: "…" not in text),
+    any_text | texts,
+    budgets,
+    rankings,
+    st.integers(1, 50),
+)
 def test_ranges_are_lines_that_are_shown_whole(
     text: str, question: str, budget: int, ranking: Ranking, first: int
 ) -> None:
     """Each line of a range stands in the excerpt; ranges come in order and do not touch each other."""
-    shown, lines = excerpt(text, question, budget, len, ranking=ranking, first_line=first), text.split("\n")
+    shown, lines = (
+        excerpt(text, question, budget, len, ranking=ranking, first_line=first),
+        text.split("\n"),
+    )
     for begin, end in shown.ranges:
         assert first <= begin <= end
         assert all(line.strip() in shown.text for line in lines[begin - first : end - first + 1])
-    assert all(last + 1 < begin for (_, last), (begin, _) in zip(shown.ranges, shown.ranges[1:], strict=False))
+    assert all(
+        last + 1 < begin
+        for (_, last), (begin, _) in zip(shown.ranges, shown.ranges[1:], strict=False)
+    )
 
 
 @property_test
 @given(documents, any_text, st.integers(0, 400), rankings)
-def test_every_record_of_an_excerpt_is_json(text: str, question: str, budget: int, ranking: Ranking) -> None:
+def test_every_record_of_an_excerpt_is_json(
+    text: str, question: str, budget: int, ranking: Ranking
+) -> None:
     """Each line is a path and what stands there, of which some members may be left out, and are counted."""
     document, shown = json.loads(text), excerpt(text, question, budget, len, ranking=ranking).text
     if shown == text or not shown.startswith("$"):
@@ -122,19 +181,27 @@ def _split(line: str) -> tuple[list[str | int], str]:
     return keys, rest.removeprefix(":").removeprefix(" ")
 
 
-def _at(document: Any, path: list[str | int]) -> Any:  # noqa: ANN401 - any JSON
+def _at(document: Any, path: list[str | int]) -> Any:
     for key in path:
         document = document[key]
     return document
 
 
-def _check_record(whole: Any, shown: Any) -> None:  # noqa: ANN401 - any JSON
+def _check_record(whole: Any, shown: Any) -> None:
     if isinstance(whole, dict):
         missing = shown.pop("…", 0) if "…" not in whole else 0
-        assert shown.items() <= whole.items() if not missing else all(whole[key] == shown[key] for key in shown)
+        assert (
+            shown.items() <= whole.items()
+            if not missing
+            else all(whole[key] == shown[key] for key in shown)
+        )
         assert len(shown) + missing >= len(whole)
     else:
-        left = [value for value in shown if not (isinstance(value, str) and re.fullmatch(r"… \d+ more", value))]
+        left = [
+            value
+            for value in shown
+            if not (isinstance(value, str) and re.fullmatch(r"… \d+ more", value))
+        ]
         assert all(value in whole for value in left)
 
 
@@ -158,7 +225,9 @@ def test_how_an_excerpt_reads() -> None:
 def test_lines_of_a_part_keep_their_numbers() -> None:
     """An excerpt of a part of a text numbers its lines as the whole text does."""
     lines = [*LOG[:50], "ERROR disk full on node7, no space left on the device", *LOG[50:]]
-    assert excerpt("\n".join(lines), "disk full", 80, len, first_line=1001).text.startswith("…1051\nERROR disk")
+    assert excerpt("\n".join(lines), "disk full", 80, len, first_line=1001).text.startswith(
+        "…1051\nERROR disk"
+    )
     assert excerpt("a\nb", "", 100, len, first_line=7) == Excerpt("a\nb", ((7, 8),))
 
 
@@ -177,7 +246,12 @@ def test_rare_words_weigh_more_than_frequent_ones() -> None:
 
 def test_a_line_with_less_than_half_of_the_best_is_not_shown() -> None:
     """Room that is left is not filled with lines that have little to do with the question."""
-    lines = ["disk is fine, says the monitor that looks at it every day", *LOG[:9], "disk full on node7", *LOG[9:]]
+    lines = [
+        "disk is fine, says the monitor that looks at it every day",
+        *LOG[:9],
+        "disk full on node7",
+        *LOG[9:],
+    ]
     shown = excerpt("\n".join(lines), "disk full node7", 10_000, len)
     assert "is fine" not in shown.text
     assert "disk full on node7" in shown.text
@@ -193,7 +267,9 @@ def test_upper_and_lower_case_are_one() -> None:
 def test_a_question_finds_the_middle_of_a_long_line() -> None:
     """Of one line without end, the sentence is shown that is asked for."""
     line = " ".join(
-        ["Nothing happened here today."] * 400 + ["The pump P-101 failed at noon."] + ["All is well."] * 400
+        ["Nothing happened here today."] * 400
+        + ["The pump P-101 failed at noon."]
+        + ["All is well."] * 400
     )
     shown = excerpt(line, "when did P-101 fail?", 200, len)
     assert "The pump P-101 failed at noon." in shown.text
@@ -209,17 +285,23 @@ def test_a_text_without_breaks_is_shown_by_its_beginning() -> None:
 def test_a_record_comes_whole_for_a_question() -> None:
     """Of a list of records, the one that is asked for comes with all its members, and its path."""
     records = [
-        {"id": n, "name": f"order {n}", "city": f"Town {n}", "status": "open", "note": "x" * 70} for n in range(90)
+        {"id": n, "name": f"order {n}", "city": f"Town {n}", "status": "open", "note": "x" * 70}
+        for n in range(90)
     ]
     for indent in (None, 2):
-        shown = excerpt(json.dumps({"orders": records}, indent=indent), "what is with order 57", 400, len).text
+        shown = excerpt(
+            json.dumps({"orders": records}, indent=indent), "what is with order 57", 400, len
+        ).text
         line = next(line for line in shown.split("\n") if line.startswith("$.orders[57] "))
         assert records[57] == json.loads(line.partition(" ")[2])
 
 
 def test_a_row_of_a_list_comes_with_its_neighbours_only() -> None:
     """Of a list whose rows all hold a word of the question, the one that is asked for, and a few rows beside it."""
-    rows = [{"id": f"order-{number}", "customer": f"customer {number * 37 % 991}"} for number in range(800)]
+    rows = [
+        {"id": f"order-{number}", "customer": f"customer {number * 37 % 991}"}
+        for number in range(800)
+    ]
     found = excerpt(json.dumps(rows), "Who was the customer of order-612?", 2000, len).text
     shown = json.loads(found.removeprefix("$ "))
     assert rows[611:614] == [row for row in shown if row in rows[611:614]]
@@ -238,10 +320,20 @@ def test_left_out_members_are_counted() -> None:
 
 def test_a_long_string_gives_way() -> None:
     """A record's long text is shown by its passages, beside the record, which stays JSON."""
-    record = {"id": "T-1", "body": "Lorem ipsum dolor sit amet. " * 40 + "The root cause was clock skew."}
+    record = {
+        "id": "T-1",
+        "body": "Lorem ipsum dolor sit amet. " * 40 + "The root cause was clock skew.",
+    }
     shown = excerpt(json.dumps([record, record | {"id": "T-2"}]), "root cause", 300, len).text
-    assert "$[0].body: … The root cause was clock skew." in shown or "The root cause was clock skew." in shown
-    assert all(json.loads(line.partition(" ")[2]) for line in shown.split("\n") if re.match(r"\$\[\d\] ", line))
+    assert (
+        "$[0].body: … The root cause was clock skew." in shown
+        or "The root cause was clock skew." in shown
+    )
+    assert all(
+        json.loads(line.partition(" ")[2])
+        for line in shown.split("\n")
+        if re.match(r"\$\[\d\] ", line)
+    )
 
 
 def test_a_row_keeps_its_header() -> None:
@@ -256,7 +348,8 @@ def test_a_statement_keeps_its_function() -> None:
     """A line of source code comes with the line that says what it belongs to."""
     body = "\n".join(f"    value_{n} = value_{n - 1} + 1" for n in range(1, 40))
     code = "\n\n".join(
-        f"def compute_{name}(value_0):\n{body.replace('value', name)}" for name in ("alpha", "beta", "gamma")
+        f"def compute_{name}(value_0):\n{body.replace('value', name)}"
+        for name in ("alpha", "beta", "gamma")
     )
     shown = excerpt(code, "where is beta_30 set", 150, len).text
     assert "def compute_beta(value_0):" in shown
@@ -265,18 +358,26 @@ def test_a_statement_keeps_its_function() -> None:
 
 def test_a_preview_shows_names_and_not_prose() -> None:
     """What no model can guess stays in sight: identifiers, paths, addresses."""
-    prose = ["This line says nothing in particular, as so many lines do, and it does so at some length."] * 60
+    prose = [
+        "This line says nothing in particular, as so many lines do, and it does so at some length."
+    ] * 60
     lines = [*prose[:30], "Created deployment web-7f9c in namespace shop_prod", *prose[30:]]
-    shown = excerpt("\n".join(lines), "deploy the shop", 60, default_counter().count, ranking=PREVIEW).text
+    shown = excerpt(
+        "\n".join(lines), "deploy the shop", 60, default_counter().count, ranking=PREVIEW
+    ).text
     assert "web-7f9c" in shown
     assert "shop_prod" in shown
 
 
 def test_a_preview_does_not_repeat_what_is_known() -> None:
     """Names that stand in the prompt already leave their place to others."""
-    lines = [f"Created volume vol_{letter * 6} for the database of the shop" for letter in "abcdefgh"]
+    lines = [
+        f"Created volume vol_{letter * 6} for the database of the shop" for letter in "abcdefgh"
+    ]
     known = {f"vol_{letter * 6}" for letter in "abcd"}
-    shown = excerpt("\n".join(lines), "", 60, default_counter().count, ranking=PREVIEW, known=known).text
+    shown = excerpt(
+        "\n".join(lines), "", 60, default_counter().count, ranking=PREVIEW, known=known
+    ).text
     assert known.isdisjoint(names(shown))
     assert names(shown)
 
@@ -291,7 +392,10 @@ def test_a_preview_shows_names_of_several_forms() -> None:
 
 def test_an_error_is_shown_wherever_it_stands() -> None:
     """One line of five thousand that tells of an error is in the preview."""
-    lines = [f"2026-01-01 12:{n // 60 % 60:02}:{n % 60:02} INFO worker-{n} handled job-{n * 7}" for n in range(2500)]
+    lines = [
+        f"2026-01-01 12:{n // 60 % 60:02}:{n % 60:02} INFO worker-{n} handled job-{n * 7}"
+        for n in range(2500)
+    ]
     lines[1200] = "2026-01-01 12:20:00 ERROR worker-1200 failed: connection refused by db-7"
     shown = excerpt("\n".join(lines), "run the jobs", 300, default_counter().count, ranking=PREVIEW)
     assert lines[1200] in shown.text.split("\n")
@@ -308,7 +412,10 @@ def test_base64_is_no_name() -> None:
 
 def test_a_needle_in_a_large_text_is_found() -> None:
     """Far behind the part that is looked at closely, the words of the question are found."""
-    lines = [f"{number} nothing to report about this step, which was a good one" for number in range(40_000)]
+    lines = [
+        f"{number} nothing to report about this step, which was a good one"
+        for number in range(40_000)
+    ]
     lines[31_000] = "31000 the needle lies here"
     text = "\n".join(lines)
     assert len(text) > LARGE
@@ -349,7 +456,10 @@ def test_pieces_come_in_order_and_hold_everything(text: str) -> None:
         assert text.replace("\n", "") == held.replace("\n", "")
     else:
         assert (
-            not set(text) - set(held) - set('{}[],: \n"\\') - {c for c in text if not c.isprintable()}
+            not set(text)
+            - set(held)
+            - set('{}[],: \n"\\')
+            - {c for c in text if not c.isprintable()}
             or len(found.groups) > 2
         )
 
@@ -373,7 +483,9 @@ def test_the_words_that_say_something(text: str, words: list[str]) -> None:
 
 def test_a_question_has_an_end() -> None:
     """At most 32 words of a question are looked for."""
-    assert [f"w{number}" for number in range(MAX_TERMS)] == terms(" ".join(f"w{number}" for number in range(1000)))
+    assert [f"w{number}" for number in range(MAX_TERMS)] == terms(
+        " ".join(f"w{number}" for number in range(1000))
+    )
 
 
 @pytest.mark.parametrize(
@@ -397,7 +509,10 @@ def test_what_a_name_is(text: str, found: set[str]) -> None:
 def test_occurrences_are_those_of_the_text(text: str, word: str) -> None:
     """Each place holds the word in some case, whatever letters stand around it."""
     for found, places in occurrences(text, [word]):
-        assert all(found in text[place : place + len(word) + 2].lower().replace("\u0307", "") for place in places)
+        assert all(
+            found in text[place : place + len(word) + 2].lower().replace("\u0307", "")
+            for place in places
+        )
 
 
 @pytest.mark.parametrize("unit", [" ", "\t", "\r", "a:", "-", "1", "\\", "a.", "[]", "a-", ": "])

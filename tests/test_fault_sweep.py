@@ -36,7 +36,9 @@ policies = st.fixed_dictionaries(
 )
 
 
-async def converse(messages: Sequence[LLMMessage], plan: Sequence[Fault | None], policy: dict[str, Any]) -> int:
+async def converse(
+    messages: Sequence[LLMMessage], plan: Sequence[Fault | None], policy: dict[str, Any]
+) -> int:
     """Lead a conversation on a store that fails by a plan, and check the laws; how many faults it met."""
     store = FaultyStore("sqlite://", plan, delay=DELAY)
     context = MemoryContext("ann", store=store, thread_id="t", **policy)

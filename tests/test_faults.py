@@ -56,7 +56,9 @@ async def run_agent(context: MemoryContext) -> list[str]:
     """Run an agent that calls a tool; gives what the model saw of the result."""
     client = ScriptedChatClient([[FunctionCall(id="c1", name="job", arguments="{}")], "done"])
     tool = FunctionTool(lambda: LOG, "Run the job.", name="job")
-    agent = AssistantAgent("coder", model_client=client, tools=[tool], model_context=context, max_tool_iterations=5)
+    agent = AssistantAgent(
+        "coder", model_client=client, tools=[tool], model_context=context, max_tool_iterations=5
+    )
     result = await agent.run(task="go")
     assert "done" == result.messages[-1].content  # type: ignore[union-attr] # a text message
     return [shown(message) for message in client.prompts[-1][-1:]]
@@ -69,7 +71,9 @@ async def test_store_down(caplog: pytest.LogCaptureFixture) -> None:
     assert [LOG] == await run_agent(context)
     assert LOG == shown((await fill(context, results(LOG, number=2)))[-1])
 
-    assert 4 == context.stats().store_failures  # two folds, the user's layer, and what the task may mean
+    assert (
+        4 == context.stats().store_failures
+    )  # two folds, the user's layer, and what the task may mean
     assert 1 == len(warnings_of(caplog))
     assert "goes on with full texts" in warnings_of(caplog)[0]
     with pytest.raises(StoreUnavailableError):
@@ -97,8 +101,12 @@ async def test_store_comes_back(tmp_path: Path, caplog: pytest.LogCaptureFixture
     assert 2 == len(warnings_of(caplog))
 
 
-@pytest.mark.parametrize("settings", [{}, {"max_tokens": 100_000}, {"fold": "after_reading"}], ids=str)
-async def test_full_disk_is_one_outage(caplog: pytest.LogCaptureFixture, settings: dict[str, Any]) -> None:
+@pytest.mark.parametrize(
+    "settings", [{}, {"max_tokens": 100_000}, {"fold": "after_reading"}], ids=str
+)
+async def test_full_disk_is_one_outage(
+    caplog: pytest.LogCaptureFixture, settings: dict[str, Any]
+) -> None:
     """While nothing can be written, though everything can be read, there is one warning; after it, the next has one."""
     store = FaultyStore("sqlite://")
     context = MemoryContext("ann", store=store, **settings)
@@ -106,7 +114,11 @@ async def test_full_disk_is_one_outage(caplog: pytest.LogCaptureFixture, setting
     for outage in (1, 2):
         store.inject(repeat(Fault.FULL))
         for number in range(4):
-            await fill(context, user("What of worker-123?"), results(f"{outage} {number} {LOG}", number=number))
+            await fill(
+                context,
+                user("What of worker-123?"),
+                results(f"{outage} {number} {LOG}", number=number),
+            )
         assert outage == len(warnings_of(caplog))
         store.inject(())
         messages = await fill(context, results(f"{outage} after {LOG}"))
@@ -221,7 +233,9 @@ async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fix
                     assert number <= len(statements)
                 else:
                     break
-            assert ["kept"] == [item.content for item in manager.memory_store.list_all(manager.scope)]
+            assert ["kept"] == [
+                item.content for item in manager.memory_store.list_all(manager.scope)
+            ]
         manager.memory_store.clear(manager.scope)
         manager.store("kept", key="kept")
     engine.dispose()
@@ -267,7 +281,9 @@ async def test_foreign_store_that_raises_anything(caplog: pytest.LogCaptureFixtu
     assert 1 == len(warnings_of(caplog))
 
 
-async def test_read_that_cannot_be_counted(sqlite_url: str, caplog: pytest.LogCaptureFixture) -> None:
+async def test_read_that_cannot_be_counted(
+    sqlite_url: str, caplog: pytest.LogCaptureFixture
+) -> None:
     """A text is read even if the read cannot be counted, as in a read-only database."""
     with MemoryManager(sqlite_url, user_id="ann") as manager:
         manager.store("text", key="k")
@@ -286,7 +302,9 @@ def test_cancelled_while_the_store_is_slow(sqlite_url: str) -> None:
 
     async def cancelled() -> None:
         await context.store("open it")
-        other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False)
+        other = sqlite3.connect(
+            sqlite_url.removeprefix("sqlite:///"), isolation_level=None, check_same_thread=False
+        )
         other.execute("BEGIN IMMEDIATE")
         adding = asyncio.create_task(context.add_message(results(LOG)))
         await asyncio.sleep(0.1)

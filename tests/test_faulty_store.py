@@ -64,7 +64,9 @@ def test_writes(faulty: FaultyStore, fault: Fault) -> None:
         manager.store("new", key="new")
 
     assert [Injected("put", fault)] == faulty.injected
-    assert int(fault in {Fault.DELAY, Fault.LOST_AFTER}) == len(faulty.get_many(manager.scope, ["new"]))
+    assert int(fault in {Fault.DELAY, Fault.LOST_AFTER}) == len(
+        faulty.get_many(manager.scope, ["new"])
+    )
 
 
 @pytest.mark.parametrize("fault", Fault)
@@ -91,11 +93,20 @@ def test_pages_end_with_the_connection(faulty: FaultyStore) -> None:
 
 def test_every_verb_may_fail() -> None:
     """Whatever a wrapper passes on meets the plan, but for closing it."""
-    passed_on = {name for name, verb in vars(StoreWrapper).items() if callable(verb) and not name.startswith("_")}
+    passed_on = {
+        name
+        for name, verb in vars(StoreWrapper).items()
+        if callable(verb) and not name.startswith("_")
+    }
 
-    assert passed_on - {"close", "inward", "outward", "said", "placed", "check_columns"} == passed_on & set(
-        vars(FaultyStore)
-    )
+    assert passed_on - {
+        "close",
+        "inward",
+        "outward",
+        "said",
+        "placed",
+        "check_columns",
+    } == passed_on & set(vars(FaultyStore))
 
 
 def test_plans_are_followed_in_order(faulty: FaultyStore) -> None:
@@ -111,7 +122,9 @@ def test_plans_are_followed_in_order(faulty: FaultyStore) -> None:
 
 def test_random_faults() -> None:
     """The same seed gives the same faults, another one others; only of the kinds, about as many as the share says."""
-    first, again, other = (list(islice(random_faults(seed, [Fault.LOST, Fault.FULL]), 1000)) for seed in (1, 1, 2))
+    first, again, other = (
+        list(islice(random_faults(seed, [Fault.LOST, Fault.FULL]), 1000)) for seed in (1, 1, 2)
+    )
 
     assert first == again != other
     assert {None, Fault.LOST, Fault.FULL} == set(first)

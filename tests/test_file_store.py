@@ -18,7 +18,12 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from memory_context.exceptions import InvalidArgumentError, StoreError, StoreLockedError, StoreUnavailableError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    StoreError,
+    StoreLockedError,
+    StoreUnavailableError,
+)
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.model.scope import Scope
@@ -54,7 +59,11 @@ def store(folder: Path) -> Iterator[FileStore]:
 
 def files_in(folder: Path) -> list[Path]:
     """The files that a person sees."""
-    return sorted(path for path in folder.rglob("*.json") if not path.relative_to(folder).parts[0].startswith("."))
+    return sorted(
+        path
+        for path in folder.rglob("*.json")
+        if not path.relative_to(folder).parts[0].startswith(".")
+    )
 
 
 def edit(path: Path, **changes: object) -> None:
@@ -68,7 +77,9 @@ class TestAsAPerson:
 
     def test_reads_a_file(self, store: FileStore, folder: Path) -> None:
         """A memory is found by its category, and read with any JSON reader."""
-        item = memory("Grüße\nan alle", category="project-context/rockets", tags=("red",), memory_type="note")
+        item = memory(
+            "Grüße\nan alle", category="project-context/rockets", tags=("red",), memory_type="note"
+        )
         store.put(ANN, item)
 
         path = folder / "project-context" / "rockets" / f"{item.id}.json"
@@ -92,7 +103,9 @@ class TestAsAPerson:
 
     def test_edits_a_file(self, store: FileStore, folder: Path) -> None:
         """An edit is seen by the next read, its content is counted and searched anew, and survives the next write."""
-        item = store.put(ANN, memory("the port is 5432", memory_key="port", category="ops", identity="x"))
+        item = store.put(
+            ANN, memory("the port is 5432", memory_key="port", category="ops", identity="x")
+        )
         store.touch(ANN, ["port"])
         [path] = files_in(folder)
 
@@ -131,7 +144,9 @@ class TestAsAPerson:
         """A file with no more than a user and a content is a memory of its folder's category, named after the file."""
         store.put(ANN, memory("first"))
         (folder / "notes").mkdir()
-        (folder / "notes" / "shopping.json").write_text('{"user_id": "ann", "content": "buy a zeppelin"}', "utf-8")
+        (folder / "notes" / "shopping.json").write_text(
+            '{"user_id": "ann", "content": "buy a zeppelin"}', "utf-8"
+        )
 
         [hit] = store.search(ANN, "zeppelin")
         again = FileStore(folder).get(ANN, "shopping")
@@ -217,7 +232,9 @@ class TestDamage:
     """Files that are no memories."""
 
     @pytest.mark.parametrize("data", BROKEN.values(), ids=BROKEN)
-    def test_is_skipped(self, store: FileStore, folder: Path, data: bytes, caplog: pytest.LogCaptureFixture) -> None:
+    def test_is_skipped(
+        self, store: FileStore, folder: Path, data: bytes, caplog: pytest.LogCaptureFixture
+    ) -> None:
         """A damaged file is logged once, listed, and left as it is; the rest goes on, before and after a restart."""
         item = store.put(ANN, memory(category="a"))
         path = folder / "a" / "broken.json"
@@ -286,12 +303,15 @@ class TestPlaces:
     """No category leads outside the folder."""
 
     @pytest.mark.parametrize(
-        "category", ["../out", "/etc", "a/../../out", "..", ".", "", "a//b", ".memory-context", "a/\\b"]
+        "category",
+        ["../out", "/etc", "a/../../out", "..", ".", "", "a//b", ".memory-context", "a/\\b"],
     )
     def test_hostile_categories(self, store: FileStore, folder: Path, category: str) -> None:
         """A hostile category is a name like others, below the folder, and comes back as it was."""
         item = store.put(ANN, memory(category=category))
-        outside = [path for path in folder.parents[1].rglob("*.json") if not path.is_relative_to(folder)]
+        outside = [
+            path for path in folder.parents[1].rglob("*.json") if not path.is_relative_to(folder)
+        ]
 
         assert [] == outside
         assert 1 == len(files_in(folder))
@@ -303,7 +323,10 @@ class TestPlaces:
         """For every category: no part is empty, hidden, or too long, and it is known again from its folder."""
         parts = folder_of(category)
 
-        assert all(part and not part.startswith(".") and "/" not in part and "\0" not in part for part in parts)
+        assert all(
+            part and not part.startswith(".") and "/" not in part and "\0" not in part
+            for part in parts
+        )
         assert all(len(part.encode()) <= 120 for part in parts)
         assert category == category_in(parts, category)
 
@@ -340,8 +363,15 @@ class TestPlaces:
                 os.umask(before)
             file_mode, directory_mode = modes or (0o644, 0o755)
             for path in (tmp_path / folder, *(tmp_path / folder).rglob("*")):
-                assert (directory_mode if path.is_dir() else file_mode) == stat.S_IMODE(path.stat().st_mode)
-        for wrong in ({"file_mode": 0o666}, {"directory_mode": 0o777}, {"file_mode": 0o400}, {"directory_mode": 0}):
+                assert (directory_mode if path.is_dir() else file_mode) == stat.S_IMODE(
+                    path.stat().st_mode
+                )
+        for wrong in (
+            {"file_mode": 0o666},
+            {"directory_mode": 0o777},
+            {"file_mode": 0o400},
+            {"directory_mode": 0},
+        ):
             with pytest.raises(InvalidArgumentError, match="mode"):
                 FileStore(tmp_path, **wrong)  # type: ignore[arg-type]
 
@@ -361,7 +391,9 @@ for line in sys.stdin:
 def holder(folder: Path) -> Iterator[subprocess.Popen[str]]:
     """Another process that writes into the folder."""
     command = [sys.executable, "-c", HOLD, str(folder)]
-    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
         assert process.stdout
         assert "theirs\n" == process.stdout.readline()
         yield process
@@ -379,7 +411,9 @@ class TestProcesses:
         assert "theirs" == MemoryManager(store, user_id="ann").retrieve("theirs")
         assert [1] == [item.access_count for item in store.query(ANN)]
 
-    def test_lock_goes_with_its_process(self, holder: subprocess.Popen[str], store: FileStore) -> None:
+    def test_lock_goes_with_its_process(
+        self, holder: subprocess.Popen[str], store: FileStore
+    ) -> None:
         """A process that was killed holds nothing; what it wrote is there."""
         holder.kill()
         holder.wait()
@@ -473,7 +507,10 @@ class TestAfterARestart:
 
     def test_everything_is_there(self, store: FileStore, folder: Path) -> None:
         """Records, reads and deletions are the same in a new store, and nothing else is in the folder."""
-        items = [store.put(ANN, memory(f"text {number}", category=f"c{number % 3}")) for number in range(20)]
+        items = [
+            store.put(ANN, memory(f"text {number}", category=f"c{number % 3}"))
+            for number in range(20)
+        ]
         store.touch(ANN, [item.memory_key for item in items[:5]])
         store.touch(ANN, [items[0].memory_key])
         store.delete(ANN, items[9].memory_key, reason="over")
@@ -510,7 +547,9 @@ class TestAfterARestart:
         store._write(ANN, ["kept"], evict)  # noqa: SLF001 - as a put that evicts does
 
         states = {
-            json.loads(path.read_text("utf-8"))["memory_key"]: json.loads(path.read_text("utf-8"))["is_active"]
+            json.loads(path.read_text("utf-8"))["memory_key"]: json.loads(path.read_text("utf-8"))[
+                "is_active"
+            ]
             for path in files_in(folder)
         }
         assert {"kept": True, "old": False} == states
@@ -543,7 +582,10 @@ class TestAfterARestart:
         """50 MB are stored, read and deleted."""
         line = "2026-01-01 something happened somewhere, and somebody wrote it down\n"
         item = store.put(
-            ANN, memory(line * (50_000_000 // len(line)), memory_key="big", category="large", shared=False)
+            ANN,
+            memory(
+                line * (50_000_000 // len(line)), memory_key="big", category="large", shared=False
+            ),
         )
         store.close()
 
@@ -561,14 +603,17 @@ class TestAfterARestart:
         assert [item] == store.query(ANN)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(item=memories())
 def test_any_record_survives(item: MemoryItem, tmp_path: Path) -> None:
     """Any record comes back from its file as it was."""
     folder = tmp_path / str(item.id)
     with FileStore(folder) as store:
         store.restore(
-            Scope("ann"), [item, Deletion(f"not-{item.memory_key}"[:255], datetime(2026, 1, 1, tzinfo=UTC), "x")]
+            Scope("ann"),
+            [item, Deletion(f"not-{item.memory_key}"[:255], datetime(2026, 1, 1, tzinfo=UTC), "x")],
         )
         assert () == store.damaged()
     with FileStore(folder) as store:

@@ -25,7 +25,13 @@ import langchain_memory_context
 from hostile import PATHS
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import AgentMemoryService, MemoryContext, MemoryManager, MemoryRef, default_counter
+from memory_context import (
+    AgentMemoryService,
+    MemoryContext,
+    MemoryManager,
+    MemoryRef,
+    default_counter,
+)
 from memory_context.autogen import AgentFilesTool, file_tools
 from memory_context.runtime import prompts
 from memory_context.testing import ScriptedChatClient
@@ -44,7 +50,7 @@ def service(tmp_path: Path) -> AgentMemoryService:
     return service
 
 
-def say(service: AgentMemoryService, max_tokens: int = 500, **arguments: Any) -> str:  # noqa: ANN401 - any arguments
+def say(service: AgentMemoryService, max_tokens: int = 500, **arguments: Any) -> str:
     """What the tool answers, also if that is an error."""
     try:
         return FILES.answer(AgentFiles(service, "ann"), FileArgs(**arguments), max_tokens).text
@@ -62,10 +68,14 @@ def test_view(service: AgentMemoryService) -> None:
         assert listed == say(service, command="view", path=path)
     for path in ("/memories/plans", "/memories/plans/"):
         assert listed.splitlines()[-1] in say(service, command="view", path=path)
-    assert "/memories/notes.md, lines 1-3 of 3:\n     1\t# Notes\n     2\t\n     3\tTabs, not spaces." == say(
-        service, command="view", path="/memories/notes.md"
+    assert (
+        "/memories/notes.md, lines 1-3 of 3:\n     1\t# Notes\n     2\t\n     3\tTabs, not spaces."
+        == say(service, command="view", path="/memories/notes.md")
     )
-    assert "/memories is empty." == FILES.answer(AgentFiles(service, "bob"), FileArgs(command="view"), 500).text
+    assert (
+        "/memories is empty."
+        == FILES.answer(AgentFiles(service, "bob"), FileArgs(command="view"), 500).text
+    )
 
 
 @pytest.mark.parametrize(
@@ -96,7 +106,11 @@ def test_changes(service: AgentMemoryService) -> None:
         service, command="create", path="/memories/a/new.md", file_text="é\n"
     )
     assert "Replaced the text at line 3 of /memories/notes.md." == say(
-        service, command="str_replace", path="/memories/notes.md", old_str="Tabs, not spaces", new_str="Spaces"
+        service,
+        command="str_replace",
+        path="/memories/notes.md",
+        old_str="Tabs, not spaces",
+        new_str="Spaces",
     )
     assert "Inserted the text after line 1 of /memories/notes.md." == say(
         service, command="insert", path="/memories/notes.md", insert_line=1, insert_text="of ann"
@@ -112,7 +126,9 @@ def test_changes(service: AgentMemoryService) -> None:
 def test_as_models_write_it(service: AgentMemoryService) -> None:
     """What is clear is understood: paths without the root, `new_str` for insert, `path` for rename, no `new_str`."""
     assert "lines 1-1 of 1" in say(service, command="view", path="plans/one.md")
-    assert "Inserted" in say(service, command="insert", path="memories/plans/one.md", insert_line=0, new_str="zero")
+    assert "Inserted" in say(
+        service, command="insert", path="memories/plans/one.md", insert_line=0, new_str="zero"
+    )
     assert "Renamed /memories/plans/one.md to /memories/two.md." == say(
         service, command="rename", path="plans/one.md", new_path="two.md"
     )
@@ -123,24 +139,54 @@ def test_as_models_write_it(service: AgentMemoryService) -> None:
 @pytest.mark.parametrize(
     ("arguments", "answer"),
     [
-        ({"command": "view", "path": "/memories/x.md"}, "There is nothing at /memories/x.md. View /memories to see"),
-        ({"command": "view", "path": "/etc/passwd"}, "the path is absolute; .* Paths begin with /memories/."),
+        (
+            {"command": "view", "path": "/memories/x.md"},
+            "There is nothing at /memories/x.md. View /memories to see",
+        ),
+        (
+            {"command": "view", "path": "/etc/passwd"},
+            "the path is absolute; .* Paths begin with /memories/.",
+        ),
         ({"command": "view", "path": "/memories/../x"}, "'.' and '..' are no names"),
         ({"command": "view", "path": "/memoriesx"}, "the path is absolute"),
-        ({"command": "view", "path": "notes.md", "view_range": [7, 9]}, "which has the lines 1 to 3."),
+        (
+            {"command": "view", "path": "notes.md", "view_range": [7, 9]},
+            "which has the lines 1 to 3.",
+        ),
         ({"command": "view", "path": "notes.md", "offset": 1000}, "This was the last page."),
-        ({"command": "create", "path": "notes.md", "file_text": ""}, "'notes.md' exists already; change it, or delete"),
-        ({"command": "create", "path": "new.md"}, "create needs file_text. Call the tool again with it."),
+        (
+            {"command": "create", "path": "notes.md", "file_text": ""},
+            "'notes.md' exists already; change it, or delete",
+        ),
+        (
+            {"command": "create", "path": "new.md"},
+            "create needs file_text. Call the tool again with it.",
+        ),
         ({"command": "create", "file_text": "x"}, "create needs path."),
         (
             {"command": "create", "path": "/memories", "file_text": "x"},
             "create works on what is inside /memories, not on",
         ),
-        ({"command": "create", "path": "plans", "file_text": "x"}, "'plans' is a directory, not a file."),
-        ({"command": "str_replace", "path": "notes.md", "new_str": "x"}, "str_replace needs old_str."),
-        ({"command": "str_replace", "path": "notes.md", "old_str": "s"}, "more than once, at the lines 1, 3"),
-        ({"command": "str_replace", "path": "notes.md", "old_str": "tabs"}, "does not stand in the file"),
-        ({"command": "insert", "path": "notes.md", "insert_text": "x"}, "insert needs insert_line."),
+        (
+            {"command": "create", "path": "plans", "file_text": "x"},
+            "'plans' is a directory, not a file.",
+        ),
+        (
+            {"command": "str_replace", "path": "notes.md", "new_str": "x"},
+            "str_replace needs old_str.",
+        ),
+        (
+            {"command": "str_replace", "path": "notes.md", "old_str": "s"},
+            "more than once, at the lines 1, 3",
+        ),
+        (
+            {"command": "str_replace", "path": "notes.md", "old_str": "tabs"},
+            "does not stand in the file",
+        ),
+        (
+            {"command": "insert", "path": "notes.md", "insert_text": "x"},
+            "insert needs insert_line.",
+        ),
         ({"command": "insert", "path": "notes.md", "insert_line": 0}, "insert needs insert_text."),
         (
             {"command": "insert", "path": "notes.md", "insert_line": 9, "insert_text": "x"},
@@ -150,11 +196,19 @@ def test_as_models_write_it(service: AgentMemoryService) -> None:
         ({"command": "delete"}, "delete needs path."),
         ({"command": "rename", "old_path": "notes.md"}, "rename needs new_path."),
         ({"command": "rename", "new_path": "notes.md"}, "rename needs old_path."),
-        ({"command": "rename", "old_path": "no.md", "new_path": "x"}, "There is nothing at /memories/no.md."),
-        ({"command": "rename", "old_path": "notes.md", "new_path": "plans"}, "'plans' exists already"),
+        (
+            {"command": "rename", "old_path": "no.md", "new_path": "x"},
+            "There is nothing at /memories/no.md.",
+        ),
+        (
+            {"command": "rename", "old_path": "notes.md", "new_path": "plans"},
+            "'plans' exists already",
+        ),
     ],
 )
-def test_errors_say_what_to_do(service: AgentMemoryService, arguments: dict[str, Any], answer: str) -> None:
+def test_errors_say_what_to_do(
+    service: AgentMemoryService, arguments: dict[str, Any], answer: str
+) -> None:
     """What went wrong is answered in one line that a model can act on, and changes nothing."""
     said = say(service, **arguments)
 
@@ -180,17 +234,23 @@ def test_unavailable(tmp_path: Path) -> None:
     assert prompts.FILES_UNAVAILABLE == say(AgentMemoryService(tmp_path / "file"), command="view")
 
 
-def pages(service: AgentMemoryService, max_tokens: int, **arguments: Any) -> list[str]:  # noqa: ANN401 - any arguments
+def pages(service: AgentMemoryService, max_tokens: int, **arguments: Any) -> list[str]:
     """All pages of a view."""
     said = [say(service, max_tokens, command="view", **arguments)]
-    while found := re.search(r"\nThere is more\. Next page: the same call with offset=(\d+)$", said[-1]):
+    while found := re.search(
+        r"\nThere is more\. Next page: the same call with offset=(\d+)$", said[-1]
+    ):
         said.append(say(service, max_tokens, command="view", offset=int(found[1]), **arguments))
     return said
 
 
-@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(
-    st.lists(st.text(st.characters(exclude_categories=["Cs"]), max_size=120), min_size=1, max_size=150).map("\n".join),
+    st.lists(
+        st.text(st.characters(exclude_categories=["Cs"]), max_size=120), min_size=1, max_size=150
+    ).map("\n".join),
     st.integers(200, 500),
 )
 def test_pages_of_a_file(service: AgentMemoryService, text: str, max_tokens: int) -> None:
@@ -229,7 +289,10 @@ def test_pages_of_a_folder(service: AgentMemoryService) -> None:
 
 def test_schema(service: AgentMemoryService) -> None:
     """Both hosts describe the same tool: the commands, each argument with one type, only the command required."""
-    [autogen], [langchain] = file_tools(service, "ann"), langchain_memory_context.file_tools(service, "ann")
+    [autogen], [langchain] = (
+        file_tools(service, "ann"),
+        langchain_memory_context.file_tools(service, "ann"),
+    )
     ours = autogen.schema
     theirs = convert_to_openai_tool(langchain)["function"]
 
@@ -238,11 +301,15 @@ def test_schema(service: AgentMemoryService) -> None:
     for schema in (ours.get("parameters"), theirs["parameters"]):
         assert schema
         assert ["command"] == schema["required"]
-        assert ["view", "create", "str_replace", "insert", "delete", "rename"] == schema["properties"]["command"][
-            "enum"
-        ]
+        assert ["view", "create", "str_replace", "insert", "delete", "rename"] == schema[
+            "properties"
+        ]["command"]["enum"]
         assert all(isinstance(argument["type"], str) for argument in schema["properties"].values())
-        assert all(argument.get("description") for name, argument in schema["properties"].items() if name != "command")
+        assert all(
+            argument.get("description")
+            for name, argument in schema["properties"].items()
+            if name != "command"
+        )
 
 
 def file_call(number: int = 1, **arguments: object) -> list[FunctionCall]:
@@ -256,16 +323,27 @@ async def test_autogen_agent(service: AgentMemoryService) -> None:
         [
             file_call(1, command="view", path="/memories"),
             file_call(2, command="create", path="/memories/notes.md", file_text="x"),
-            file_call(3, command="str_replace", path="/memories/notes.md", old_str="Tabs", new_str="Spaces"),
+            file_call(
+                3,
+                command="str_replace",
+                path="/memories/notes.md",
+                old_str="Tabs",
+                new_str="Spaces",
+            ),
             file_call(4, command="flush"),
             "noted",
         ]
     )
-    coder = AssistantAgent("coder", model_client=client, tools=[*file_tools(service, "ann")], max_tool_iterations=9)
+    coder = AssistantAgent(
+        "coder", model_client=client, tools=[*file_tools(service, "ann")], max_tool_iterations=9
+    )
     result = await coder.run(task="Note that we use spaces.")
 
     events = [
-        event for message in result.messages if isinstance(message, ToolCallExecutionEvent) for event in message.content
+        event
+        for message in result.messages
+        if isinstance(message, ToolCallExecutionEvent)
+        for event in message.content
     ]
     assert [False, True, False, True] == [event.is_error for event in events]
     assert "exists already; change it, or delete it first." in events[1].content
@@ -273,7 +351,9 @@ async def test_autogen_agent(service: AgentMemoryService) -> None:
     assert "Spaces, not spaces." in service.read_memory_file("ann", "notes.md")
 
     reader = ScriptedChatClient([file_call(command="view", path="/memories/notes.md"), "seen"])
-    other = AssistantAgent("other", model_client=reader, tools=[*file_tools(service, "ann")], max_tool_iterations=2)
+    other = AssistantAgent(
+        "other", model_client=reader, tools=[*file_tools(service, "ann")], max_tool_iterations=2
+    )
     await other.run(task="What do we use?")
     last = reader.prompts[-1][-1]
     assert isinstance(last, FunctionExecutionResultMessage)
@@ -290,7 +370,7 @@ async def test_autogen_context(service: AgentMemoryService) -> None:
         """Read the log."""
         return log
 
-    def keep(messages: Any) -> list[FunctionCall]:  # noqa: ANN401 - AutoGen's messages
+    def keep(messages: Any) -> list[FunctionCall]:
         [ref] = MemoryRef.find_all(messages[-1].content[0].content)[:1]
         return file_call(2, command="create", path="/memories/kept.txt", file_text=str(ref))
 
@@ -304,7 +384,11 @@ async def test_autogen_context(service: AgentMemoryService) -> None:
     )
     workbench = context.workbench([read_log, *file_tools(service, "ann")])
     agent = AssistantAgent(
-        "coder", model_client=client, model_context=context, workbench=workbench, max_tool_iterations=9
+        "coder",
+        model_client=client,
+        model_context=context,
+        workbench=workbench,
+        max_tool_iterations=9,
     )
     await agent.run(task="Keep the log.")
 
@@ -321,7 +405,9 @@ def test_autogen_component(service: AgentMemoryService) -> None:
     loaded = AgentFilesTool.load_component(tool.dump_component())
 
     assert tool.dump_component() == loaded.dump_component()
-    answer = asyncio.run(loaded.run_json({"command": "view", "path": "/memories/notes.md"}, CancellationToken()))
+    answer = asyncio.run(
+        loaded.run_json({"command": "view", "path": "/memories/notes.md"}, CancellationToken())
+    )
     assert "Tabs, not spaces." in answer
 
 
@@ -330,8 +416,26 @@ async def test_langchain_agent(service: AgentMemoryService, how: str) -> None:
     """An agent of create_agent keeps a file, corrects an error after its answer, and reads what it kept."""
     model = ScriptedChatModel(
         [
-            [call("memory", "1", command="insert", path="/memories/notes.md", insert_line=99, insert_text="x")],
-            [call("memory", "2", command="insert", path="/memories/notes.md", insert_line=3, insert_text="Four.")],
+            [
+                call(
+                    "memory",
+                    "1",
+                    command="insert",
+                    path="/memories/notes.md",
+                    insert_line=99,
+                    insert_text="x",
+                )
+            ],
+            [
+                call(
+                    "memory",
+                    "2",
+                    command="insert",
+                    path="/memories/notes.md",
+                    insert_line=3,
+                    insert_text="Four.",
+                )
+            ],
             [call("memory", "3", command="flush")],
             [call("memory", "4", command="view", path="/memories/notes.md", view_range=[3, -1])],
             "noted",
@@ -345,7 +449,10 @@ async def test_langchain_agent(service: AgentMemoryService, how: str) -> None:
     assert ["error", "success", "error", "success"] == [answer.status for answer in answers]
     assert "the file has 3 lines, and 0 is its beginning." in str(answers[0].content)
     assert "The argument command is wrong" in str(answers[2].content)
-    assert "/memories/notes.md, lines 3-4 of 4:\n     3\tTabs, not spaces.\n     4\tFour." == answers[3].content
+    assert (
+        "/memories/notes.md, lines 3-4 of 4:\n     3\tTabs, not spaces.\n     4\tFour."
+        == answers[3].content
+    )
     assert NOTES + "Four.\n" == service.read_memory_file("ann", "notes.md")
 
 
@@ -357,13 +464,23 @@ def test_langchain_middleware(service: AgentMemoryService) -> None:
 
     model = ScriptedChatModel(
         [
-            [call("memory", "1", command="create", path="/memories/kept.txt", file_text=f"[MemoryRef: {key}]")],
+            [
+                call(
+                    "memory",
+                    "1",
+                    command="create",
+                    path="/memories/kept.txt",
+                    file_text=f"[MemoryRef: {key}]",
+                )
+            ],
             [call("memory", "2", command="view", path="/memories/kept.txt", view_range=[2000, -1])],
             "kept",
         ]
     )
     middleware = MemoryContextMiddleware(manager.memory_store, user_id="ann")
-    agent = create_agent(model, langchain_memory_context.file_tools(service, "ann"), middleware=[middleware])
+    agent = create_agent(
+        model, langchain_memory_context.file_tools(service, "ann"), middleware=[middleware]
+    )
     given_: Any = {"messages": [("user", f"Keep [MemoryRef: {key}] in a file.")]}
     agent.invoke(given_)
 
@@ -381,7 +498,7 @@ class _Memory:
         self.service = service
 
     @property
-    def tool_constructor(self) -> Any:  # noqa: ANN401 - as LangChain has it
+    def tool_constructor(self) -> Any:
         """The tool."""
         return langchain_memory_context.file_tools(self.service, "ann")[0]
 

@@ -37,14 +37,18 @@ TRICKS = st.sampled_from(
         "a",
     ]
 )
-TEXTS = st.one_of(st.text(max_size=30), st.lists(st.one_of(TRICKS, st.characters()), max_size=12).map("".join))
+TEXTS = st.one_of(
+    st.text(max_size=30), st.lists(st.one_of(TRICKS, st.characters()), max_size=12).map("".join)
+)
 
 
 def test_hundreds_of_hostile_paths() -> None:
     """There are hundreds of them, and each is refused with a reason and with what would be right."""
     assert 600 < len(PATHS)
     for path in PATHS:
-        with pytest.raises(InvalidPathError, match=r"is refused: .+; write a path such as notes/today\.md"):
+        with pytest.raises(
+            InvalidPathError, match=r"is refused: .+; write a path such as notes/today\.md"
+        ):
             path_parts(path)
 
 
@@ -90,7 +94,9 @@ def test_what_passes_stays_inside(path: str) -> None:
         assert posixpath.normpath(posixpath.join("/r", spelled)) == f"/r/{spelled}"
         windows = PureWindowsPath(spelled)
         assert ("", "") == (windows.drive, windows.root)
-        assert ntpath.normpath(ntpath.join("C:\\r", spelled)) == "C:\\r\\" + spelled.replace("/", "\\")
+        assert ntpath.normpath(ntpath.join("C:\\r", spelled)) == "C:\\r\\" + spelled.replace(
+            "/", "\\"
+        )
 
 
 @given(TEXTS)
@@ -104,7 +110,13 @@ def test_what_passes_is_a_name_everywhere(path: str) -> None:
         assert not any(unicodedata.category(one) in {"Cc", "Cf", "Cs", "Co"} for one in name)
         assert name == name.rstrip(" .")
         stem = unicodedata.normalize("NFKC", name).split(".")[0].rstrip(" ").upper()
-        assert stem not in {"CON", "PRN", "AUX", "NUL", *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10))}
+        assert stem not in {
+            "CON",
+            "PRN",
+            "AUX",
+            "NUL",
+            *(f"{port}{n}" for port in ("COM", "LPT") for n in range(10)),
+        }
 
 
 @given(st.one_of(TEXTS, st.text(min_size=90, max_size=400), st.integers()))
@@ -117,7 +129,13 @@ def test_brief(path: object) -> None:
 
 @pytest.mark.parametrize(
     ("name", "other"),
-    [("bob", "BOB"), ("Bob", "bob"), ("BOB", "bob"), ("caf\u00e9", "cafe\u0301"), ("cafe\u0301", "CAF\u00c9")],
+    [
+        ("bob", "BOB"),
+        ("Bob", "bob"),
+        ("BOB", "bob"),
+        ("caf\u00e9", "cafe\u0301"),
+        ("cafe\u0301", "CAF\u00c9"),
+    ],
 )
 def test_variants(name: str, other: str) -> None:
     """Spellings that macOS takes for the same name are known; a name is no variant of itself."""

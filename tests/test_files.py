@@ -73,7 +73,10 @@ def secret(tmp_path: Path) -> Path:
 def snapshot(folder: Path) -> dict[str, tuple[int, str | None]]:
     """What stands in a folder, with the kinds and the texts."""
     return {
-        str(path.relative_to(folder)): (path.lstat().st_mode, path.read_text("utf-8") if path.is_file() else None)
+        str(path.relative_to(folder)): (
+            path.lstat().st_mode,
+            path.read_text("utf-8") if path.is_file() else None,
+        )
         for path in folder.rglob("*")
     }
 
@@ -121,7 +124,11 @@ def test_list(service: AgentMemoryService) -> None:
     """All that is there, by name, with sizes; of a folder what is in it, of a file itself, of a new agent nothing."""
     service.write_memory_file("ann", "b/c.md", "ü")
 
-    assert [FileEntry("b", 0, is_folder=True), FileEntry("b/c.md", 2), FileEntry("notes.md", 19)] == service.list("ann")
+    assert [
+        FileEntry("b", 0, is_folder=True),
+        FileEntry("b/c.md", 2),
+        FileEntry("notes.md", 19),
+    ] == service.list("ann")
     assert [FileEntry("b/c.md", 2)] == service.list("ann", "b") == service.list("ann", "b/c.md")
     assert [] == service.list("bob")
     with pytest.raises(AgentMemoryFileNotFoundError):
@@ -181,7 +188,9 @@ def test_str_replace(service: AgentMemoryService) -> None:
         ("a\n", "", "is empty"),
     ],
 )
-def test_str_replace_elsewhere(service: AgentMemoryService, text: str, old: str, problem: str) -> None:
+def test_str_replace_elsewhere(
+    service: AgentMemoryService, text: str, old: str, problem: str
+) -> None:
     """A text that stands there not once says so, and where; nothing changes."""
     service.write_memory_file("ann", "x.md", text)
 
@@ -200,7 +209,9 @@ def test_str_replace_elsewhere(service: AgentMemoryService, text: str, old: str,
         ("\n", 1, "x", "\nx\n"),
     ],
 )
-def test_insert(service: AgentMemoryService, text: str, line: int, addition: str, after: str) -> None:
+def test_insert(
+    service: AgentMemoryService, text: str, line: int, addition: str, after: str
+) -> None:
     """Whole lines come after the line that was named."""
     service.write_memory_file("ann", "x.md", text)
     service.insert("ann", "x.md", line, addition)
@@ -280,7 +291,8 @@ def test_missing(service: AgentMemoryService, home: Path, operation: str) -> Non
 
 
 @pytest.mark.parametrize(
-    "operation", [name for name in OPERATIONS if name not in {"list", "delete", "rename", "rename to"}]
+    "operation",
+    [name for name in OPERATIONS if name not in {"list", "delete", "rename", "rename to"}],
 )
 def test_folder_is_no_file(service: AgentMemoryService, operation: str) -> None:
     """A directory where a file is meant is an InvalidPathError."""
@@ -314,7 +326,9 @@ def test_hostile_paths(
     assert all(record.getMessage().isprintable() for record in caplog.records)
 
 
-def test_hostile_ids(service: AgentMemoryService, tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_hostile_ids(
+    service: AgentMemoryService, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     """An id that is no folder's name is refused and logged; nothing is read or made."""
     before = snapshot(tmp_path)
     for name in (*IDS, *NO_TEXTS):
@@ -346,7 +360,9 @@ def test_agents_do_not_see_each_other(service: AgentMemoryService) -> None:
 
 @pytest.mark.parametrize("operation", [*OPERATIONS])
 @pytest.mark.parametrize("kind", ["link", "folder link", "hard link", "dangling", "pipe"])
-def test_foreign(service: AgentMemoryService, home: Path, secret: Path, operation: str, kind: str) -> None:
+def test_foreign(
+    service: AgentMemoryService, home: Path, secret: Path, operation: str, kind: str
+) -> None:
     """Links of each kind and pipes are not opened, written, moved or deleted; what they lead to stays as it is."""
     path = "foreign"
     match kind:
@@ -379,7 +395,9 @@ def test_agents_folder_is_a_link(service: AgentMemoryService, home: Path, secret
     home.parent.joinpath("file").write_text("x", "utf-8")
 
     for name in ("eve", "file"):
-        with pytest.raises(AgentNotFoundError, match=f"the folder of the agent '{name}' cannot be made or used"):
+        with pytest.raises(
+            AgentNotFoundError, match=f"the folder of the agent '{name}' cannot be made or used"
+        ):
             service.read_memory_file(name, "secret.txt")
         with pytest.raises(AgentNotFoundError):
             service.write_memory_file(name, "new.txt", "x")
@@ -425,7 +443,9 @@ def test_quota(tmp_path: Path) -> None:
         lambda: service.insert("ann", "a", 0, ""),
         lambda: service.str_replace("ann", "b/c", "xxxx", "xxxxx"),
     ):
-        with pytest.raises(FileOperationError, match=r"files have 10 of at most 10 bytes, and would have 1[12]"):
+        with pytest.raises(
+            FileOperationError, match=r"files have 10 of at most 10 bytes, and would have 1[12]"
+        ):
             beyond()
     assert ["a", "b", "b/c"] == paths(service)
 
@@ -507,7 +527,10 @@ def test_nested_too_deep(service: AgentMemoryService, home: Path) -> None:
 
 def test_full_disk(service: AgentMemoryService, home: Path) -> None:
     """A write that the system breaks off is an error; the old file stays, and nothing is left behind."""
-    before, handler = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    before, handler = (
+        resource.getrlimit(resource.RLIMIT_FSIZE),
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN),
+    )
     resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, before[1]))
     try:
         for operation in ("write_memory_file", "append_to_memory_file"):
@@ -531,17 +554,27 @@ def test_platform_without_handles(tmp_path: Path) -> None:
         "    except exceptions.AgentNotFoundError as error: print(error)\n"
     )
     run = subprocess.run(
-        [sys.executable, "-c", program, str(tmp_path / "c")], capture_output=True, text=True, check=True
+        [sys.executable, "-c", program, str(tmp_path / "c")],
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
-    assert 2 == run.stdout.count("is not used: this platform cannot open files relative to a folder's handle")
+    assert 2 == run.stdout.count(
+        "is not used: this platform cannot open files relative to a folder's handle"
+    )
     assert "its first use will fail" in run.stderr
     assert not (tmp_path / "c").exists()
 
 
 def test_errors() -> None:
     """The errors are a tree under the package's own."""
-    for error in (AgentNotFoundError, AgentMemoryFileNotFoundError, InvalidPathError, FileOperationError):
+    for error in (
+        AgentNotFoundError,
+        AgentMemoryFileNotFoundError,
+        InvalidPathError,
+        FileOperationError,
+    ):
         assert issubclass(error, AgentMemoryError)
         assert error.__doc__ == str(error())
     assert issubclass(AgentMemoryError, MemoryContextError)
@@ -549,15 +582,21 @@ def test_errors() -> None:
 
 EDITS = st.lists(
     st.tuples(
-        st.sampled_from(["write", "append", "insert", "delete"]), st.sampled_from("abc"), st.text("x\n é", max_size=9)
+        st.sampled_from(["write", "append", "insert", "delete"]),
+        st.sampled_from("abc"),
+        st.text("x\n é", max_size=9),
     ),
     max_size=25,
 )
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(
+    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
+)
 @given(EDITS)
-def test_files_are_as_a_dictionary_of_texts(tmp_path: Path, edits: list[tuple[str, str, str]]) -> None:
+def test_files_are_as_a_dictionary_of_texts(
+    tmp_path: Path, edits: list[tuple[str, str, str]]
+) -> None:
     """After any sequence of changes, the files are what a dictionary of texts would hold."""
     service = AgentMemoryService(tmp_path)
     texts = dict[str, str]()
@@ -574,7 +613,9 @@ def test_files_are_as_a_dictionary_of_texts(tmp_path: Path, edits: list[tuple[st
             case "insert" if path in texts:
                 service.insert("ann", path, 0, text)
                 texts[path] = (text if text.endswith("\n") else text + "\n") + (
-                    texts[path] if texts[path].endswith("\n") or not texts[path] else texts[path] + "\n"
+                    texts[path]
+                    if texts[path].endswith("\n") or not texts[path]
+                    else texts[path] + "\n"
                 )
             case "delete" if path in texts:
                 service.delete("ann", path)

@@ -109,7 +109,9 @@ def test_attacker_swaps_links(service: AgentMemoryService, tmp_path: Path, kind:
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
-def test_attack_beats_a_checked_path(service: AgentMemoryService, tmp_path: Path, kind: str) -> None:
+def test_attack_beats_a_checked_path(
+    service: AgentMemoryService, tmp_path: Path, kind: str
+) -> None:
     """The same attack reads the secret if a path is checked first and opened then: the test above can fail."""
     base = service.app_cache_dir / "agent_memory" / "ann"
     read = ""
@@ -124,11 +126,15 @@ def test_attack_beats_a_checked_path(service: AgentMemoryService, tmp_path: Path
 def test_appends_are_whole(service: AgentMemoryService) -> None:
     """What four processes with two threads each append stands there whole and in order; readers see whole lines."""
     lines, threads = 25, 2
-    processes = [start("append", service.app_cache_dir, worker, lines, threads) for worker in range(4)]
+    processes = [
+        start("append", service.app_cache_dir, worker, lines, threads) for worker in range(4)
+    ]
     while any(process.poll() is None for process in processes):
         with contextlib.suppress(AgentMemoryError):
             seen = service.read_memory_file("ann", "log.txt")
-            assert len(seen) % len(LINE.format(worker="0.0", number=0)) in range(seen.count("\n") + 1)
+            assert len(seen) % len(LINE.format(worker="0.0", number=0)) in range(
+                seen.count("\n") + 1
+            )
             assert seen.endswith("\n")
     for process in processes:
         process.communicate()
@@ -198,7 +204,9 @@ def test_writer_that_hangs(service: AgentMemoryService) -> None:
     impatient = AgentMemoryService(service.app_cache_dir, lock_seconds=0.05)
     with lock.open("rb") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
-        with pytest.raises(FileOperationError, match="another writer holds the lock of the agent 'ann'"):
+        with pytest.raises(
+            FileOperationError, match="another writer holds the lock of the agent 'ann'"
+        ):
             impatient.write_memory_file("ann", "work/x.txt", "x")
         assert "mine\n" == impatient.read_memory_file("ann", "work/x.txt")
         impatient.write_memory_file("bob", "x.txt", "x")
@@ -214,7 +222,9 @@ def test_forked_process_does_not_keep_the_lock(service: AgentMemoryService) -> N
         process.kill()
         process.wait()
         try:
-            AgentMemoryService(service.app_cache_dir, lock_seconds=5).write_memory_file("ann", "x.txt", "x")
+            AgentMemoryService(service.app_cache_dir, lock_seconds=5).write_memory_file(
+                "ann", "x.txt", "x"
+            )
         finally:
             os.kill(child, signal.SIGKILL)
 

@@ -190,7 +190,9 @@ def run(program: str, url: str) -> list[str]:
     assert (0, "") == (done.returncode, done.stderr), done.stdout
     keys = done.stdout.split()
     with MemoryManager(url, user_id="ann") as manager:
-        assert set(keys) == {item.memory_key for item in manager.memory_store.list_all(manager.scope)}
+        assert set(keys) == {
+            item.memory_key for item in manager.memory_store.list_all(manager.scope)
+        }
     return keys
 
 
@@ -211,11 +213,15 @@ def test_while_threads_write(request: pytest.FixtureRequest, fixture: str, tmp_p
 
 def test_in_the_first_use(sqlite_url: str, tmp_path: Path) -> None:
     """A child that is forked while another thread waits to create the schema has it, and works."""
-    with closing(sqlite3.connect(tmp_path / "memory.db", isolation_level=None, check_same_thread=False)) as other:
+    with closing(
+        sqlite3.connect(tmp_path / "memory.db", isolation_level=None, check_same_thread=False)
+    ) as other:
         other.execute("PRAGMA journal_mode=WAL")
         other.execute("BEGIN IMMEDIATE")
         command = [sys.executable, "-W", "ignore", "-c", _START + _FIRST_USE, sqlite_url]
-        with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        with subprocess.Popen(
+            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        ) as process:
             with pytest.raises(subprocess.TimeoutExpired):
                 process.wait(3)
             other.execute("ROLLBACK")
@@ -259,7 +265,9 @@ def test_no_open_file_is_taken_over(sqlite_url: str) -> None:
 def test_no_other_locks() -> None:
     """The library's locks are those that a fork frees; `_tokens` makes its choice anew, with its lock."""
     found = {
-        path.name for path in SOURCES if re.search(r"threading\.R?Lock\b|threading import .*Lock", path.read_text())
+        path.name
+        for path in SOURCES
+        if re.search(r"threading\.R?Lock\b|threading import .*Lock", path.read_text())
     }
 
     assert found <= {"_forks.py", "_tokens.py"}

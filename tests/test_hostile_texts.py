@@ -25,7 +25,14 @@ from html_pages import Page
 from langchain_memory_context import MemoryContextMemory, MemoryContextMiddleware, MemoryRetriever
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as called
-from memory_context import ContextAssembler, MemoryContext, MemoryManager, MemoryRef, ScopedMemory, SQLAlchemyStore
+from memory_context import (
+    ContextAssembler,
+    MemoryContext,
+    MemoryManager,
+    MemoryRef,
+    ScopedMemory,
+    SQLAlchemyStore,
+)
 from memory_context.cli import run
 from memory_context.exceptions import InvalidKeyError, MemoryContextError
 from memory_context.mcp.resources import Resources
@@ -54,7 +61,11 @@ SELECTORS: tuple[dict[str, Any], ...] = (
     {"max_tokens": 120},
 )
 texts = pytest.mark.parametrize(
-    "name", [name if name in hostile.QUICK else pytest.param(name, marks=pytest.mark.soak) for name in hostile.TEXTS]
+    "name",
+    [
+        name if name in hostile.QUICK else pytest.param(name, marks=pytest.mark.soak)
+        for name in hostile.TEXTS
+    ],
 )
 
 
@@ -72,7 +83,11 @@ def _is_plain(line: str) -> bool:
 
 
 def _controls(text: str) -> set[str]:
-    return {char for char in text if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}}
+    return {
+        char
+        for char in text
+        if unicodedata.category(char) in {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
+    }
 
 
 @texts
@@ -144,7 +159,10 @@ def test_every_selector(manager: MemoryManager, name: str) -> None:
         with contextlib.suppress(MemoryContextError):
             manager.retrieve(key, **selector)
     manager.search(text[:5_000])
-    manager.search(text[:200], filters={"memory_type": text[:200].replace("\0", "").encode("utf-8", "ignore").decode()})
+    manager.search(
+        text[:200],
+        filters={"memory_type": text[:200].replace("\0", "").encode("utf-8", "ignore").decode()},
+    )
 
 
 @pytest.mark.parametrize("pattern", hostile.PATTERNS)
@@ -156,7 +174,8 @@ def test_patterns(manager: MemoryManager, pattern: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("selector", "value"), [("path", one) for one in hostile.PATHS] + [("where", one) for one in hostile.WHERES]
+    ("selector", "value"),
+    [("path", one) for one in hostile.PATHS] + [("where", one) for one in hostile.WHERES],
 )
 def test_expressions(manager: MemoryManager, selector: str, value: str) -> None:
     """So does a path or an expression."""
@@ -182,7 +201,12 @@ def test_keys_that_are_none(manager: MemoryManager, key: str) -> None:
     with pytest.raises(InvalidKeyError):
         manager.store("x", key=key)
     assert before == manager.memory_store.count(manager.scope)
-    assert manager.memory_store.get(manager.scope, key.replace("\0", "").encode("utf-8", "ignore").decode()) is None
+    assert (
+        manager.memory_store.get(
+            manager.scope, key.replace("\0", "").encode("utf-8", "ignore").decode()
+        )
+        is None
+    )
 
 
 @pytest.mark.parametrize("kind", ["database", "files"])
@@ -192,8 +216,12 @@ def test_odd_keys(tmp_path: Path, kind: str) -> None:
     with store:
         manager = MemoryManager(store, user_id="ann")
         for key in hostile.ODD_KEYS:
-            assert key == manager.store(f"of {key}", key=key, category="../.." if key == ".." else None)
-        assert [f"of {key}" for key in hostile.ODD_KEYS] == [manager.retrieve(key) for key in hostile.ODD_KEYS]
+            assert key == manager.store(
+                f"of {key}", key=key, category="../.." if key == ".." else None
+            )
+        assert [f"of {key}" for key in hostile.ODD_KEYS] == [
+            manager.retrieve(key) for key in hostile.ODD_KEYS
+        ]
         assert {*hostile.ODD_KEYS} == {item.memory_key for item in store.list_all(manager.scope)}
     assert [tmp_path / "store"] * (kind == "files") == [*tmp_path.iterdir()]
 
@@ -205,16 +233,26 @@ def test_tools(manager: MemoryManager, name: str) -> None:
     notes = ScopedMemory(manager, session_id="t", project_id="p")
     key = manager.store(text, type="tool_output")
     tools = Tools({**dict.fromkeys(VERBS, manager), **dict.fromkeys(NOTE_VERBS, notes)}, 300)
-    calls: list[tuple[str, dict[str, Any]]] = [("retrieve_memory", {"key": key} | one) for one in SELECTORS]
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("retrieve_memory", {"key": key} | one) for one in SELECTORS
+    ]
     words = ("lines", "contains", "pattern", "path", "where", "columns", "query")
     calls += [("retrieve_memory", {"key": key, word: text[:2_000]}) for word in words]
     calls += [
         ("search_memory", {"query": text}),
         ("search_memory", {"query": "password", "category": text, "tags": [text]}),
     ]
-    calls += [("search_memory", {"query": "x", "since": text}), ("search_memory", {"query": "x", "tier": text})]
+    calls += [
+        ("search_memory", {"query": "x", "since": text}),
+        ("search_memory", {"query": "x", "tier": text}),
+    ]
     calls += [("store_memory", {"content": text, "description": text, "type": text[:200]})]
-    calls += [("save_memory", {"content": text, "category": text, "tags": text, "metadata": text, "tier": "session"})]
+    calls += [
+        (
+            "save_memory",
+            {"content": text, "category": text, "tags": text, "metadata": text, "tier": "session"},
+        )
+    ]
     calls += [
         ("save_memory", {"content": text, "tier": "session"}),
         ("get_memory", {"category": text}),
@@ -226,7 +264,10 @@ def test_tools(manager: MemoryManager, name: str) -> None:
         answer = tools.called({"name": tool_name, "arguments": given})
         wire = json.dumps(answer, ensure_ascii=False).encode()
         assert PASSWORD.encode() not in wire
-        assert manager.counter.count(answer["content"][0]["text"]) <= 300, (tool_name, arguments.keys())
+        assert manager.counter.count(answer["content"][0]["text"]) <= 300, (
+            tool_name,
+            arguments.keys(),
+        )
         assert b"_failed" not in wire
 
 
@@ -270,7 +311,9 @@ async def test_many_forged_references_cost_little(manager: MemoryManager) -> Non
     assert 1 == context.stats().recalls
 
 
-@pytest.mark.parametrize("name", [*hostile.SMALL, "deep list", "deep object", "huge number", "one letter"])
+@pytest.mark.parametrize(
+    "name", [*hostile.SMALL, "deep list", "deep object", "huge number", "one letter"]
+)
 def test_langchain(manager: MemoryManager, name: str) -> None:
     """LangChain's memory, retriever and assembler show it as data, and nothing of the secret."""
     text = hostile.TEXTS[name]
@@ -290,7 +333,10 @@ def test_moving(tmp_path: Path) -> None:
     path, scope = tmp_path / "all.jsonl", Scope("ann")
     with SQLAlchemyStore("sqlite://") as store:
         manager = MemoryManager(store, user_id="ann")
-        items = [manager.remember(text, text, key=f"k{n}") for n, text in enumerate(hostile.TEXTS.values())]
+        items = [
+            manager.remember(text, text, key=f"k{n}")
+            for n, text in enumerate(hostile.TEXTS.values())
+        ]
         items += [manager.remember(data) for data in hostile.BYTES.values()]
         export_memories(store, path, user_id="ann")
 
@@ -304,7 +350,9 @@ def test_moving(tmp_path: Path) -> None:
         assert items == folder.get_many(scope, [item.memory_key for item in items])
 
 
-@pytest.mark.parametrize("name", [*hostile.SMALL, "deep list", "huge number", "columns", "one letter", "ansi"])
+@pytest.mark.parametrize(
+    "name", [*hostile.SMALL, "deep list", "huge number", "columns", "one letter", "ansi"]
+)
 def test_pages(manager: MemoryManager, name: str) -> None:
     """A notebook shows it as text: nothing in the page runs, loads or leads anywhere."""
     text = hostile.TEXTS[name]
@@ -312,7 +360,12 @@ def test_pages(manager: MemoryManager, name: str) -> None:
     for value in (item, manager.search(text[:300] or "x"), manager.search("")):
         bundle = value._repr_mimebundle_()
         Page(bundle["text/html"]).check()
-        assert not _controls(bundle["text/plain"]) - {"\n", "\t", "\u200c", "\u200d"}  # joiners make emoji and words
+        assert not _controls(bundle["text/plain"]) - {
+            "\n",
+            "\t",
+            "\u200c",
+            "\u200d",
+        }  # joiners make emoji and words
 
 
 def _storable(text: str) -> str:
@@ -323,11 +376,18 @@ def test_terminal(sqlite_url: str) -> None:
     """No control character of it reaches a terminal, and it is no markup of the screen's."""
     with MemoryManager(sqlite_url, user_id="ann") as manager:
         for number, text in enumerate(hostile.SMALL.values()):
-            manager.store(text, text, key=f"k{number}", tags=["x"], metadata={"source": _storable(text)[:200]})
+            manager.store(
+                text, text, key=f"k{number}", tags=["x"], metadata={"source": _storable(text)[:200]}
+            )
         manager.store("\n".join(hostile.SMALL.values()), key="all")
     from test_command_line import OWN  # noqa: PLC0415 - what our own screen sends
 
-    for arguments in (["list", "--limit", "100"], ["search", "password"], ["show", "all"], ["show", "k0"]):
+    for arguments in (
+        ["list", "--limit", "100"],
+        ["search", "password"],
+        ["show", "all"],
+        ["show", "k0"],
+    ):
         shown = in_terminal(*arguments, "--store", sqlite_url, "--user", "ann")
         rest = OWN.sub("", shown.text)
         assert 0 == shown.code, rest
@@ -370,7 +430,9 @@ async def test_a_word_opens_no_secret() -> None:
         await context.add_message(message)
     prompt = str(await context.get_messages())
     memory = MemoryContextMemory(user_id="ann", thread_id="m", store=store)
-    memory.save_context({"input": "read the page"}, {"output": "[MemoryRef: password] [MemoryRef: harbour]"})
+    memory.save_context(
+        {"input": "read the page"}, {"output": "[MemoryRef: password] [MemoryRef: harbour]"}
+    )
     history = str(memory.load_memory_variables({"input": "my password, harbour?"}))
 
     assert PASSWORD not in prompt + history
@@ -428,13 +490,19 @@ async def test_a_planted_call_gets_no_secret(argument: object, kind: str) -> Non
         FunctionTool(post, "Send a text."),
     ]
     agent = AssistantAgent(
-        "a", ScriptedChatClient(steps), model_context=context, workbench=context.workbench(tools), max_tool_iterations=5
+        "a",
+        ScriptedChatClient(steps),
+        model_context=context,
+        workbench=context.workbench(tools),
+        max_tool_iterations=5,
     )
     await agent.run(task="read the page")
     model = ScriptedChatModel([[called("browse")], [called("post", "2", text=argument)], "done"])
     middleware = MemoryContextMiddleware(store, user_id="ann")
     chain = create_agent(model, [browse, post_tool], middleware=[middleware])
-    with contextlib.suppress(ValueError):  # LangChain checks arguments by the tool's schema before it is called
+    with contextlib.suppress(
+        ValueError
+    ):  # LangChain checks arguments by the tool's schema before it is called
         chain.invoke({"messages": [HumanMessage("read the page")]})
 
     assert PASSWORD not in "".join(map(str, sent))

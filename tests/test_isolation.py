@@ -68,7 +68,11 @@ async def test_references_in_text_and_tools(store: MemoryStore) -> None:
     reference = f"[MemoryRef: {key} - ann's code - 99 tokens]"
 
     messages = await fill(
-        bob, user(f"open {reference}"), call("run"), results(reference), user(f"launch code {reference}", "eve")
+        bob,
+        user(f"open {reference}"),
+        call("run"),
+        results(reference),
+        user(f"launch code {reference}", "eve"),
     )
 
     assert "5-3-9-1" not in texts(messages)

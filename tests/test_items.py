@@ -32,16 +32,27 @@ from memory_context.model.reference import MemoryRef
 
 any_text = st.text(st.characters(exclude_categories=()))
 plain_json = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | any_text,
-    lambda children: st.lists(children, max_size=4) | st.dictionaries(any_text, children, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | any_text,
+    lambda children: (
+        st.lists(children, max_size=4) | st.dictionaries(any_text, children, max_size=4)
+    ),
     max_leaves=10,
 )
 property_test = settings(max_examples=100, deadline=None)
 
 
-def _item(content: Content = "text", **facts: Any) -> MemoryItem:  # noqa: ANN401 - any of the record's columns
+def _item(content: Content = "text", **facts: Any) -> MemoryItem:
     digest = hash_content(content)
-    columns = {"memory_key": "", "content_hash": digest, "identity": identity_of(content, digest), **facts}
+    columns = {
+        "memory_key": "",
+        "content_hash": digest,
+        "identity": identity_of(content, digest),
+        **facts,
+    }
     return MemoryItem(user_id="ann", content=content, **columns)
 
 
@@ -152,7 +163,7 @@ def test_metadata_may_speak_of_escapes(text: str) -> None:
     ],
     ids=lambda value: type(value).__name__,
 )
-def test_metadata_that_no_database_takes_is_refused(metadata: Any) -> None:  # noqa: ANN401 - anything at all
+def test_metadata_that_no_database_takes_is_refused(metadata: Any) -> None:
     """NaN, objects, bytes, NUL, lone surrogates, and what is no JSON object."""
     with pytest.raises(InvalidContentError):
         check_metadata(metadata)
@@ -203,7 +214,8 @@ def test_text_and_its_bytes_are_two_records() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "storable"), [("", True), ("é 👍", True), ("a\0", False), ("\udcff", False), ("\x01", True)]
+    ("text", "storable"),
+    [("", True), ("é 👍", True), ("a\0", False), ("\udcff", False), ("\x01", True)],
 )
 def test_what_a_text_column_takes(text: str, *, storable: bool) -> None:
     """Everything but NUL and lone surrogates."""
@@ -230,11 +242,22 @@ def test_equal_contents_get_equal_keys_and_notes_their_own() -> None:
     """A key is made from the content where equal contents are one record, and from the record's id elsewhere."""
     assert new_key("npm", _item("log")) == new_key("npm", _item("log"))
     assert new_key("npm", _item("log")) != new_key("npm", _item("log 2"))
-    assert new_key("note", _item("log", identity=None)) != new_key("note", _item("log", identity=None))
+    assert new_key("note", _item("log", identity=None)) != new_key(
+        "note", _item("log", identity=None)
+    )
 
 
 @pytest.mark.parametrize(
-    "key", ["my-key", "note_12345678", "note_982d", "abc", "_", "x_", "3fa85f64-5717-4562-b3fc-2c963f66afa6"]
+    "key",
+    [
+        "my-key",
+        "note_12345678",
+        "note_982d",
+        "abc",
+        "_",
+        "x_",
+        "3fa85f64-5717-4562-b3fc-2c963f66afa6",
+    ],
 )
 def test_a_key_that_its_writer_chose_is_not_lengthened(key: str) -> None:
     """Whoever chose a key wants this one or an error."""

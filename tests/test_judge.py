@@ -19,7 +19,10 @@ def _item(content: Content, key: str = "k", memory_type: str = "tool_output") ->
 
 def _chosen(question: str, *contents: Content, seen: Ranges = ()) -> list[Content]:
     items = [_item(content, str(number)) for number, content in enumerate(contents)]
-    return [choice.item.content for choice in choose(question, items, {item.memory_key: seen for item in items})]
+    return [
+        choice.item.content
+        for choice in choose(question, items, {item.memory_key: seen for item in items})
+    ]
 
 
 @pytest.mark.parametrize(
@@ -62,7 +65,13 @@ def test_one_name_or_two_words_are_the_least(question: str, text: str, *, chosen
 
 @pytest.mark.parametrize(
     ("seen", "chosen"),
-    [((), True), (((1, 1), (3, 3)), True), (((2, 2),), False), (((1, 3),), False), (((4, 9),), True)],
+    [
+        ((), True),
+        (((1, 1), (3, 3)), True),
+        (((2, 2),), False),
+        (((1, 3),), False),
+        (((4, 9),), True),
+    ],
 )
 def test_a_line_that_is_in_sight_is_not_recalled(seen: Ranges, *, chosen: bool) -> None:
     """A memory is brought back for lines that the prompt does not show, not for those that it shows."""
@@ -72,7 +81,9 @@ def test_a_line_that_is_in_sight_is_not_recalled(seen: Ranges, *, chosen: bool) 
 def test_only_the_memorys_own_lines_are_in_sight() -> None:
     """What is shown of one memory says nothing about another."""
     items = [_item(LOG, "a"), _item(LOG, "b")]
-    assert ["b"] == [choice.item.memory_key for choice in choose("ORA-00942", items, {"a": ((1, 3),)})]
+    assert ["b"] == [
+        choice.item.memory_key for choice in choose("ORA-00942", items, {"a": ((1, 3),)})
+    ]
 
 
 def test_a_weaker_line_in_sight_does_not_stand_for_the_best_one() -> None:
@@ -108,7 +119,9 @@ def test_the_best_choice_comes_first() -> None:
 @settings(max_examples=150, deadline=None)
 @given(
     st.text(st.characters(exclude_categories=())) | st.just(QUESTION),
-    st.lists(st.sampled_from(["ORA-00942", "table", "customers", *"\nİẞ "]) | st.text(), max_size=8).map("".join),
+    st.lists(
+        st.sampled_from(["ORA-00942", "table", "customers", *"\nİẞ "]) | st.text(), max_size=8
+    ).map("".join),
     st.lists(st.tuples(st.integers(0, 9), st.integers(0, 9)), max_size=3).map(tuple),
 )
 def test_any_question_can_be_asked_of_any_text(question: str, text: str, seen: Ranges) -> None:

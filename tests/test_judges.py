@@ -14,7 +14,13 @@ from pydantic import BaseModel
 
 from memory_context import MemoryContext, MemoryRef, exceptions
 from memory_context.autogen import LLMJudge
-from memory_context.conversation.judge import Expansion, JudgeLimits, LexicalJudge, Question, Verdict
+from memory_context.conversation.judge import (
+    Expansion,
+    JudgeLimits,
+    LexicalJudge,
+    Question,
+    Verdict,
+)
 from memory_context.conversation.model_judge import Answer, StrictAnswer, parse_answer
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user
@@ -33,7 +39,7 @@ class Model(ScriptedChatClient):
         """The abilities that the test gave it."""
         return cast("ModelInfo", {**super().model_info, **self.abilities})
 
-    async def create(self, messages: Sequence[LLMMessage], **settings: Any) -> CreateResult:  # noqa: ANN401
+    async def create(self, messages: Sequence[LLMMessage], **settings: Any) -> CreateResult:
         """The scripted answer, after a while."""
         self.asked_for.append(settings.get("json_output"))
         await asyncio.sleep(self.delay)
@@ -155,7 +161,7 @@ class TestModel:
             [],
         ],
     )
-    async def test_nonsense(self, reply: Any) -> None:  # noqa: ANN401 - whatever a model says
+    async def test_nonsense(self, reply: Any) -> None:
         """A model that fails or talks nonsense is replaced by the words for that message."""
         context = MemoryContext("ann", store="sqlite://", model_client=Model([reply]))
         await folded(context)
@@ -170,7 +176,9 @@ class TestModel:
         """A model that is late is not waited for."""
         model = Model([answer()])
         model.delay = 30
-        context = MemoryContext("ann", store="sqlite://", model_client=model, judge_limits=JudgeLimits(seconds=0.05))
+        context = MemoryContext(
+            "ann", store="sqlite://", model_client=model, judge_limits=JudgeLimits(seconds=0.05)
+        )
         await folded(context)
 
         messages = await asyncio.wait_for(fill(context, user("What did worker-123 handle?")), 5)
@@ -197,7 +205,11 @@ class TestModel:
 
         await fill(context, user("What did worker-123 handle?"))
 
-        assert ([], "lexical", 1) == (model.prompts, context.decisions()[0].judge, context.stats().recalls)
+        assert ([], "lexical", 1) == (
+            model.prompts,
+            context.decisions()[0].judge,
+            context.stats().recalls,
+        )
 
     async def test_circuit_breaker(self) -> None:
         """After some failures in a row the model is left alone for a while, and asked again afterwards."""
@@ -217,9 +229,13 @@ class TestModel:
 
     async def test_component(self, sqlite_url: str) -> None:
         """A context with a model that judges is dumped and loaded with it."""
-        context = MemoryContext("ann", store=sqlite_url, model_client=ScriptedChatClient([answer()]))
+        context = MemoryContext(
+            "ann", store=sqlite_url, model_client=ScriptedChatClient([answer()])
+        )
 
-        loaded = ChatCompletionContext.load_component(json.loads(context.dump_component().model_dump_json()))
+        loaded = ChatCompletionContext.load_component(
+            json.loads(context.dump_component().model_dump_json())
+        )
 
         assert context.dump_component() == loaded.dump_component()
         assert isinstance(loaded, MemoryContext)
@@ -230,7 +246,12 @@ class TestModel:
 
 @pytest.mark.parametrize(
     "text",
-    [answer(), f"Sure! {answer()} Anything else?", f"```json\n{answer()}\n```", '{} {"intent": "concrete"}'],
+    [
+        answer(),
+        f"Sure! {answer()} Anything else?",
+        f"```json\n{answer()}\n```",
+        '{} {"intent": "concrete"}',
+    ],
 )
 def test_answers_are_found_in_other_words(text: str) -> None:
     """A JSON object is found in a fence or between sentences."""
@@ -330,7 +351,9 @@ class TestOwnJudge:
 
             async def decide(self, question: Question) -> Verdict:
                 asked.append(question)
-                return Verdict(expand=(Expansion(question.candidates[0].item.memory_key, "worker-9"),))
+                return Verdict(
+                    expand=(Expansion(question.candidates[0].item.memory_key, "worker-9"),)
+                )
 
         context = MemoryContext("ann", store="sqlite://", judge=Mine())
         await fill(context, user("do it"))
@@ -358,7 +381,8 @@ class TestOwnJudge:
         assert ("lexical", 1) == (context.decisions()[0].judge, context.stats().recalls)
 
     @pytest.mark.parametrize(
-        "settings", [{"judge": 5}, {"judge": LexicalJudge(), "model_client": ScriptedChatClient([])}]
+        "settings",
+        [{"judge": 5}, {"judge": LexicalJudge(), "model_client": ScriptedChatClient([])}],
     )
     def test_refused(self, settings: dict[str, Any]) -> None:
         """What is no judge, and two judges at once, are refused."""

@@ -10,7 +10,12 @@ from typing import Annotated, Any, cast
 import pytest
 import sqlalchemy as sa
 from autogen_core import FunctionCall
-from autogen_core.models import AssistantMessage, FunctionExecutionResult, FunctionExecutionResultMessage, UserMessage
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    UserMessage,
+)
 from langchain.agents import AgentState, create_agent
 from langchain.agents.middleware import AgentMiddleware, PIIMiddleware
 from langchain_core.messages import AnyMessage, HumanMessage, ToolMessage, convert_to_messages
@@ -27,7 +32,8 @@ THREAD: Any = {"configurable": {"thread_id": "t"}}
 def page(number: int, lines: int = 25) -> str:
     """A page of some 400 tokens, which stays whole when it comes alone."""
     return "\n".join(
-        f"{number:02}-{line:02} order-{10_000 + number * 1000 + line} shipped to dock {line}" for line in range(lines)
+        f"{number:02}-{line:02} order-{10_000 + number * 1000 + line} shipped to dock {line}"
+        for line in range(lines)
     )
 
 
@@ -42,12 +48,14 @@ def results(messages: list[AnyMessage]) -> list[str]:
     return [str(message.content) for message in messages if isinstance(message, ToolMessage)]
 
 
-def read_pages(count: int, **settings: Any) -> tuple[Any, MemoryContextMiddleware]:  # noqa: ANN401 - those of the middleware
+def read_pages(count: int, **settings: Any) -> tuple[Any, MemoryContextMiddleware]:
     """An agent that has read pages side by side."""
     calls = [call("read_page", str(number), number=number) for number in range(count)]
     middleware = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42", **settings)
     model = ScriptedChatModel([calls, "Read.", "Dock 7."])
-    return create_agent(model, [read_page], middleware=[middleware], checkpointer=InMemorySaver()), middleware
+    return create_agent(
+        model, [read_page], middleware=[middleware], checkpointer=InMemorySaver()
+    ), middleware
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
@@ -56,7 +64,9 @@ async def test_many_medium_results_at_once(how: str) -> None:
     for count, refs in ((5, 0), (30, 30)):
         agent, middleware = read_pages(count)
         given = {"messages": [HumanMessage("Read all.")]}
-        state = agent.invoke(given, THREAD) if how == "invoke" else await agent.ainvoke(given, THREAD)
+        state = (
+            agent.invoke(given, THREAD) if how == "invoke" else await agent.ainvoke(given, THREAD)
+        )
         texts = results(state["messages"])
 
         found = [ref for text in texts for ref in MemoryRef.find_all(text)]
@@ -88,7 +98,8 @@ async def test_many_results_as_in_autogen() -> None:
 
     calls = [FunctionCall(str(n), json.dumps({"number": n}), "read_page") for n in range(30)]
     given = [
-        FunctionExecutionResult(content=page(n), name="read_page", call_id=str(n), is_error=False) for n in range(30)
+        FunctionExecutionResult(content=page(n), name="read_page", call_id=str(n), is_error=False)
+        for n in range(30)
     ]
     await context.add_message(UserMessage(content="Read all.", source="user"))
     await context.get_messages()
@@ -126,7 +137,9 @@ def test_a_branch_of_a_thread_has_its_own_past() -> None:
     """From an earlier checkpoint a thread goes on as if what came later had not been: no recall of the other branch."""
     model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 7.", "Dock 9."])
     middleware = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42", threshold=50)
-    agent: Any = create_agent(model, [read_page], middleware=[middleware], checkpointer=InMemorySaver())
+    agent: Any = create_agent(
+        model, [read_page], middleware=[middleware], checkpointer=InMemorySaver()
+    )
     agent.invoke({"messages": [HumanMessage("Read it.")]}, THREAD)
     before = agent.get_state(THREAD).config
     for line in (17, 19):
@@ -136,10 +149,12 @@ def test_a_branch_of_a_thread_has_its_own_past() -> None:
     assert len(first) == len(second)
     assert "order-13019 shipped to dock 19" in str(second[-2].content)
     assert [first[-2].content] != [second[-2].content]
-    assert 1 == len(agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["recalls"])
+    assert 1 == len(
+        agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["recalls"]
+    )
 
 
-def appended(old: list[AnyMessage], new: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever a caller gives
+def appended(old: list[AnyMessage], new: Any) -> list[AnyMessage]:
     """A reducer that gives messages no ids, as deep agents have one for the texts that they are called with."""
     return [*old, *cast("list[AnyMessage]", convert_to_messages(new))]
 
@@ -153,22 +168,32 @@ class Unnamed(AgentState[Any]):
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_messages_without_ids(how: str) -> None:
     """Where messages have no ids, what was recalled stands in its place all the same, also when a text comes again."""
-    model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 17.", "Dock 17.", "Bye."])
+    model = ScriptedChatModel(
+        [[call("read_page", number=3)], "Read.", "Dock 17.", "Dock 17.", "Bye."]
+    )
     middleware = MemoryContextMiddleware(SQLAlchemyStore("sqlite://"), user_id="42", threshold=50)
     agent: Any = create_agent(
-        model, [read_page], middleware=[middleware], state_schema=Unnamed, checkpointer=InMemorySaver()
+        model,
+        [read_page],
+        middleware=[middleware],
+        state_schema=Unnamed,
+        checkpointer=InMemorySaver(),
     )
     question = "Where did order-13017 go?"
     for text in ("Read it.", question, question, "Where did order-13021 go?"):
         given = {"messages": [("user", text)]}
         _ = agent.invoke(given, THREAD) if how == "invoke" else await agent.ainvoke(given, THREAD)
 
-    assert {None} == {message.id for message in model.prompts[-1] if message.type == "human" and not message.name}
+    assert {None} == {
+        message.id for message in model.prompts[-1] if message.type == "human" and not message.name
+    }
     assert ["memory_context"] == [message.name for message in model.prompts[2] if message.name][1:]
     assert "order-13017 shipped to dock 17" in str(model.prompts[2][-2].content)
     assert "order-13021 shipped to dock 21" in str(model.prompts[-1][-2].content)
     for before, after in pairwise(model.prompts):
-        assert [(m.type, m.content) for m in before] == [(m.type, m.content) for m in after][: len(before)]
+        assert [(m.type, m.content) for m in before] == [(m.type, m.content) for m in after][
+            : len(before)
+        ]
 
 
 @pytest.mark.parametrize("redacts_first", [True, False])
@@ -178,7 +203,9 @@ def test_redaction_in_either_order(redacts_first: bool) -> None:
     @tool
     def people() -> str:
         """List people."""
-        return "\n".join(f"{number}: person{number}@example.org, room {number}" for number in range(2000))
+        return "\n".join(
+            f"{number}: person{number}@example.org, room {number}" for number in range(2000)
+        )
 
     pii = PIIMiddleware("email", apply_to_tool_results=True)
     store = SQLAlchemyStore("sqlite://")
@@ -190,7 +217,9 @@ def test_redaction_in_either_order(redacts_first: bool) -> None:
         agent.invoke({"messages": [HumanMessage(text)]}, THREAD)
 
     [item] = MemoryManager(store, user_id="42").search("room")
-    assert "@example.org" not in item.text + str(model.prompts) + str(agent.get_state(THREAD).values)
+    assert "@example.org" not in item.text + str(model.prompts) + str(
+        agent.get_state(THREAD).values
+    )
     assert "77: [REDACTED_EMAIL], room 77" in str(model.prompts[-1][-2].content)
 
 
@@ -199,7 +228,7 @@ async def test_statements_run_off_the_event_loop(sqlite_url: str) -> None:
     engine, threads = sa.create_engine(sqlite_url), list[str]()
 
     @sa.event.listens_for(engine, "before_cursor_execute")
-    def note(*_: Any) -> None:  # noqa: ANN401 - SQLAlchemy's
+    def note(*_: Any) -> None:
         threads.append(threading.current_thread().name)
 
     model = ScriptedChatModel([[call("read_page", number=3)], "Read.", "Dock 17."])

@@ -10,7 +10,12 @@ from typing import Any
 import pytest
 from langchain_classic.agents import AgentExecutor, BaseSingleActionAgent
 from langchain_classic.chains import ConversationChain, LLMChain
-from langchain_classic.memory import CombinedMemory, ConversationBufferMemory, ReadOnlySharedMemory, SimpleMemory
+from langchain_classic.memory import (
+    CombinedMemory,
+    ConversationBufferMemory,
+    ReadOnlySharedMemory,
+    SimpleMemory,
+)
 from langchain_core.agents import AgentAction, AgentFinish
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage, ToolMessage
 from langchain_core.messages.ai import UsageMetadata
@@ -21,10 +26,17 @@ from langchain_core.tools import tool
 from langchain_memory_context import MemoryContextChatMessageHistory, MemoryContextMemory
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryRef, SQLAlchemyStore
-from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, InvalidThresholdError, StoreError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidScopeError,
+    InvalidThresholdError,
+    StoreError,
+)
 
 pytestmark = pytest.mark.filterwarnings(
-    "ignore::DeprecationWarning:langchain_core", "ignore:The class", "ignore:RunnableWithMessageHistory"
+    "ignore::DeprecationWarning:langchain_core",
+    "ignore:The class",
+    "ignore:RunnableWithMessageHistory",
 )
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 QUESTION = "When was worker-1234 done?"
@@ -39,7 +51,7 @@ def store(sqlite_url: str) -> SQLAlchemyStore:
     return SQLAlchemyStore(sqlite_url)
 
 
-def memory_of(store: SQLAlchemyStore, **settings: Any) -> MemoryContextMemory:  # noqa: ANN401 - the memory's
+def memory_of(store: SQLAlchemyStore, **settings: Any) -> MemoryContextMemory:
     """The memory of a conversation."""
     return MemoryContextMemory(**{"user_id": "42", "thread_id": "t", "store": store, **settings})
 
@@ -52,7 +64,9 @@ async def test_conversation_chain(store: SQLAlchemyStore, how: str) -> None:
     chain = ConversationChain(llm=model, memory=memory)
     for question in ("Read the log.", QUESTION, "Bye."):
         given = {"input": question}
-        assert "response" in (chain.invoke(given) if how == "invoke" else await chain.ainvoke(given))
+        assert "response" in (
+            chain.invoke(given) if how == "invoke" else await chain.ainvoke(given)
+        )
 
     first, second, third = (str(prompt[0].content) for prompt in model.prompts)
     assert LOG not in second
@@ -70,7 +84,9 @@ def test_conversation_goes_on_elsewhere(store: SQLAlchemyStore) -> None:
     """Another memory on the same thread goes on with it; another thread, and another user, know nothing of it."""
     memory_of(store).save_context({"input": "I am Ann."}, {"output": "Hello Ann."})
 
-    assert {"history": "Human: I am Ann.\nAI: Hello Ann."} == memory_of(store).load_memory_variables({})
+    assert {"history": "Human: I am Ann.\nAI: Hello Ann."} == memory_of(
+        store
+    ).load_memory_variables({})
     assert {"history": ""} == memory_of(store, thread_id="u").load_memory_variables({})
     assert {"history": ""} == memory_of(store, user_id="43").load_memory_variables({})
     memory_of(store).clear()
@@ -87,8 +103,12 @@ def test_like_the_buffer_memory(store: SQLAlchemyStore) -> None:
         theirs = ConversationBufferMemory(return_messages=as_messages, **settings)
         for number in range(3):
             for memory in (ours, theirs):
-                memory.save_context({"question": f"{number}?", "other": 1}, {"answer": f"{number}!", "more": "x"})
-        mine, buffer = (one.load_memory_variables({"question": "x"})["chat"] for one in (ours, theirs))
+                memory.save_context(
+                    {"question": f"{number}?", "other": 1}, {"answer": f"{number}!", "more": "x"}
+                )
+        mine, buffer = (
+            one.load_memory_variables({"question": "x"})["chat"] for one in (ours, theirs)
+        )
         assert (
             (mine == buffer)
             if not as_messages
@@ -108,17 +128,24 @@ def test_which_input_and_output(store: SQLAlchemyStore) -> None:
     with pytest.raises(InvalidArgumentError, match="set output_key"):
         memory.save_context({"input": "hi"}, {"a": "1", "b": "2"})
 
-    assert "Human: hi\nAI: hello\nHuman: hi\nAI: hello" == memory.load_memory_variables({})["history"]
+    assert (
+        "Human: hi\nAI: hello\nHuman: hi\nAI: hello" == memory.load_memory_variables({})["history"]
+    )
 
 
 def test_any_value_is_remembered(store: SQLAlchemyStore) -> None:
     """Messages, lists of messages, and what JSON can express come back."""
     memory = memory_of(store, return_messages=True)
-    memory.save_context({"input": [HumanMessage("one"), HumanMessage("two")]}, {"output": AIMessage("three", id="x")})
+    memory.save_context(
+        {"input": [HumanMessage("one"), HumanMessage("two")]},
+        {"output": AIMessage("three", id="x")},
+    )
     memory.save_context({"input": {"question": 4}}, {"output": ["5", 6]})
 
     loaded = memory.load_memory_variables({})["history"]
-    assert ["one", "two", "three", '{"question": 4}', '["5", 6]'] == [message.content for message in loaded]
+    assert ["one", "two", "three", '{"question": 4}', '["5", 6]'] == [
+        message.content for message in loaded
+    ]
     assert ("x", "ai") == (loaded[2].id, loaded[2].type)
 
 
@@ -131,11 +158,21 @@ async def test_combined_and_shared(store: SQLAlchemyStore, how: str) -> None:
     model = ScriptedChatModel(["one", "two", "three"])
     chain = LLMChain(llm=model, prompt=prompt, memory=both)
     for question in ("first", "second"):
-        _ = chain.invoke({"input": question}) if how == "invoke" else await chain.ainvoke({"input": question})
+        _ = (
+            chain.invoke({"input": question})
+            if how == "invoke"
+            else await chain.ainvoke({"input": question})
+        )
     shared = LLMChain(
-        llm=model, prompt=PromptTemplate.from_template("{history} {input}"), memory=ReadOnlySharedMemory(memory=memory)
+        llm=model,
+        prompt=PromptTemplate.from_template("{history} {input}"),
+        memory=ReadOnlySharedMemory(memory=memory),
     )
-    _ = shared.invoke({"input": "third"}) if how == "invoke" else await shared.ainvoke({"input": "third"})
+    _ = (
+        shared.invoke({"input": "third"})
+        if how == "invoke"
+        else await shared.ainvoke({"input": "third"})
+    )
 
     assert "Human: first\nAI: one (calm) second" == model.prompts[1][0].content
     assert "Human: first\nAI: one\nHuman: second\nAI: two third" == model.prompts[2][0].content
@@ -152,14 +189,24 @@ class Reader(BaseSingleActionAgent):
         """What it takes."""
         return ["input"]
 
-    def plan(self, intermediate_steps: list[tuple[AgentAction, str]], *_: Any, **__: Any) -> AgentAction | AgentFinish:  # noqa: ANN401 - LangChain's
+    def plan(
+        self,
+        intermediate_steps: list[tuple[AgentAction, str]],
+        *_: Any,
+        **__: Any,
+    ) -> AgentAction | AgentFinish:
         """Call the tool twice."""
         self.seen.append(list(intermediate_steps))
         if len(intermediate_steps) < 2:
             return AgentAction("read_log", str(len(intermediate_steps)), "")
         return AgentFinish({"output": "Read."}, "")
 
-    async def aplan(self, intermediate_steps: list[tuple[AgentAction, str]], *_: Any, **__: Any) -> Any:  # noqa: ANN401 - LangChain's
+    async def aplan(
+        self,
+        intermediate_steps: list[tuple[AgentAction, str]],
+        *_: Any,
+        **__: Any,
+    ) -> Any:
         """Call the tool twice."""
         return self.plan(intermediate_steps)
 
@@ -182,7 +229,9 @@ async def test_agent_executor(store: SQLAlchemyStore, how: str) -> None:
     given = {"input": "Read."}
     result = executor.invoke(given) if how == "invoke" else await executor.ainvoke(given)
 
-    assert [LOG + "0", LOG + "1"] == [observation for _, observation in result["intermediate_steps"]]
+    assert [LOG + "0", LOG + "1"] == [
+        observation for _, observation in result["intermediate_steps"]
+    ]
     _, [(_, early)], [(_, late), _] = agent.seen
     assert early == late
     assert LOG + "0" == memory.manager.retrieve(MemoryRef.find_all(early)[0].key)
@@ -192,7 +241,7 @@ async def test_agent_executor(store: SQLAlchemyStore, how: str) -> None:
 class Failing(SQLAlchemyStore):
     """A store whose database takes nothing."""
 
-    def put(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - fails anyway
+    def put(self, *_: Any, **__: Any) -> Any:
         """Fail."""
         raise StoreError
 
@@ -253,7 +302,12 @@ def test_history_keeps_messages(store: SQLAlchemyStore) -> None:
 
     *others, large, last = history(store).messages
     assert messages[:4] == others
-    assert ("2", "read_log", "b", "done") == (large.tool_call_id, large.name, large.id, last.content)  # type: ignore[attr-defined] # a tool's message
+    assert ("2", "read_log", "b", "done") == (
+        large.tool_call_id,
+        large.name,
+        large.id,
+        last.content,
+    )  # type: ignore[attr-defined] # a tool's message
     [ref] = MemoryRef.find_all(str(large.content))
     assert LOG == MemoryContextMemory(user_id="42", store=store).manager.retrieve(ref.key)
     history(store).clear()
@@ -262,11 +316,17 @@ def test_history_keeps_messages(store: SQLAlchemyStore) -> None:
 
 @pytest.mark.parametrize("key", ["history", None])
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
-async def test_runnable_with_message_history(store: SQLAlchemyStore, key: str | None, how: str) -> None:
+async def test_runnable_with_message_history(
+    store: SQLAlchemyStore, key: str | None, how: str
+) -> None:
     """With and without a key for the history, each run adds its input and its answer once."""
     model = ScriptedChatModel(["one", LOG, "three"])
-    prompt = ChatPromptTemplate.from_messages([MessagesPlaceholder("history"), ("human", "{input}")])
-    settings: dict[str, Any] = {"history_messages_key": key, "input_messages_key": "input"} if key else {}
+    prompt = ChatPromptTemplate.from_messages(
+        [MessagesPlaceholder("history"), ("human", "{input}")]
+    )
+    settings: dict[str, Any] = (
+        {"history_messages_key": key, "input_messages_key": "input"} if key else {}
+    )
     chain: Any = RunnableWithMessageHistory(
         prompt | model if key else model, lambda session_id: history(store, session_id), **settings
     )

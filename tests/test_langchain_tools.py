@@ -21,7 +21,9 @@ def filled() -> MemoryManager:
     manager = MemoryManager("sqlite://", user_id="42")
     manager.remember(LOG, key="job_log", type="tool_output", metadata={"source": "read_log"})
     for number in range(5):
-        manager.remember(f"note {number}: the database listens on port {5000 + number}", type="note")
+        manager.remember(
+            f"note {number}: the database listens on port {5000 + number}", type="note"
+        )
     return manager
 
 
@@ -119,7 +121,11 @@ def test_answers_are_paged_and_name_their_memories() -> None:
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
-    [({"key": "nothing"}, "search_memory"), ({"key": "job_log", "lines": "x"}, "120-180"), ({}, "key is wrong")],
+    [
+        ({"key": "nothing"}, "search_memory"),
+        ({"key": "job_log", "lines": "x"}, "120-180"),
+        ({}, "key is wrong"),
+    ],
 )
 def test_errors_say_what_to_do(arguments: dict[str, Any], said: str) -> None:
     """What goes wrong is an answer with the status error; nothing is raised that would end the agent's run."""
@@ -148,7 +154,9 @@ def test_store_and_find_again() -> None:
 async def test_asynchronous_answers_are_the_same() -> None:
     """The asynchronous tools and retriever give what the synchronous ones give."""
     manager = filled()
-    for tool, arguments in zip(memory_tools(manager), ({"key": "job_log"}, {"query": "port"}), strict=False):
+    for tool, arguments in zip(
+        memory_tools(manager), ({"key": "job_log"}, {"query": "port"}), strict=False
+    ):
         asked = ToolCall(name=tool.name, args=arguments, id="1", type="tool_call")
         assert tool.invoke(asked) == await tool.ainvoke(asked)
     retriever = MemoryRetriever(manager=manager, k=2)
@@ -164,7 +172,12 @@ def test_documents_are_excerpts_and_secrets_stay_hidden() -> None:
     assert "worker-1234" in log.page_content
     assert "read_log" == log.metadata["source"]
     assert 100 >= manager.counter.count(log.page_content)
-    assert LOG == MemoryRetriever(manager=manager, max_tokens=None).invoke("worker-1234", k=1)[0].page_content
+    assert (
+        LOG
+        == MemoryRetriever(manager=manager, max_tokens=None)
+        .invoke("worker-1234", k=1)[0]
+        .page_content
+    )
     found = MemoryRetriever(manager=manager).invoke("password of staging")
     assert "hunter2" not in str(found)
 

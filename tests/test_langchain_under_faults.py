@@ -50,16 +50,25 @@ class Play:
     given: list[str] = field(default_factory=list[str])
     model: ScriptedChatModel = field(default_factory=ScriptedChatModel)
 
-    def begin(self, script: Sequence[Any], **settings: Any) -> None:  # noqa: ANN401 - those of the middleware
+    def begin(self, script: Sequence[Any], **settings: Any) -> None:
         """Make the agent, with a checkpointer."""
         self.own = MemoryContextMiddleware(self.store, user_id="42", **settings)
         self.model.script = [*script, [call("run_job", "99", number=99)], "fresh"]
-        self.agent: Any = create_agent(self.model, self.tools(), middleware=[self.own], checkpointer=InMemorySaver())
+        self.agent: Any = create_agent(
+            self.model, self.tools(), middleware=[self.own], checkpointer=InMemorySaver()
+        )
 
     async def run(self, text: str) -> str:
         """What the agent says at the end of a run."""
-        given, config = {"messages": [HumanMessage(text)]}, {**THREAD, "max_concurrency": self.at_once}
-        state = self.agent.invoke(given, config) if self.how == "invoke" else await self.agent.ainvoke(given, config)
+        given, config = (
+            {"messages": [HumanMessage(text)]},
+            {**THREAD, "max_concurrency": self.at_once},
+        )
+        state = (
+            self.agent.invoke(given, config)
+            if self.how == "invoke"
+            else await self.agent.ainvoke(given, config)
+        )
         return str(state["messages"][-1].content)
 
     def tools(self) -> list[BaseTool]:
@@ -107,7 +116,10 @@ async def tools_of_memory(play: Play) -> str:
     script = [
         jobs(1),
         lambda prompt: [call("retrieve_memory", "2", key=newest_key(prompt), lines="2-3")],
-        [call("search_memory", "3", query="worker-123"), call("store_memory", "4", content="Done.", description="job")],
+        [
+            call("search_memory", "3", query="worker-123"),
+            call("store_memory", "4", content="Done.", description="job"),
+        ],
         "kept",
     ]
     play.begin(script)
@@ -125,7 +137,10 @@ async def by_reference(play: Play) -> str:
 
 async def notes(play: Play) -> str:
     """A run keeps notes, which stand in its prompts, and end with it."""
-    play.begin([[call("save_memory", "1", content="Workers are fine.", tier="run")], jobs(2), "noted"], scopes=True)
+    play.begin(
+        [[call("save_memory", "1", content="Workers are fine.", tier="run")], jobs(2), "noted"],
+        scopes=True,
+    )
     return await play.run("Audit the workers.")
 
 
@@ -183,8 +198,14 @@ def shown(prompt: Sequence[BaseMessage]) -> list[tuple[str, Any]]:
 async def check_folds(play: Play) -> None:
     """The next large text is folded."""
     assert "fresh" == await play.run("Run another job.")
-    [text] = [str(message.content) for message in play.messages if getattr(message, "tool_call_id", "") == "99"]
-    assert play.given[-1] == MemoryManager(play.store, user_id="42").retrieve(MemoryRef.find_all(text)[0].key)
+    [text] = [
+        str(message.content)
+        for message in play.messages
+        if getattr(message, "tool_call_id", "") == "99"
+    ]
+    assert play.given[-1] == MemoryManager(play.store, user_id="42").retrieve(
+        MemoryRef.find_all(text)[0].key
+    )
 
 
 @pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=SOAK)])
@@ -228,10 +249,14 @@ async def test_delays_change_nothing(scenario: str, how: str) -> None:
     prompts = list[list[list[tuple[str, str]]]]()
     for number, faults in enumerate([(), repeat(Fault.DELAY)]):
         with FaultyStore("sqlite://", faults, delay=0.002) as store:
-            play = Play(store, how, at_once=1)  # of equally good memories, the one stored last is recalled first
+            play = Play(
+                store, how, at_once=1
+            )  # of equally good memories, the one stored last is recalled first
             await SCENARIOS[scenario][0](play)
             seen = [shown(prompt) for prompt in play.model.prompts]
-            prompts.append([[(kind, NOTE.sub("note", str(content))) for kind, content in one] for one in seen])
+            prompts.append(
+                [[(kind, NOTE.sub("note", str(content))) for kind, content in one] for one in seen]
+            )
             assert bool(store.injected) == bool(number)
             assert not play.own.stats().store_failures
     assert prompts[0] == prompts[1]
@@ -240,7 +265,9 @@ async def test_delays_change_nothing(scenario: str, how: str) -> None:
 @pytest.mark.parametrize("seeds", [1, pytest.param(20, marks=SOAK)])
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 @pytest.mark.parametrize("kind", KINDS)
-async def test_conversation_of_a_chain(told: Callable[[str], None], kind: str, how: str, seeds: int) -> None:
+async def test_conversation_of_a_chain(
+    told: Callable[[str], None], kind: str, how: str, seeds: int
+) -> None:
     """A chain whose memory fails says so; what it has answered is kept, in order, and all of it redeems."""
     answered = failed = 0
     for store in stores(kind, seeds):
@@ -269,10 +296,15 @@ async def test_conversation_of_a_chain(told: Callable[[str], None], kind: str, h
 
 def answers_kept(store: FaultyStore) -> list[str]:
     """What the model has said in the conversation that the store keeps, in full."""
-    memory = MemoryContextMemory(user_id="42", thread_id="t", store=store, return_messages=True, recall=False)
+    memory = MemoryContextMemory(
+        user_id="42", thread_id="t", store=store, return_messages=True, recall=False
+    )
     history = memory.load_memory_variables({"input": ""})["history"]
     texts = [str(message.content) for message in history if isinstance(message, AIMessage)]
-    return [memory.manager.retrieve(found[0].key) if (found := MemoryRef.find_all(text)) else text for text in texts]  # type: ignore[misc] # texts were stored
+    return [
+        memory.manager.retrieve(found[0].key) if (found := MemoryRef.find_all(text)) else text
+        for text in texts
+    ]  # type: ignore[misc] # texts were stored
 
 
 def test_an_answer_that_is_saved_again() -> None:

@@ -23,7 +23,9 @@ from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 LABELS = st.sampled_from(["users", "ann@example.org", "notes", "a.b", "ü"])
 SPACES = st.lists(st.sampled_from(["users", "notes", "v1"]), min_size=1, max_size=3).map(tuple)
 VALUES = st.dictionaries(
-    st.sampled_from(["color", "size", "in"]), st.sampled_from(["red", 1, 2.5, None, [1, 2], {"x": 1}, True]), max_size=3
+    st.sampled_from(["color", "size", "in"]),
+    st.sampled_from(["red", 1, 2.5, None, [1, 2], {"x": 1}, True]),
+    max_size=3,
 )
 FILTERS = st.one_of(st.none(), VALUES, st.just({"size": {"$ne": 1}}), st.just({"in": {"x": 1}}))
 OPERATIONS = st.one_of(
@@ -39,7 +41,7 @@ def adapter(user_id: str = "42", store: SQLAlchemyStore | None = None) -> Memory
     return MemoryStoreAdapter(MemoryManager(store or SQLAlchemyStore("sqlite://"), user_id=user_id))
 
 
-def outcome(store: BaseStore, operation: tuple[Any, ...]) -> Any:  # noqa: ANN401 - of any operation
+def outcome(store: BaseStore, operation: tuple[Any, ...]) -> Any:
     """What an operation gives, without times and order."""
     match operation:
         case ("put", space, key, value):
@@ -69,8 +71,13 @@ def test_same_as_langgraphs_own_store(operations: list[tuple[Any, ...]]) -> None
 @settings(max_examples=60, deadline=None)
 @given(
     st.lists(SPACES, max_size=6),
-    st.one_of(st.none(), st.lists(st.sampled_from(["users", "*", "v1"]), min_size=1, max_size=2).map(tuple)),
-    st.one_of(st.none(), st.lists(st.sampled_from(["notes", "*"]), min_size=1, max_size=2).map(tuple)),
+    st.one_of(
+        st.none(),
+        st.lists(st.sampled_from(["users", "*", "v1"]), min_size=1, max_size=2).map(tuple),
+    ),
+    st.one_of(
+        st.none(), st.lists(st.sampled_from(["notes", "*"]), min_size=1, max_size=2).map(tuple)
+    ),
     st.one_of(st.none(), st.integers(1, 3)),
 )
 def test_namespaces_as_in_langgraphs_own_store(
@@ -103,9 +110,12 @@ def test_operators_and_pages() -> None:
         store.put(("n",), str(number), {"size": number})
     store.put(("n",), "text", {"size": "large"})
 
-    assert ["2", "3"] == [item.key for item in store.search(("n",), filter={"size": {"$gt": 1, "$lte": 3}})]
+    assert ["2", "3"] == [
+        item.key for item in store.search(("n",), filter={"size": {"$gt": 1, "$lte": 3}})
+    ]
     assert ["3", "4"] == [
-        item.key for item in store.search(("n",), filter={"size": {"$gte": 1, "$ne": 2}}, limit=2, offset=1)
+        item.key
+        for item in store.search(("n",), filter={"size": {"$gte": 1, "$ne": 2}}, limit=2, offset=1)
     ]
     with pytest.raises(InvalidArgumentError, match="unknown operator"):
         store.search(("n",), filter={"size": {"$in": [1]}})
@@ -123,7 +133,7 @@ def test_any_label(space: tuple[str, ...]) -> None:
 
 
 @pytest.mark.parametrize("space", [(), ("",), ("a", 1), "users"])
-def test_no_namespace(space: Any) -> None:  # noqa: ANN401 - none
+def test_no_namespace(space: Any) -> None:
     """What is no namespace is refused; so is a value that JSON cannot express."""
     with pytest.raises(InvalidArgumentError):
         adapter().put(space, "key", {"x": 1})
@@ -134,7 +144,9 @@ def test_no_namespace(space: Any) -> None:  # noqa: ANN401 - none
 async def test_search_by_words(store_url: str) -> None:
     """A query finds what speaks of it, best first, with a score; not what was put without an index."""
     store = adapter(store=SQLAlchemyStore(store_url))
-    await store.aput(("ann@example.org", "notes"), "port", {"text": "the database listens on port 5432"})
+    await store.aput(
+        ("ann@example.org", "notes"), "port", {"text": "the database listens on port 5432"}
+    )
     await store.aput(("ann@example.org", "notes"), "food", {"text": "lunch is at noon"})
     await store.aput(("bob",), "port", {"text": "my database has another port"})
     await store.aput(("ann@example.org",), "hidden", {"text": "database port secret"}, index=False)
@@ -164,15 +176,23 @@ def test_expiry() -> None:
 
     assert store.get(("n",), "gone") is None
     assert ["here"] == [item.key for item in store.search(("n",))]
-    [item] = store.manager.memory_store.query(store.manager.scope, {"expires_at": {"$gt": datetime.now(UTC)}})
-    assert timedelta(minutes=4) < (item.expires_at or datetime.now(UTC)) - datetime.now(UTC) <= timedelta(minutes=5)
+    [item] = store.manager.memory_store.query(
+        store.manager.scope, {"expires_at": {"$gt": datetime.now(UTC)}}
+    )
+    assert (
+        timedelta(minutes=4)
+        < (item.expires_at or datetime.now(UTC)) - datetime.now(UTC)
+        <= timedelta(minutes=5)
+    )
 
 
 def test_a_batch_reads_before_it_writes() -> None:
     """As in LangGraph's own store, reads of a batch see what was there before, and the last write of a key counts."""
     for store in (adapter(), InMemoryStore()):
         store.put(("n",), "key", {"x": 1})
-        first, *_ = store.batch([GetOp(("n",), "key"), PutOp(("n",), "key", {"x": 2}), PutOp(("n",), "key", {"x": 3})])
+        first, *_ = store.batch(
+            [GetOp(("n",), "key"), PutOp(("n",), "key", {"x": 2}), PutOp(("n",), "key", {"x": 3})]
+        )
         assert {"x": 1} == first.value  # type: ignore[union-attr] # an item
         assert {"x": 3} == store.get(("n",), "key").value  # type: ignore[union-attr] # it is there
 
@@ -188,7 +208,9 @@ def test_agent_with_the_store() -> None:
         return "kept"
 
     store = adapter()
-    agent = create_agent(ScriptedChatModel([[call("keep", fact="Ann likes tea.")], "Done."]), [keep], store=store)
+    agent = create_agent(
+        ScriptedChatModel([[call("keep", fact="Ann likes tea.")], "Done."]), [keep], store=store
+    )
     agent.invoke({"messages": [HumanMessage("Remember.")]})
 
     assert {"fact": "Ann likes tea."} == store.search(("facts",))[0].value

@@ -38,7 +38,9 @@ async def test_first_and_the_same(manager: MemoryManager) -> None:
     assert "- language: answers in German" == lines[1]
     assert "- units: metric units" in lines
     assert "- deploy key: the deploy key is on host-7" in lines
-    assert any("[MemoryRef: user_preference_" in line and "a long preference" in line for line in lines)
+    assert any(
+        "[MemoryRef: user_preference_" in line and "a long preference" in line for line in lines
+    )
     assert any("thread old thread" in line for line in lines)
     assert any("command_output" in line and "log of the nightly job" in line for line in lines)
     assert any("1 of type secret" in line for line in lines)
@@ -70,12 +72,16 @@ async def test_returning_user(sqlite_url: str) -> None:
     with MemoryManager(sqlite_url, user_id="bob", thread_id="yesterday") as manager:
         manager.store(LOG, "a log", "command_output")
 
-    [layer, _] = await fill(MemoryContext("bob", store=sqlite_url, thread_id="today"), user("hello"))
+    [layer, _] = await fill(
+        MemoryContext("bob", store=sqlite_url, thread_id="today"), user("hello")
+    )
 
     assert "thread yesterday" in shown(layer)
     assert "a log" in shown(layer)
     assert "1 of type command_output" in shown(layer)
-    assert 1 == len(await fill(MemoryContext("bob", store=sqlite_url, thread_id="yesterday"), user("hello")))
+    assert 1 == len(
+        await fill(MemoryContext("bob", store=sqlite_url, thread_id="yesterday"), user("hello"))
+    )
 
 
 async def test_state(manager: MemoryManager) -> None:
@@ -114,7 +120,14 @@ async def test_only_of_the_user(sqlite_url: str) -> None:
     """What stands in a task, a project or a session is not the user's, whatever its type and tags."""
     with MemoryManager(sqlite_url, user_id="ann") as manager:
         for tier in ("task", "project", "session", "run"):
-            manager.store("use tabs here", "indent", "user_preference", tier=tier, tier_id="x", tags=["always"])
+            manager.store(
+                "use tabs here",
+                "indent",
+                "user_preference",
+                tier=tier,
+                tier_id="x",
+                tags=["always"],
+            )
         assert 1 == len(await fill(MemoryContext("ann", store=sqlite_url), user("hello")))
         manager.store("use tabs everywhere", "indent", "user_preference", tier="global")
 
@@ -135,5 +148,10 @@ async def test_use_is_recorded(manager: MemoryManager) -> None:
     assert (1, 0) == (assembler.advice().assemblies, assembler.advice().needed)
     await fill(context, said, said)
     assert (1, 1) == (assembler.advice().assemblies, assembler.advice().needed)
-    await fill(MemoryContext("ann", store=manager.memory_store), user("hello"), call("nothing"), results("ok"))
+    await fill(
+        MemoryContext("ann", store=manager.memory_store),
+        user("hello"),
+        call("nothing"),
+        results("ok"),
+    )
     assert (1, 1) == (assembler.advice().assemblies, assembler.advice().needed)

@@ -27,7 +27,13 @@ from memory_context.memory.transfer import ALL_USERS, export_user
 from memory_context.model.audit import AuditEntry
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
-from memory_context.stores import EncryptedStore, FileStore, MemoryStore, SQLAlchemyStore, StoreWrapper
+from memory_context.stores import (
+    EncryptedStore,
+    FileStore,
+    MemoryStore,
+    SQLAlchemyStore,
+    StoreWrapper,
+)
 from memory_context.stores.sql.schema import audit
 from memory_context.testing.sample_memories import ANN, BOB, memory
 from test_wrappers import KEY
@@ -47,16 +53,20 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStor
     else:
         urls = {"file": "sqlite_url", "postgresql": "postgres_url"}
         made = SQLAlchemyStore(
-            "sqlite://" if request.param == "memory" else request.getfixturevalue(urls[request.param])
+            "sqlite://"
+            if request.param == "memory"
+            else request.getfixturevalue(urls[request.param])
         )
     yield made
     made.close()
 
 
-def aged(days: float, content: str, **values: Any) -> MemoryItem:  # noqa: ANN401 - a field's values
+def aged(days: float, content: str, **values: Any) -> MemoryItem:
     """A memory of so many days ago, under its content as its key."""
     moment = now() - days * DAY
-    return memory(content, **{"memory_key": content, "created_at": moment, "updated_at": moment, **values})
+    return memory(
+        content, **{"memory_key": content, "created_at": moment, "updated_at": moment, **values}
+    )
 
 
 class Noted:
@@ -96,7 +106,10 @@ def test_rules(store: MemoryStore, rule: str, gone: set[str]) -> None:
         aged(1, "young", memory_type="tool_output"),
     ]
     store.restore(ANN, records)
-    store.restore(BOB, [replace(aged(0, "bobs"), user_id="bob", created_at=now() + DAY, updated_at=now() + DAY)])
+    store.restore(
+        BOB,
+        [replace(aged(0, "bobs"), user_id="bob", created_at=now() + DAY, updated_at=now() + DAY)],
+    )
     parsed = [RetentionRule.parse(rule)]
 
     assert {"ann": len(gone)} == count_expired(store, parsed)
@@ -149,7 +162,9 @@ def test_what_is_read_meanwhile_stays(store: MemoryStore) -> None:
 
     assert 59 == delete_expired(store, [rule], progress=read_one, audit=trail)
     assert {"m55"} == keys(store)
-    assert {f"m{number:02}" for number in range(60)} - {"m55"} == {entry.memory_key for entry in trail.entries}
+    assert {f"m{number:02}" for number in range(60)} - {"m55"} == {
+        entry.memory_key for entry in trail.entries
+    }
 
 
 @pytest.mark.parametrize("shared", [True, False])
@@ -175,7 +190,9 @@ def test_the_longer_time_counts(store: MemoryStore) -> None:
         assert [expected] == [item.expires_at for item in store.list_all(ANN)]
 
 
-@pytest.mark.parametrize("wrong", ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read"])
+@pytest.mark.parametrize(
+    "wrong", ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read"]
+)
 def test_no_rule(wrong: str) -> None:
     """A text that is no rule is refused with one that is."""
     with pytest.raises(InvalidArgumentError, match="write TYPE=30d"):
@@ -240,7 +257,9 @@ def fill(store: MemoryStore, user: str) -> None:
     """Give a user some of everything."""
     manager = MemoryManager(store, user_id=user)
     for number in range(5):
-        manager.store(f"{user}{MARKER} text {number} " * 40, f"about {user}{MARKER}", key=f"{user}-{number}")
+        manager.store(
+            f"{user}{MARKER} text {number} " * 40, f"about {user}{MARKER}", key=f"{user}-{number}"
+        )
     manager.store(f"{user}{MARKER} note", tier="project", tier_id=f"{user}{MARKER}", category="a/b")
     manager.retrieve(f"{user}-0")
     manager.forget(f"{user}-1")
@@ -345,18 +364,25 @@ def test_no_file_is_left(tmp_path: Path) -> None:
 
 def test_vectors_and_audit_go_too(sqlite_url: str) -> None:
     """Vectors and the audit trail of a user are removed and counted."""
-    store = SQLAlchemyStore(sqlite_url, embedder=lambda texts: [[1.0, 2.0] for _ in texts], embedding_model="m")
+    store = SQLAlchemyStore(
+        sqlite_url, embedder=lambda texts: [[1.0, 2.0] for _ in texts], embedding_model="m"
+    )
     with store:
         for scope in (ANN, BOB):
             MemoryManager(store, user_id=scope.user_id).store("text")
         store.reindex()
-        entries = [{"at": now(), "user_id": user, "memory_key": "k", "action": "stored"} for user in ("ann", "bob")]
+        entries = [
+            {"at": now(), "user_id": user, "memory_key": "k", "action": "stored"}
+            for user in ("ann", "bob")
+        ]
         store._run(lambda connection: connection.execute(sa.insert(audit), entries), writes=True)  # noqa: SLF001 - rows
 
         receipt = store.forget_user("ann")
 
         assert (1, 1, 1) == (receipt.memories, receipt.vectors, receipt.audit_entries)
-        left = store._run(lambda connection: connection.execute(sa.select(audit.c.user_id)).scalars().all())  # noqa: SLF001 - rows
+        left = store._run(  # noqa: SLF001 - rows
+            lambda connection: connection.execute(sa.select(audit.c.user_id)).scalars().all()
+        )
         assert ["bob"] == left
         assert 1 == store.forget_user("bob").vectors
 
@@ -415,7 +441,12 @@ def test_command_line(sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> No
     assert "--yes" in capsys.readouterr().err
     assert 0 == run(["forget-user", "ann", *at, "--yes", "--json"])
     said = json.loads(capsys.readouterr().out)
-    assert ("ann", 5, 2, True) == (said["user_id"], said["memories"], said["deletions"], said["scrubbed"])
+    assert ("ann", 5, 2, True) == (
+        said["user_id"],
+        said["memories"],
+        said["deletions"],
+        said["scrubbed"],
+    )
     assert 1 == run(["forget-user", "ann", *at, "--yes"])
     assert "memories: 0" in capsys.readouterr().out
 

@@ -26,15 +26,19 @@ def run_load(url: str, *options: str) -> list[str]:
     [
         ("postgres_url", ["--processes", "2", "--agents", "6", "--seconds", "10"]),
         ("sqlite_url", ["--processes", "2", "--agents", "4", "--seconds", "10"]),
-        pytest.param("postgres_url", ["--processes", "8", "--agents", "32", "--seconds", "300"], marks=LONG),
-        pytest.param("sqlite_url", ["--processes", "4", "--agents", "32", "--seconds", "300"], marks=LONG),
+        pytest.param(
+            "postgres_url", ["--processes", "8", "--agents", "32", "--seconds", "300"], marks=LONG
+        ),
+        pytest.param(
+            "sqlite_url", ["--processes", "4", "--agents", "32", "--seconds", "300"], marks=LONG
+        ),
     ],
 )
 def test_agents_side_by_side(
     request: pytest.FixtureRequest,
     fixture: str,
     options: list[str],
-    record_property: Any,  # noqa: ANN401 - pytest's fixture
+    record_property: Any,
 ) -> None:
     """No run fails, no call to the store fails, and every reference that an agent was given is redeemed."""
     *_, counts, pool, server, verdict = run_load(request.getfixturevalue(fixture), *options)
@@ -47,7 +51,7 @@ def test_agents_side_by_side(
 def test_connections_are_cut(
     postgres_url: str,
     seconds: int,
-    record_property: Any,  # noqa: ANN401 - pytest's fixture
+    record_property: Any,
 ) -> None:
     """Every connection is cut again and again: runs go on, folding begins again, nothing that was folded is lost."""
     *_, server, verdict = run_load(

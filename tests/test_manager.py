@@ -37,7 +37,12 @@ def manager(store_url: str) -> Iterator[MemoryManager]:
         ("", "", "text/plain"),
     ],
 )
-def test_store_and_retrieve(manager: MemoryManager, content: Any, expected: object, media_type: str) -> None:  # noqa: ANN401
+def test_store_and_retrieve(
+    manager: MemoryManager,
+    content: Any,
+    expected: object,
+    media_type: str,
+) -> None:
     """Text and bytes come back as they were, dicts and lists as JSON."""
     key = manager.store(content)
 
@@ -46,7 +51,7 @@ def test_store_and_retrieve(manager: MemoryManager, content: Any, expected: obje
 
 
 @pytest.mark.parametrize("content", [None, 5, {1, 2}, {"a": object()}, object()])
-def test_content_of_another_kind(manager: MemoryManager, content: Any) -> None:  # noqa: ANN401
+def test_content_of_another_kind(manager: MemoryManager, content: Any) -> None:
     """Anything else is refused, and nothing is stored."""
     with pytest.raises(exceptions.InvalidContentError):
         manager.store(content)
@@ -55,7 +60,15 @@ def test_content_of_another_kind(manager: MemoryManager, content: Any) -> None: 
 
 def test_record(manager: MemoryManager) -> None:
     """The record knows who made it where, and the facts of its content."""
-    key = manager.store("one\ntwo", "two lines", "note", metadata={"exit": 0}, tags=["a"], category="c/d", importance=1)
+    key = manager.store(
+        "one\ntwo",
+        "two lines",
+        "note",
+        metadata={"exit": 0},
+        tags=["a"],
+        category="c/d",
+        importance=1,
+    )
 
     item = manager.get(key)
 
@@ -66,7 +79,11 @@ def test_record(manager: MemoryManager) -> None:
         item.tier,
         item.content_metadata,
     )
-    assert (7, 2, manager.counter.count("one\ntwo")) == (item.char_count, item.line_count, item.token_count)
+    assert (7, 2, manager.counter.count("one\ntwo")) == (
+        item.char_count,
+        item.line_count,
+        item.token_count,
+    )
     assert (("a",), "c/d", 1.0) == (item.tags, item.category, item.importance)
     assert key.startswith("note_")
 
@@ -86,7 +103,9 @@ def test_identity(manager: MemoryManager) -> None:
     assert 6 == len(manager.search("", limit=99))
 
 
-@pytest.mark.parametrize("key", ["a.b-c_D9", "x" * 255, "0b1f6bf4-0e6d-4d43-9f67-7c1d2c5a3e11", "."])
+@pytest.mark.parametrize(
+    "key", ["a.b-c_D9", "x" * 255, "0b1f6bf4-0e6d-4d43-9f67-7c1d2c5a3e11", "."]
+)
 def test_own_key(manager: MemoryManager, key: str) -> None:
     """Callers bring their own keys, UUIDs too."""
     assert key == manager.store("x", key=key)
@@ -106,7 +125,9 @@ def test_key_that_cannot_be_one(manager: MemoryManager, key: str) -> None:
 def test_own_key_twice(manager: MemoryManager) -> None:
     """A key is not taken over, unless the caller says so."""
     manager.store("one", key="k")
-    with pytest.raises(exceptions.KeyExistsError, match="choose another key, forget it, or replace it"):
+    with pytest.raises(
+        exceptions.KeyExistsError, match="choose another key, forget it, or replace it"
+    ):
         manager.store("two", key="k")
     manager.store("two", key="k", replace=True)
 
@@ -126,7 +147,8 @@ def test_deleted(manager: MemoryManager) -> None:
     assert not manager.forget(key)
 
     with pytest.raises(
-        exceptions.MemoryDeletedError, match=r"was deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC \(asked to\)"
+        exceptions.MemoryDeletedError,
+        match=r"was deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC \(asked to\)",
     ):
         manager.retrieve(key)
     assert key == manager.store("x")
@@ -135,7 +157,14 @@ def test_deleted(manager: MemoryManager) -> None:
 
 @pytest.mark.parametrize(
     ("lines", "expected"),
-    [("2-3", "l2\nl3"), ("3-", "l3\nl4"), ("-1", "l4"), ("1", "l1"), ("3-99", "l3\nl4"), ("-99", "l1\nl2\nl3\nl4")],
+    [
+        ("2-3", "l2\nl3"),
+        ("3-", "l3\nl4"),
+        ("-1", "l4"),
+        ("1", "l1"),
+        ("3-99", "l3\nl4"),
+        ("-99", "l1\nl2\nl3\nl4"),
+    ],
 )
 def test_lines(manager: MemoryManager, lines: str, expected: str) -> None:
     """Lines come back exactly."""
@@ -204,8 +233,10 @@ def test_reads_are_counted(manager: MemoryManager) -> None:
     assert 3 == manager.get(key).access_count
 
 
-@pytest.mark.parametrize("metadata", [{"a": object()}, {"a": "\0"}, {"a": "\ud800"}, {"a": float("nan")}, [1]])
-def test_bad_metadata(manager: MemoryManager, metadata: Any) -> None:  # noqa: ANN401
+@pytest.mark.parametrize(
+    "metadata", [{"a": object()}, {"a": "\0"}, {"a": "\ud800"}, {"a": float("nan")}, [1]]
+)
+def test_bad_metadata(manager: MemoryManager, metadata: Any) -> None:
     """Metadata that not every database can keep is refused."""
     with pytest.raises(exceptions.InvalidContentError, match="metadata"):
         manager.store("x", metadata=metadata)
@@ -230,7 +261,9 @@ def test_stored_rows_read_well(sqlite_url: str) -> None:
     with MemoryManager(sqlite_url, user_id="ann") as manager:
         manager.store("text", "a text", metadata={"exit": 1})
     connection = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"))
-    [row] = connection.execute("SELECT user_id, memory_type, summary, content, content_metadata FROM agent_memories")
+    [row] = connection.execute(
+        "SELECT user_id, memory_type, summary, content, content_metadata FROM agent_memories"
+    )
     connection.close()
 
     assert ("ann", "note", "a text", "text", {"exit": 1}) == (*row[:4], json.loads(row[4]))
@@ -238,7 +271,14 @@ def test_stored_rows_read_well(sqlite_url: str) -> None:
 
 @pytest.mark.parametrize(
     "details",
-    [{"type": "a\0b"}, {"tags": ["\ud800"]}, {"category": ""}, {"tier": "x" * 256}, {"type": 5}, {"tags": [""]}],
+    [
+        {"type": "a\0b"},
+        {"tags": ["\ud800"]},
+        {"category": ""},
+        {"tier": "x" * 256},
+        {"type": 5},
+        {"tags": [""]},
+    ],
 )
 def test_bad_names(manager: MemoryManager, details: dict[str, Any]) -> None:
     """Types, tiers, categories and tags that not every database can keep are named, and nothing is stored."""
@@ -371,7 +411,7 @@ def test_a_large_text_is_read_in_bounded_memory(manager: MemoryManager) -> None:
 
 
 @pytest.mark.parametrize("wrong", ["2026-01-01", date(2030, 1, 1), 5])
-def test_a_time_that_is_none(wrong: Any) -> None:  # noqa: ANN401 - what a caller may write
+def test_a_time_that_is_none(wrong: Any) -> None:
     """A time that is no moment is refused by its name."""
     with (
         MemoryManager("sqlite://", user_id="ann") as memory,

@@ -42,15 +42,24 @@ with ThreadPoolExecutor(8) as pool:
 """
 
 
-@pytest.mark.parametrize("rounds", [3, pytest.param(40, marks=[pytest.mark.soak, pytest.mark.timeout(600)])])
+@pytest.mark.parametrize(
+    "rounds", [3, pytest.param(40, marks=[pytest.mark.soak, pytest.mark.timeout(600)])]
+)
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
-def test_contexts_in_threads_and_processes(request: pytest.FixtureRequest, fixture: str, rounds: int) -> None:
+def test_contexts_in_threads_and_processes(
+    request: pytest.FixtureRequest, fixture: str, rounds: int
+) -> None:
     """Contexts in 8 threads of 4 processes on one database: no error, no lost memory, no duplicate."""
     url = request.getfixturevalue(fixture)
     tests = str(request.path.parent)
-    commands = [[sys.executable, "-c", _AGENTS, url, str(process), str(rounds), tests] for process in range(4)]
+    commands = [
+        [sys.executable, "-c", _AGENTS, url, str(process), str(rounds), tests]
+        for process in range(4)
+    ]
 
-    processes = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands]
+    processes = [
+        subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for command in commands
+    ]
     errors = [process.communicate()[1] for process in processes]
 
     assert [""] * 4 == errors
@@ -61,7 +70,9 @@ def test_contexts_in_threads_and_processes(request: pytest.FixtureRequest, fixtu
     assert sorted(shared | own) == sorted(map(str, contents))
 
 
-@pytest.mark.parametrize("messages", [400, pytest.param(10_000, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])])
+@pytest.mark.parametrize(
+    "messages", [400, pytest.param(10_000, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])]
+)
 async def test_long_conversation(sqlite_url: str, messages: int) -> None:
     """However long a conversation is, prompts change rarely, take no longer, and nothing is lost."""
     context = MemoryContext("ann", store=sqlite_url, max_tokens=8000, recall=False)
@@ -83,13 +94,19 @@ async def test_long_conversation(sqlite_url: str, messages: int) -> None:
     stats, tenth = context.stats(), len(gets) // 10
     print(f"\n{messages} messages: {changes} of {len(gets)} prompts changed what was seen; {stats}")
     for name, times in (("add_message", adds), ("get_messages", gets)):
-        print(f"{name}: first tenth {_percentiles(times[:tenth])}, last tenth {_percentiles(times[-tenth:])}")
-    print(f"peak memory grew by {(peaks[-1] - peaks[len(peaks) // 5]) / 1024:.0f} MB over the last four fifths")
+        print(
+            f"{name}: first tenth {_percentiles(times[:tenth])}, last tenth {_percentiles(times[-tenth:])}"
+        )
+    print(
+        f"peak memory grew by {(peaks[-1] - peaks[len(peaks) // 5]) / 1024:.0f} MB over the last four fifths"
+    )
     assert (messages // 2 - 1, 0, changes) == (stats.folds, stats.store_failures, stats.compactions)
     assert changes <= len(gets) / 5
     assert peaks[-1] - peaks[len(peaks) // 5] < 100 * 1024
     with MemoryManager(sqlite_url, user_id="ann") as manager:
-        assert messages // 2 - 1 == manager.memory_store.count(manager.scope, {"memory_type": "tool_output"})
+        assert messages // 2 - 1 == manager.memory_store.count(
+            manager.scope, {"memory_type": "tool_output"}
+        )
     await context.aclose()
 
 

@@ -61,7 +61,9 @@ def transport(request: pytest.FixtureRequest) -> str:
 
 
 @asynccontextmanager
-async def connected(transport: str, url: str, *arguments: str, mode: str = "legacy") -> AsyncIterator[Client]:
+async def connected(
+    transport: str, url: str, *arguments: str, mode: str = "legacy"
+) -> AsyncIterator[Client]:
     """A client of a server of its own."""
     arguments = ("--store", url, "--user", "ann", *arguments)
     if transport == "stdio":
@@ -78,7 +80,9 @@ async def test_a_session(transport: str, mode: str, sqlite_url: str) -> None:
     """A client stores, finds, reads and lists, over either transport and in either form of the protocol."""
     async with connected(transport, sqlite_url, mode=mode) as client:
         assert {"retrieve_memory", "search_memory", "store_memory"} <= {*await client.tools()}
-        stored = await client.call("store_memory", content="the port of the database is 5433", description="a port")
+        stored = await client.call(
+            "store_memory", content="the port of the database is 5433", description="a port"
+        )
         [key] = stored["structuredContent"]["keys"]
         assert key in await client.text("search_memory", query="port of the database")
         assert "5433" in await client.text("retrieve_memory", key=key)
@@ -89,8 +93,12 @@ async def test_a_session(transport: str, mode: str, sqlite_url: str) -> None:
 async def test_notes(sqlite_url: str) -> None:
     """A client keeps notes in the conversation and the project that the server was started for, and no other's."""
     async with connected("stdio", sqlite_url, "--session", "s1", "--project", "web") as client:
-        assert {"save_memory", "get_memory", "clear_memory", "list_categories"} <= {*await client.tools()}
-        await client.text("save_memory", content="the port is 5433", tier="project", category="infra/db")
+        assert {"save_memory", "get_memory", "clear_memory", "list_categories"} <= {
+            *await client.tools()
+        }
+        await client.text(
+            "save_memory", content="the port is 5433", tier="project", category="infra/db"
+        )
         await client.text("save_memory", content="ask Bob first")
         assert "5433" in await client.text("get_memory", category="infra")
         assert "infra/db" in await client.text("list_categories")
@@ -121,7 +129,9 @@ class TestTools:
             for theirs in memory_tools(MemoryManager("sqlite://", user_id="ann")):
                 ours, parameters = tools[theirs.name], theirs.schema["parameters"]
                 assert theirs.description == ours["description"]
-                assert parameters["properties"] == _titled(ours["inputSchema"]["properties"], parameters["properties"])
+                assert parameters["properties"] == _titled(
+                    ours["inputSchema"]["properties"], parameters["properties"]
+                )
                 assert parameters["required"] == ours["inputSchema"]["required"]
 
     async def test_hints(self, address: str) -> None:
@@ -129,7 +139,9 @@ class TestTools:
         async with session_with(address) as client:
             hints = {name: tool["annotations"] for name, tool in (await client.tools()).items()}
 
-            assert READING_TOOLS <= {name for name, hint in hints.items() if hint.get("readOnlyHint")}
+            assert READING_TOOLS <= {
+                name for name, hint in hints.items() if hint.get("readOnlyHint")
+            }
             assert hints["store_memory"]["destructiveHint"] is False
             assert not hints["store_memory"].get("readOnlyHint")
 
@@ -143,7 +155,10 @@ class TestTools:
             ({"query": "which worker failed"}, "chosen for the query"),
             ({"offset": 100}, "characters 100-"),
             ({"lines": [401, 401]}, "worker-777"),
-            ({"key": "[MemoryRef: Night.Log - the night's log - 9 tokens]", "lines": 1}, LOG.split("\n")[0]),
+            (
+                {"key": "[MemoryRef: Night.Log - the night's log - 9 tokens]", "lines": 1},
+                LOG.split("\n")[0],
+            ),
             ({"key": "orders", "path": "$.orders[*].id"}, "1,"),
             ({"key": "orders", "where": "total > 100", "columns": "id, total"}, "2,150\n3,250"),
             ({"key": "pixel"}, "image/png"),
@@ -221,15 +236,20 @@ class TestTools:
     async def test_arguments_are_missing(self, address: str) -> None:
         """A call without what is needed says what is missing."""
         async with session_with(address) as client:
-            assert "argument key is wrong: Field required" in await client.mistake("retrieve_memory")
+            assert "argument key is wrong: Field required" in await client.mistake(
+                "retrieve_memory"
+            )
             assert "argument content is wrong" in await client.mistake("store_memory", content=7)
-            assert "argument limit is wrong" in await client.mistake("search_memory", query="x", limit="many")
+            assert "argument limit is wrong" in await client.mistake(
+                "search_memory", query="x", limit="many"
+            )
 
     async def test_an_unknown_tool(self, address: str) -> None:
         """A tool that there is not is refused, with those that there are."""
         async with session_with(address) as client:
             with pytest.raises(
-                RefusedError, match="'forget_all'; there are retrieve_memory, search_memory, store_memory"
+                RefusedError,
+                match="'forget_all'; there are retrieve_memory, search_memory, store_memory",
             ):
                 await client.call("forget_all")
 
@@ -245,9 +265,13 @@ class TestTools:
     async def test_twenty_at_once(self, transport: str, sqlite_url: str) -> None:
         """Twenty calls at the same time are all answered, each with its own answer."""
         async with connected(transport, sqlite_url) as client:
-            stored = await asyncio.gather(*(client.call("store_memory", content=f"note {n}") for n in range(20)))
+            stored = await asyncio.gather(
+                *(client.call("store_memory", content=f"note {n}") for n in range(20))
+            )
             keys = [result["structuredContent"]["keys"][0] for result in stored]
-            answers = await asyncio.gather(*(client.text("retrieve_memory", key=key) for key in keys))
+            answers = await asyncio.gather(
+                *(client.text("retrieve_memory", key=key) for key in keys)
+            )
 
         assert 20 == len(set(keys))
         assert all(f"\nnote {n}\n" in answer for n, answer in enumerate(answers))
@@ -258,7 +282,10 @@ class TestTools:
         async with connected("stdio", sqlite_url) as client:
             stored = await client.call("store_memory", content=text, description="large")
             assert "330000: " in await client.text(
-                "retrieve_memory", key=stored["structuredContent"]["keys"][0], contains="abcde", offset=329_990
+                "retrieve_memory",
+                key=stored["structuredContent"]["keys"][0],
+                contains="abcde",
+                offset=329_990,
             )
 
     async def test_texts_that_json_cannot_carry(self, sqlite_url: str) -> None:
@@ -266,8 +293,13 @@ class TestTools:
         with MemoryManager(sqlite_url, user_id="ann") as memory:
             memory.store("before \x00 \ud800 after", key="odd")
         async with connected("stdio", sqlite_url) as client:
-            assert "before \x00 \N{REPLACEMENT CHARACTER} after" in await client.text("retrieve_memory", key="odd")
-            assert "before \x00 \N{REPLACEMENT CHARACTER} after" == (await client.read("memory://odd"))["text"]
+            assert "before \x00 \N{REPLACEMENT CHARACTER} after" in await client.text(
+                "retrieve_memory", key="odd"
+            )
+            assert (
+                "before \x00 \N{REPLACEMENT CHARACTER} after"
+                == (await client.read("memory://odd"))["text"]
+            )
 
     async def test_a_store_that_fails(self, sqlite_url: str, tmp_path: Path) -> None:
         """If the database fails under the server, the model is told so, without the database's address."""
@@ -319,9 +351,16 @@ class TestResources:
     async def test_read(self, address: str) -> None:
         """A text comes whole, binary content as base64, each with its media type."""
         async with session_with(address) as client:
-            log, pixel = await client.read("memory://Night.Log"), await client.read("memory://pixel")
+            log, pixel = (
+                await client.read("memory://Night.Log"),
+                await client.read("memory://pixel"),
+            )
 
-            assert (LOG, "text/plain", "memory://Night.Log") == (log["text"], log["mimeType"], log["uri"])
+            assert (LOG, "text/plain", "memory://Night.Log") == (
+                log["text"],
+                log["mimeType"],
+                log["uri"],
+            )
             assert (PIXEL, "image/png") == (base64.b64decode(pixel["blob"]), pixel["mimeType"])
             assert "application/json" == (await client.read("memory://orders"))["mimeType"]
 
@@ -366,7 +405,17 @@ class TestResources:
 
     async def test_names(self, sqlite_url: str) -> None:
         """Every key is a name that comes back: long, in capitals, of dots alone; controls in descriptions do not."""
-        keys = ["K" * 255, "..", ".", "-", "_", "0x7F", "127.0.0.1", "Xn--a", "%41".replace("%", "")]
+        keys = [
+            "K" * 255,
+            "..",
+            ".",
+            "-",
+            "_",
+            "0x7F",
+            "127.0.0.1",
+            "Xn--a",
+            "%41".replace("%", ""),
+        ]
         with MemoryManager(sqlite_url, user_id="ann") as memory:
             for key in keys:
                 memory.store(f"of {key}", "a\u202eb\x1b[31m\u200bc\nd", key=key)
@@ -386,7 +435,9 @@ def _titled(properties: dict[str, Any], like: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-MOMENTS = st.lists(st.integers(0, 3).map(lambda n: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=n)))
+MOMENTS = st.lists(
+    st.integers(0, 3).map(lambda n: datetime(2026, 1, 1, tzinfo=UTC) + timedelta(microseconds=n))
+)
 
 
 @given(moments=MOMENTS)
@@ -395,7 +446,9 @@ def test_pages_law(moments: list[datetime]) -> None:
     """Page by page, each memory is listed once, newest first, however many were stored at the same moment."""
     with MemoryManager("sqlite://", user_id="ann") as memory:
         for number, moment in enumerate(moments):
-            item = MemoryItem(user_id="ann", memory_key=f"k{number}", content="x", created_at=moment)
+            item = MemoryItem(
+                user_id="ann", memory_key=f"k{number}", content="x", created_at=moment
+            )
             memory.memory_store.put(memory.scope, item)
         everything = [item.memory_key for item in memory.memory_store.query(memory.scope)]
         resources, names, params = Resources(memory, page=3), list[str](), dict[str, Any]()
@@ -442,13 +495,20 @@ def test_text_on_the_wire_law(text: str) -> None:
 @pytest.mark.timeout(900)
 async def test_fifty_megabytes(sqlite_url: str) -> None:
     """A memory of fifty megabytes is read in pages and by parts, and over HTTP as one resource."""
-    text = "".join(f"line {number} of a very long log of the job {number * 7919}\n" for number in range(1_200_000))
+    text = "".join(
+        f"line {number} of a very long log of the job {number * 7919}\n"
+        for number in range(1_200_000)
+    )
     with MemoryManager(sqlite_url, user_id="ann") as memory:
         memory.store(text, key="big")
     async with connected("stdio", sqlite_url) as client:
         assert "line 0 of" in await client.text("retrieve_memory", key="big")
-        assert text[40_000_000:40_000_500] in await client.text("retrieve_memory", key="big", offset=40_000_000)
+        assert text[40_000_000:40_000_500] in await client.text(
+            "retrieve_memory", key="big", offset=40_000_000
+        )
         assert "line 1199999 of" in await client.text("retrieve_memory", key="big", lines="-1")
-        assert "600001: line 600000 of" in await client.text("retrieve_memory", key="big", contains="line 600000 ")
+        assert "600001: line 600000 of" in await client.text(
+            "retrieve_memory", key="big", contains="line 600000 "
+        )
     async with connected("http", sqlite_url) as client:
         assert text == (await client.read("memory://big"))["text"]

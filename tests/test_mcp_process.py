@@ -88,7 +88,11 @@ class Server:
 
     def send(self, message: dict[str, Any] | bytes) -> None:
         """Write a message, or any bytes, as a line."""
-        line = message if isinstance(message, bytes) else json.dumps({"jsonrpc": "2.0", **message}).encode()
+        line = (
+            message
+            if isinstance(message, bytes)
+            else json.dumps({"jsonrpc": "2.0", **message}).encode()
+        )
         self.stdin.write(line + b"\n")
         self.stdin.flush()
 
@@ -167,7 +171,9 @@ def test_requests_run_beside_each_other(talkative: Server) -> None:
     talkative.call(1, "wait")
     talkative.call(2, "go")
 
-    assert {"gone", "True"} == {talkative.receive()["result"]["content"][0]["text"] for _ in range(2)}
+    assert {"gone", "True"} == {
+        talkative.receive()["result"]["content"][0]["text"] for _ in range(2)
+    }
 
 
 def test_what_nobody_expected(talkative: Server) -> None:
@@ -184,9 +190,19 @@ def test_what_nobody_expected(talkative: Server) -> None:
 
 def test_lines_that_are_no_messages(server: Server) -> None:
     """Lines that are no JSON, no message or no UTF-8 do not end the server."""
-    for line in (b"nonsense", b"[]", b"{}", b"", b'{"jsonrpc": "2.0"}', b"\xff\xfe", b'"' + b"x" * 200_000 + b'"'):
+    for line in (
+        b"nonsense",
+        b"[]",
+        b"{}",
+        b"",
+        b'{"jsonrpc": "2.0"}',
+        b"\xff\xfe",
+        b'"' + b"x" * 200_000 + b'"',
+    ):
         server.send(line)
-    server.send({"id": 1, "method": "tools/call", "params": {"name": "search_memory", "arguments": [1]}})
+    server.send(
+        {"id": 1, "method": "tools/call", "params": {"name": "search_memory", "arguments": [1]}}
+    )
     server.send({"id": 2, "method": "tools/call", "params": {"name": 5}})
     server.send({"id": 3, "method": "no/such/method"})
     for number in (1, 2, 3):
@@ -303,7 +319,9 @@ def test_addresses_law(address: IPv4Address | IPv6Address) -> None:
         (["--user", ""], "user"),
     ],
 )
-def test_refusals(arguments: list[str], said: str, sqlite_url: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_refusals(
+    arguments: list[str], said: str, sqlite_url: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What cannot be served is refused before anything is: code 2, and one line that says what would be right."""
     assert 2 == run(["mcp", "--store", sqlite_url, "--user", "ann", *arguments])
     out, errors = capsys.readouterr()
@@ -337,7 +355,9 @@ def test_import_loads_no_sdk() -> None:
     code = "import sys, memory_context, memory_context.cli; print('mcp' in sys.modules)"
     assert (
         "False"
-        == subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout.strip()
+        == subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True
+        ).stdout.strip()
     )
 
 
@@ -346,7 +366,9 @@ def test_settings_from_the_environment(sqlite_url: str) -> None:
     with MemoryManager(sqlite_url, user_id="ann") as memory:
         memory.store("kept", key="of.ann")
     env = {**os.environ, "MEMORY_CONTEXT_STORE": sqlite_url, "MEMORY_CONTEXT_USER": "ann"}
-    done = subprocess.run(COMMAND, input="", env=env, capture_output=True, text=True, check=False, cwd="/")
+    done = subprocess.run(
+        COMMAND, input="", env=env, capture_output=True, text=True, check=False, cwd="/"
+    )
 
     assert (0, "") == (done.returncode, done.stdout)
     assert "'ann'" in done.stderr

@@ -11,7 +11,12 @@ from typing import Any, cast
 
 import pytest
 from autogen_core import FunctionCall
-from autogen_core.models import AssistantMessage, FunctionExecutionResult, FunctionExecutionResultMessage, UserMessage
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    UserMessage,
+)
 from langchain.agents import create_agent
 from langchain.agents.middleware import (
     AgentMiddleware,
@@ -33,7 +38,12 @@ from langgraph.types import Command
 from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, MemoryRef, SQLAlchemyStore
-from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, InvalidThresholdError, StoreError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidScopeError,
+    InvalidThresholdError,
+    StoreError,
+)
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 THREAD = {"configurable": {"thread_id": "t"}}
@@ -62,15 +72,22 @@ def agent_of(
     script: Sequence[Any],
     *middleware: AgentMiddleware[Any, Any, Any],
     tools: Sequence[BaseTool] = (read_log, measure),
-    **settings: Any,  # noqa: ANN401 - those of create_agent
+    **settings: Any,
 ) -> tuple[Any, ScriptedChatModel]:
     """An agent that keeps its state, and its model."""
     model = ScriptedChatModel(script)
     saver = settings.pop("checkpointer", None) or InMemorySaver()
-    return create_agent(model, list(tools), middleware=middleware, checkpointer=saver, **settings), model
+    return create_agent(
+        model, list(tools), middleware=middleware, checkpointer=saver, **settings
+    ), model
 
 
-async def run(agent: Any, text: str | Any, how: str = "invoke", config: Any = THREAD) -> list[AnyMessage]:  # noqa: ANN401 - a graph
+async def run(
+    agent: Any,
+    text: str | Any,
+    how: str = "invoke",
+    config: Any = THREAD,
+) -> list[AnyMessage]:
     """The messages of the state after a run."""
     given = {"messages": [HumanMessage(text)]} if isinstance(text, str) else text
     match how:
@@ -128,7 +145,9 @@ def test_what_a_model_saw_does_not_change(saver: str, tmp_path: Path) -> None:
         step = script[:2] if number == 0 else [script[number + 1]]
         with SqliteSaver.from_conn_string(str(tmp_path / "graph.db")) as sqlite:
             kept = memory if saver == "memory" else sqlite
-            agent, model = agent_of(step, MemoryContextMiddleware(store, user_id="42"), checkpointer=kept)
+            agent, model = agent_of(
+                step, MemoryContextMiddleware(store, user_id="42"), checkpointer=kept
+            )
             agent.invoke({"messages": [HumanMessage(question)]}, THREAD)
         prompts += model.prompts
 
@@ -147,10 +166,14 @@ def test_checkpoints_are_small() -> None:
 
     def size(*middleware: MemoryContextMiddleware) -> int:
         saver = InMemorySaver()
-        agent, _ = agent_of([[call("dump")], "Done."], *middleware, tools=[dump], checkpointer=saver)
+        agent, _ = agent_of(
+            [[call("dump")], "Done."], *middleware, tools=[dump], checkpointer=saver
+        )
         agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
         blobs = sum(len(blob) for _, blob in saver.blobs.values())
-        return blobs + sum(len(write[2][1]) for writes in saver.writes.values() for write in writes.values())
+        return blobs + sum(
+            len(write[2][1]) for writes in saver.writes.values() for write in writes.values()
+        )
 
     without, with_it = size(), size(MemoryContextMiddleware(store_of(), user_id="42"))
     assert with_it * 50 < without, (with_it, without)
@@ -160,8 +183,14 @@ def test_checkpoints_are_small() -> None:
     ("output", "question"),
     [
         (LOG, QUESTION),
-        (json.dumps([{"id": f"order-{n}", "total": n * 7} for n in range(900)]), "What is the total of order-812?"),
-        ("name,city\n" + "\n".join(f"person{n},town{n % 70}" for n in range(900)), "Where does person555 live?"),
+        (
+            json.dumps([{"id": f"order-{n}", "total": n * 7} for n in range(900)]),
+            "What is the total of order-812?",
+        ),
+        (
+            "name,city\n" + "\n".join(f"person{n},town{n % 70}" for n in range(900)),
+            "Where does person555 live?",
+        ),
         ("short", "What was it?"),
     ],
     ids=["log", "json", "csv", "short"],
@@ -176,14 +205,18 @@ async def test_same_as_autogen(output: str, question: str) -> None:
 
     context = MemoryContext("42", store=store_of(), user_layer_tokens=0)
     middleware = MemoryContextMiddleware(store_of(), user_id="42")
-    agent, model = agent_of([[call("read_log", day="today")], "Read.", "At 02:20:34."], middleware, tools=[by_day])
+    agent, model = agent_of(
+        [[call("read_log", day="today")], "Read.", "At 02:20:34."], middleware, tools=[by_day]
+    )
 
     await run(agent, "Read the log.", "ainvoke")
     await run(agent, question, "ainvoke")
     arguments = json.dumps({"day": "today"})
     await context.add_message(UserMessage(content="Read the log.", source="user"))
     await context.get_messages()
-    await context.add_message(AssistantMessage(content=[FunctionCall("1", arguments, "read_log")], source="a"))
+    await context.add_message(
+        AssistantMessage(content=[FunctionCall("1", arguments, "read_log")], source="a")
+    )
     result = FunctionExecutionResult(content=output, name="read_log", call_id="1", is_error=False)
     await context.add_message(FunctionExecutionResultMessage(content=[result]))
     await context.get_messages()
@@ -206,7 +239,7 @@ def by_day(day: str) -> str:
 class Failing(SQLAlchemyStore):
     """A store whose database is gone."""
 
-    def put(self, *_: Any, **__: Any) -> Any:  # noqa: ANN401 - fails anyway
+    def put(self, *_: Any, **__: Any) -> Any:
         """Fail."""
         raise StoreError
 
@@ -248,12 +281,21 @@ async def test_content_blocks_and_commands() -> None:
     @tool
     def blocks() -> list[Any]:
         """Give blocks."""
-        return [{"type": "text", "text": LOG}, {"type": "text", "text": "tail"}, image, {"type": "text", "text": "end"}]
+        return [
+            {"type": "text", "text": LOG},
+            {"type": "text", "text": "tail"},
+            image,
+            {"type": "text", "text": "end"},
+        ]
 
     @tool
     def command(runtime: ToolRuntime) -> Command[Any]:
         """Give a command."""
-        return Command(update={"messages": [ToolMessage(LOG, tool_call_id=runtime.tool_call_id, name="command")]})
+        return Command(
+            update={
+                "messages": [ToolMessage(LOG, tool_call_id=runtime.tool_call_id, name="command")]
+            }
+        )
 
     middleware = MemoryContextMiddleware(store_of(), user_id="42")
     script = [[call("blocks"), call("command", "2")], "Done."]
@@ -270,7 +312,7 @@ async def test_content_blocks_and_commands() -> None:
 
 
 @pytest.mark.parametrize("setting", ["keep", "store"])
-async def test_artifacts(setting: Any) -> None:  # noqa: ANN401 - a literal
+async def test_artifacts(setting: Any) -> None:
     """Artifacts stay as they are, or, if large, leave a key behind that gives them back; small ones always stay."""
     table = [{"row": number, "value": number * number} for number in range(2000)]
 
@@ -288,7 +330,9 @@ async def test_artifacts(setting: Any) -> None:  # noqa: ANN401 - a literal
     if setting == "keep":
         assert table == first.artifact
     else:
-        stored = MemoryManager(middleware._store, user_id="42").retrieve(first.artifact["memory_key"])  # noqa: SLF001
+        stored = MemoryManager(middleware._store, user_id="42").retrieve(  # noqa: SLF001
+            first.artifact["memory_key"]
+        )
         assert table == json.loads(stored)
 
 
@@ -299,7 +343,10 @@ async def test_pass_by_reference(how: str) -> None:
 
     def pass_it(prompt: list[BaseMessage]) -> list[Any]:
         ref = MemoryRef.find_all(str(result_in(prompt).content))[0]
-        return [call("measure", "2", text=str(ref)), call("measure", "3", text="[MemoryRef: nothing]")]
+        return [
+            call("measure", "2", text=str(ref)),
+            call("measure", "3", text="[MemoryRef: nothing]"),
+        ]
 
     agent, _ = agent_of([[call("read_log")], pass_it, "Done."], middleware)
     messages = await run(agent, "Measure the log.", how)
@@ -317,7 +364,11 @@ async def test_secrets_are_not_passed() -> None:
     MemoryManager(store, user_id="42").store("hunter2", "password", "secret", key="password")
     for listed, said in (([], "is a secret"), (["measure"], "7 characters")):
         middleware = MemoryContextMiddleware(store, user_id="42", secrets_for=listed)
-        script = [[call("search_memory", query="password")], [call("measure", "2", text="[MemoryRef: password]")], "."]
+        script = [
+            [call("search_memory", query="password")],
+            [call("measure", "2", text="[MemoryRef: password]")],
+            ".",
+        ]
         agent, _ = agent_of(script, middleware)
         assert said in str(result_in(await run(agent, "Go."), "measure").content)
 
@@ -400,7 +451,9 @@ async def test_history_from_elsewhere_is_folded_once() -> None:
     """Messages that were there before the middleware are folded at its first model call, then stay."""
     history = [HumanMessage("Read it."), AIMessage("", tool_calls=[call("read_log")]),
                ToolMessage(LOG, tool_call_id="1", name="read_log"), AIMessage("Read.")]  # fmt: skip
-    agent, model = agent_of(["At 02:20:34.", "Bye."], MemoryContextMiddleware(store_of(), user_id="42"))
+    agent, model = agent_of(
+        ["At 02:20:34.", "Bye."], MemoryContextMiddleware(store_of(), user_id="42")
+    )
     await run(agent, {"messages": [*history, HumanMessage(QUESTION)]})
     await run(agent, "Bye.")
 
@@ -416,17 +469,23 @@ def test_redaction_sees_text_before_it_is_stored() -> None:
     @tool
     def people() -> str:
         """List people."""
-        return "\n".join(f"{number}: person{number}@example.org, room {number}" for number in range(2000))
+        return "\n".join(
+            f"{number}: person{number}@example.org, room {number}" for number in range(2000)
+        )
 
     store = store_of()
     middleware = MemoryContextMiddleware(store, user_id="42", redact=[pii])
-    agent, model = agent_of([[call("people")], "Read.", "Room 77."], pii, middleware, tools=[people])
+    agent, model = agent_of(
+        [[call("people")], "Read.", "Room 77."], pii, middleware, tools=[people]
+    )
     agent.invoke({"messages": [HumanMessage("Who is there?")]}, THREAD)
     agent.invoke({"messages": [HumanMessage("Who is in room 77?")]}, THREAD)
 
     items = MemoryManager(store, user_id="42").search("room")
     assert 1 == len(items)
-    assert "@example.org" not in items[0].text + str(model.prompts) + str(agent.get_state(THREAD).values)
+    assert "@example.org" not in items[0].text + str(model.prompts) + str(
+        agent.get_state(THREAD).values
+    )
     assert "77: [REDACTED_EMAIL], room 77" in items[0].text
     assert "room 77" in str(model.prompts[-1][-2].content)
     with pytest.raises(InvalidArgumentError, match="apply_to_tool_results=True"):
@@ -446,11 +505,15 @@ def test_interrupt_and_resume() -> None:
         return [call("echo", "2", text=str(MemoryRef.find_all(str(result_in(prompt).content))[0]))]
 
     middleware = MemoryContextMiddleware(store_of(), user_id="42")
-    agent, _ = agent_of([[call("read_log")], pass_it, "Done."], asks, middleware, tools=[read_log, echo])
+    agent, _ = agent_of(
+        [[call("read_log")], pass_it, "Done."], asks, middleware, tools=[read_log, echo]
+    )
     assert "__interrupt__" in agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
     agent.invoke(Command(resume={"decisions": [{"type": "approve"}]}), THREAD)
 
-    [ref] = MemoryRef.find_all(str(result_in(agent.get_state(THREAD).values["messages"], "echo").content))
+    [ref] = MemoryRef.find_all(
+        str(result_in(agent.get_state(THREAD).values["messages"], "echo").content)
+    )
     assert LOG[::-1] == MemoryManager(middleware._store, user_id="42").retrieve(ref.key)  # noqa: SLF001
 
 
@@ -480,7 +543,12 @@ async def test_beside_retries_and_summaries() -> None:
 
     assert 1 == middleware.stats().folds
     assert "summary of the conversation" in str(messages[0].content)
-    [key] = {ref.key for prompt in model.prompts for one in prompt for ref in MemoryRef.find_all(str(one.content))}
+    [key] = {
+        ref.key
+        for prompt in model.prompts
+        for one in prompt
+        for ref in MemoryRef.find_all(str(one.content))
+    }
     assert LOG == MemoryManager(store, user_id="42").retrieve(key)
 
 
@@ -502,9 +570,13 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
 
     def verdict(prompt: list[BaseMessage]) -> str:
         key = str(prompt[-1].content).split("References")[1].split("\n")[1].split(" - ")[0]
-        return json.dumps({"intent": "concrete", "expand": [{"key": key, "lines": "500-502"}], "search": None})
+        return json.dumps(
+            {"intent": "concrete", "expand": [{"key": key, "lines": "500-502"}], "search": None}
+        )
 
-    script: list[Callable[..., Any] | str] = [verdict if answer == "text" else "I would open the log secretly."]
+    script: list[Callable[..., Any] | str] = [
+        verdict if answer == "text" else "I would open the log secretly."
+    ]
     judge = ScriptedChatModel(script)
     middleware = MemoryContextMiddleware(store_of(), user_id="42", judge=ChatModelJudge(judge))
     agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
@@ -513,7 +585,9 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
     if how == "stream":
         streamed = [chunk for chunk, _ in agent.stream(given, THREAD, stream_mode="messages")]
     else:
-        streamed = [chunk async for chunk, _ in agent.astream(given, THREAD, stream_mode="messages")]
+        streamed = [
+            chunk async for chunk, _ in agent.astream(given, THREAD, stream_mode="messages")
+        ]
 
     assert 1 == len(judge.prompts)
     assert "At 02:20:34." == "".join(str(chunk.content) for chunk in streamed)
@@ -530,7 +604,9 @@ def test_two_instances() -> None:
     first = MemoryContextMiddleware(
         large, user_id="42", tool_thresholds={"measure": None, "read_log": None}, name="rest"
     )
-    second = MemoryContextMiddleware(small, user_id="42", tools=False, tool_thresholds={"measure": 50}, name="logs")
+    second = MemoryContextMiddleware(
+        small, user_id="42", tools=False, tool_thresholds={"measure": 50}, name="logs"
+    )
     agent, _ = agent_of([[call("read_log")], "Read.", "At."], first, second)
     agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
     agent.invoke({"messages": [HumanMessage(QUESTION)]}, THREAD)
@@ -552,15 +628,21 @@ def test_other_tools_under_the_same_name_are_refused() -> None:
         """Something else."""
         return key
 
-    agent, _ = agent_of(["."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[retrieve_memory])
-    with pytest.raises(InvalidArgumentError, match="give yours another name, or the middleware tools=False"):
+    agent, _ = agent_of(
+        ["."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[retrieve_memory]
+    )
+    with pytest.raises(
+        InvalidArgumentError, match="give yours another name, or the middleware tools=False"
+    ):
         agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
 
 
 def test_sub_agents() -> None:
     """A sub-agent with the same middleware folds for the same user; its result is folded for its caller too."""
     middleware = MemoryContextMiddleware(store := store_of())
-    worker = create_agent(ScriptedChatModel([[call("read_log")], LOG]), [read_log], middleware=[middleware])
+    worker = create_agent(
+        ScriptedChatModel([[call("read_log")], LOG]), [read_log], middleware=[middleware]
+    )
 
     @tool
     def delegate(task: str) -> str:
@@ -571,7 +653,11 @@ def test_sub_agents() -> None:
     config = {"configurable": {"thread_id": "t", "user_id": "42"}}
     agent.invoke({"messages": [HumanMessage("Go.")]}, config)
 
-    assert 1 == len(MemoryRef.find_all(str(result_in(agent.get_state(config).values["messages"], "delegate").content)))
+    assert 1 == len(
+        MemoryRef.find_all(
+            str(result_in(agent.get_state(config).values["messages"], "delegate").content)
+        )
+    )
     assert 1 == len(MemoryManager(store, user_id="42").search("worker"))
 
 
@@ -584,7 +670,9 @@ async def test_what_a_person_gets_directly_is_whole() -> None:
         return LOG
 
     agent, model = agent_of(
-        [[call("show_log")], "Bye."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[show_log]
+        [[call("show_log")], "Bye."],
+        MemoryContextMiddleware(store_of(), user_id="42"),
+        tools=[show_log],
     )
     assert LOG == (await run(agent, "Show me the log.", "ainvoke"))[-1].content
     messages = await run(agent, "Bye.", "ainvoke")
@@ -603,15 +691,24 @@ def test_callers_objects_stay_as_they_are() -> None:
         """Give a command."""
         return Command(update={"messages": [result]})
 
-    agent, _ = agent_of([[call("command")], "."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[command])
+    agent, _ = agent_of(
+        [[call("command")], "."], MemoryContextMiddleware(store_of(), user_id="42"), tools=[command]
+    )
     agent.invoke({"messages": [given]}, THREAD)
 
-    assert (LOG, LOG, {}, {}) == (given.content, result.content, given.response_metadata, result.response_metadata)
+    assert (LOG, LOG, {}, {}) == (
+        given.content,
+        result.content,
+        given.response_metadata,
+        result.response_metadata,
+    )
 
 
 def test_private_state_is_private() -> None:
     """Neither the result of a run nor the schema of its input shows what the middleware knows."""
-    agent, _ = agent_of([[call("read_log")], "."], MemoryContextMiddleware(store_of(), user_id="42"))
+    agent, _ = agent_of(
+        [[call("read_log")], "."], MemoryContextMiddleware(store_of(), user_id="42")
+    )
 
     assert {"messages"} == agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD).keys()
     assert "memory_context" not in agent.get_input_jsonschema().get("properties", {})
@@ -636,7 +733,11 @@ def test_wrong_settings(settings: dict[str, Any], error: type[Exception]) -> Non
 
 def test_judge_by_structured_output() -> None:
     """A model that binds a schema answers by it, and what it says of its cost is counted."""
-    answer = {"intent": "concrete", "expand": [{"key": "KEY", "query": None, "lines": "900-901"}], "search": None}
+    answer = {
+        "intent": "concrete",
+        "expand": [{"key": "KEY", "query": None, "lines": "900-901"}],
+        "search": None,
+    }
 
     def verdict(prompt: list[BaseMessage]) -> AIMessage:
         key = str(prompt[-1].content).split("References")[1].split("\n")[1].split(" - ")[0]
@@ -644,13 +745,20 @@ def test_judge_by_structured_output() -> None:
         usage = {"input_tokens": 70, "output_tokens": 7, "total_tokens": 77}
         return AIMessage("", tool_calls=[call("StrictAnswer", **arguments)], usage_metadata=usage)
 
-    middleware = MemoryContextMiddleware(store_of(), user_id="42", model=ScriptedChatModel([verdict]))
+    middleware = MemoryContextMiddleware(
+        store_of(), user_id="42", model=ScriptedChatModel([verdict])
+    )
     agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
     agent.invoke({"messages": [HumanMessage("Read the log.")]}, THREAD)
     agent.invoke({"messages": [HumanMessage("What about it?")]}, THREAD)
 
     assert "worker-900 done" in str(model.prompts[-1][-2].content)
-    assert 77 == agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["judge_tokens"]
+    assert (
+        77
+        == agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"][
+            "judge_tokens"
+        ]
+    )
 
 
 async def test_tokens_are_never_counted_by_a_provider() -> None:

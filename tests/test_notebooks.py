@@ -23,9 +23,13 @@ def test_runs_and_shows_what_is_kept(path: Path, tmp_path: Path) -> None:
     for number, (before, after) in enumerate(zip(kept.cells, again.cells, strict=True)):
         if after.cell_type != "code":
             continue
-        assert not [line for line in shown(after) if line.startswith("stderr")], f"cell {number} warns"
+        assert not [line for line in shown(after) if line.startswith("stderr")], (
+            f"cell {number} warns"
+        )
         if VARIES not in after.metadata.get("tags", []):
-            assert shown(before) == shown(after), f"cell {number}; python tests/notebooks.py keeps what is shown"
+            assert shown(before) == shown(after), (
+                f"cell {number}; python tests/notebooks.py keeps what is shown"
+            )
         assert bool(before.outputs) == bool(after.outputs), f"cell {number}"
 
 
@@ -51,4 +55,6 @@ def test_time_that_something_took_is_not_compared(seconds: str) -> None:
 
 def test_there_are_notebooks() -> None:
     """They lie beside the tests, in the wheel's run of CI too."""
-    assert {"explore", "langchain", "quickstart", "replay", "tiers"} <= {param.id for param in NOTEBOOKS}
+    assert {"explore", "langchain", "quickstart", "replay", "tiers"} <= {
+        param.id for param in NOTEBOOKS
+    }

@@ -18,7 +18,14 @@ from autogen_core import CancellationToken, FunctionCall
 from autogen_core.models import LLMMessage, UserMessage
 from autogen_core.tools import BaseTool
 
-from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryManager, ScopedMemory, SQLAlchemyStore, TierPolicy
+from memory_context import (
+    MEMORY_INSTRUCTIONS,
+    MemoryContext,
+    MemoryManager,
+    ScopedMemory,
+    SQLAlchemyStore,
+    TierPolicy,
+)
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -35,7 +42,7 @@ from test_context import fill
 HEADER = "Your notes for this run"
 
 
-def context_of(store: Any = "sqlite://", **settings: Any) -> MemoryContext:  # noqa: ANN401 - those of MemoryContext
+def context_of(store: Any = "sqlite://", **settings: Any) -> MemoryContext:
     """A context with tiers."""
     return MemoryContext("ann", store=store, **{"scopes": True, **settings})
 
@@ -45,7 +52,12 @@ def calls(name: str, number: int = 1, **arguments: object) -> list[FunctionCall]
     return [FunctionCall(id=f"c{number}", name=name, arguments=json.dumps(arguments))]
 
 
-def agent_of(context: MemoryContext, script: Sequence[Any], name: str = "coder", **settings: Any) -> AssistantAgent:  # noqa: ANN401 - those of AssistantAgent
+def agent_of(
+    context: MemoryContext,
+    script: Sequence[Any],
+    name: str = "coder",
+    **settings: Any,
+) -> AssistantAgent:
     """An agent with the tools of its memory."""
     settings = {"workbench": context.workbench([]), "max_tool_iterations": 10, **settings}
     client = ScriptedChatClient(script)
@@ -66,7 +78,11 @@ def text_of(messages: Sequence[LLMMessage]) -> str:
 
 def notes_in(messages: Sequence[LLMMessage]) -> list[str]:
     """The messages that show notes."""
-    return [str(m.content) for m in messages if isinstance(m, UserMessage) and str(m.content).startswith(HEADER)]
+    return [
+        str(m.content)
+        for m in messages
+        if isinstance(m, UserMessage) and str(m.content).startswith(HEADER)
+    ]
 
 
 def tools_of(context: MemoryContext) -> dict[str, BaseTool[Any, Any]]:
@@ -80,7 +96,7 @@ def loaded_tool(tool: BaseTool[Any, Any]) -> BaseTool[Any, Any]:
     return again
 
 
-async def use(context: MemoryContext, name: str, **arguments: Any) -> str:  # noqa: ANN401 - those of the tool
+async def use(context: MemoryContext, name: str, **arguments: Any) -> str:
     """What a tool answers."""
     return str(await tools_of(context)[name].run_json(arguments, CancellationToken()))
 
@@ -92,7 +108,14 @@ async def test_a_run(database: str, request: pytest.FixtureRequest) -> None:
     context = context_of(url, thread_id="t")
     script = [
         calls("save_memory", 1, content="the port is 5433", tier="run"),
-        calls("save_memory", 2, content="likes tea", compartment="global", tags="taste,tea", priority=9),
+        calls(
+            "save_memory",
+            2,
+            content="likes tea",
+            compartment="global",
+            tags="taste,tea",
+            priority=9,
+        ),
         calls("get_memory", 3),
         "done",
         "again",
@@ -117,10 +140,14 @@ async def test_a_run(database: str, request: pytest.FixtureRequest) -> None:
     assert "be careful" not in text_of([m for m in after if isinstance(m, UserMessage)])
     with MemoryManager(url, user_id="ann") as manager:
         kept = {
-            (item.tier, item.tier_id) for item in manager.memory_store.list_all(manager.scope) if item.tier != "detail"
+            (item.tier, item.tier_id)
+            for item in manager.memory_store.list_all(manager.scope)
+            if item.tier != "detail"
         }
         assert {("global", None), ("project", "website"), ("session", "t")} == kept
-        [tea] = [item for item in manager.memory_store.list_all(manager.scope) if item.tier == "global"]
+        [tea] = [
+            item for item in manager.memory_store.list_all(manager.scope) if item.tier == "global"
+        ]
         assert (("taste", "tea"), 0.9) == (tea.tags, tea.importance)
 
 
@@ -168,7 +195,11 @@ async def test_a_task_over_several_runs() -> None:
 async def test_runs_do_not_see_each_other() -> None:
     """Another run of the same user finds nothing of a run, by key, search, filter, tool or reference in a message."""
     with SQLAlchemyStore("sqlite://") as store:
-        ours, theirs, plain = context_of(store), context_of(store), MemoryContext("ann", store=store)
+        ours, theirs, plain = (
+            context_of(store),
+            context_of(store),
+            MemoryContext("ann", store=store),
+        )
         async with ours.run(task="t", project="p") as notes, theirs.run(task="u", project="q"):
             keys = [notes.save(f"zeppelin in {tier}", tags=["always"], tier=tier) for tier in
                     ("run", "plan", "session", "task", "project")]  # fmt: skip
@@ -184,7 +215,9 @@ async def test_runs_do_not_see_each_other() -> None:
                     with pytest.raises(Exception, match="There is no memory with the key"):
                         await use(other, "retrieve_memory", key=key)
                 assert "zeppelin in" not in await use(other, "search_memory", query="zeppelin")
-                messages = await fill(other, user(f"open [MemoryRef: {keys[0]}] as always, the zeppelin one"))
+                messages = await fill(
+                    other, user(f"open [MemoryRef: {keys[0]}] as always, the zeppelin one")
+                )
                 assert "zeppelin in" not in text_of(messages)
             with pytest.raises(InvalidScopeError):
                 await theirs.store("x", tier="project", tier_id="p")
@@ -194,7 +227,9 @@ async def test_runs_do_not_see_each_other() -> None:
 async def test_sub_agents_share_the_session_only() -> None:
     """A sub-agent's model reads nothing of the caller's run; what either saves in the session both find."""
     with SQLAlchemyStore("sqlite://") as store:
-        context, below = (context_of(store, thread_id="t", agent_id=name) for name in ("lead", "helper"))
+        context, below = (
+            context_of(store, thread_id="t", agent_id=name) for name in ("lead", "helper")
+        )
         helper = agent_of(
             below,
             [
@@ -231,8 +266,12 @@ async def test_sub_agents_share_the_session_only() -> None:
 async def test_a_team() -> None:
     """In a team each agent reads its own run's notes, and none of another's."""
     with SQLAlchemyStore("sqlite://") as store:
-        contexts = {name: context_of(store, thread_id="t", agent_id=name) for name in ("ann", "bob")}
-        agents = [agent_of(context, [f"{name} said"] * 3, name) for name, context in contexts.items()]
+        contexts = {
+            name: context_of(store, thread_id="t", agent_id=name) for name in ("ann", "bob")
+        }
+        agents = [
+            agent_of(context, [f"{name} said"] * 3, name) for name, context in contexts.items()
+        ]
         team = RoundRobinGroupChat(agents, termination_condition=MaxMessageTermination(5))  # type: ignore[arg-type] # agents
         async with contexts["ann"].run() as anns, contexts["bob"].run() as bobs:
             anns.save("walrus", tier="run")
@@ -240,7 +279,10 @@ async def test_a_team() -> None:
             await team.run(task="talk")
 
         for agent, own, other in zip(agents, ("walrus", "yak"), ("yak", "walrus"), strict=True):
-            assert all(own in text_of(prompt) and other not in text_of(prompt) for prompt in prompts_of(agent))
+            assert all(
+                own in text_of(prompt) and other not in text_of(prompt)
+                for prompt in prompts_of(agent)
+            )
 
 
 async def test_changed_and_deleted_notes() -> None:
@@ -308,7 +350,9 @@ async def test_states(same_run: bool) -> None:
                 await loaded.load_state(state)
                 after = await fill(loaded, user("more"))
                 assert [] == notes_in(after)
-                assert [message for message in before if not notes_in([message])] == after[: len(before) - 1]
+                assert [message for message in before if not notes_in([message])] == after[
+                    : len(before) - 1
+                ]
                 plain = MemoryContext("ann", store=store)
                 await plain.load_state({"messages": state["messages"]})
                 assert [] == notes_in(await plain.get_messages())
@@ -337,12 +381,14 @@ async def test_loaded_tools_keep_the_walls() -> None:
     """A tool that was dumped and loaded sees what its session may, and asks the agent that calls it for its run."""
     url = "sqlite:///notes.db"
     context = context_of(url, thread_id="t")
-    mine, others = (ScopedMemory(url, user_id="ann", session_id=thread) for thread in ("t", "other"))
+    mine, others = (
+        ScopedMemory(url, user_id="ann", session_id=thread) for thread in ("t", "other")
+    )
     mine.save("walrus of ours")
     others.save("walrus of others")
     loaded = {tool.name: loaded_tool(tool) for tool in context.tools()}
 
-    async def answer(name: str, **arguments: Any) -> str:  # noqa: ANN401 - those of the tool
+    async def answer(name: str, **arguments: Any) -> str:
         return str(await loaded[name].run_json(arguments, CancellationToken()))
 
     for said in (await answer("search_memory", query="walrus"), await answer("get_memory")):
@@ -361,16 +407,24 @@ async def test_answers_of_the_tools() -> None:
     """Each tool says in one line what happened, or what would be right."""
     context = context_of(thread_id="t")
 
-    said = await use(context, "save_memory", content="use tabs", category="style/code", tags=["x"], priority=8)
+    said = await use(
+        context, "save_memory", content="use tabs", category="style/code", tags=["x"], priority=8
+    )
     key = said.rpartition(": ")[2].rstrip("]")
     assert f"Saved in session as [MemoryRef: {key}]" == said
-    assert f"[MemoryRef: {key}] (session, style/code, x, priority 8): use tabs" == await use(context, "get_memory")
+    assert f"[MemoryRef: {key}] (session, style/code, x, priority 8): use tabs" == await use(
+        context, "get_memory"
+    )
     assert "use tabs" in await use(context, "get_memory", key=f"[MemoryRef: {key}]")
     assert "use tabs" in await use(context, "get_memory", tier="SESSION", tags="x")
     assert "There are no such notes." == await use(context, "get_memory", category="other")
     assert "style: 1\n  style/code: 1" == await use(context, "list_categories")
-    assert "Deleted 1 note of the tier session." == await use(context, "clear_memory", tier="session")
-    assert "Deleted 0 notes of the tier global." == await use(context, "clear_memory", compartment="global", tags=[])
+    assert "Deleted 1 note of the tier session." == await use(
+        context, "clear_memory", tier="session"
+    )
+    assert "Deleted 0 notes of the tier global." == await use(
+        context, "clear_memory", compartment="global", tags=[]
+    )
     assert "There are no such notes." == await use(context, "list_categories")
     for name, arguments, right in (
         ("save_memory", {"content": "x", "tier": "run"}, "open are session, global"),
@@ -382,7 +436,11 @@ async def test_answers_of_the_tools() -> None:
         ("save_memory", {"content": "x", "metadata": "[1"}, "metadata"),
         ("get_memory", {"key": "nothing"}, "get_memory without a key"),
         ("clear_memory", {}, "tier"),
-        ("search_memory", {"query": "x", "tier": "nonsense"}, "there are run, plan, session, task, project, global"),
+        (
+            "search_memory",
+            {"query": "x", "tier": "nonsense"},
+            "there are run, plan, session, task, project, global",
+        ),
         ("search_memory", {"query": "x", "since": "yesterday"}, "2026-01-31"),
     ):
         with pytest.raises(Exception, match=right):
@@ -458,7 +516,9 @@ async def test_without_scopes() -> None:
     """Without tiers there are the three tools, shorter instructions, and no run."""
     context = MemoryContext("ann", store="sqlite://")
 
-    assert ["retrieve_memory", "search_memory", "store_memory"] == [tool.name for tool in context.tools()]
+    assert ["retrieve_memory", "search_memory", "store_memory"] == [
+        tool.name for tool in context.tools()
+    ]
     assert "save_memory" not in context.instructions
     assert MEMORY_INSTRUCTIONS == context_of().instructions
     with pytest.raises(InvalidArgumentError, match="scopes=True"):
@@ -485,7 +545,7 @@ class Failing(SQLAlchemyStore):
 
     broken = False
 
-    def clear(self, scope: Any, *, reason: str = "cleared") -> int:  # noqa: ANN401 - a scope
+    def clear(self, scope: Any, *, reason: str = "cleared") -> int:
         """Delete, or fail."""
         if self.broken:
             raise StoreError

@@ -20,7 +20,13 @@ from langgraph.types import Command
 
 from langchain_memory_context import MemoryContextMiddleware, memory_tools, note_tools
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MEMORY_INSTRUCTIONS, MemoryManager, ScopedMemory, SQLAlchemyStore, TierPolicy
+from memory_context import (
+    MEMORY_INSTRUCTIONS,
+    MemoryManager,
+    ScopedMemory,
+    SQLAlchemyStore,
+    TierPolicy,
+)
 from memory_context.autogen import memory_tools as autogen_tools
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.stores import MemoryStore
@@ -48,12 +54,16 @@ def store(store_url: str) -> Iterator[MemoryStore]:
         yield store
 
 
-def middleware_of(store: MemoryStore, **settings: Any) -> MemoryContextMiddleware:  # noqa: ANN401 - those of the middleware
+def middleware_of(store: MemoryStore, **settings: Any) -> MemoryContextMiddleware:
     """A middleware with tiers."""
     return MemoryContextMiddleware(store, **{"user_id": "ann", "scopes": True, **settings})
 
 
-def agent_of(middleware: Any, script: Sequence[Any], **settings: Any) -> tuple[Any, ScriptedChatModel]:  # noqa: ANN401 - middleware, or several
+def agent_of(
+    middleware: Any,
+    script: Sequence[Any],
+    **settings: Any,
+) -> tuple[Any, ScriptedChatModel]:
     """An agent, and its model."""
     model = ScriptedChatModel(script)
     listed = middleware if isinstance(middleware, list) else [middleware]
@@ -73,7 +83,11 @@ def text_of(messages: Sequence[BaseMessage]) -> str:
 
 def notes_in(messages: Sequence[BaseMessage]) -> list[str]:
     """The messages that show notes."""
-    return [str(m.content) for m in messages if isinstance(m, HumanMessage) and str(m.content).startswith(HEADER)]
+    return [
+        str(m.content)
+        for m in messages
+        if isinstance(m, HumanMessage) and str(m.content).startswith(HEADER)
+    ]
 
 
 def tiers_in(store: MemoryStore) -> list[str]:
@@ -88,10 +102,13 @@ def save(content: str, tier: str, call_id: str = "1") -> list[ToolCall]:
 
 
 TIERS = ("run", "plan", "session", "task", "project")
-EVERY = [*(save(f"walrus of the {tier}", tier, str(number)) for number, tier in enumerate(TIERS)), "done"]
+EVERY = [
+    *(save(f"walrus of the {tier}", tier, str(number)) for number, tier in enumerate(TIERS)),
+    "done",
+]
 
 
-async def invoke(agent: Any, given: Any, config: dict[str, Any], how: str) -> None:  # noqa: ANN401 - a graph
+async def invoke(agent: Any, given: Any, config: dict[str, Any], how: str) -> None:
     """Run the agent in one of its ways."""
     match how:
         case "invoke":
@@ -117,7 +134,8 @@ async def test_a_run(store: MemoryStore, how: str) -> None:
     during, after = model.prompts[:6], model.prompts[6:]
     assert [0, 1, 1, 1, 1, 1] == [len(notes_in(prompt)) for prompt in during]
     assert all(
-        [m.content for m in before] == [m.content for m in later[: len(before)]] for before, later in pairwise(during)
+        [m.content for m in before] == [m.content for m in later[: len(before)]]
+        for before, later in pairwise(during)
     )
     assert all(isinstance(prompt[-1], ToolMessage) for prompt in during[1:])
     assert [0, 0] == [len(notes_in(prompt)) for prompt in after]
@@ -135,8 +153,15 @@ async def test_a_run_that_fails(store_url: str, how: str, saver: bool) -> None:
         store_url = "sqlite:///other.db"
     with SQLAlchemyStore(store_url) as store:
         for last in ([call("boom")], ZeroDivisionError()):
-            script = [save("walrus", "run"), save("yak", "task", "2"), save("kept", "session", "3"), last]
-            agent, _ = agent_of(middleware_of(store), script, **({} if saver else {"checkpointer": None}))
+            script = [
+                save("walrus", "run"),
+                save("yak", "task", "2"),
+                save("kept", "session", "3"),
+                last,
+            ]
+            agent, _ = agent_of(
+                middleware_of(store), script, **({} if saver else {"checkpointer": None})
+            )
 
             with pytest.raises(ZeroDivisionError):
                 await invoke(agent, GO, config_of(task="t"), how)
@@ -222,7 +247,10 @@ def test_left_behind(store: MemoryStore) -> None:
     )
     agent.invoke(GO, config_of())
 
-    agent.invoke({"messages": [ToolMessage("no", tool_call_id="1"), HumanMessage("another thing")]}, config_of())
+    agent.invoke(
+        {"messages": [ToolMessage("no", tool_call_id="1"), HumanMessage("another thing")]},
+        config_of(),
+    )
 
     assert "walrus" not in "".join(notes_in(model.prompts[-1]))
     assert "yak" in "".join(notes_in(model.prompts[-1]))
@@ -233,9 +261,13 @@ def test_runs_do_not_see_each_other(store: MemoryStore) -> None:
     """Runs of other threads, tasks and projects find nothing of a run, nor does an agent without tiers."""
     seen = list[str]()
 
-    def look(inner: Any) -> Callable[[list[BaseMessage]], str]:  # noqa: ANN401 - a middleware
+    def look(inner: Any) -> Callable[[list[BaseMessage]], str]:
         def step(prompt: list[BaseMessage]) -> str:
-            keys = [str(m.content).rpartition(": ")[2].rstrip("]") for m in prompt if isinstance(m, ToolMessage)]
+            keys = [
+                str(m.content).rpartition(": ")[2].rstrip("]")
+                for m in prompt
+                if isinstance(m, ToolMessage)
+            ]
             looking = [
                 *([call("retrieve_memory", key, key=key)] for key in keys),
                 [call("search_memory", "s", query="walrus", limit=20)],
@@ -243,7 +275,9 @@ def test_runs_do_not_see_each_other(store: MemoryStore) -> None:
                 "done",
             ]
             other, model = agent_of(inner, looking, tools=[])
-            other.invoke({"messages": [HumanMessage("as always")]}, config_of("other", task="x", project="y"))
+            other.invoke(
+                {"messages": [HumanMessage("as always")]}, config_of("other", task="x", project="y")
+            )
             seen.append(text_of(model.prompts[-1]))
             return "done"
 
@@ -304,7 +338,9 @@ def test_told_by_the_context(store: MemoryStore) -> None:
     """User and task come from the run's context; a task that does not end with a run is ended by hand."""
     middleware = middleware_of(store, user_id=None, ends_task=False, project="web")
     script = [save("walrus", "task"), save("yak", "project", "2"), "done"]
-    agent, model = agent_of(middleware, [*script, [call("get_memory")], "done"], context_schema=Context)
+    agent, model = agent_of(
+        middleware, [*script, [call("get_memory")], "done"], context_schema=Context
+    )
 
     agent.invoke(GO, config_of(), context=Context("ann", "fix"))
     assert ["project", "task"] == tiers_in(store)
@@ -336,13 +372,17 @@ def test_tools_alone() -> None:
     notes = ScopedMemory("sqlite://", user_id="ann", session_id="t")
     saving, getting, clearing, listing = note_tools(notes)
 
-    message = saving.invoke(call("save_memory", content="use tabs", compartment="session", tags="a, b", priority="7"))
+    message = saving.invoke(
+        call("save_memory", content="use tabs", compartment="session", tags="a, b", priority="7")
+    )
     assert message.content.startswith("Saved in session as [MemoryRef: note_")
     assert "(session, a, b, priority 7): use tabs" in getting.invoke({})
     assert "use tabs" in getting.invoke({"compartment": "session", "tags": ["b"]})
     assert "There are no such notes." == getting.invoke({"tier": "global"})
     assert "(without a category): 1" == listing.invoke({})
-    assert "use tabs" in memory_tools(notes.manager)[1].invoke({"query": "tabs", "compartment": "session"})
+    assert "use tabs" in memory_tools(notes.manager)[1].invoke(
+        {"query": "tabs", "compartment": "session"}
+    )
     assert "open are session, global" in saving.invoke({"content": "x", "tier": "task"})
     assert "tier is wrong" in clearing.invoke({})
     assert "Deleted 1 note of the tier session." == clearing.invoke({"tier": "session"})
@@ -353,7 +393,10 @@ def test_with_and_without() -> None:
     with SQLAlchemyStore("sqlite://") as store:
         plain, full = MemoryContextMiddleware(store, user_id="ann"), middleware_of(store)
         nodes = [set(agent_of(one, [])[0].nodes) for one in (plain, full)]
-        assert {"MemoryContextMiddleware.before_agent", "MemoryContextMiddleware.after_agent"} == nodes[1] - nodes[0]
+        assert {
+            "MemoryContextMiddleware.before_agent",
+            "MemoryContextMiddleware.after_agent",
+        } == nodes[1] - nodes[0]
         assert (3, 7) == (len(plain.tools), len(full.tools))
         assert MEMORY_INSTRUCTIONS == full.instructions != plain.instructions
         own = type("Own", (MemoryContextMiddleware,), {})

@@ -68,14 +68,23 @@ async def test_spans_of_an_agent(journey: Journey, sqlite_url: str, telemetry: E
     spans = telemetry.spans()
 
     assert {"the run"} == {above(span, spans)[-1] for span in telemetry.ours()}
-    [folded] = [span for span in telemetry.ours("fold") if facts(span)["memory_context.outcome"] == "folded"]
+    [folded] = [
+        span for span in telemetry.ours("fold") if facts(span)["memory_context.outcome"] == "folded"
+    ]
     [stored] = [span for span in telemetry.ours("store") if parent_of(span, spans) is folded]
     [written] = [span for span in telemetry.ours("transaction") if parent_of(span, spans) is stored]
     assert "run_job" == facts(folded)["gen_ai.tool.name"]
     assert facts(folded)["memory_context.key"] == facts(stored)["memory_context.key"]
-    assert facts(folded)["memory_context.tokens"] > 10 * facts(folded)["memory_context.tokens.shown"]
-    assert ("tool_output", "detail") == tuple(facts(stored)[f"memory_context.{name}"] for name in ("type", "tier"))
-    assert (True, "sqlite") == (facts(written)["memory_context.writes"], facts(written)["db.system.name"])
+    assert (
+        facts(folded)["memory_context.tokens"] > 10 * facts(folded)["memory_context.tokens.shown"]
+    )
+    assert ("tool_output", "detail") == tuple(
+        facts(stored)[f"memory_context.{name}"] for name in ("type", "tier")
+    )
+    assert (True, "sqlite") == (
+        facts(written)["memory_context.writes"],
+        facts(written)["db.system.name"],
+    )
     assert SpanKind.CLIENT == written.kind
     [read] = telemetry.ours("retrieve")
     assert ("lines", facts(stored)["memory_context.key"]) == tuple(
@@ -100,7 +109,9 @@ async def test_autogen_spans_are_the_parents(sqlite_url: str, telemetry: Exporte
 
 
 @pytest.mark.parametrize("journey", JOURNEYS.values(), ids=JOURNEYS)
-async def test_metrics_are_the_stats(journey: Journey, sqlite_url: str, telemetry: Exported) -> None:
+async def test_metrics_are_the_stats(
+    journey: Journey, sqlite_url: str, telemetry: Exported
+) -> None:
     """The counters of the process say what the context's own numbers say."""
     manager = await journey(sqlite_url)
     [item] = manager.memory_store.query(manager.scope, {"memory_type": "tool_output"})
@@ -115,8 +126,15 @@ async def test_metrics_are_the_stats(journey: Journey, sqlite_url: str, telemetr
     ]
     assert len(item.data) == value("bytes.stored")
     assert item.token_count == value("tokens.folded")
-    assert value("tokens.saved") == value("tokens.folded") - value("tokens.shown") - value("tokens.recalled") > 0
-    measured = {attributes["memory_context.operation"] for attributes, _ in points["memory_context.operation.duration"]}
+    assert (
+        value("tokens.saved")
+        == value("tokens.folded") - value("tokens.shown") - value("tokens.recalled")
+        > 0
+    )
+    measured = {
+        attributes["memory_context.operation"]
+        for attributes, _ in points["memory_context.operation.duration"]
+    }
     assert {"fold", "store", "retrieve", "recall", "transaction"} <= measured
 
 
@@ -131,17 +149,27 @@ async def test_every_number_of_the_stats_has_a_metric(sqlite_url: str, telemetry
     async with context.run() as notes:
         notes.save("mind the gap", tier="run")
         for number in range(12):
-            await context.add_message(user(f"question {number} " + LOG[number * 100 : number * 100 + 1500]))
+            await context.add_message(
+                user(f"question {number} " + LOG[number * 100 : number * 100 + 1500])
+            )
             await context.add_message(results(f"{number}\n" + LOG))
             await context.get_messages()
     points = telemetry.points()
-    counted = {name: sum(number for _, number in points.get(name, ())) for name in numbers(context.stats())}
+    counted = {
+        name: sum(number for _, number in points.get(name, ())) for name in numbers(context.stats())
+    }
 
     assert numbers(context.stats()) == counted
     assert (
         0
         < context.stats().compactions
-        == len([span for span in telemetry.ours("compact") if facts(span)["memory_context.outcome"] == "compacted"])
+        == len(
+            [
+                span
+                for span in telemetry.ours("compact")
+                if facts(span)["memory_context.outcome"] == "compacted"
+            ]
+        )
     )
     assert 0 < context.stats().tokens_noted
     await context.aclose()
@@ -172,7 +200,9 @@ async def everything_with_marker(url: str) -> None:
     await context.add_message(user(f"Where is {MARKER} in the log?"))
     await context.get_messages()
     context.manager.memory_store.close()
-    broken = MemoryContext("ann", store=f"sqlite:///{Path(url.removeprefix('sqlite:///')).parent / 'no' / 'such'}/x.db")
+    broken = MemoryContext(
+        "ann", store=f"sqlite:///{Path(url.removeprefix('sqlite:///')).parent / 'no' / 'such'}/x.db"
+    )
     await broken.add_message(results(f"{MARKER}\n{LOG}"))
 
 
@@ -194,21 +224,28 @@ class _Quoting:
         raise RuntimeError(message)
 
 
-async def test_no_content_anywhere(sqlite_url: str, telemetry: Exported, caplog: pytest.LogCaptureFixture) -> None:
+async def test_no_content_anywhere(
+    sqlite_url: str, telemetry: Exported, caplog: pytest.LogCaptureFixture
+) -> None:
     """Nothing of contents, descriptions, questions and passages is in spans, metrics and records of the log."""
     with caplog.at_level(logging.DEBUG, "memory_context"):
         await everything_with_marker(sqlite_url)
     records = [record for record in caplog.records if record.name == "memory_context"]
-    shown = [logging.Formatter("%(message)s").format(record) + repr(vars(record)) for record in records]
+    shown = [
+        logging.Formatter("%(message)s").format(record) + repr(vars(record)) for record in records
+    ]
 
-    assert {"memory_context.judge_failed", "memory_context.summarizer_failed", "memory_context.store_failed"} <= {
-        getattr(record, "event", None) for record in records
-    }
+    assert {
+        "memory_context.judge_failed",
+        "memory_context.summarizer_failed",
+        "memory_context.store_failed",
+    } <= {getattr(record, "event", None) for record in records}
     assert MARKER not in "\n".join(shown).lower()
     spans = telemetry.ours()
-    assert {f"memory_context.{name}" for name in ("fold", "store", "retrieve", "search", "recall", "judge")} <= {
-        span.name for span in spans
-    }
+    assert {
+        f"memory_context.{name}"
+        for name in ("fold", "store", "retrieve", "search", "recall", "judge")
+    } <= {span.name for span in spans}
     assert MARKER not in "\n".join(span.to_json() for span in spans).lower()
     assert MARKER not in str(telemetry.points()).lower()
 
@@ -240,19 +277,27 @@ async def test_the_page_lists_every_attribute(sqlite_url: str, telemetry: Export
     await everything_with_marker(sqlite_url)
     context = MemoryContext("ann", store=sqlite_url, max_tokens=2000, judge=_Content())
     for number in range(20):
-        await context.add_message(user(f"worker-{number}? " + LOG[number * 100 : number * 100 + 500]))
+        await context.add_message(
+            user(f"worker-{number}? " + LOG[number * 100 : number * 100 + 500])
+        )
         await context.get_messages()
     with observe(context.manager, users=True):
         points = telemetry.points()
     seen: dict[str, set[str]] = {}
     for span in telemetry.ours():
         seen.setdefault(span.name, set()).update(set(span.attributes or ()) - {"error.type"})
-    measured = {name: {key for attributes, _ in points[name] for key in attributes} for name in points}
+    measured = {
+        name: {key for attributes, _ in points[name] for key in attributes} for name in points
+    }
 
     assert {name: named(cells[-1]) for name, cells in rows("Spans").items()} == seen
     assert set(get_args(Operation)) == {name.removeprefix("memory_context.") for name in seen}
-    assert {name: named(cells[2]) for name, cells in rows("Metrics").items() if name in measured} == measured
-    assert set(ATTRIBUTES.values()) == {key for keys in (*seen.values(), *measured.values()) for key in keys} - {*WHO}
+    assert {
+        name: named(cells[2]) for name, cells in rows("Metrics").items() if name in measured
+    } == measured
+    assert set(ATTRIBUTES.values()) == {
+        key for keys in (*seen.values(), *measured.values()) for key in keys
+    } - {*WHO}
     await context.aclose()
 
 
@@ -266,7 +311,9 @@ class _Content:
 
 
 @pytest.mark.parametrize("journey", JOURNEYS.values(), ids=JOURNEYS)
-async def test_whose_it_is_by_choice(journey: Journey, sqlite_url: str, telemetry: Exported) -> None:
+async def test_whose_it_is_by_choice(
+    journey: Journey, sqlite_url: str, telemetry: Exported
+) -> None:
     """Nobody is named on spans until `identify_users`; then user, agent and thread are. Metrics never name them."""
     await journey(sqlite_url)
     assert not [key for span in telemetry.ours() for key in span.attributes or () if key in WHO]
@@ -277,7 +324,11 @@ async def test_whose_it_is_by_choice(journey: Journey, sqlite_url: str, telemetr
     whose = {tuple(facts(span).get(name) for name in WHO) for span in telemetry.ours("recall")}
     assert {("ann", "coder", THREAD)} == whose
     assert not [
-        key for points in telemetry.points().values() for attributes, _ in points for key in attributes if key in WHO
+        key
+        for points in telemetry.points().values()
+        for attributes, _ in points
+        for key in attributes
+        if key in WHO
     ]
 
 
@@ -287,7 +338,11 @@ def test_what_fails_is_noted_without_words(sqlite_url: str, telemetry: Exported)
         memory.retrieve("not_there")
 
     [span] = telemetry.ours("retrieve")
-    assert (StatusCode.ERROR, None, ()) == (span.status.status_code, span.status.description, tuple(span.events))
+    assert (StatusCode.ERROR, None, ()) == (
+        span.status.status_code,
+        span.status.description,
+        tuple(span.events),
+    )
     assert "MemoryNotFoundError" == facts(span)["error.type"]
     failed = {"memory_context.operation": "retrieve", "error.type": "MemoryNotFoundError"}
     assert (failed, 1) in telemetry.points()["memory_context.operation.duration"]
@@ -303,7 +358,10 @@ def test_what_is_observed(store_url: str, telemetry: Exported) -> None:
     items, size = ("memory_context.usage.items", "memory_context.usage.bytes")
 
     def tiers(name: str) -> dict[Any, int]:
-        return {tuple(attributes.values()): value for attributes, value in telemetry.points().get(name, ())}
+        return {
+            tuple(attributes.values()): value
+            for attributes, value in telemetry.points().get(name, ())
+        }
 
     assert {} == tiers(items)
     with observe(ann), observe(ann.within([("project", "p")])):
@@ -335,12 +393,19 @@ def test_a_store_that_fails_under_a_gauge(
     tmp_path: Path, telemetry: Exported, caplog: pytest.LogCaptureFixture
 ) -> None:
     """Nothing is reported of it, a warning is logged, and others are reported."""
-    lost, there = (MemoryManager(f"sqlite:///{tmp_path / name}", user_id="ann") for name in ("no/such.db", "is.db"))
+    lost, there = (
+        MemoryManager(f"sqlite:///{tmp_path / name}", user_id="ann")
+        for name in ("no/such.db", "is.db")
+    )
     there.store("a text")
     with observe(lost), observe(there):
-        assert [({"memory_context.tier": "detail"}, 1)] == telemetry.points()["memory_context.usage.items"]
+        assert [({"memory_context.tier": "detail"}, 1)] == telemetry.points()[
+            "memory_context.usage.items"
+        ]
 
-    assert {"memory_context.usage_failed"} == {getattr(record, "event", "") for record in caplog.records}
+    assert {"memory_context.usage_failed"} == {
+        getattr(record, "event", "") for record in caplog.records
+    }
     there.close()
 
 
@@ -377,6 +442,8 @@ def test_without_an_sdk() -> None:
         "with MemoryManager('sqlite://', user_id='ann') as memory:\n"
         "    print(memory.retrieve(memory.store('a text')))\n"
     )
-    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    run = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
 
     assert ("a text\n", "") == (run.stdout, run.stderr)

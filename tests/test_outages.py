@@ -95,43 +95,68 @@ async def test_team_goes_on(
 ) -> None:
     """A team of two goes on with full texts, and folds again, without a restart and in the same contexts."""
     user, jobs = f"team-{outages}", PER_OUTAGE * outages
-    own = {name: MemoryContext(user, store=server.url, agent_id=name) for name in ("runner", "reader")}
+    own = {
+        name: MemoryContext(user, store=server.url, agent_id=name) for name in ("runner", "reader")
+    }
     guards = [context._conversation.guard for context in own.values()]  # noqa: SLF001
     run_job = FunctionTool(Job(server, lambda: guards).run_job, "Run a job.", name="run_job")
-    calls = [[FunctionCall(id=f"c{n}", name="run_job", arguments=f'{{"number": {n}}}')] for n in range(jobs)]
+    calls = [
+        [FunctionCall(id=f"c{n}", name="run_job", arguments=f'{{"number": {n}}}')]
+        for n in range(jobs)
+    ]
     runner = AssistantAgent(
-        "runner", model_client=ScriptedChatClient(calls), tools=[run_job], model_context=own["runner"]
+        "runner",
+        model_client=ScriptedChatClient(calls),
+        tools=[run_job],
+        model_context=own["runner"],
     )
     reader = AssistantAgent(
-        "reader", model_client=ScriptedChatClient(["I have read it."] * jobs), model_context=own["reader"]
+        "reader",
+        model_client=ScriptedChatClient(["I have read it."] * jobs),
+        model_context=own["reader"],
     )
 
     started = time.monotonic()
     await RoundRobinGroupChat([runner, reader], max_turns=2 * jobs).run(task="Run all jobs.")
 
     given = await own["runner"].get_messages(), await own["reader"].get_messages()
-    results_of_tools = [shown(message) for message in given[0] if isinstance(message, FunctionExecutionResultMessage)]
+    results_of_tools = [
+        shown(message)
+        for message in given[0]
+        if isinstance(message, FunctionExecutionResultMessage)
+    ]
     broadcast = [shown(message) for message in given[1] if isinstance(message, UserMessage)][1:]
     for texts, context in zip((results_of_tools, broadcast), own.values(), strict=True):
         assert jobs == len(texts)
         check_outputs(texts, context.manager)
     assert 2 * outages == outages_warned_of(caplog)
     assert all(context.stats().store_failures >= 2 * outages for context in own.values())
-    told(f"{outages} outages, {jobs} jobs, {time.monotonic() - started:.0f} s; {own['runner'].stats()}")
+    told(
+        f"{outages} outages, {jobs} jobs, {time.monotonic() - started:.0f} s; {own['runner'].stats()}"
+    )
 
 
 @pytest.mark.parametrize("outages", [1, pytest.param(10, marks=SOAK)])
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 async def test_langchain_agent_goes_on(
-    server: OwnServer, caplog: pytest.LogCaptureFixture, told: Callable[[str], None], how: str, outages: int
+    server: OwnServer,
+    caplog: pytest.LogCaptureFixture,
+    told: Callable[[str], None],
+    how: str,
+    outages: int,
 ) -> None:
     """An agent of LangChain's goes on with full texts, and folds again, with the same middleware."""
     user, jobs = f"{how}-{outages}", PER_OUTAGE * outages
     own = MemoryContextMiddleware(server.url, user_id=user)
     run_job = tool(Job(server, lambda: [own._guard]).run_job)  # noqa: SLF001
-    model = ScriptedChatModel([[call("run_job", str(n), number=n)] for n in range(jobs)] + ["Done."])
+    model = ScriptedChatModel(
+        [[call("run_job", str(n), number=n)] for n in range(jobs)] + ["Done."]
+    )
     agent: Any = create_agent(model, [run_job], middleware=[own], checkpointer=InMemorySaver())
-    given, config = {"messages": [HumanMessage("Run all jobs.")]}, THREAD | {"recursion_limit": 1000}
+    given, config = (
+        {"messages": [HumanMessage("Run all jobs.")]},
+        THREAD | {"recursion_limit": 1000},
+    )
 
     state = agent.invoke(given, config) if how == "invoke" else await agent.ainvoke(given, config)
 
@@ -146,7 +171,9 @@ async def test_langchain_agent_goes_on(
 
 
 @pytest.mark.parametrize("outages", [2, pytest.param(20, marks=SOAK)])
-async def test_outages_at_any_moment(server: OwnServer, told: Callable[[str], None], outages: int) -> None:
+async def test_outages_at_any_moment(
+    server: OwnServer, told: Callable[[str], None], outages: int
+) -> None:
     """Whenever the server stops, each text is in the prompt, or behind a reference to exactly it."""
     context = MemoryContext(f"any-{outages}", store=server.url, recall=False, user_layer_tokens=0)
     trouble = threading.Thread(target=fail_and_return, args=(server, outages))
@@ -159,7 +186,9 @@ async def test_outages_at_any_moment(server: OwnServer, told: Callable[[str], No
     await run_job(context, given)
 
     prompt = await context.get_messages()
-    texts = [shown(message) for message in prompt if isinstance(message, FunctionExecutionResultMessage)]
+    texts = [
+        shown(message) for message in prompt if isinstance(message, FunctionExecutionResultMessage)
+    ]
     folded = [bool(MemoryRef.find_all(text)) for text in texts]
     redeemed = [
         context.manager.retrieve(MemoryRef.find_all(text)[0].key) if is_folded else text

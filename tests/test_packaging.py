@@ -38,7 +38,9 @@ def test_import_loads_no_host() -> None:
     code = f"import sys, memory_context; print(sorted(set('{names}'.split()) & set(sys.modules)))"
 
     assert "[]" == run(code)
-    assert "[]" == run(code + "; memory_context.MemoryRef, memory_context.Scope").replace("None", "")
+    assert "[]" == run(code + "; memory_context.MemoryRef, memory_context.Scope").replace(
+        "None", ""
+    )
 
 
 def test_missing_host() -> None:
@@ -94,12 +96,16 @@ def test_langchain_package() -> None:
     loaded = "print(sorted({'langchain_core', 'autogen_core'} & set(sys.modules)))"
     assert "[]" == run(f"import sys, langchain_memory_context; {loaded}")
     names = ", ".join(langchain_memory_context.__all__)
-    assert "['langchain_core']" == run(f"import sys; from langchain_memory_context import {names}; {loaded}")
-    missing = (
-        "import sys; sys.modules['langchain'] = None\nfrom langchain_memory_context import MemoryContextMiddleware"
+    assert "['langchain_core']" == run(
+        f"import sys; from langchain_memory_context import {names}; {loaded}"
     )
-    said = subprocess.run([sys.executable, "-c", missing], capture_output=True, text=True, check=False).stderr
-    assert "MemoryContextMiddleware needs LangChain: pip install 'memory-context[langchain]'" in said
+    missing = "import sys; sys.modules['langchain'] = None\nfrom langchain_memory_context import MemoryContextMiddleware"
+    said = subprocess.run(
+        [sys.executable, "-c", missing], capture_output=True, text=True, check=False
+    ).stderr
+    assert (
+        "MemoryContextMiddleware needs LangChain: pip install 'memory-context[langchain]'" in said
+    )
 
 
 def test_integrations_is_no_package() -> None:

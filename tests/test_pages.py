@@ -13,10 +13,29 @@ from memory_context.model.selection import Cost
 from memory_context.text.read.paging import Span, next_page, parse_lines, span_of_lines
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 
-PIECES = ["word ", "\n", "\n\n", "\r\n", "}\n", "//", "𒀀", "中文", " ", "x" * 300, "\ud800", "\0", "\x85", "1234567890"]
+PIECES = [
+    "word ",
+    "\n",
+    "\n\n",
+    "\r\n",
+    "}\n",
+    "//",
+    "𒀀",
+    "中文",
+    " ",
+    "x" * 300,
+    "\ud800",
+    "\0",
+    "\x85",
+    "1234567890",
+]
 
-texts = st.lists(st.sampled_from(PIECES) | st.text(st.characters(exclude_categories=())), max_size=40).map("".join)
-costs: st.SearchStrategy[Cost] = st.sampled_from([len, default_counter().count, estimating_counter().count])
+texts = st.lists(
+    st.sampled_from(PIECES) | st.text(st.characters(exclude_categories=())), max_size=40
+).map("".join)
+costs: st.SearchStrategy[Cost] = st.sampled_from(
+    [len, default_counter().count, estimating_counter().count]
+)
 property_test = settings(max_examples=150, deadline=None)
 
 
@@ -32,7 +51,9 @@ def _pages(text: str, start: int, end: int, budget: int, cost: Cost) -> Iterator
 @given(texts, st.integers(0, 100), costs)
 def test_pages_give_the_text_back(text: str, budget: int, cost: Cost) -> None:
     """Nothing is left out, repeated or changed between one page and the next."""
-    assert text == "".join(text[page.start : page.end] for page in _pages(text, 0, len(text), budget, cost))
+    assert text == "".join(
+        text[page.start : page.end] for page in _pages(text, 0, len(text), budget, cost)
+    )
 
 
 @property_test
@@ -58,7 +79,9 @@ def test_pages_of_a_part_stay_in_it(text: str, data: st.DataObject) -> None:
     """Pages of some lines begin and end with them."""
     start = data.draw(st.integers(0, len(text)))
     end = data.draw(st.integers(start, len(text)))
-    assert text[start:end] == "".join(text[page.start : page.end] for page in _pages(text, start, end, 10, len))
+    assert text[start:end] == "".join(
+        text[page.start : page.end] for page in _pages(text, start, end, 10, len)
+    )
 
 
 @pytest.mark.parametrize(
@@ -100,8 +123,14 @@ def test_a_page_is_priced_a_few_times_only() -> None:
 
 
 @property_test
-@given(st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1, max_size=20), st.booleans(), st.data())
-def test_lines_are_found_by_their_numbers(lines: list[str], ended: bool, data: st.DataObject) -> None:
+@given(
+    st.lists(st.text(st.characters(exclude_characters="\n")), min_size=1, max_size=20),
+    st.booleans(),
+    st.data(),
+)
+def test_lines_are_found_by_their_numbers(
+    lines: list[str], ended: bool, data: st.DataObject
+) -> None:
     """Lines `first` to `last`, without the last one's line break."""
     text = "\n".join(lines) + "\n" * ended
     first = data.draw(st.integers(1, len(lines)))
@@ -135,8 +164,36 @@ def test_how_lines_are_asked_for(lines: str, first: int, last: int) -> None:
 @pytest.mark.parametrize(
     "lines",
     [
-        *("", " ", "-", "--", "a", "1-b", "1,3", "1:3", "1.5", "--4", "1-2-3", "L7", "7\n8", "12 34", "0x10", "last"),
-        *("0000000000015", "0", "0-5", "-0", "601", "601-700", "601-", "7-3", "999999999999", "9" * 13),
+        *(
+            "",
+            " ",
+            "-",
+            "--",
+            "a",
+            "1-b",
+            "1,3",
+            "1:3",
+            "1.5",
+            "--4",
+            "1-2-3",
+            "L7",
+            "7\n8",
+            "12 34",
+            "0x10",
+            "last",
+        ),
+        *(
+            "0000000000015",
+            "0",
+            "0-5",
+            "-0",
+            "601",
+            "601-700",
+            "601-",
+            "7-3",
+            "999999999999",
+            "9" * 13,
+        ),
     ],
 )
 def test_lines_that_mean_nothing_are_refused(lines: str) -> None:

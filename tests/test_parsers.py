@@ -52,7 +52,20 @@ from messages import LOG, call, results, user
 
 numbers = st.integers() | st.floats() | st.sampled_from([10**400, -1, 2**63, 2**64])
 odd = st.sampled_from(
-    ["", "\0", "\ud800", "[MemoryRef: k]", "0", "1e999", "$.a", "a/b", "/", "..", "user", "2026-01-01"]
+    [
+        "",
+        "\0",
+        "\ud800",
+        "[MemoryRef: k]",
+        "0",
+        "1e999",
+        "$.a",
+        "a/b",
+        "/",
+        "..",
+        "user",
+        "2026-01-01",
+    ]
 )
 words = st.text(max_size=30) | odd
 values = st.recursive(
@@ -62,7 +75,7 @@ values = st.recursive(
 )
 
 
-def _as_json(value: Any) -> bytes:  # noqa: ANN401 - whatever JSON holds
+def _as_json(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
@@ -84,7 +97,18 @@ def manager() -> Iterator[MemoryManager]:
 
 
 ARGUMENTS: dict[type[BaseModel], tuple[str, ...]] = {
-    RetrieveArgs: ("key", "lines", "contains", "pattern", "context", "path", "where", "columns", "query", "offset"),
+    RetrieveArgs: (
+        "key",
+        "lines",
+        "contains",
+        "pattern",
+        "context",
+        "path",
+        "where",
+        "columns",
+        "query",
+        "offset",
+    ),
     SearchArgs: ("query", "category", "tags", "tier", "since", "until", "limit", "compartment"),
     StoreArgs: ("content", "description", "type"),
     SaveArgs: ("content", "tier", "category", "tags", "metadata", "priority"),
@@ -114,13 +138,20 @@ def test_tools(manager: MemoryManager, data: st.DataObject) -> None:
     notes = ScopedMemory(manager, session_id="s")
     tools = Tools({**dict.fromkeys(VERBS, manager), **dict.fromkeys(NOTE_VERBS, notes)}, 300)
     verb: Verb[Any] = data.draw(st.sampled_from([*VERBS, *NOTE_VERBS]))
-    arguments = data.draw(named(*ARGUMENTS[verb.args])) | data.draw(st.sampled_from([{}, {"key": "k"}, {"key": "log"}]))
+    arguments = data.draw(named(*ARGUMENTS[verb.args])) | data.draw(
+        st.sampled_from([{}, {"key": "k"}, {"key": "log"}])
+    )
     answer = tools.called({"name": verb.name, "arguments": arguments})
     assert json.dumps(answer, ensure_ascii=False).encode()
     resources = Resources(manager)
     for ask in (resources.read, resources.listed):
         try:
-            ask({"uri": data.draw(words | words.map("memory://{}".format)), "cursor": data.draw(words)})
+            ask(
+                {
+                    "uri": data.draw(words | words.map("memory://{}".format)),
+                    "cursor": data.draw(words),
+                }
+            )
         except RequestError as error:
             assert error.message.encode()
     with suppress(RequestError):
@@ -128,7 +159,18 @@ def test_tools(manager: MemoryManager, data: st.DataObject) -> None:
 
 
 FACTS = (
-    *("version", "user_id", "thread_id", "shown", "references", "named", "placeholders", "reading", "held", "run_id"),
+    *(
+        "version",
+        "user_id",
+        "thread_id",
+        "shown",
+        "references",
+        "named",
+        "placeholders",
+        "reading",
+        "held",
+        "run_id",
+    ),
     *("noted", "judge_calls", "judge_tokens"),
 )
 
@@ -137,18 +179,24 @@ FACTS = (
 @given(
     values
     | values.map(lambda value: f"Sure: {json.dumps(value)} and so on")
-    | named("intent", "expand", "search").map(lambda value: "```json\n" + json.dumps(value) + "\n```")
-    | st.sampled_from(["{" * 5_000, '{"expand": ' * 3_000, "[" * 50_000, '{"expand": [' + '{"key": "k"},' * 5_000])
+    | named("intent", "expand", "search").map(
+        lambda value: "```json\n" + json.dumps(value) + "\n```"
+    )
+    | st.sampled_from(
+        ["{" * 5_000, '{"expand": ' * 3_000, "[" * 50_000, '{"expand": [' + '{"key": "k"},' * 5_000]
+    )
 )
-def test_answers_of_judges(content: Any) -> None:  # noqa: ANN401 - whatever a model's client gives
+def test_answers_of_judges(content: Any) -> None:
     """What a model answers is a verdict, or no answer."""
     with suppress(JudgeError):
         assert parse_answer(content) is not None
 
 
 @FEW
-@given(values | st.fixed_dictionaries({"messages": values, "memory_context": named(*FACTS) | values}))
-def test_states(state: Any) -> None:  # noqa: ANN401 - whatever JSON holds
+@given(
+    values | st.fixed_dictionaries({"messages": values, "memory_context": named(*FACTS) | values})
+)
+def test_states(state: Any) -> None:
     """A state is read, or refused as a state."""
     with suppress(StateError):
         parse_state(state)
@@ -206,7 +254,9 @@ def test_categories(text: str) -> None:
 @given(
     st.text(max_size=60)
     | st.tuples(
-        st.sampled_from(["sqlite:", "sqlite+pysqlite:", "postgresql:", "postgresql+psycopg:", "mysql:", "file:"]),
+        st.sampled_from(
+            ["sqlite:", "sqlite+pysqlite:", "postgresql:", "postgresql+psycopg:", "mysql:", "file:"]
+        ),
         st.text("/:@?&=%[]a1.~#", max_size=30),
     ).map("".join)
 )
@@ -223,7 +273,9 @@ def test_urls_of_stores(text: str) -> None:
 @FEW
 @given(
     words
-    | st.tuples(st.integers(0, 10**30), st.sampled_from(["m", "h", "d", "w", "y", ""])).map(lambda p: f"{p[0]}{p[1]}")
+    | st.tuples(st.integers(0, 10**30), st.sampled_from(["m", "h", "d", "w", "y", ""])).map(
+        lambda p: f"{p[0]}{p[1]}"
+    )
 )
 def test_times_on_the_command_line(text: str) -> None:
     """A time or an age is a moment, or is refused."""
@@ -235,7 +287,18 @@ def test_times_on_the_command_line(text: str) -> None:
 @given(
     st.text(max_size=30)
     | st.tuples(
-        st.sampled_from(["importance", "created_at", "is_active", "token_count", "id", "tags", "tier", "nothing"]),
+        st.sampled_from(
+            [
+                "importance",
+                "created_at",
+                "is_active",
+                "token_count",
+                "id",
+                "tags",
+                "tier",
+                "nothing",
+            ]
+        ),
         st.sampled_from(["=", "!=", "<", ">=", ">", "=="]),
         words | numbers.map(str),
     ).map("".join)
@@ -250,16 +313,36 @@ def test_conditions_on_the_command_line(text: str) -> None:
 
 
 RECORD = (
-    *("id", "user_id", "memory_key", "content", "content_bytes", "media_type", "tags", "importance", "created_at"),
-    *("content_metadata", "token_count", "is_active", "category", "expires_at", "identity", "content_hash"),
+    *(
+        "id",
+        "user_id",
+        "memory_key",
+        "content",
+        "content_bytes",
+        "media_type",
+        "tags",
+        "importance",
+        "created_at",
+    ),
+    *(
+        "content_metadata",
+        "token_count",
+        "is_active",
+        "category",
+        "expires_at",
+        "identity",
+        "content_hash",
+    ),
 )
 
 
 @FEW
 @given(record=named(*RECORD) | values, raw=st.binary(max_size=200))
-def test_files_of_a_folder(record: Any, raw: bytes) -> None:  # noqa: ANN401 - whatever JSON holds
+def test_files_of_a_folder(record: Any, raw: bytes) -> None:
     """A file that a person, or nobody, wrote is a memory, or is damaged and says why."""
-    complete = {"user_id": "ann", "memory_key": "k", "content": "c"} | (record if isinstance(record, dict) else {})
+    complete = {"user_id": "ann", "memory_key": "k", "content": "c"} | (
+        record if isinstance(record, dict) else {}
+    )
     for data in (raw, _as_json(record), _as_json(complete), b"[" * 50_000):
         try:
             item = parsed("a/b.json", data, (1, 2, 3, 4))
@@ -277,7 +360,13 @@ def test_files_of_a_folder(record: Any, raw: bytes) -> None:  # noqa: ANN401 - w
 def test_imports(tmp_path: Path, lines: list[bytes], data: st.DataObject) -> None:
     """A file that is no export, or a damaged one, is refused, or its lines are named as damaged; nothing is written."""
     header = [
-        _as_json({"memory_context": data.draw(st.just(1) | values), "memories": data.draw(values), "deletions": 0})
+        _as_json(
+            {
+                "memory_context": data.draw(st.just(1) | values),
+                "memories": data.draw(values),
+                "deletions": 0,
+            }
+        )
     ]
     path = tmp_path / "import.jsonl"
     path.write_bytes(b"\n".join(data.draw(st.sampled_from([header, []])) + lines))
@@ -290,7 +379,9 @@ def test_imports(tmp_path: Path, lines: list[bytes], data: st.DataObject) -> Non
 
 
 @settings(FEW, max_examples=15)
-@given(log=st.lists(values.map(_as_json) | st.binary(max_size=60), max_size=5), record=named(*RECORD))
+@given(
+    log=st.lists(values.map(_as_json) | st.binary(max_size=60), max_size=5), record=named(*RECORD)
+)
 def test_a_folder_that_others_wrote_into(
     tmp_path_factory: pytest.TempPathFactory, log: list[bytes], record: dict[str, Any]
 ) -> None:
@@ -298,7 +389,9 @@ def test_a_folder_that_others_wrote_into(
     place = tmp_path_factory.mktemp("folder")
     with FileStore(place) as store:
         MemoryManager(store, user_id="ann").store("kept", key="kept")
-        MemoryManager(store, user_id="ann").forget(MemoryManager(store, user_id="ann").store("gone"))
+        MemoryManager(store, user_id="ann").forget(
+            MemoryManager(store, user_id="ann").store("gone")
+        )
     known = ({"user_id": "ann", "memory_key": "k"} | record, {"id": "x", "reads": 1} | record)
     for name in ("deleted.jsonl", "reads.jsonl"):
         with (place / ".memory-context" / name).open("ab") as file:
@@ -313,23 +406,27 @@ def test_a_folder_that_others_wrote_into(
 
 @FEW
 @given(values)
-def test_scopes(value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
+def test_scopes(value: Any) -> None:
     """A user is a text or a number, or is refused; so is whatever else narrows a scope."""
-    for names in ({"user_id": value}, {"user_id": "ann", "thread_id": value}, {"user_id": "ann", "tier": value}):
+    for names in (
+        {"user_id": value},
+        {"user_id": "ann", "thread_id": value},
+        {"user_id": "ann", "tier": value},
+    ):
         with suppress(InvalidArgumentError):
             assert isinstance(Scope(**names), Scope)
 
 
 @FEW
 @given(st.text(max_size=300), st.sampled_from(["keyword", "hybrid"]))
-def test_queries(manager: MemoryManager, query: str, mode: Any) -> None:  # noqa: ANN401 - one of them
+def test_queries(manager: MemoryManager, query: str, mode: Any) -> None:
     """Any text is a query."""
     assert isinstance(manager.search(query, mode=mode), list)
 
 
 @FEW
 @given(values)
-def test_content(manager: MemoryManager, value: Any) -> None:  # noqa: ANN401 - whatever JSON holds
+def test_content(manager: MemoryManager, value: Any) -> None:
     """What is stored is kept as it was, or refused."""
     try:
         key = manager.store(value, metadata={"a": value}, tags=["x"])

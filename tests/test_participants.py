@@ -72,11 +72,16 @@ class TestSocietyOfMind:
     ) -> SocietyOfMindAgent:
         """A runner and a reader within one agent; its own model does not check: AutoGen ends with a system message."""
         reads = AssistantAgent(
-            "reader", model_client=client or ScriptedChatClient([READS] * 3), model_context=all_contexts["reader"]
+            "reader",
+            model_client=client or ScriptedChatClient([READS] * 3),
+            model_context=all_contexts["reader"],
         )
         inner = RoundRobinGroupChat([reads, runner(all_contexts["runner"])], max_turns=2)
         return SocietyOfMindAgent(
-            "society", inner, model_client=unchecked("one", "two", "three"), model_context=all_contexts["outer"]
+            "society",
+            inner,
+            model_client=unchecked("one", "two", "three"),
+            model_context=all_contexts["outer"],
         )
 
     async def test_clear_at_each_turn(self, sqlite_url: str) -> None:
@@ -87,7 +92,11 @@ class TestSocietyOfMind:
         result = await society.run(task="Run job a.")
 
         assert "one" == last_text(result)
-        assert [] == await all_contexts["runner"].get_messages() == await all_contexts["reader"].get_messages()
+        assert (
+            []
+            == await all_contexts["runner"].get_messages()
+            == await all_contexts["reader"].get_messages()
+        )
         assert [JOB] == await stored(all_contexts["outer"])
 
     async def test_earlier_messages_are_added_again(self, sqlite_url: str) -> None:
@@ -109,10 +118,14 @@ class TestSocietyOfMind:
 
     async def test_in_a_team(self, sqlite_url: str) -> None:
         """In a team, state and components round trip; the outer context begins anew, as AutoGen does not save it."""
-        first, second = (contexts(sqlite_url, "runner", "reader", "outer", "critic") for _ in range(2))
+        first, second = (
+            contexts(sqlite_url, "runner", "reader", "outer", "critic") for _ in range(2)
+        )
 
         def team(of: Mapping[str, MemoryContext]) -> RoundRobinGroupChat:
-            return RoundRobinGroupChat([self.society(of), reader(of["critic"], "critic")], max_turns=2)
+            return RoundRobinGroupChat(
+                [self.society(of), reader(of["critic"], "critic")], max_turns=2
+            )
 
         one, other = team(first), team(second)
         await one.run(task="Run job a.")
@@ -124,7 +137,9 @@ class TestSocietyOfMind:
     async def test_dump_and_load(self, sqlite_url: str) -> None:
         """A dumped society loads as an equal one, and runs."""
         society = self.society(contexts(sqlite_url, "runner", "reader", "outer"))
-        loaded = SocietyOfMindAgent.load_component(json.loads(society.dump_component().model_dump_json()))
+        loaded = SocietyOfMindAgent.load_component(
+            json.loads(society.dump_component().model_dump_json())
+        )
 
         assert "one" == last_text(await loaded.run(task="Run job a."))
         assert isinstance(loaded.model_context, MemoryContext)
@@ -132,9 +147,7 @@ class TestSocietyOfMind:
 
 
 CODE = "```python\nfor i in range(600):\n    print(f'line {i} of worker {i * 7919 % 10007}')\n```"
-FAILING = (
-    "```python\nfor i in range(600):\n    print(f'line {i} of worker {i * 7919 % 10007}')\nraise SystemExit(3)\n```"
-)
+FAILING = "```python\nfor i in range(600):\n    print(f'line {i} of worker {i * 7919 % 10007}')\nraise SystemExit(3)\n```"
 
 
 def approve(request: ApprovalRequest) -> ApprovalResponse:
@@ -156,11 +169,15 @@ async def executor(tmp_path: Path) -> AsyncIterator[LocalCommandLineCodeExecutor
 class TestCodeExecutor:
     """CodeExecutorAgent puts a program's output into its context as a user message of its own name."""
 
-    async def test_output_is_folded(self, sqlite_url: str, executor: LocalCommandLineCodeExecutor) -> None:
+    async def test_output_is_folded(
+        self, sqlite_url: str, executor: LocalCommandLineCodeExecutor
+    ) -> None:
         """The output of a program folds, and the reflection on it reads the reference; the event shows all of it."""
         context = MemoryContext("ann", store=sqlite_url)
         client = ScriptedChatClient([CODE, "It printed 600 lines."])
-        coder = CodeExecutorAgent("coder", executor, model_client=client, model_context=context, approval_func=approve)
+        coder = CodeExecutorAgent(
+            "coder", executor, model_client=client, model_context=context, approval_func=approve
+        )
 
         events = [event async for event in coder.run_stream(task="Print some lines.")]
 
@@ -178,7 +195,9 @@ class TestCodeExecutor:
         The models do not check: AutoGen asks for the retry with the output in full, outside the context.
         """
         context = MemoryContext("ann", store=sqlite_url)
-        client = unchecked(FAILING, json.dumps({"retry": True, "reason": "once more"}), FAILING, "It failed.")
+        client = unchecked(
+            FAILING, json.dumps({"retry": True, "reason": "once more"}), FAILING, "It failed."
+        )
         coder = CodeExecutorAgent(
             "coder",
             executor,
@@ -195,7 +214,9 @@ class TestCodeExecutor:
         assert [found[0], found[1]] == [found[2], found[3]]
         assert 2 == len(await stored(context))
 
-    async def test_approval_reads_the_context(self, sqlite_url: str, executor: LocalCommandLineCodeExecutor) -> None:
+    async def test_approval_reads_the_context(
+        self, sqlite_url: str, executor: LocalCommandLineCodeExecutor
+    ) -> None:
         """Who approves the code sees the messages that the model will see."""
         context = MemoryContext("ann", store=sqlite_url)
         seen: list[list[str]] = []
@@ -205,17 +226,25 @@ class TestCodeExecutor:
             return ApprovalResponse(approved=False, reason="no")
 
         client = ScriptedChatClient([CODE, "It was refused."])
-        coder = CodeExecutorAgent("coder", executor, model_client=client, model_context=context, approval_func=look)
+        coder = CodeExecutorAgent(
+            "coder", executor, model_client=client, model_context=context, approval_func=look
+        )
         await coder.run(task=TextMessage(content=LOG, source="crawler"))
 
         assert [dumps(await context.get_messages())[:2]] == seen
 
-    async def test_broadcast_without_a_model(self, sqlite_url: str, executor: LocalCommandLineCodeExecutor) -> None:
+    async def test_broadcast_without_a_model(
+        self, sqlite_url: str, executor: LocalCommandLineCodeExecutor
+    ) -> None:
         """An executor without a model broadcasts the whole output, which folds at every receiver to one key."""
         all_contexts = contexts(sqlite_url, "writer", "reader")
         writer = reader(all_contexts["writer"], "writer", [CODE, "thanks"])
         team = RoundRobinGroupChat(
-            [writer, CodeExecutorAgent("executor", executor, approval_func=approve), reader(all_contexts["reader"])],
+            [
+                writer,
+                CodeExecutorAgent("executor", executor, approval_func=approve),
+                reader(all_contexts["reader"]),
+            ],
             max_turns=4,
         )
 
@@ -229,7 +258,9 @@ class TestCodeExecutor:
         """AutoGen saves no context of a code executor; the context's own state brings it back."""
         first, second = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
         client = ScriptedChatClient([CODE, "done"])
-        coder = CodeExecutorAgent("coder", executor, model_client=client, model_context=first, approval_func=approve)
+        coder = CodeExecutorAgent(
+            "coder", executor, model_client=client, model_context=first, approval_func=approve
+        )
         await coder.run(task="Print some lines.")
 
         await second.load_state(json.loads(json.dumps(await first.save_state())))
@@ -238,11 +269,17 @@ class TestCodeExecutor:
         assert await messages_of(first) == await messages_of(second)
 
     @pytest.mark.filterwarnings("ignore:.*(may execute code|No approval function):UserWarning")
-    async def test_dump_and_load(self, sqlite_url: str, executor: LocalCommandLineCodeExecutor) -> None:
+    async def test_dump_and_load(
+        self, sqlite_url: str, executor: LocalCommandLineCodeExecutor
+    ) -> None:
         """A dumped code executor loads with its context."""
         context = MemoryContext("ann", store=sqlite_url)
-        coder = CodeExecutorAgent("coder", executor, model_client=ScriptedChatClient([CODE]), model_context=context)
-        loaded = CodeExecutorAgent.load_component(json.loads(coder.dump_component().model_dump_json()))
+        coder = CodeExecutorAgent(
+            "coder", executor, model_client=ScriptedChatClient([CODE]), model_context=context
+        )
+        loaded = CodeExecutorAgent.load_component(
+            json.loads(coder.dump_component().model_dump_json())
+        )
 
         assert isinstance(loaded.model_context, MemoryContext)
         assert context.dump_component() == loaded.model_context.dump_component()
@@ -256,7 +293,9 @@ class TestAgentTool:
         """An agent that calls the other one once."""
         call = [FunctionCall(id="c9", name=name, arguments='{"task": "Run job a."}')]
         client = ScriptedChatClient([call, "The tool has answered."])
-        return AssistantAgent("boss", model_client=client, tools=[tool], model_context=context, max_tool_iterations=3)
+        return AssistantAgent(
+            "boss", model_client=client, tools=[tool], model_context=context, max_tool_iterations=3
+        )
 
     async def test_whole_conversation(self, sqlite_url: str) -> None:
         """The inner agent's conversation is the tool's result: it folds at the outer agent, whole."""
@@ -282,21 +321,26 @@ class TestAgentTool:
     async def test_team_tool(self, sqlite_url: str) -> None:
         """A team as a tool folds within, and its conversation folds at the outer agent."""
         all_contexts = contexts(sqlite_url, "runner", "reader", "boss")
-        team = RoundRobinGroupChat([runner(all_contexts["runner"]), reader(all_contexts["reader"])], max_turns=2)
+        team = RoundRobinGroupChat(
+            [runner(all_contexts["runner"]), reader(all_contexts["reader"])], max_turns=2
+        )
         boss = self.outer(TeamTool(team, "jobs", "Runs jobs."), all_contexts["boss"], "jobs")
 
         await boss.run(task="Have job a run.")
 
         found = await keys_of(all_contexts)
         assert found["runner"] == found["reader"] != []
-        assert f"runner: {JOB}\n\nreader: {READS}" == await all_contexts["boss"].retrieve(found["boss"][0])
+        assert f"runner: {JOB}\n\nreader: {READS}" == await all_contexts["boss"].retrieve(
+            found["boss"][0]
+        )
 
     async def test_state(self, sqlite_url: str) -> None:
         """The states of both agents are saved by the agent and its tool, and load into new ones."""
         first, second = (contexts(sqlite_url, "runner", "boss") for _ in range(2))
         tools = [AgentTool(runner(one["runner"])) for one in (first, second)]
         boss, other_boss = (
-            self.outer(tool, one["boss"], "runner") for tool, one in zip(tools, (first, second), strict=True)
+            self.outer(tool, one["boss"], "runner")
+            for tool, one in zip(tools, (first, second), strict=True)
         )
         await boss.run(task="Have job a run.")
 
@@ -347,7 +391,9 @@ class TestCancelled:
     """
 
     @staticmethod
-    async def cancelled(context: MemoryContext, client: ReplayChatCompletionClient) -> AssistantAgent:
+    async def cancelled(
+        context: MemoryContext, client: ReplayChatCompletionClient
+    ) -> AssistantAgent:
         """An agent whose run was cancelled in the middle of a call."""
         started = asyncio.Event()
 
@@ -381,14 +427,18 @@ class TestCancelled:
         messages = await context.get_messages()
         check_prompt(messages, open_calls=True)
         assert "second" == last_text(result)
-        assert ["AssistantMessage"] == [type(m).__name__ for m in messages if isinstance(m.content, list)]
+        assert ["AssistantMessage"] == [
+            type(m).__name__ for m in messages if isinstance(m.content, list)
+        ]
         assert ANSWER in "".join(dumps(messages))
         assert user(QUESTION) == messages[-2]
 
     async def test_state_with_an_open_call(self, sqlite_url: str) -> None:
         """The state with the open call is saved and loaded; a result that comes late is taken in."""
         first, second = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
-        coder = await self.cancelled(first, Calls(FunctionCall(id="call-1-0", name="never", arguments="{}")))
+        coder = await self.cancelled(
+            first, Calls(FunctionCall(id="call-1-0", name="never", arguments="{}"))
+        )
         other = AssistantAgent("coder", model_client=unchecked(), model_context=second)
 
         await other.load_state(json.loads(json.dumps(await coder.save_state())))
@@ -430,7 +480,11 @@ class TestRetrievalMemories:
         await coder.run(task=QUESTION)
 
         assert QUESTION == lookup.queries[1]
-        recalled = [i for i, m in enumerate(client.prompts[1]) if getattr(m, "source", "") == "memory_context"]
+        recalled = [
+            i
+            for i, m in enumerate(client.prompts[1])
+            if getattr(m, "source", "") == "memory_context"
+        ]
         asked = client.prompts[1].index(user(QUESTION))
         assert [asked - 1] == recalled
         assert ANSWER in "".join(dumps(client.prompts[1]))
@@ -441,7 +495,9 @@ class TestRetrievalMemories:
         context = MemoryContext("ann", store=sqlite_url)
         memories = [_Lookup("It rains."), _Lookup("It snows.")]
         client = ScriptedChatClient(["answer"])
-        coder = AssistantAgent("coder", model_client=client, model_context=context, memory=[*memories])
+        coder = AssistantAgent(
+            "coder", model_client=client, model_context=context, memory=[*memories]
+        )
 
         await coder.run(task="How is the weather?")
 

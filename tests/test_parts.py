@@ -23,10 +23,17 @@ from memory_context.text.read.partial_read import answer, read_part
 from memory_context.text.tokens.counter import default_counter
 
 COUNT = default_counter().count
-LOG = "\n".join(f"12:00:{i % 60:02} worker-{i} {'ERROR' if i % 50 == 7 else 'ok'}" for i in range(400))
-ROWS = [{"id": i, "name": f"n{i}", "total": i * 1.5, "at": {"city": "Berlin" if i % 2 else "Rome"}} for i in range(60)]
+LOG = "\n".join(
+    f"12:00:{i % 60:02} worker-{i} {'ERROR' if i % 50 == 7 else 'ok'}" for i in range(400)
+)
+ROWS = [
+    {"id": i, "name": f"n{i}", "total": i * 1.5, "at": {"city": "Berlin" if i % 2 else "Rome"}}
+    for i in range(60)
+]
 CSV = "id,name,total\n" + "\n".join(f'00{i},"last, first {i}",{i}.50' for i in range(60))
-MARKDOWN = "# Stock\n\n| name | in stock |\n|:-----|---:|\n| bolt | 9 |\n| nut\\|M3 | 12 |\n\nThat is all."
+MARKDOWN = (
+    "# Stock\n\n| name | in stock |\n|:-----|---:|\n| bolt | 9 |\n| nut\\|M3 | 12 |\n\nThat is all."
+)
 
 WORDS = [
     "word ",
@@ -48,18 +55,20 @@ WORDS = [
 texts = st.lists(st.sampled_from(WORDS) | st.text(max_size=5), max_size=40).map("".join)
 values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30),
-    lambda inner: st.lists(inner, max_size=6) | st.dictionaries(st.text(max_size=8), inner, max_size=6),
+    lambda inner: (
+        st.lists(inner, max_size=6) | st.dictionaries(st.text(max_size=8), inner, max_size=6)
+    ),
     max_leaves=30,
 )
 slow = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
 
-def read(text: str, budget: int | None = None, offset: int = 0, **selectors: Any) -> Page:  # noqa: ANN401 - a selection's
+def read(text: str, budget: int | None = None, offset: int = 0, **selectors: Any) -> Page:
     """A page of `text`."""
     return read_part(text, Selection(**selectors), offset, budget, COUNT)
 
 
-def pages(text: str, budget: int, cost: Cost = COUNT, **selectors: Any) -> Iterator[Page]:  # noqa: ANN401 - a selection's
+def pages(text: str, budget: int, cost: Cost = COUNT, **selectors: Any) -> Iterator[Page]:
     """All pages, each within the budget."""
     offset: int | None = 0
     while offset is not None:
@@ -89,11 +98,17 @@ def numbers(pages: Iterator[Page]) -> list[int]:
 )
 def test_several_ranges(lines: str, expected: str) -> None:
     """Several ranges come in their order, each line once, with a mark where lines are left out."""
-    assert expected == read("a\nb\nc\nd\ne\n\n" if "6" in lines else "a\nb\nc\nd\ne\n", lines=lines).text
+    assert (
+        expected
+        == read("a\nb\nc\nd\ne\n\n" if "6" in lines else "a\nb\nc\nd\ne\n", lines=lines).text
+    )
 
 
 @slow
-@given(st.lists(st.tuples(st.integers(1, 90), st.integers(0, 20)), min_size=1, max_size=8), st.integers(60, 200))
+@given(
+    st.lists(st.tuples(st.integers(1, 90), st.integers(0, 20)), min_size=1, max_size=8),
+    st.integers(60, 200),
+)
 def test_pages_of_ranges_give_each_line_once(ranges: list[tuple[int, int]], budget: int) -> None:
     """Pages of several ranges hold each line that was asked for once, in order, whatever the ranges overlap."""
     text = "\n".join(f"line {i}" for i in range(1, 91)) + "\n"
@@ -101,7 +116,9 @@ def test_pages_of_ranges_give_each_line_once(ranges: list[tuple[int, int]], budg
     wanted = {i for first, more in ranges for i in range(first, min(first + more, 90) + 1)}
     shown = [line for page in pages(text, budget, lines=asked) for line in page.text.split("\n")]
 
-    assert [f"line {i}" for i in sorted(wanted)] == [line for line in shown if line.startswith("line ")]
+    assert [f"line {i}" for i in sorted(wanted)] == [
+        line for line in shown if line.startswith("line ")
+    ]
 
 
 def test_contains() -> None:
@@ -135,7 +152,8 @@ def test_context() -> None:
     text = "a\nhit 1\nb\nc\nhit 2\nd\ne\nf\ng\nhit 3"
 
     assert (
-        "1- a\n2: hit 1\n3- b\n4- c\n5: hit 2\n6- d\n…\n9- g\n10: hit 3" == read(text, contains="HIT", context=1).text
+        "1- a\n2: hit 1\n3- b\n4- c\n5: hit 2\n6- d\n…\n9- g\n10: hit 3"
+        == read(text, contains="HIT", context=1).text
     )
     assert "1: x\n2: x\n3- y" == read("x\nx\ny", pattern="x", context=5).text
 
@@ -238,7 +256,9 @@ def test_path() -> None:
         json.dumps({"a": {"b": [1, 2]}}),
         repr({"a": {"b": (1, 2)}, "c": None}),
         json.dumps({"content": [{"type": "text", "text": json.dumps({"a": {"b": [1, 2]}})}]}),
-        json.dumps([{"type": "text", "text": json.dumps({"a": {"b": [1, 2]}}), "annotations": None}]),
+        json.dumps(
+            [{"type": "text", "text": json.dumps({"a": {"b": [1, 2]}}), "annotations": None}]
+        ),
         json.dumps({"a": {"b": [1, 2]}}, indent=2),
     ],
 )
@@ -258,9 +278,14 @@ def test_path_into_json_lines() -> None:
 def test_path_that_finds_nothing() -> None:
     """The answer says how far the path leads, and which keys are there."""
     text = json.dumps({"data": {"items": ROWS}})
-    with pytest.raises(exceptions.NothingMatchedError, match=r"leads to \$\['data'\], where .* the keys items"):
+    with pytest.raises(
+        exceptions.NothingMatchedError, match=r"leads to \$\['data'\], where .* the keys items"
+    ):
         read(text, path="$.data.rows[0].id")
-    with pytest.raises(exceptions.NothingMatchedError, match="a list of 60, of objects with the keys id, name, total"):
+    with pytest.raises(
+        exceptions.NothingMatchedError,
+        match="a list of 60, of objects with the keys id, name, total",
+    ):
         read(text, path="$.data.items.name")
 
 
@@ -294,7 +319,7 @@ def test_paths_that_take_long_end(path: str, monkeypatch: pytest.MonkeyPatch) ->
 
 @slow
 @given(values, st.integers(60, 200), st.sampled_from(["$", "$[*]", "$..*", "$.*[*]"]))
-def test_pages_of_values_are_json_and_give_all(value: Any, budget: int, path: str) -> None:  # noqa: ANN401 - any JSON
+def test_pages_of_values_are_json_and_give_all(value: Any, budget: int, path: str) -> None:
     """Each page is valid JSON within the budget; together they hold as many values as were found."""
     text = json.dumps([value], allow_nan=True)
     try:
@@ -308,14 +333,18 @@ def test_pages_of_values_are_json_and_give_all(value: Any, budget: int, path: st
 
 def test_values_too_large_for_a_page_come_in_parts() -> None:
     """A list is paged by elements, an object by members, a text by characters; together they are the value."""
-    text = json.dumps({"list": ROWS, "text": "ab\n" * 2000, "object": {f"k{i}": i for i in range(300)}})
+    text = json.dumps(
+        {"list": ROWS, "text": "ab\n" * 2000, "object": {f"k{i}": i for i in range(300)}}
+    )
 
     def parts(path: str) -> list[Any]:
         return [json.loads(page.text) for page in pages(text, 120, path=path)]
 
     assert ROWS == [row for part in parts("$.list") for row in part]
     assert "ab\n" * 2000 == "".join(parts("$.text"))
-    assert {f"k{i}": i for i in range(300)} == {k: v for part in parts("$.object") for k, v in part.items()}
+    assert {f"k{i}": i for i in range(300)} == {
+        k: v for part in parts("$.object") for k, v in part.items()
+    }
     assert 3 == len([key for part in parts("$") for key in part])
 
 
@@ -337,19 +366,34 @@ def rows_of(page: Page) -> list[list[str]]:
             "id, at",
             'id,at\n0,"{""city"": ""Rome""}"\n2,"{""city"": ""Rome""}"',
         ),
-        (CSV, "total > 58", None, 'id,name,total\n0058,"last, first 58",58.50\n0059,"last, first 59",59.50'),
+        (
+            CSV,
+            "total > 58",
+            None,
+            'id,name,total\n0058,"last, first 58",58.50\n0059,"last, first 59",59.50',
+        ),
         (CSV, "id = '007'", "ID", "id\n007"),
         (CSV.replace(",", "\t"), "total < 1", "total", "total\n0.50"),
         (MARKDOWN, '"in stock" > 9', None, "name,in stock\nnut|M3,12"),
         (MARKDOWN, None, "in stock", "in stock\n9\n12"),
         (CSV, None, "count(*) AS n, max(total)", "n,max(total)\n60,59.5"),
-        (CSV, "id='003'", "upper(name), total * 2 AS twice", 'upper(name),twice\n"LAST, FIRST 3",7.0'),
+        (
+            CSV,
+            "id='003'",
+            "upper(name), total * 2 AS twice",
+            'upper(name),twice\n"LAST, FIRST 3",7.0',
+        ),
         (json.dumps([{"type": "text", "text": "a,b\n1,2\n3,4"}]), "a > 1", "b", "b\n4"),
         ("[3, 10, 200]", "value > 9", None, "value\n10\n200"),
         ("[[1, 2], [3]]", "column1 = 3", None, "column1,column2\n3,"),
         ("a,b\n1,\n2,x\n,y\nN/A,z", "a > 0", "*", "a,b\n1,\n2,x"),
         ('[{"a": 1, "A": 2}]', None, None, "a,A_2\n1,2"),
-        ('[{"x": 18446744073709551616, "t": true, "s": "\\ud800"}]', "t", "x, s", "x,s\n18446744073709551616,\ud800"),
+        (
+            '[{"x": 18446744073709551616, "t": true, "s": "\\ud800"}]',
+            "t",
+            "x, s",
+            "x,s\n18446744073709551616,\ud800",
+        ),
         ("rowid,a\n5,x\n6,y", "a = 'y'", None, "rowid,a\n6,y"),
         ("rowid,oid,_rowid_\n5,x,1\n6,y,2", "oid = 'y'", None, "rowid,oid,_rowid_\n6,y,2"),
         ('[{"odd \\"name": 5}]', '"odd ""name" = 5', 'odd "name', '"odd ""name"\n5'),
@@ -363,7 +407,20 @@ def test_rows(text: str, where: str | None, columns: str | None, expected: str) 
 @pytest.mark.parametrize(
     "where",
     [
-        *("1; DROP TABLE data", "1) UNION SELECT 1 --", "1 -- x", "/* x", "(1", "1)", "", " ", "'", '"', "[id", "`"),
+        *(
+            "1; DROP TABLE data",
+            "1) UNION SELECT 1 --",
+            "1 -- x",
+            "/* x",
+            "(1",
+            "1)",
+            "",
+            " ",
+            "'",
+            '"',
+            "[id",
+            "`",
+        ),
         *(
             "id IN (SELECT 1)",
             "EXISTS (SELECT name FROM sqlite_master)",
@@ -444,7 +501,9 @@ def test_a_query_that_takes_long_ends(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_columns_are_told() -> None:
     """An unknown column, and a condition that holds nowhere, are answered with the columns that there are."""
     for where in ("nosuch = 1", "id = 999"):
-        with pytest.raises(exceptions.MemoryContextError, match=r"id \(0\), name \(n0\), total \(0.0\)"):
+        with pytest.raises(
+            exceptions.MemoryContextError, match=r"id \(0\), name \(n0\), total \(0.0\)"
+        ):
             read(json.dumps(ROWS), where=where)
 
 
@@ -459,7 +518,11 @@ def test_texts_without_rows(text: str) -> None:
 
 @slow
 @given(
-    st.lists(st.tuples(st.text(max_size=300), st.integers(), st.floats(allow_nan=False)), min_size=1, max_size=30),
+    st.lists(
+        st.tuples(st.text(max_size=300), st.integers(), st.floats(allow_nan=False)),
+        min_size=1,
+        max_size=30,
+    ),
     st.integers(60, 300),
 )
 def test_pages_of_rows_give_each_row_once(rows: list[tuple[str, int, float]], budget: int) -> None:
@@ -472,7 +535,21 @@ def test_pages_of_rows_give_each_row_once(rows: list[tuple[str, int, float]], bu
 
 hostile = st.text(max_size=60) | st.lists(
     st.sampled_from(
-        [*"()[]'\"`;,*?+|$@.%_^\\", "a", "id", "name", " ", " or ", "select ", "from data", "--", "..", "1", "\n", "\0"]
+        [
+            *"()[]'\"`;,*?+|$@.%_^\\",
+            "a",
+            "id",
+            "name",
+            " ",
+            " or ",
+            "select ",
+            "from data",
+            "--",
+            "..",
+            "1",
+            "\n",
+            "\0",
+        ]
     ),
     max_size=25,
 ).map("".join)
@@ -480,7 +557,9 @@ hostile = st.text(max_size=60) | st.lists(
 
 @settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(
-    hostile, st.sampled_from(["where", "columns", "path", "pattern", "contains", "lines", "query"]), st.integers(0, 300)
+    hostile,
+    st.sampled_from(["where", "columns", "path", "pattern", "contains", "lines", "query"]),
+    st.integers(0, 300),
 )
 def test_any_selector_is_answered_or_refused(asked: str, name: str, budget: int) -> None:
     """Whatever is asked of whatever text, there is an answer within the budget, or an error of ours."""
@@ -529,23 +608,30 @@ def test_an_answer_never_exceeds_its_tokens(
 
 def test_an_answer_names_key_part_and_next_call() -> None:
     """The frame names the memory, what part of how much it is, and the call that goes on."""
-    item = MemoryItem(user_id="ann", memory_key="log_1", content=LOG, summary="a log", token_count=99)
+    item = MemoryItem(
+        user_id="ann", memory_key="log_1", content=LOG, summary="a log", token_count=99
+    )
 
     first = answer(item, Selection(contains="error", context=1), 0, 200, COUNT)
 
     assert first.startswith("[MemoryRef: log_1 - a log - 99 tokens]\nmatching lines 1-")
     assert re.search(
-        r'\nThere is more\. Next page: retrieve_memory\(key="log_1", contains="error", context=1, offset=\d+\)$', first
+        r'\nThere is more\. Next page: retrieve_memory\(key="log_1", contains="error", context=1, offset=\d+\)$',
+        first,
     )
     assert answer(item, Selection(lines="1"), 0, 200, COUNT).endswith(prompts.NO_MORE)
-    assert 'retrieve_memory(key="log_1", lines="…")' in answer(item, Selection(query="worker-7"), 0, 200, COUNT)
+    assert 'retrieve_memory(key="log_1", lines="…")' in answer(
+        item, Selection(query="worker-7"), 0, 200, COUNT
+    )
 
 
 def test_nothing_matched_is_an_answer() -> None:
     """A model is told that nothing matched and what comes near; it is no error."""
     item = MemoryItem(user_id="ann", memory_key="log_1", content=LOG)
 
-    assert "\n8: 12:00:07 worker-7 ERROR" in answer(item, Selection(contains="erorr worker-7"), 0, 300, COUNT)
+    assert "\n8: 12:00:07 worker-7 ERROR" in answer(
+        item, Selection(contains="erorr worker-7"), 0, 300, COUNT
+    )
     assert "12:00:07" in answer(item, Selection(pattern="ERORR"), 0, 300, COUNT)
 
 
@@ -584,7 +670,9 @@ def test_selectors_that_mean_nothing(selectors: dict[str, Any]) -> None:
         Selection(**selectors)
 
 
-@pytest.mark.parametrize("selectors", [{}, {"lines": "1-"}, {"contains": "ok"}, {"path": "$"}, {"where": "1"}])
+@pytest.mark.parametrize(
+    "selectors", [{}, {"lines": "1-"}, {"contains": "ok"}, {"path": "$"}, {"where": "1"}]
+)
 def test_an_offset_behind_the_end(selectors: dict[str, Any]) -> None:
     """It is refused, with what there is."""
     text = LOG if selectors.keys() <= {"lines", "contains"} else json.dumps(ROWS)
@@ -592,7 +680,9 @@ def test_an_offset_behind_the_end(selectors: dict[str, Any]) -> None:
         read(text, offset=9_000_000, **selectors)
 
 
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4) + bytes(range(256)) * 3
+PNG = (
+    b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4) + bytes(range(256)) * 3
+)
 
 
 @pytest.mark.parametrize(
@@ -606,7 +696,10 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4) +
         ),
         (base64.encodebytes(PNG).decode(), "(base64 of image/png, 640 x 480 pixels, 792 bytes)"),
         (b"GIF89a\x02\0\x01\0" + b"\0" * 20, "(image/gif, 2 x 1 pixels, 30 bytes)"),
-        (b"\xff\xd8\xff\xe0\0\x04ab\xff\xc0\0\x11\x08\x01\xe0\x02\x80", "(image/jpeg, 640 x 480 pixels, 17 bytes)"),
+        (
+            b"\xff\xd8\xff\xe0\0\x04ab\xff\xc0\0\x11\x08\x01\xe0\x02\x80",
+            "(image/jpeg, 640 x 480 pixels, 17 bytes)",
+        ),
         (b"\xff\xd8\xff", "(image/jpeg, 3 bytes)"),
         (b"%PDF-1.7", "(application/pdf, 8 bytes)"),
         (b"\0\1", "(application/octet-stream, 2 bytes)"),
@@ -614,7 +707,9 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + (640).to_bytes(4) + (480).to_bytes(4) +
 )
 def test_binary_content_is_described(content: str | bytes, said: str) -> None:
     """Images, other bytes and texts in base64 are described, not shown; a part that is asked for is."""
-    item = MemoryItem(user_id="ann", memory_key="k", content=content, media_type="application/octet-stream")
+    item = MemoryItem(
+        user_id="ann", memory_key="k", content=content, media_type="application/octet-stream"
+    )
 
     assert f"[MemoryRef: k]\nBinary content {said} cannot be shown as text." == answer(
         item, Selection(), 0, 200, COUNT
@@ -624,7 +719,8 @@ def test_binary_content_is_described(content: str | bytes, said: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["abc " * 200, "a" * 300, "0123456789abcdef" * 40, LOG, "", "data:,x", "Abc1" * 63 + "é"]
+    "text",
+    ["abc " * 200, "a" * 300, "0123456789abcdef" * 40, LOG, "", "data:,x", "Abc1" * 63 + "é"],
 )
 def test_prose_is_no_base64(text: str) -> None:
     """Words, hashes and logs are shown as they are."""

@@ -9,7 +9,13 @@ from memory_context import MemoryManager
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.runtime.regexes import compiled, size_of
 
-LARGE = ["a{99999999}", "a{100001,}", "(a{1000}){1000}", r"(?:[)(]{1000}\){2}){199}", "((x{99}){99}){99}"]
+LARGE = [
+    "a{99999999}",
+    "a{100001,}",
+    "(a{1000}){1000}",
+    r"(?:[)(]{1000}\){2}){199}",
+    "((x{99}){99}){99}",
+]
 
 
 @pytest.mark.parametrize("pattern", LARGE, ids=lambda pattern: str(pattern)[:30])

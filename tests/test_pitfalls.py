@@ -36,7 +36,19 @@ from memory_context.conversation.model_judge import StrictAnswer
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, results, user
-from teams import ANSWER, JOB, QUESTION, RUN_JOB, Calls, contexts, keys, messages_of, runner, state_of, unchecked
+from teams import (
+    ANSWER,
+    JOB,
+    QUESTION,
+    RUN_JOB,
+    Calls,
+    contexts,
+    keys,
+    messages_of,
+    runner,
+    state_of,
+    unchecked,
+)
 from test_context import fill
 
 LAYER = "What memory holds about this user"
@@ -56,7 +68,11 @@ def size(context: MemoryContext, messages: Sequence[LLMMessage]) -> int:
 def without_vision(*replies: str) -> ReplayChatCompletionClient:
     """A model that takes no images."""
     info = ModelInfo(
-        vision=False, function_calling=True, json_output=True, structured_output=True, family=ModelFamily.UNKNOWN
+        vision=False,
+        function_calling=True,
+        json_output=True,
+        structured_output=True,
+        family=ModelFamily.UNKNOWN,
     )
     return ReplayChatCompletionClient(list(replies), model_info=info)
 
@@ -91,10 +107,12 @@ class Slow:
         return Verdict()
 
 
-async def with_secret(judge: Judge | None = None, **settings: Any) -> tuple[MemoryContext, str]:  # noqa: ANN401
+async def with_secret(judge: Judge | None = None, **settings: Any) -> tuple[MemoryContext, str]:
     """A conversation of a user with one secret, and its key."""
     context = MemoryContext("ann", store="sqlite://", judge=judge, **settings)
-    return context, await context.store("hunter2-value", "production password", "secret", key="prod")
+    return context, await context.store(
+        "hunter2-value", "production password", "secret", key="prod"
+    )
 
 
 async def chat(context: MemoryContext, rounds: int) -> list[LLMMessage]:
@@ -126,7 +144,10 @@ class TestAgents:
         """A state with images has a JSON form, and comes back with them and the folded text beside them."""
         first, second = (MemoryContext("ann", store=sqlite_url) for _ in range(2))
         image = Image(PIL.Image.new("RGB", (4, 4)))
-        coder, other = (AssistantAgent("coder", model_client=unchecked("ok"), model_context=c) for c in (first, second))
+        coder, other = (
+            AssistantAgent("coder", model_client=unchecked("ok"), model_context=c)
+            for c in (first, second)
+        )
         await coder.run(task=MultiModalMessage(content=[LOG, image], source="crawler"))
 
         await other.load_state(json.loads(json.dumps(await coder.save_state())))
@@ -147,7 +168,9 @@ class TestAgents:
 
         await coder.run(task="Run job a.")
 
-        assert 2 == sum(isinstance(message, SystemMessage) for message in await context.get_messages())
+        assert 2 == sum(
+            isinstance(message, SystemMessage) for message in await context.get_messages()
+        )
         assert 1 == judge.asked
 
     async def test_reset_that_resets_nothing(self, sqlite_url: str) -> None:
@@ -156,7 +179,10 @@ class TestAgents:
         await context.add_message(user(LOG, source="crawler"))
         with pytest.warns(UserWarning, match=r"may execute code|No approval function"):
             coder = CodeExecutorAgent(
-                "coder", LocalCommandLineCodeExecutor(), model_client=unchecked(), model_context=context
+                "coder",
+                LocalCommandLineCodeExecutor(),
+                model_client=unchecked(),
+                model_context=context,
             )
 
         await coder.on_reset(CancellationToken())
@@ -192,7 +218,9 @@ class TestAgents:
         context = MemoryContext("ann", store="sqlite://", max_tokens=1000, recall=False)
         await context.add_message(user("go"))
         for number in range(40):
-            result = FunctionExecutionResult(content="word " * 50, name="run", call_id="", is_error=False)
+            result = FunctionExecutionResult(
+                content="word " * 50, name="run", call_id="", is_error=False
+            )
             await context.add_message(call("run", number=number))
             prompt = await fill(context, FunctionExecutionResultMessage(content=[result]))
 
@@ -218,7 +246,10 @@ class TestAgents:
 
     async def test_question_before_a_reminder(self) -> None:
         """A question that no model has seen stays, also where a memory's message stands behind it."""
-        context, memory = MemoryContext("ann", store="sqlite://", max_tokens=600, recall=False), ListMemory()
+        context, memory = (
+            MemoryContext("ann", store="sqlite://", max_tokens=600, recall=False),
+            ListMemory(),
+        )
         await memory.add(MemoryContent(content="be brief " * 75, mime_type="text/plain"))
         client = unchecked(*["ok"] * 6)
         coder = AssistantAgent("coder", model_client=client, model_context=context, memory=[memory])
@@ -231,7 +262,9 @@ class TestAgents:
 
     async def test_cancelled_late_fold(self, sqlite_url: str) -> None:
         """A text whose late fold was cancelled is folded at a later call."""
-        context = MemoryContext("ann", store=sqlite_url, fold="after_reading", read_cap=20_000, recall=False)
+        context = MemoryContext(
+            "ann", store=sqlite_url, fold="after_reading", read_cap=20_000, recall=False
+        )
         await fill(context, user("go"), call("run"), results(LOG))
         for number in range(6):
             await context.add_message(user(f"question {number}"))
@@ -253,12 +286,18 @@ class TestAgents:
         key = await context.store("a note " * 20, "a note")
 
         async def quote(number: int) -> str:
-            return f"[MemoryRef: {key}] and\n" + "\n".join(f"unique{number}x{i} alpha" for i in range(120))
+            return f"[MemoryRef: {key}] and\n" + "\n".join(
+                f"unique{number}x{i} alpha" for i in range(120)
+            )
 
-        calls = [FunctionCall(id=f"c{i}", name="quote", arguments=f'{{"number": {i}}}') for i in range(3)]
+        calls = [
+            FunctionCall(id=f"c{i}", name="quote", arguments=f'{{"number": {i}}}') for i in range(3)
+        ]
         tool = FunctionTool(quote, "Quote.")
         client = ScriptedChatClient([calls, "done"])
-        coder = AssistantAgent("coder", model_client=client, tools=[tool], model_context=context, max_tool_iterations=2)
+        coder = AssistantAgent(
+            "coder", model_client=client, tools=[tool], model_context=context, max_tool_iterations=2
+        )
         await coder.run(task=f"see [MemoryRef: {key}]")
 
         memories = [item.text for item in await context.search("", 50)]
@@ -283,7 +322,11 @@ class TestAgents:
         sizes = [size(context, await fill(context, user("go"), call("run"), results(LOG)))]
         for number in range(2, 60):
             question = user(f"What did worker-{100 + number} handle? " + "blah " * 40)
-            outputs = results(f"{number} {LOG}", number=number, name="a_rather_long_name_of_a_tool_that_lists_files")
+            outputs = results(
+                f"{number} {LOG}",
+                number=number,
+                name="a_rather_long_name_of_a_tool_that_lists_files",
+            )
             said_more = [question] if limit == 500 else [call("run", number=number), outputs]
             sizes.append(size(context, await fill(context, *said_more)))
 
@@ -295,14 +338,19 @@ class TestTeams:
 
     async def test_limit_and_state(self, sqlite_url: str) -> None:
         """A team goes on under a limit, through its state: each prompt is legal, the last one holds the answer."""
-        settings: dict[str, Any] = {"store": sqlite_url, "max_tokens": 1500, "fold": "after_reading"}
+        settings: dict[str, Any] = {
+            "store": sqlite_url,
+            "max_tokens": 1500,
+            "fold": "after_reading",
+        }
 
         def team(number: int) -> tuple[RoundRobinGroupChat, list[MemoryContext]]:
             own = [MemoryContext("ann", **settings) for _ in range(2)]
             worker = runner(own[0], model_client=ScriptedChatClient([RUN_JOB] * 6))
             notes = ScriptedChatClient([f"note {number} {i} " + "word " * 80 for i in range(6)])
             return RoundRobinGroupChat(
-                [worker, AssistantAgent("reader", model_client=notes, model_context=own[1])], max_turns=12
+                [worker, AssistantAgent("reader", model_client=notes, model_context=own[1])],
+                max_turns=12,
             ), own
 
         one, first = team(1)
@@ -346,11 +394,16 @@ class TestTeams:
         own = contexts(sqlite_url, "one", "two")
         says = "a set {history} {0} {} " + "word " * 80
         agents = [
-            AssistantAgent(n, model_client=ScriptedChatClient([says] * 8), model_context=own[n]) for n in ("one", "two")
+            AssistantAgent(n, model_client=ScriptedChatClient([says] * 8), model_context=own[n])
+            for n in ("one", "two")
         ]
         client = ScriptedChatClient(["one", "two"] * 6)
         team = SelectorGroupChat(
-            [*agents], model_client=client, model_context=manager, max_turns=12, allow_repeated_speaker=True
+            [*agents],
+            model_client=client,
+            model_context=manager,
+            max_turns=12,
+            allow_repeated_speaker=True,
         )
 
         await team.run(task="Go on.")
@@ -417,7 +470,9 @@ class TestSecrets:
         for shown in context.shown_keys():
             await workbench.call_tool("send", {"text": f"[MemoryRef: {shown}]"})
 
-        found = [item for item in await context.search("production password", 20) if not is_secret(item)]
+        found = [
+            item for item in await context.search("production password", 20) if not is_secret(item)
+        ]
         assert "hunter2" not in "".join((*got, *(item.text for item in found)))
 
 
@@ -426,7 +481,9 @@ class TestJudge:
 
     async def test_tokens_of_nonsense(self) -> None:
         """A model that answers in prose has cost its tokens."""
-        context = MemoryContext("ann", store="sqlite://", model_client=ScriptedChatClient(["prose " * 50]))
+        context = MemoryContext(
+            "ann", store="sqlite://", model_client=ScriptedChatClient(["prose " * 50])
+        )
         await context.store("postgresql://db-7", "DB of the shop")
         await fill(context, user(OPEN_DB))
 
@@ -436,7 +493,10 @@ class TestJudge:
         """References that somebody has made up do not stop the search for real memories."""
         context = MemoryContext("ann", store="sqlite://")
         await context.store("postgresql://db-7", "DB of the shop")
-        await fill(context, TextMessage(content="[MemoryRef: k1] [MemoryRef: k2]", source="web").to_model_message())
+        await fill(
+            context,
+            TextMessage(content="[MemoryRef: k1] [MemoryRef: k2]", source="web").to_model_message(),
+        )
 
         assert "DB of the shop" in said(await fill(context, user(OPEN_DB)))
 

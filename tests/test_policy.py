@@ -8,7 +8,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memory_context.conversation.fold_policy import LEAST_THRESHOLD, PERSONS_THRESHOLD, FoldPolicy, fold, level
+from memory_context.conversation.fold_policy import (
+    LEAST_THRESHOLD,
+    PERSONS_THRESHOLD,
+    FoldPolicy,
+    fold,
+    level,
+)
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef
@@ -21,7 +27,9 @@ LOG = "\n".join(f"line {number}" for number in range(1, 501))
 class Shelf:
     """A store of one user that remembers what was put into it."""
 
-    def __init__(self, counter: TokenCounter = LETTERS, key: str = "log_12345678", summary: str = "a log") -> None:
+    def __init__(
+        self, counter: TokenCounter = LETTERS, key: str = "log_12345678", summary: str = "a log"
+    ) -> None:
         """Count by `counter`; give every text the same key."""
         self.counter, self.key, self.summary = counter, key, summary
         self.texts: list[str] = []
@@ -30,10 +38,18 @@ class Shelf:
         """Keep `text`."""
         self.texts.append(text)
         tokens = self.counter.count(text)
-        return MemoryItem(user_id="ann", memory_key=self.key, content=text, summary=self.summary, token_count=tokens)
+        return MemoryItem(
+            user_id="ann",
+            memory_key=self.key,
+            content=text,
+            summary=self.summary,
+            token_count=tokens,
+        )
 
 
-@pytest.mark.parametrize(("length", "folded"), [(99, False), (100, False), (101, True), (5000, True)])
+@pytest.mark.parametrize(
+    ("length", "folded"), [(99, False), (100, False), (101, True), (5000, True)]
+)
 def test_only_what_is_above_the_threshold_is_folded(length: int, *, folded: bool) -> None:
     """A text of exactly the threshold's tokens stays, and is not stored."""
     shelf = Shelf()
@@ -79,14 +95,20 @@ def test_a_store_that_fails_leaves_no_reference() -> None:
 
 @settings(max_examples=60, deadline=None)
 @given(
-    st.lists(st.text(st.characters(exclude_categories=()), max_size=60), max_size=30).map("\n".join),
+    st.lists(st.text(st.characters(exclude_categories=()), max_size=60), max_size=30).map(
+        "\n".join
+    ),
     st.integers(50, 300),
     st.integers(0, 200),
 )
-def test_a_fold_saves_tokens_and_says_how_many_are_left(text: str, threshold: int, preview_tokens: int) -> None:
+def test_a_fold_saves_tokens_and_says_how_many_are_left(
+    text: str, threshold: int, preview_tokens: int
+) -> None:
     """What is shown has the tokens that it says, fewer than the text, and redeems by its first reference."""
     counter = default_counter()
-    result = fold(text, Shelf(counter).put, counter, threshold=threshold, preview_tokens=preview_tokens)
+    result = fold(
+        text, Shelf(counter).put, counter, threshold=threshold, preview_tokens=preview_tokens
+    )
     if result is None:
         return
     assert counter.count(result.text) == result.tokens < counter.count(text)
@@ -97,12 +119,19 @@ def test_a_fold_saves_tokens_and_says_how_many_are_left(text: str, threshold: in
 def test_a_policy_without_arguments() -> None:
     """Fold above 500 tokens, a person's words above 8,000; keep 300 in sight, bring back 2,000."""
     policy = FoldPolicy()
-    assert (500, 300, 2000, True) == (policy.threshold, policy.preview_tokens, policy.expansion_budget, policy.recall)
-    assert [500, 500, 8000] == [policy.threshold_for(source) for source in (None, "planner", "user")]
+    assert (500, 300, 2000, True) == (
+        policy.threshold,
+        policy.preview_tokens,
+        policy.expansion_budget,
+        policy.recall,
+    )
+    assert [500, 500, 8000] == [
+        policy.threshold_for(source) for source in (None, "planner", "user")
+    ]
 
 
 @pytest.mark.parametrize("threshold", [49, 0, -1, 500.0, "500", None, True])
-def test_a_threshold_is_fifty_tokens_or_more(threshold: Any) -> None:  # noqa: ANN401 - anything at all
+def test_a_threshold_is_fifty_tokens_or_more(threshold: Any) -> None:
     """Below, a reference would be longer than what it replaces; the rule holds for each source too, and names it."""
     with pytest.raises(InvalidThresholdError, match="'threshold'"):
         FoldPolicy(threshold=threshold)
@@ -128,11 +157,17 @@ def test_the_least_threshold_is_allowed() -> None:
 def test_sources_have_thresholds_of_their_own() -> None:
     """A source that is named gets its threshold, every other source and every tool the common one."""
     policy = FoldPolicy(threshold=600, source_thresholds={"planner": 100, "user": 9000})
-    assert [600, 600, 100, 9000] == [policy.threshold_for(source) for source in (None, "coder", "planner", "user")]
+    assert [600, 600, 100, 9000] == [
+        policy.threshold_for(source) for source in (None, "coder", "planner", "user")
+    ]
 
 
-@pytest.mark.parametrize(("threshold", "persons"), [(50, PERSONS_THRESHOLD), (8000, 8000), (20_000, 20_000)])
-def test_a_persons_words_stay_at_least_as_long_as_anything_else(threshold: int, persons: int) -> None:
+@pytest.mark.parametrize(
+    ("threshold", "persons"), [(50, PERSONS_THRESHOLD), (8000, 8000), (20_000, 20_000)]
+)
+def test_a_persons_words_stay_at_least_as_long_as_anything_else(
+    threshold: int, persons: int
+) -> None:
     """A common threshold above 8,000 is a person's too."""
     assert persons == FoldPolicy(threshold=threshold).threshold_for("user")
 
@@ -168,7 +203,12 @@ def test_what_stays_whole_together_has_a_limit(sizes: list[int], together: int) 
 
 @pytest.mark.parametrize(
     ("settings", "most"),
-    [({}, 4000), ({"threshold": 100}, 4000), ({"threshold": 20_000}, 40_000), ({"largest": 300}, 600)],
+    [
+        ({}, 4000),
+        ({"threshold": 100}, 4000),
+        ({"threshold": 20_000}, 40_000),
+        ({"largest": 300}, 600),
+    ],
 )
 def test_how_much_stays_whole_together(settings: dict[str, int], most: int) -> None:
     """Eight times the default threshold; twice a larger one; half of a limit of the whole prompt."""

@@ -33,7 +33,11 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStor
             yield folder
         return
     urls = {"memory": "sqlite://", "file": "sqlite_url", "postgresql": "postgres_url"}
-    url = urls[request.param] if request.param == "memory" else request.getfixturevalue(urls[request.param])
+    url = (
+        urls[request.param]
+        if request.param == "memory"
+        else request.getfixturevalue(urls[request.param])
+    )
     with SQLAlchemyStore(url, quota=SMALL) as made:
         yield made
 
@@ -127,14 +131,18 @@ def test_lowered_quota(store: MemoryStore) -> None:
 
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 @pytest.mark.parametrize("start", ["text ", b"bytes "])
-def test_writers_cannot_pass_it_together(request: pytest.FixtureRequest, fixture: str, start: str | bytes) -> None:
+def test_writers_cannot_pass_it_together(
+    request: pytest.FixtureRequest, fixture: str, start: str | bytes
+) -> None:
     """Eight threads that write at once end exactly at the quota, also where no index makes them wait."""
     with SQLAlchemyStore(request.getfixturevalue(fixture), quota=Quota(max_items=20)) as store:
         manager = MemoryManager(store, user_id="ann")
 
         def write(number: int) -> int:
             try:
-                manager.store(start + str(number) if isinstance(start, str) else start + bytes([number]))
+                manager.store(
+                    start + str(number) if isinstance(start, str) else start + bytes([number])
+                )
             except QuotaExceededError:
                 return 0
             return 1
@@ -147,14 +155,19 @@ def test_writers_cannot_pass_it_together(request: pytest.FixtureRequest, fixture
 
 def test_a_writer_waits_for_the_one_before(postgres_url: str) -> None:
     """On PostgreSQL a write under a quota waits for the same user's write before it, and another user's does not."""
-    with SQLAlchemyStore(postgres_url, quota=Quota(max_items=20)) as store, ThreadPoolExecutor(2) as threads:
+    with (
+        SQLAlchemyStore(postgres_url, quota=Quota(max_items=20)) as store,
+        ThreadPoolExecutor(2) as threads,
+    ):
         store.put(ANN, memory("first"))
 
         def meanwhile(connection: sa.Connection) -> tuple[Future[MemoryItem], bool]:
             with quota_kept(connection, "ann", store.quota):
                 mine = threads.submit(store.put, ANN, memory("x"))
                 for number in range(5):
-                    threads.submit(store.put, BOB, memory(f"text {number}", user_id="bob")).result(20)
+                    threads.submit(store.put, BOB, memory(f"text {number}", user_id="bob")).result(
+                        20
+                    )
                 return mine, mine.done()
 
         waiting, was_done = store._run(meanwhile, writes=True)  # noqa: SLF001 - a transaction that takes its time
@@ -164,7 +177,9 @@ def test_a_writer_waits_for_the_one_before(postgres_url: str) -> None:
 
 
 @settings(max_examples=30, deadline=None)
-@given(st.lists(st.tuples(st.integers(0, 3), st.text(max_size=9) | st.binary(max_size=9)), max_size=12))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.text(max_size=9) | st.binary(max_size=9)), max_size=12)
+)
 def test_never_above(steps: list[tuple[int, Any]]) -> None:
     """Whatever is put, written over and deleted, a user's memories and bytes never pass the quota."""
     with SQLAlchemyStore("sqlite://", quota=SMALL) as store:
@@ -180,11 +195,13 @@ def test_never_above(steps: list[tuple[int, Any]]) -> None:
             held = list(store.list_all(ANN))
             assert len(held) <= 3
             assert sum(len(item.data) for item in held) <= 20
-            assert sum(one.bytes for one in store.usage(ANN)) == sum(len(item.data) for item in held)
+            assert sum(one.bytes for one in store.usage(ANN)) == sum(
+                len(item.data) for item in held
+            )
 
 
 @pytest.mark.parametrize("wrong", [-1, 1.5, True, "10"])
-def test_no_quota(wrong: Any) -> None:  # noqa: ANN401 - what a caller may write
+def test_no_quota(wrong: Any) -> None:
     """A limit that is no whole number is refused by name."""
     with pytest.raises(InvalidArgumentError, match="max_bytes is a whole number"):
         Quota(max_bytes=wrong)

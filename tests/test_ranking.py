@@ -52,7 +52,11 @@ def test_lengths_are_kept_in_steps(length: int) -> None:
 def test_score_is_bm25(often: int, length: int, holding: int) -> None:
     """A posting gives what BM25 gives for the step that the count lies in."""
     statistics = Statistics(owner=7, passages=500, length=100_000)
-    step = next(place for place, text in enumerate(names_of("x", 7)) if text == owned(encoded({"x": often}), 7))
+    step = next(
+        place
+        for place, text in enumerate(names_of("x", 7))
+        if text == owned(encoded({"x": often}), 7)
+    )
     counts = [holding if place == step else 0 for place in range(len(STEPS))]
 
     [posting] = postings({"x": counts}, statistics)
@@ -87,7 +91,9 @@ def test_rare_is_worth_more(holding: int, passages: int) -> None:
 
 
 @given(SCORES, SCORES, SHARE)
-def test_blend_lies_between(keyword: dict[int, float], semantic: dict[int, float], share: float) -> None:
+def test_blend_lies_between(
+    keyword: dict[int, float], semantic: dict[int, float], share: float
+) -> None:
     """A blend knows every key of both, from 0 to 1, best first."""
     blend = fused(keyword, semantic, share)
 
@@ -97,7 +103,9 @@ def test_blend_lies_between(keyword: dict[int, float], semantic: dict[int, float
 
 
 @given(SCORES, SCORES, SHARE, st.integers(1, 64))
-def test_units_do_not_matter(keyword: dict[int, float], semantic: dict[int, float], share: float, unit: int) -> None:
+def test_units_do_not_matter(
+    keyword: dict[int, float], semantic: dict[int, float], share: float, unit: int
+) -> None:
     """Scores in other units give the same blend."""
     scaled = fused({key: score * unit for key, score in keyword.items()}, semantic, share)
 
@@ -114,7 +122,9 @@ def test_one_ranking_alone(keyword: dict[int, float], semantic: dict[int, float]
 
 
 @given(SCORES, SCORES, SHARE)
-def test_better_in_both_is_better(keyword: dict[int, float], semantic: dict[int, float], share: float) -> None:
+def test_better_in_both_is_better(
+    keyword: dict[int, float], semantic: dict[int, float], share: float
+) -> None:
     """What is at least as good in both rankings is not behind."""
     blend = fused(keyword, semantic, share)
     both = keyword.keys() & semantic.keys()
@@ -132,21 +142,32 @@ def test_passages_are_the_text(text: str, resumed: int) -> None:
 
     assert text == "".join(text[passage.start : passage.stop] for passage in found)
     assert all(passage.stop - passage.start <= SIZE for passage in found)
-    assert [1 + text.count("\n", 0, passage.start) for passage in found] == [passage.line for passage in found]
+    assert [1 + text.count("\n", 0, passage.start) for passage in found] == [
+        passage.line for passage in found
+    ]
     if text and resumed < len(found):
         first = found[resumed]
-        assert found[resumed:] == list(passages_of(item(text), Place(first.ordinal, first.start, first.line)))
+        assert found[resumed:] == list(
+            passages_of(item(text), Place(first.ordinal, first.start, first.line))
+        )
 
 
 def test_card() -> None:
     """Key, description, category, tags and metadata are lexemes of every passage."""
     about = item(
-        "x\n" * SIZE, summary="Nightly builds", category="ci/linux", tags=("red",), content_metadata={"a": ["make", 77]}
+        "x\n" * SIZE,
+        summary="Nightly builds",
+        category="ci/linux",
+        tags=("red",),
+        content_metadata={"a": ["make", 77]},
     )
 
     card = card_of(about)
 
-    assert {"tool", "1234", "night", "build", "ci", "linux", "red", "make", "77"} <= {*card, "night"}
+    assert {"tool", "1234", "night", "build", "ci", "linux", "red", "make", "77"} <= {
+        *card,
+        "night",
+    }
     assert all(set(card) <= set(passage.names.split()) for passage in passages_of(about))
 
 

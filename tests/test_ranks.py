@@ -21,10 +21,22 @@ import pytest
 from tiktoken.load import load_tiktoken_bpe
 
 from memory_context.text.tokens import ranks
-from memory_context.text.tokens.ranks import CL100K, O200K, RankFile, cache_folder, load_encoding, rank_file_for
+from memory_context.text.tokens.ranks import (
+    CL100K,
+    O200K,
+    RankFile,
+    cache_folder,
+    load_encoding,
+    rank_file_for,
+)
 
-DATA = b"".join(base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256)) + b"YWI= 256\n"
-TINY = RankFile("tiny", "http://127.0.0.1:9/tiny.tiktoken", hashlib.sha256(DATA).hexdigest(), r"\S+|\s+")
+DATA = (
+    b"".join(base64.b64encode(bytes([byte])) + b" %d\n" % byte for byte in range(256))
+    + b"YWI= 256\n"
+)
+TINY = RankFile(
+    "tiny", "http://127.0.0.1:9/tiny.tiktoken", hashlib.sha256(DATA).hexdigest(), r"\S+|\s+"
+)
 
 
 @pytest.fixture
@@ -41,14 +53,18 @@ def cache(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Path]:
 
 def _downloads_end() -> bool:
     """Whether no download goes on for ten more seconds."""
-    downloads = [thread for thread in threading.enumerate() if thread.name == "memory-context-ranks"]
+    downloads = [
+        thread for thread in threading.enumerate() if thread.name == "memory-context-ranks"
+    ]
     for thread in downloads:
         thread.join(10)
     return not any(thread.is_alive() for thread in downloads)
 
 
 @contextmanager
-def _server(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tuple[RankFile, list[str]]]:
+def _server(
+    answer: Callable[[BaseHTTPRequestHandler], None],
+) -> Iterator[tuple[RankFile, list[str]]]:
     """The tiny rank file at the address of a server that answers by `answer`, and the paths that were asked for."""
     asked: list[str] = []
 
@@ -63,12 +79,17 @@ def _server(answer: Callable[[BaseHTTPRequestHandler], None]) -> Iterator[tuple[
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
         try:
-            yield replace(TINY, url=f"http://127.0.0.1:{server.server_address[1]}/tiny.tiktoken"), asked
+            yield (
+                replace(TINY, url=f"http://127.0.0.1:{server.server_address[1]}/tiny.tiktoken"),
+                asked,
+            )
         finally:
             server.shutdown()
 
 
-def _sending(data: bytes, status: int = 200, pause: float = 0) -> Callable[[BaseHTTPRequestHandler], None]:
+def _sending(
+    data: bytes, status: int = 200, pause: float = 0
+) -> Callable[[BaseHTTPRequestHandler], None]:
     """An answer of `data` in ten pieces, with a pause before each."""
 
     def answer(handler: BaseHTTPRequestHandler) -> None:
@@ -98,7 +119,9 @@ def test_ranks_are_found_in_the_cache(cache: Path) -> None:
     assert [256, ord("c")] == encoding.encode("abc")
 
 
-def test_the_older_variable_names_the_cache_too(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_older_variable_names_the_cache_too(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As with tiktoken: DATA_GYM_CACHE_DIR is read where TIKTOKEN_CACHE_DIR is not set."""
     monkeypatch.delenv("TIKTOKEN_CACHE_DIR")
     monkeypatch.setenv("DATA_GYM_CACHE_DIR", str(cache))
@@ -126,7 +149,9 @@ def test_ranks_are_found_in_an_installed_package(file: RankFile) -> None:
 
 
 @pytest.mark.parametrize("file", [O200K, CL100K], ids=lambda file: file.name)
-def test_addresses_sums_and_patterns_are_tiktokens(file: RankFile, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_addresses_sums_and_patterns_are_tiktokens(
+    file: RankFile, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """The installed tiktoken reads the same file and cuts its pieces by the same pattern."""
     read: list[tuple[str, str | None]] = []
 
@@ -143,7 +168,14 @@ def test_addresses_sums_and_patterns_are_tiktokens(file: RankFile, monkeypatch: 
 
 @pytest.mark.parametrize(
     ("model", "file"),
-    [(None, O200K), ("", O200K), ("gpt-4o", O200K), ("gpt-4", CL100K), ("claude", O200K), ("gpt2", O200K)],
+    [
+        (None, O200K),
+        ("", O200K),
+        ("gpt-4o", O200K),
+        ("gpt-4", CL100K),
+        ("claude", O200K),
+        ("gpt2", O200K),
+    ],
 )
 def test_which_ranks_a_model_has(model: str | None, file: RankFile) -> None:
     """Those that tiktoken names; o200k_base where it names none or others than these two."""
@@ -197,7 +229,9 @@ PACKED = gzip.compress(DATA)
     [b"", b"no gzip", PACKED[: len(PACKED) // 2], PACKED[:20] + bytes(50) + PACKED[70:]],
     ids=["empty", "other", "cut", "damaged"],
 )
-def test_a_damaged_package_is_not_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: bytes) -> None:
+def test_a_damaged_package_is_not_used(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, data: bytes
+) -> None:
     """Whatever is wrong with a packed file, it is as good as missing."""
     _package(tmp_path, data)
     monkeypatch.syspath_prepend(tmp_path)
@@ -238,7 +272,9 @@ def test_a_cache_folder_is_made(cache: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert (cache / "new" / "folder" / file.cache_name).is_file()
 
 
-def test_a_cache_that_cannot_be_written_does_no_harm(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cache_that_cannot_be_written_does_no_harm(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """What was fetched is used, kept or not."""
     (cache / "file").touch()
     monkeypatch.setenv("TIKTOKEN_CACHE_DIR", str(cache / "file"))
@@ -257,7 +293,8 @@ def test_an_empty_variable_turns_caching_off(cache: Path, monkeypatch: pytest.Mo
 
 
 @pytest.mark.parametrize(
-    ("data", "status"), [(DATA + b"x", 200), (b"<html>login</html>", 200), (b"", 200), (DATA, 404), (DATA, 503)]
+    ("data", "status"),
+    [(DATA + b"x", 200), (b"<html>login</html>", 200), (b"", 200), (DATA, 404), (DATA, 503)],
 )
 def test_a_wrong_answer_is_not_used(cache: Path, data: bytes, status: int) -> None:
     """Other bytes than the right ones, or an error page, are neither used nor kept."""

@@ -26,7 +26,9 @@ def reader(**settings: object) -> MemoryContext:
 
 async def turn(context: MemoryContext, number: int, text: str = MEDIUM) -> list[LLMMessage]:
     """A call and its result; gives the prompt that the next call sees."""
-    return await fill(context, call("run", number=number), results(f"{number}\n{text}", number=number))
+    return await fill(
+        context, call("run", number=number), results(f"{number}\n{text}", number=number)
+    )
 
 
 async def test_read_in_full_then_folded() -> None:
@@ -37,7 +39,9 @@ async def test_read_in_full_then_folded() -> None:
 
     prompts = [await turn(context, number) for number in range(2, 8)]
 
-    assert all(f"{number}\n{MEDIUM}" == shown(prompt[-1]) for number, prompt in enumerate(prompts, 2))
+    assert all(
+        f"{number}\n{MEDIUM}" == shown(prompt[-1]) for number, prompt in enumerate(prompts, 2)
+    )
     ref = MemoryRef.find_all(shown(prompts[-1][1]))[0]
     assert f"1\n{MEDIUM}" == await context.retrieve(ref.key)
     assert context.stats().late_folds >= 1
@@ -70,7 +74,11 @@ async def test_small_texts_stay() -> None:
     for number in range(20):
         prompt = await turn(context, number, "small")
 
-    assert all("small" in shown(message) for message in prompt if isinstance(message, FunctionExecutionResultMessage))
+    assert all(
+        "small" in shown(message)
+        for message in prompt
+        if isinstance(message, FunctionExecutionResultMessage)
+    )
 
 
 async def test_state(sqlite_url: str) -> None:
@@ -88,13 +96,19 @@ async def test_state(sqlite_url: str) -> None:
 
 async def test_store_down() -> None:
     """If the store fails when a batch is due, the texts stay, and are folded when it is back."""
-    context = MemoryContext("ann", store="sqlite:///nowhere/memory.db", fold="after_reading", recall=False)
+    context = MemoryContext(
+        "ann", store="sqlite:///nowhere/memory.db", fold="after_reading", recall=False
+    )
 
     for number in range(1, 16):
         prompt = await turn(context, number)
 
     assert context.stats().store_failures >= 1
-    assert all(MEDIUM in shown(message) for message in prompt if isinstance(message, FunctionExecutionResultMessage))
+    assert all(
+        MEDIUM in shown(message)
+        for message in prompt
+        if isinstance(message, FunctionExecutionResultMessage)
+    )
 
 
 async def test_with_a_limit() -> None:
@@ -149,10 +163,14 @@ def test_any_conversation(messages: list[LLMMessage], data: st.DataObject) -> No
         prompt = await context.get_messages()
         check_prompt(prompt)
         for before, after in zip(messages, prompt, strict=True):
-            if isinstance(before, FunctionExecutionResultMessage) and isinstance(after, FunctionExecutionResultMessage):
+            if isinstance(before, FunctionExecutionResultMessage) and isinstance(
+                after, FunctionExecutionResultMessage
+            ):
                 for old, new in zip(before.content, after.content, strict=True):
                     refs = MemoryRef.find_all(new.content.partition("\n")[0])
-                    assert old.content == new.content or old.content == await context.retrieve(refs[0].key)
+                    assert old.content == new.content or old.content == await context.retrieve(
+                        refs[0].key
+                    )
         await context.aclose()
 
     asyncio.run(run())
@@ -164,6 +182,8 @@ async def test_persons_words_are_not_rewritten_early() -> None:
     text = "\n".join(f"wish {i}" for i in range(600))
 
     for number in range(1, 6):
-        prompt = await fill(context, user(f"{number} {text}"), AssistantMessage(content="ok", source="coder"))
+        prompt = await fill(
+            context, user(f"{number} {text}"), AssistantMessage(content="ok", source="coder")
+        )
 
     assert f"1 {text}" == shown(prompt[0])

@@ -16,19 +16,26 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 @pytest.mark.parametrize("code", BLOCKS, ids=range(len(BLOCKS)))
 def test_code_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     """Each block of code is a program that runs without a word on stderr."""
-    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
 
     assert (0, "") == (run.returncode, run.stderr)
 
 
 def test_first_example_does_what_is_said(tmp_path: Path) -> None:
     """The first example prints the reference that the README shows, and what it says about the recall."""
-    run = subprocess.run([sys.executable, "-c", BLOCKS[0]], capture_output=True, text=True, check=True, cwd=tmp_path)
+    run = subprocess.run(
+        [sys.executable, "-c", BLOCKS[0]], capture_output=True, text=True, check=True, cwd=tmp_path
+    )
     [shown] = re.findall(r"^    (\[MemoryRef: .*\])$", README, re.MULTILINE)
 
     assert shown in run.stdout
     preview = run.stdout.partition(shown)[2].partition("', name=")[0]
-    assert "02:20:33 worker-1233 done\n02:20:34 worker-1234 done\n02:20:35 worker-1235 done\n" in run.stdout
+    assert (
+        "02:20:33 worker-1233 done\n02:20:34 worker-1234 done\n02:20:35 worker-1235 done\n"
+        in run.stdout
+    )
     assert f"The model saw {preview.count(' done')} of the lines" in README
     assert (tmp_path / "memory.db").exists()
     assert shown.split()[1] in README.split("retrieve(")[1]

@@ -91,8 +91,12 @@ PASSWORD = "hunter" + "2!x"
 def with_key(chosen: random.Random) -> tuple[str, str]:
     """A log with a token in its middle, and the token."""
     token = "ghp" + "_" + some(chosen, MIXED, 36)
-    lines = [f"line {number} of the deployment took {number * 37 % 991} ms" for number in range(400)]
-    lines[200] = f"remote: https://x-access-token:{token}@github.com/a/b.git rejected the zebrafish push"
+    lines = [
+        f"line {number} of the deployment took {number * 37 % 991} ms" for number in range(400)
+    ]
+    lines[200] = (
+        f"remote: https://x-access-token:{token}@github.com/a/b.git rejected the zebrafish push"
+    )
     return "\n".join(lines), token
 
 
@@ -140,7 +144,10 @@ class TestBeforeStoring:
         assert item == inside
         assert inside.text == LOG.replace(TOKEN, "[redacted github_token]")
         assert (ann.facts_of(inside.content), inside.content_hash) == (
-            {name: getattr(inside, name) for name in ("token_count", "char_count", "line_count", "content_hash")},
+            {
+                name: getattr(inside, name)
+                for name in ("token_count", "char_count", "line_count", "content_hash")
+            },
             inside.identity,
         )
         assert (
@@ -194,10 +201,15 @@ class TestBeforeStoring:
             records = list(other.memory_store.list_all(other.scope))
         ann = MemoryManager(redacting, user_id="ann")
 
-        assert (2, 0) == (redacting.restore(ann.scope, records).written, redacting.restore(ann.scope, records).written)
+        assert (2, 0) == (
+            redacting.restore(ann.scope, records).written,
+            redacting.restore(ann.scope, records).written,
+        )
         inside = list(redacting.inner.list_all(ann.scope))
         assert sorted(keys) == sorted(item.memory_key for item in inside)
-        assert not any(secret in everything(item) for secret in (TOKEN, PASSWORD) for item in inside)
+        assert not any(
+            secret in everything(item) for secret in (TOKEN, PASSWORD) for item in inside
+        )
 
     def test_counts_under_threads(self) -> None:
         """Every secret is counted once, however many threads store."""
@@ -232,7 +244,10 @@ class TestBeforeRecalling:
             assert key == item.memory_key
             assert TOKEN not in everything(item)
             assert PASSWORD not in everything(item)
-            assert (len(item.content), hash_content(item.content)) == (item.char_count, item.content_hash)
+            assert (len(item.content), hash_content(item.content)) == (
+                item.char_count,
+                item.content_hash,
+            )
         assert hit.match
         assert "zebrafish" in hit.match.passage
         assert LOG == plain.retrieve(key)
@@ -251,7 +266,9 @@ class TestBeforeRecalling:
 
         shown = [deletion.reason for deletion in redacting.list_deleted(ANN)]
         assert ["rotated [redacted github_token]"] * 5 == shown
-        assert "rotated [redacted github_token]" == getattr(redacting.deletion(ANN, "b"), "reason", None)
+        assert "rotated [redacted github_token]" == getattr(
+            redacting.deletion(ANN, "b"), "reason", None
+        )
         kept = {one.memory_key for one in redacting.inner.list_deleted(ANN) if TOKEN in one.reason}
         assert {"b"} == kept
 
@@ -261,7 +278,9 @@ class TestBeforeRecalling:
         stored = redacting.put(ANN, memory("x", content_metadata={TOKEN: 1, other: 2, "plain": 3}))
 
         names = {"[redacted github_token]": 1, "[redacted github_token] 2": 2, "plain": 3}
-        assert names == {key: value for key, value in stored.content_metadata.items() if key != "redacted"}
+        assert names == {
+            key: value for key, value in stored.content_metadata.items() if key != "redacted"
+        }
 
     def test_found_again(self, redacting: RedactingStore) -> None:
         """Where equal content was stored before there was a redactor, `put` gives that record without its secrets."""
@@ -296,7 +315,9 @@ class TestBeforeRecalling:
         """Nothing is stored and nothing shown."""
         monkeypatch.setattr("memory_context.text.redact.redactor.SECONDS", 0.2)
         with RedactingStore("sqlite://", Redactor({"slow": "(a+)+b"})) as store:
-            ann, plain = (MemoryManager(one, user_id="ann", counter=len) for one in (store, store.inner))
+            ann, plain = (
+                MemoryManager(one, user_id="ann", counter=len) for one in (store, store.inner)
+            )
             with pytest.raises(RedactionTimeoutError):
                 ann.store("a" * 5000 + " b", "x")
             assert 0 == store.count(ann.scope)
@@ -389,12 +410,22 @@ def _refs(prompt: Sequence[LLMMessage]) -> list[MemoryRef]:
     return [ref for message in prompt for ref in MemoryRef.find_all(repr(message.content))]
 
 
-@pytest.mark.parametrize("inside", [SQLAlchemyStore, lambda url: EncryptedStore(url, keys={"k": b"k" * 32})])
-def test_moving_in_what_differs_in_secrets(sqlite_url: str, inside: Callable[[str], MemoryStore]) -> None:
+@pytest.mark.parametrize(
+    "inside", [SQLAlchemyStore, lambda url: EncryptedStore(url, keys={"k": b"k" * 32})]
+)
+def test_moving_in_what_differs_in_secrets(
+    sqlite_url: str, inside: Callable[[str], MemoryStore]
+) -> None:
     """Memories that differ in their secrets only come in as many as they were; coming again changes nothing."""
     ann = MemoryManager("sqlite://", user_id="ann")
-    texts = [f"login with {secret}\n" + "a row\n" * 300 for secret in (TOKEN, TOKEN[::-1], f"password={PASSWORD}")]
-    keys = [ann.store(f"{text} token=q8Jf2LkP0zXvB7nM4tR{number}", source="login") for number, text in enumerate(texts)]
+    texts = [
+        f"login with {secret}\n" + "a row\n" * 300
+        for secret in (TOKEN, TOKEN[::-1], f"password={PASSWORD}")
+    ]
+    keys = [
+        ann.store(f"{text} token=q8Jf2LkP0zXvB7nM4tR{number}", source="login")
+        for number, text in enumerate(texts)
+    ]
     keys += [ann.store(f"token=Zr5TkQ1wXn9PbV3mLs7{letter}", source="login") for letter in "ABC"]
     with RedactingStore(inside(sqlite_url)) as store:
         first = copy_memories(ann.memory_store, store, user_id="ann")

@@ -32,7 +32,9 @@ def spoiled(text: str, redacted: Redacted) -> list[str]:
     wrong = []
     if REDACTOR.redact(redacted.text) != Redacted(redacted.text):
         wrong.append("not the same a second time")
-    if [line_break for line_break in text if line_break in "\r\n"] != [c for c in redacted.text if c in "\r\n"]:
+    if [line_break for line_break in text if line_break in "\r\n"] != [
+        c for c in redacted.text if c in "\r\n"
+    ]:
         wrong.append("line breaks")
     try:
         json.loads(text)
@@ -56,7 +58,9 @@ class TestFinds:
             (place, sample.kind, redacted)
             for place, sample in samples
             for redacted in [REDACTOR.redact(sample.text)]
-            if sample.secret in redacted.text or {sample.kind: 1} != redacted.counts or spoiled(sample.text, redacted)
+            if sample.secret in redacted.text
+            or {sample.kind: 1} != redacted.counts
+            or spoiled(sample.text, redacted)
         ]
 
         assert [] == missed
@@ -72,7 +76,9 @@ class TestFinds:
         redacted = REDACTOR.redact(text)
 
         assert [] == [sample for _, sample in SAMPLES if sample.secret in redacted.text]
-        assert [f"# {number}" for number in range(len(SAMPLES))] == regex.findall("^# [0-9]+", redacted.text, regex.M)
+        assert [f"# {number}" for number in range(len(SAMPLES))] == regex.findall(
+            "^# [0-9]+", redacted.text, regex.M
+        )
         assert [] == spoiled(text, redacted)
 
     @pytest.mark.parametrize(
@@ -120,7 +126,8 @@ class TestFinds:
         assert [] == spoiled(text, redacted)
 
     @pytest.mark.parametrize(
-        "header", ["Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF00FF00FF\n\n", "Version: GnuPG v2\n\n"]
+        "header",
+        ["Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF00FF00FF\n\n", "Version: GnuPG v2\n\n"],
     )
     def test_private_keys_with_headers(self, header: str) -> None:
         """What stands before the base64 belongs to the block."""
@@ -176,7 +183,11 @@ class TestLeaves:
 
     def test_this_library(self) -> None:
         """Its own sources have nothing that is taken for a secret."""
-        found = {path.name: counts for path in SOURCES if (counts := REDACTOR.redact(path.read_text("utf-8")).counts)}
+        found = {
+            path.name: counts
+            for path in SOURCES
+            if (counts := REDACTOR.redact(path.read_text("utf-8")).counts)
+        }
 
         assert {} == found
         assert len(SOURCES) > 200
@@ -206,7 +217,7 @@ class TestLeaves:
         ({"x": RedactionPattern("a", 5)}, "is a text"),  # type: ignore[arg-type] # wrong on purpose
     ],
 )
-def test_no_patterns(wrong: Any, said: str) -> None:  # noqa: ANN401 - what a caller may write
+def test_no_patterns(wrong: Any, said: str) -> None:
     """Patterns of a wrong type are refused with what they should be."""
     with pytest.raises(InvalidArgumentError, match=said):
         Redactor(wrong)
@@ -273,7 +284,9 @@ class TestLaws:
         assert _long_runs(flat) in (b" ".join(runs), flat)
 
     @pytest.mark.parametrize(
-        "rule", [*IN_RUNS, *BLOCKS, *CARRIED, *ASSIGNED], ids=lambda rule: rule.hint.pattern.decode()[:20]
+        "rule",
+        [*IN_RUNS, *BLOCKS, *CARRIED, *ASSIGNED],
+        ids=lambda rule: rule.hint.pattern.decode()[:20],
     )
     def test_hints_begin_with_a_literal(self, rule: object) -> None:
         """Otherwise `re` would look at every character."""
@@ -292,7 +305,9 @@ IN_STRINGS = {
 
 
 @pytest.mark.parametrize("name", IN_STRINGS)
-@pytest.mark.parametrize("part", [slice(None), slice(3), slice(2, None)], ids=["whole", "beginning", "end"])
+@pytest.mark.parametrize(
+    "part", [slice(None), slice(3), slice(2, None)], ids=["whole", "beginning", "end"]
+)
 @pytest.mark.parametrize("nested", [0, 1, 2])
 def test_keys_whose_lines_are_strings(name: str, part: slice, nested: int) -> None:
     """Of a key whose lines are strings of their own each one is emptied, in JSON too; what stands around them stays."""
@@ -314,7 +329,9 @@ def test_keys_whose_lines_are_strings(name: str, part: slice, nested: int) -> No
 @pytest.mark.parametrize("nested", range(4))
 def test_passwords_with_quotes(password: str, nested: int) -> None:
     """Quotes and backslashes in a password are part of it, however often it is JSON inside JSON."""
-    text, expected = (json.dumps({"password": one, "user": "x"}) for one in (password, "[redacted password]"))
+    text, expected = (
+        json.dumps({"password": one, "user": "x"}) for one in (password, "[redacted password]")
+    )
     for _ in range(nested):
         text, expected = json.dumps(text), json.dumps(expected)
 
@@ -322,7 +339,8 @@ def test_passwords_with_quotes(password: str, nested: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "inner", [["sk-ant-api03-" + "aB3" * 20, "token"], [{"password": "12!xyz"}], {"pwd": '["x9!abc'}]
+    "inner",
+    [["sk-ant-api03-" + "aB3" * 20, "token"], [{"password": "12!xyz"}], {"pwd": '["x9!abc'}],
 )
 def test_json_in_a_field_of_a_password(inner: object) -> None:
     """A field with the name of a password that holds JSON stays JSON, too; only the secrets in it go."""
@@ -350,14 +368,18 @@ MARGINS = {
 
 def printed(margin: str, block: str) -> str:
     """A block with something before each line."""
-    return "\n".join(margin.format(line, number=number) for number, line in enumerate(block.splitlines(), 8))
+    return "\n".join(
+        margin.format(line, number=number) for number, line in enumerate(block.splitlines(), 8)
+    )
 
 
 @pytest.mark.parametrize("margin", MARGINS)
 @pytest.mark.parametrize("name", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"])
 @pytest.mark.parametrize("nested", range(3))
 @pytest.mark.parametrize("header", ["", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n"])
-def test_keys_with_something_before_each_line(margin: str, name: str, nested: int, header: str) -> None:
+def test_keys_with_something_before_each_line(
+    margin: str, name: str, nested: int, header: str
+) -> None:
     """Keys in diffs, logs, comments and colours go whole; what stands around them stays, also inside JSON."""
     first, _, rest = pem(random.Random(6), name).partition("\n")
     text = "before\n" + printed(MARGINS[margin], f"{first}\n{header}{rest}") + "\nafter, and more"
@@ -385,7 +407,12 @@ def test_printed_keys_cut_short(margin: str) -> None:
 def test_keys_that_are_replaced_in_a_diff() -> None:
     """The first and the last line of two keys are the same, and only what is between them has marks."""
     old, new = (pem(random.Random(number)).splitlines() for number in (8, 9))
-    lines = [f" {old[0]}", *(f"-{line}" for line in old[1:-1]), *(f"+{line}" for line in new[1:-1]), f" {old[-1]}"]
+    lines = [
+        f" {old[0]}",
+        *(f"-{line}" for line in old[1:-1]),
+        *(f"+{line}" for line in new[1:-1]),
+        f" {old[-1]}",
+    ]
     redacted = REDACTOR.redact("@@ -1,9 +1,9 @@\n" + "\n".join(lines) + "\n other")
 
     assert not regex.search("[A-Za-z0-9+/]{20}", redacted.text)
@@ -438,12 +465,24 @@ class TestTime:
         assert Redacted(redacted.text) == REDACTOR.redact(redacted.text)
 
     @pytest.mark.parametrize(
-        "middle", ["A" * 200_000, ("A" * 64 + "\n") * 3000, "\\n" * 100_000, " " * 200_000, "a1" * 100_000]
+        "middle",
+        ["A" * 200_000, ("A" * 64 + "\n") * 3000, "\\n" * 100_000, " " * 200_000, "a1" * 100_000],
     )
     @pytest.mark.parametrize(
-        "first", ["-----BEGIN PRIVATE KEY-----\n", "password=", "eyJaaaaaaaaa.eyJ", "https://a:", "Bearer ", "AKIA", ""]
+        "first",
+        [
+            "-----BEGIN PRIVATE KEY-----\n",
+            "password=",
+            "eyJaaaaaaaaa.eyJ",
+            "https://a:",
+            "Bearer ",
+            "AKIA",
+            "",
+        ],
     )
-    @pytest.mark.parametrize("last", ["-----END PRIVATE KEY-----", "@host", "Q~" + "a" * 34, '"', ""])
+    @pytest.mark.parametrize(
+        "last", ["-----END PRIVATE KEY-----", "@host", "Q~" + "a" * 34, '"', ""]
+    )
     def test_long_runs_between(self, first: str, middle: str, last: str) -> None:
         """A fifth of a megabyte between a beginning and an end."""
         REDACTOR.redact(first + middle + last)
@@ -457,19 +496,28 @@ class TestUsersPatterns:
         redactor = Redactor(
             {
                 "employee": r"\bE-\d{5}\b",
-                "iban": RedactionPattern(r"IBAN\s*:\s*(?P<value>[A-Z]{2}\d{2}[A-Z0-9]{11,30})", literal="IBAN"),
+                "iban": RedactionPattern(
+                    r"IBAN\s*:\s*(?P<value>[A-Z]{2}\d{2}[A-Z0-9]{11,30})", literal="IBAN"
+                ),
                 "never": RedactionPattern("E-.", literal="not there"),
             }
         )
         redacted = redactor.redact("E-12345 has IBAN: DE02120300000000202051, E-99999 has none")
 
-        assert "[redacted employee] has IBAN: [redacted iban], [redacted employee] has none" == redacted.text
+        assert (
+            "[redacted employee] has IBAN: [redacted iban], [redacted employee] has none"
+            == redacted.text
+        )
         assert {"employee": 2, "iban": 1} == redacted.counts
         assert {"employee", "iban", "never"} < set(redactor.kinds)
 
     def test_they_come_first(self) -> None:
         """Where a user's pattern and one of ours meet, it is called what the user calls it."""
-        [key] = [sample.text for place, sample in SAMPLES if (place, sample.kind) == ("alone", "npm_token")]
+        [key] = [
+            sample.text
+            for place, sample in SAMPLES
+            if (place, sample.kind) == ("alone", "npm_token")
+        ]
 
         assert {"ours": 1} == Redactor({"ours": "npm_[A-Za-z0-9]+"}).redact(key).counts
 
@@ -494,7 +542,9 @@ class TestUsersPatterns:
 
     def test_line_breaks_stay(self) -> None:
         """A pattern over several lines leaves their breaks."""
-        redacted = Redactor({"block": r"(?s)<secret>.*?</secret>"}).redact("a\n<secret>\r\nx\ny\n</secret>\nb")
+        redacted = Redactor({"block": r"(?s)<secret>.*?</secret>"}).redact(
+            "a\n<secret>\r\nx\ny\n</secret>\nb"
+        )
 
         assert "a\n[redacted block]\r\n\n\n\nb" == redacted.text
 

@@ -64,19 +64,29 @@ class TestRecordsOfTheLibrary:
         store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
         kept = ConversationMemory(manager=MemoryManager(store, user_id="ann", counter=len))
         data = {"to": "ann@example.org", "codes": [493021, True, None], "on": "2026-01-02"}
-        added = kept.add_turns("s", [Turn("human", "493021 is for ann@example.org", data), Turn("ai", "ok")])
+        added = kept.add_turns(
+            "s", [Turn("human", "493021 is for ann@example.org", data), Turn("ai", "ok")]
+        )
         turns = kept.get_turns("s")
 
         assert [turn.role for turn in turns] == ["human", "ai"]
         assert [turn.at for turn in turns] == [turn.at for turn in added]
         assert turns[0].data.keys() == data.keys()
-        assert turns[0].text == Redactor({name: PATTERNS[name]}).redact("493021 is for ann@example.org").text
+        assert (
+            turns[0].text
+            == Redactor({name: PATTERNS[name]}).redact("493021 is for ann@example.org").text
+        )
 
     def test_secrets_in_turns(self) -> None:
         """What is secret by its form, the name beside it, or a pattern is gone from text and data, numbers too."""
-        store = RedactingStore("sqlite://", Redactor({"otp": r"\b\d{6}\b", "pin": r'"pin": (?P<value>\d+)'}))
+        store = RedactingStore(
+            "sqlite://", Redactor({"otp": r"\b\d{6}\b", "pin": r'"pin": (?P<value>\d+)'})
+        )
         kept = ConversationMemory(manager=MemoryManager(store, user_id="ann"))
-        data = {"password": PASSWORD, "args": [{"name": "DB_PASSWORD", "value": PASSWORD}, {"code": 493021, "pin": 12}]}
+        data = {
+            "password": PASSWORD,
+            "args": [{"name": "DB_PASSWORD", "value": PASSWORD}, {"code": 493021, "pin": 12}],
+        }
         kept.add_turn("s", "human", f"my code is 493021, the token {TOKEN}", data)
         [inside] = store.inner.list_all(Scope("ann"))
         [turn] = kept.get_turns("s")
@@ -84,14 +94,18 @@ class TestRecordsOfTheLibrary:
         assert turn.text == "my code is [redacted otp], the token [redacted github_token]"
         assert turn.data["password"] == "[redacted password]"
         assert turn.data["args"][1] == {"code": "[redacted otp]", "pin": "[redacted pin]"}
-        assert not any(secret in everything(inside) for secret in (PASSWORD, "493021", TOKEN, ": 12"))
+        assert not any(
+            secret in everything(inside) for secret in (PASSWORD, "493021", TOKEN, ": 12")
+        )
 
     @pytest.mark.parametrize("name", PATTERNS)
     def test_langchain_history(self, name: str) -> None:
         """Messages come back with their ids and their calls, whatever numbers and names a pattern finds."""
         store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
         history = MemoryContextChatMessageHistory("t", user_id="ann", store=store)
-        calls: Any = [{"name": "look_up", "args": {"code": 493021}, "id": "call_100001", "type": "tool_call"}]
+        calls: Any = [
+            {"name": "look_up", "args": {"code": 493021}, "id": "call_100001", "type": "tool_call"}
+        ]
         usage: Any = {"input_tokens": 100001, "output_tokens": 200002, "total_tokens": 300003}
         said = [
             HumanMessage("hi", id="100001"),
@@ -101,10 +115,14 @@ class TestRecordsOfTheLibrary:
         history.add_messages(said)
         found = history.messages
 
-        assert [(message.type, message.id) for message in found] == [(message.type, message.id) for message in said]
+        assert [(message.type, message.id) for message in found] == [
+            (message.type, message.id) for message in said
+        ]
         assert isinstance(found[1], AIMessage)
         assert found[1].usage_metadata == usage
-        assert found[1].tool_calls[0]["id"] == "call_100001" == getattr(found[2], "tool_call_id", None)
+        assert (
+            found[1].tool_calls[0]["id"] == "call_100001" == getattr(found[2], "tool_call_id", None)
+        )
 
     @pytest.mark.parametrize("name", PATTERNS)
     def test_langgraph_items(self, name: str) -> None:
@@ -114,14 +132,22 @@ class TestRecordsOfTheLibrary:
         adapter.put(("users", "493021"), "493021", {"mail": "ann@example.org", "n": 1})
 
         assert adapter.list_namespaces() == [("users", "493021")]
-        assert [(item.namespace, item.key) for item in adapter.search(("users",))] == [(("users", "493021"), "493021")]
+        assert [(item.namespace, item.key) for item in adapter.search(("users",))] == [
+            (("users", "493021"), "493021")
+        ]
         assert adapter.get(("users", "493021"), "493021")
 
     @pytest.mark.parametrize("name", PATTERNS)
     async def test_autogen_memory(self, name: str) -> None:
         """A dict comes back as a dict, of the MIME type that it had."""
-        memory = SQLMemory("ann", store=RedactingStore("sqlite://", Redactor({name: PATTERNS[name]})))
-        await memory.add(MemoryContent(content={"to": "ann@example.org", "x": [1]}, mime_type=MemoryMimeType.JSON))
+        memory = SQLMemory(
+            "ann", store=RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
+        )
+        await memory.add(
+            MemoryContent(
+                content={"to": "ann@example.org", "x": [1]}, mime_type=MemoryMimeType.JSON
+            )
+        )
         [found] = (await memory.query()).results
 
         assert isinstance(found.content, dict)
@@ -130,7 +156,9 @@ class TestRecordsOfTheLibrary:
     @pytest.mark.parametrize("name", PATTERNS)
     def test_stages_and_secrets(self, name: str) -> None:
         """What was kept in a stage is found by the stage's name; what was marked as secret stays marked."""
-        store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name], "marks": "secret|stage"}))
+        store = RedactingStore(
+            "sqlite://", Redactor({name: PATTERNS[name], "marks": "secret|stage"})
+        )
         tiers = ScopedMemory(MemoryManager(store, user_id="ann"), task_id="t")
         tiers.add_reasoning("thought", "role:493021")
         key = tiers.manager.store("x", "x", tags=["secret"])
@@ -161,7 +189,10 @@ class TestRecordsOfTheLibrary:
         st.sampled_from([*PATTERNS.values(), ".", r'"', r"\\", r"\W+", r"(?<=: ).+", r"\w+"]),
         st.recursive(
             st.text(max_size=8) | st.integers() | st.booleans() | st.none(),
-            lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=4), inner, max_size=3),
+            lambda inner: (
+                st.lists(inner, max_size=3)
+                | st.dictionaries(st.text(max_size=4), inner, max_size=3)
+            ),
             max_leaves=5,
         ),
     )
@@ -184,7 +215,9 @@ class TestDamagedRecords:
         """A turn without its moment was said when it was stored; what is no turn any more is left out."""
         store = SQLAlchemyStore("sqlite://")
         history = MemoryContextChatMessageHistory("t", user_id="ann", store=store)
-        history.add_messages([HumanMessage("one"), HumanMessage("two"), AIMessage("three"), AIMessage("four")])
+        history.add_messages(
+            [HumanMessage("one"), HumanMessage("two"), AIMessage("three"), AIMessage("four")]
+        )
         [item] = store.list_all(Scope("ann"))
         lines = item.text.split("\n")
         moment = json.loads(lines[0])["at"]
@@ -204,7 +237,9 @@ class TestDamagedRecords:
         adapter = MemoryStoreAdapter(MemoryManager(store, user_id="ann"))
         adapter.put(("a",), "k", {"x": 1})
         adapter.put(("a",), "l", {"x": 1})
-        item = next(one for one in store.list_all(Scope("ann")) if one.content_metadata["key"] == "k")
+        item = next(
+            one for one in store.list_all(Scope("ann")) if one.content_metadata["key"] == "k"
+        )
         store.put(Scope("ann"), replaced(item, content='{"x": [redacted n]}'), replace=True)
 
         assert [item.key for item in adapter.search(("a",))] == ["l"]
@@ -262,7 +297,9 @@ class TestWhatIsCutShort:
     def test_given_descriptions(self, password: str) -> None:
         """Nor do lines that callers and other parts of the library make of a text: of turns, notes, lessons."""
         with RedactingStore("sqlite://") as store:
-            tiers = ScopedMemory(MemoryManager(store, user_id="ann", counter=len), task_id="t", project_id="p")
+            tiers = ScopedMemory(
+                MemoryManager(store, user_id="ann", counter=len), task_id="t", project_id="p"
+            )
             kept = ConversationMemory(manager=tiers.manager)
             for padding in range(90):
                 text = f"{padding} {'x' * padding} postgresql://ann:{password}@db/x and so on"
@@ -278,7 +315,10 @@ class TestWhatIsCutShort:
     @pytest.mark.parametrize("password", SHORT)
     def test_descriptions_of_others(self, password: str) -> None:
         """Of records that were there before, a line that has a password or most of it shows none of it."""
-        cut = {f"ann:{password}": "ann:[redacted url_password]", f"ann:{password[:4]}…": "ann:[redacted url_password]…"}
+        cut = {
+            f"ann:{password}": "ann:[redacted url_password]",
+            f"ann:{password[:4]}…": "ann:[redacted url_password]…",
+        }
         with RedactingStore("sqlite://") as store:
             for number, (line, shown) in enumerate(cut.items()):
                 text = f"{number} postgresql://ann:{password}@db/x"
@@ -310,7 +350,9 @@ class TestWhatIsCutShort:
             content = f"step {step}: DB_PASSWORD={PASSWORD}{step} " + "word " * 20
             await context.add_message(AssistantMessage(content=content, source="coder"))
             prompt = await context.get_messages()
-        [note] = [str(message.content) for message in prompt if MemoryRef.find_all(str(message.content))]
+        [note] = [
+            str(message.content) for message in prompt if MemoryRef.find_all(str(message.content))
+        ]
 
         assert "DB_PASSWORD=[redacted password]" in note
         assert PASSWORD not in note

@@ -18,7 +18,12 @@ MIXED = string.ascii_letters + string.digits
 GENERATORS = {
     "terraform": ("password", "password", MIXED + "!@#$%&*()-_=+[]{}<>:?", 24),
     "aws": ("password", "password", MIXED + string.punctuation, 32),
-    "django": ("secret", "secret_key", string.ascii_lowercase + string.digits + "!@#$%^&*(-_=+)", 50),
+    "django": (
+        "secret",
+        "secret_key",
+        string.ascii_lowercase + string.digits + "!@#$%^&*(-_=+)",
+        50,
+    ),
 }
 Setting = Callable[[str, str], str]
 IN_QUOTES: dict[str, Setting] = {
@@ -30,9 +35,13 @@ IN_QUOTES: dict[str, Setting] = {
     "Python's index": lambda name, value: f"os.environ[{name!r}] = {json.dumps(value)}\n",
 }
 IN_APOSTROPHES: dict[str, Setting] = {
-    "Python": lambda name, value: f"{name} = '" + value.replace("\\", "\\\\").replace("'", "\\'") + "'\n",
+    "Python": lambda name, value: (
+        f"{name} = '" + value.replace("\\", "\\\\").replace("'", "\\'") + "'\n"
+    ),
     "YAML": lambda name, value: f"db:\n  {name}: '" + value.replace("'", "''") + "'\n  user: ann\n",
-    "PHP": lambda name, value: f"$config['{name}'] = '" + value.replace("\\", "\\\\").replace("'", "\\'") + "';\n",
+    "PHP": lambda name, value: (
+        f"$config['{name}'] = '" + value.replace("\\", "\\\\").replace("'", "\\'") + "';\n"
+    ),
 }
 UNQUOTED: dict[str, Setting] = {
     ".env": lambda name, value: f"A=1\nDB_{name.upper()}={value}\nB=2\n",
@@ -55,7 +64,9 @@ AMBIGUOUS = re.compile(
     r"|[A-Za-z._/:-]*"
 )
 # Between apostrophes also quotes at the beginning, one where JSON around the value may end, an apostrophe at the end.
-AMBIGUOUS_QUOTE = re.compile(r"[\"`'].*|.*\"(?:[,:}\]+.;&%)]|.*').*|.*'(?:['\"]|$).*|.*\\'.*|.*'\\?.*\".*|.*\\")
+AMBIGUOUS_QUOTE = re.compile(
+    r"[\"`'].*|.*\"(?:[,:}\]+.;&%)]|.*').*|.*'(?:['\"]|$).*|.*\\'.*|.*'\\?.*\".*|.*\\"
+)
 # Without quotes also: quotes, the beginning of a sign, an assignment to the next name, code, an ending comma.
 AMBIGUOUS_LINE = re.compile(
     r".*[\"'`].*|[=>|].*|.*[&;,][A-Za-z_][\w.-]*=.*|.*(?:</|<br).*|.*[,;]|[!&*]\w+"
@@ -64,7 +75,9 @@ AMBIGUOUS_LINE = re.compile(
 )
 
 
-def missed(name: str, write: Setting, count: int, excepted: Callable[[str], object]) -> tuple[list[str], int]:
+def missed(
+    name: str, write: Setting, count: int, excepted: Callable[[str], object]
+) -> tuple[list[str], int]:
     """Texts whose password did not go whole, but for what is excepted, of which there are so many."""
     kind, field, characters, length = GENERATORS[name]
     chosen = random.Random(name)
@@ -72,7 +85,9 @@ def missed(name: str, write: Setting, count: int, excepted: Callable[[str], obje
     asked = [value for value in values if not excepted(value)]
     texts = [(value, REDACTOR.redact(write(field, value)).text) for value in asked]
     gone = write(field, f"[redacted {kind}]").replace("'", '"')
-    return [write(field, value) for value, text in texts if text.replace("'", '"') != gone], count - len(asked)
+    return [
+        write(field, value) for value, text in texts if text.replace("'", '"') != gone
+    ], count - len(asked)
 
 
 def is_ambiguous(value: str) -> bool:
@@ -96,7 +111,10 @@ class TestGenerated:
     def test_in_apostrophes(self, generator: str, setting: str) -> None:
         """Behind apostrophes, where quotes are ambiguous too, less than one in six."""
         wrong, excepted = missed(
-            generator, IN_APOSTROPHES[setting], 500, lambda one: is_ambiguous(one) or AMBIGUOUS_QUOTE.fullmatch(one)
+            generator,
+            IN_APOSTROPHES[setting],
+            500,
+            lambda one: is_ambiguous(one) or AMBIGUOUS_QUOTE.fullmatch(one),
         )
 
         assert [] == wrong
@@ -109,7 +127,9 @@ class TestGenerated:
             generator,
             IN_XML[setting],
             500,
-            lambda one: is_ambiguous(one) or re.fullmatch(r".*\"(?:[,:}\]+.;&%)<>].*|$)|.*\\\".*", one),
+            lambda one: (
+                is_ambiguous(one) or re.fullmatch(r".*\"(?:[,:}\]+.;&%)<>].*|$)|.*\\\".*", one)
+            ),
         )
 
         assert [] == wrong
@@ -119,7 +139,10 @@ class TestGenerated:
     def test_unquoted(self, generator: str, setting: str) -> None:
         """Where a name begins a line, up to the blank; what may be code or several assignments is excepted."""
         wrong, excepted = missed(
-            generator, UNQUOTED[setting], 500, lambda one: is_ambiguous(one) or AMBIGUOUS_LINE.fullmatch(one)
+            generator,
+            UNQUOTED[setting],
+            500,
+            lambda one: is_ambiguous(one) or AMBIGUOUS_LINE.fullmatch(one),
         )
 
         assert [] == wrong
@@ -143,7 +166,9 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(("kind", "form"), [(kind, form) for kind, forms in FORMS.items() for form in forms])
+@pytest.mark.parametrize(
+    ("kind", "form"), [(kind, form) for kind, forms in FORMS.items() for form in forms]
+)
 def test_forms_of_assignment(kind: str, form: str) -> None:
     """Only the value goes, wherever languages and formats put it behind its name."""
     value = PASSWORD if kind == "password" else KEY
@@ -163,24 +188,48 @@ UNTIL_THE_END = {
         "a{b}c9!d",
         "Sup3r#S3cret",
     ),
-    "password: {}": ("Sup3r,S3cret", "Abc9(xyzQQ1", "Abc(9xyzQQ1", "[S3cr3t]x9", "Tr0ub|X9999", "{{S3cr3t!x"),
+    "password: {}": (
+        "Sup3r,S3cret",
+        "Abc9(xyzQQ1",
+        "Abc(9xyzQQ1",
+        "[S3cr3t]x9",
+        "Tr0ub|X9999",
+        "{{S3cr3t!x",
+    ),
     "  - password: {}\n": ("Sup3r<S3cret",),
     "export DB_PASSWORD={}\nA=1": ("Sup3r;S3cret",),
     "password = {}": ("Sup3r&S3cret",),
-    "<password>{}</password>": ("Sup3r(S3cret9", "Sup3r;S3cret9", "Tr0ub4dor&amp;3x", "a1b2c3|d4e5"),
+    "<password>{}</password>": (
+        "Sup3r(S3cret9",
+        "Sup3r;S3cret9",
+        "Tr0ub4dor&amp;3x",
+        "a1b2c3|d4e5",
+    ),
     "postgres://ann:{}@db/x": ("Sup3rS3cret$", "*Sup3rS3cret", "[Sup3rS3cret", "(S3cret%"),
-    "curl -u admin:{} https://example.org": ("Sup3rS3cret%", "$up3r$S3cret", "<Sup3rS3cret", "{{S3cret"),
+    "curl -u admin:{} https://example.org": (
+        "Sup3rS3cret%",
+        "$up3r$S3cret",
+        "<Sup3rS3cret",
+        "{{S3cret",
+    ),
     '{{"body": "{{\\"run\\": \\"curl -u ann:{}\\"}}"}}': ("Sup3rS3cret", "Sup3rS3cret%"),
 }
 
 
-@pytest.mark.parametrize(("form", "value"), [(form, one) for form, values in UNTIL_THE_END.items() for one in values])
+@pytest.mark.parametrize(
+    ("form", "value"), [(form, one) for form, values in UNTIL_THE_END.items() for one in values]
+)
 def test_signs_in_passwords(form: str, value: str) -> None:
     """A password with signs goes to its end, which its place decides."""
     value = value.replace("{{", "{")
     redacted = REDACTOR.redact(form.format(value)).text
 
-    assert form.format("[redacted password]").replace(":[redacted password]@", ":[redacted url_password]@") == redacted
+    assert (
+        form.format("[redacted password]").replace(
+            ":[redacted password]@", ":[redacted url_password]@"
+        )
+        == redacted
+    )
 
 
 STAY = {

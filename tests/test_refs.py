@@ -40,10 +40,20 @@ INVISIBLE = {
     "grapheme joiner": "\u034f",
     "Hangul filler": "\u3164",
 }
-PIECES = [*"[]-9 \n\r", "MemoryRef", "[MemoryRef: ", "[MemoryRef: a]", " - ", " 7 tokens]", " tokens"]
+PIECES = [
+    *"[]-9 \n\r",
+    "MemoryRef",
+    "[MemoryRef: ",
+    "[MemoryRef: a]",
+    " - ",
+    " 7 tokens]",
+    " tokens",
+]
 
 any_text = st.text(st.characters(exclude_categories=()))
-tricky_text = st.lists(st.sampled_from([*PIECES, *INVISIBLE.values()]) | any_text, max_size=8).map("".join)
+tricky_text = st.lists(st.sampled_from([*PIECES, *INVISIBLE.values()]) | any_text, max_size=8).map(
+    "".join
+)
 keys = st.from_regex(r"[A-Za-z0-9_.\-]{1,255}", fullmatch=True)
 counts = st.integers(0, 10**18 - 1)
 references = st.builds(MemoryRef, keys, tricky_text, counts) | st.builds(MemoryRef, keys)
@@ -61,9 +71,13 @@ def test_what_is_rendered_is_parsed_again(ref: MemoryRef) -> None:
 
 @property_test
 @given(tricky_text, references, tricky_text)
-def test_a_reference_is_found_where_it_stands_in_any_text(before: str, ref: MemoryRef, after: str) -> None:
+def test_a_reference_is_found_where_it_stands_in_any_text(
+    before: str, ref: MemoryRef, after: str
+) -> None:
     """What surrounds a reference neither hides it nor makes more of it."""
-    assert [*MemoryRef.find_all(before), ref, *MemoryRef.find_all(after)] == MemoryRef.find_all(f"{before}{ref}{after}")
+    assert [*MemoryRef.find_all(before), ref, *MemoryRef.find_all(after)] == MemoryRef.find_all(
+        f"{before}{ref}{after}"
+    )
 
 
 @property_test
@@ -118,7 +132,10 @@ def test_one_line_keeps_what_can_be_read(text: str, line: str) -> None:
     [
         (MemoryRef(KEY), f"[MemoryRef: {KEY}]"),
         (MemoryRef(KEY, "", 0), f"[MemoryRef: {KEY} - 0 tokens]"),
-        (MemoryRef(KEY, "512 lines, 3 errors", 2340), f"[MemoryRef: {KEY} - 512 lines, 3 errors - 2340 tokens]"),
+        (
+            MemoryRef(KEY, "512 lines, 3 errors", 2340),
+            f"[MemoryRef: {KEY} - 512 lines, 3 errors - 2340 tokens]",
+        ),
         (MemoryRef("k", "x - 5 tokens", 7), "[MemoryRef: k - x - 5 tokens - 7 tokens]"),
         (MemoryRef("k", "d" * 80, 7), f"[MemoryRef: k - {'d' * 80} - 7 tokens]"),
         (MemoryRef("k", "-", 7), "[MemoryRef: k - - - 7 tokens]"),
@@ -162,7 +179,9 @@ def test_anything_else_is_not_a_reference(text: str) -> None:
 def test_references_are_found_in_order_and_as_often_as_they_stand_there() -> None:
     """Long and short forms, next to brackets and to each other; the same one twice is found twice."""
     text = "[[MemoryRef: a]] ([MemoryRef: b - what it is - 12 tokens][MemoryRef: a]\n[MemoryRef: c"
-    assert [MemoryRef("a"), MemoryRef("b", "what it is", 12), MemoryRef("a")] == MemoryRef.find_all(text)
+    assert [MemoryRef("a"), MemoryRef("b", "what it is", 12), MemoryRef("a")] == MemoryRef.find_all(
+        text
+    )
 
 
 def test_a_reference_does_not_span_lines_or_other_references() -> None:
@@ -185,14 +204,18 @@ def test_a_description_needs_a_count() -> None:
     assert MemoryRef("key") == MemoryRef("key", " \n\u200b")
 
 
-@pytest.mark.parametrize("key", ["a", "A-Z.a_z-09", "k" * 255, "3fa85f64-5717-4562-b3fc-2c963f66afa6", "...", "-"])
+@pytest.mark.parametrize(
+    "key", ["a", "A-Z.a_z-09", "k" * 255, "3fa85f64-5717-4562-b3fc-2c963f66afa6", "...", "-"]
+)
 def test_a_key_of_ones_own(key: str) -> None:
     """Letters, digits, underscore, dot and hyphen, up to 255 of them."""
     assert key == check_key(key)
     assert [MemoryRef(key)] == MemoryRef.find_all(f"see [MemoryRef: {key}].")
 
 
-@pytest.mark.parametrize("key", ["", "a b", "k" * 256, "a\n", "a]", "a/b", "ключ", "é", "\uff11", "a\0", None, 7, b"a"])
+@pytest.mark.parametrize(
+    "key", ["", "a b", "k" * 256, "a\n", "a]", "a/b", "ключ", "é", "\uff11", "a\0", None, 7, b"a"]
+)
 def test_what_cannot_be_a_key(key: object) -> None:
     """Everything else is refused before it can stand in a reference."""
     with pytest.raises(InvalidKeyError, match="not a memory key"):
@@ -213,11 +236,19 @@ def test_generated_keys_name_more_of_the_content_each_time(source: str, digest: 
 
 @pytest.mark.parametrize(
     ("source", "slug"),
-    [("npm install", "npm_install"), ("/src/App.tsx", "src_app_tsx"), ("_x_", "x"), ("日本", "memory"), ("", "memory")],
+    [
+        ("npm install", "npm_install"),
+        ("/src/App.tsx", "src_app_tsx"),
+        ("_x_", "x"),
+        ("日本", "memory"),
+        ("", "memory"),
+    ],
 )
 def test_a_generated_key_begins_with_its_source(source: str, slug: str) -> None:
     """The letters and digits of a source make the readable half of a key."""
-    assert f"{slug}_{'0123456789abcdef'[:8]}" == next(generated_keys(source, "0123456789abcdef" * 4))
+    assert f"{slug}_{'0123456789abcdef'[:8]}" == next(
+        generated_keys(source, "0123456789abcdef" * 4)
+    )
 
 
 @property_test
@@ -229,4 +260,7 @@ def test_nothing_is_left_of_references(before: str, ref: MemoryRef, after: str) 
 
 def test_what_stands_beside_references_stays() -> None:
     """Only the references go."""
-    assert without_references("see [MemoryRef: a] [1], [MemoryRef: b - d - 1 tokens]!") == "see  [1], !"
+    assert (
+        without_references("see [MemoryRef: a] [1], [MemoryRef: b - d - 1 tokens]!")
+        == "see  [1], !"
+    )

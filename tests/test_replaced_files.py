@@ -123,13 +123,18 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_one_thread(path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture) -> None:
+def test_one_thread(
+    path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
     """One call fails and says why; the next ones work on the file that is there now, and are kept."""
     manager = MemoryManager(f"sqlite:///{path}", user_id="ann")
     manager.store("before " * 20, key="before")
     way(path)
 
-    with pytest.raises(StoreUnavailableError, match=r"memory\.db was removed, renamed or replaced while it was open"):
+    with pytest.raises(
+        StoreUnavailableError,
+        match=r"memory\.db was removed, renamed or replaced while it was open",
+    ):
         manager.store("lost " * 20, key="lost")
     keys = [manager.store(f"after {number}", key=f"after-{number}") for number in range(3)]
     assert ["memory_context.file_replaced"] == events(caplog)
@@ -142,7 +147,9 @@ def test_one_thread(path: Path, way: Callable[[Path], None], caplog: pytest.LogC
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_four_threads(path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture) -> None:
+def test_four_threads(
+    path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
     """Under threads that write all the time, whatever is acknowledged after the file went away is in the new one."""
     manager = MemoryManager(f"sqlite:///{path}", user_id="ann")
     manager.store("before", key="before")
@@ -294,7 +301,9 @@ class Jobs:
 
     def check(self, shown: list[str], caplog: pytest.LogCaptureFixture) -> None:
         """Each text after the first is in the prompt, or behind a reference that another process can follow."""
-        keys = [MemoryRef.parse(text.partition("\n")[0]).key for text in shown if text not in self.given]
+        keys = [
+            MemoryRef.parse(text.partition("\n")[0]).key for text in shown if text not in self.given
+        ]
         assert len(self.given) == len(shown) == 4
         assert len(keys) in {3, 4}
         assert keys[1:] == read_by_another_process(self.path, keys[1:])
@@ -303,13 +312,19 @@ class Jobs:
 
 
 @pytest.mark.parametrize("way", WAYS)
-async def test_autogen(path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture) -> None:
+async def test_autogen(
+    path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
     """An agent's run goes on: one text stays in the prompt, the others are folded into the new file."""
     jobs = Jobs(path, way)
-    client = ScriptedChatClient([*([FunctionCall(str(i), "{}", "run_job")] for i in range(4)), "done"])
+    client = ScriptedChatClient(
+        [*([FunctionCall(str(i), "{}", "run_job")] for i in range(4)), "done"]
+    )
     context = MemoryContext("ann", store=f"sqlite:///{path}")
     job = FunctionTool(jobs.run_job, "Run a job.")
-    agent = AssistantAgent("coder", client, tools=[job], model_context=context, max_tool_iterations=9)
+    agent = AssistantAgent(
+        "coder", client, tools=[job], model_context=context, max_tool_iterations=9
+    )
 
     await agent.run(task="go")
     jobs.check([message.content[0].content for message in client.prompts[-1][3::2]], caplog)  # type: ignore[union-attr] # results
@@ -318,12 +333,16 @@ async def test_autogen(path: Path, way: Callable[[Path], None], caplog: pytest.L
 
 
 @pytest.mark.parametrize("way", WAYS)
-def test_langchain(path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture) -> None:
+def test_langchain(
+    path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
+) -> None:
     """The same for LangChain's middleware."""
     jobs = Jobs(path, way)
     script: Any = [*([call("run_job", str(number))] for number in range(4)), "done"]
     own = MemoryContextMiddleware(f"sqlite:///{path}", user_id="ann")
-    agent: Any = create_agent(ScriptedChatModel(script=script), [tool(jobs.run_job)], middleware=[own])
+    agent: Any = create_agent(
+        ScriptedChatModel(script=script), [tool(jobs.run_job)], middleware=[own]
+    )
 
     state = agent.invoke({"messages": [HumanMessage("go")]})
     jobs.check([message.content for message in state["messages"] if message.type == "tool"], caplog)

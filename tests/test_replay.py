@@ -10,7 +10,12 @@ from typing import Any
 
 import pytest
 from autogen_core import FunctionCall
-from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, SystemMessage, UserMessage
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResultMessage,
+    SystemMessage,
+    UserMessage,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
@@ -82,7 +87,9 @@ def recording(*messages: Mapping[str, Any]) -> Recording:
 
 def run_with(output: str, reply: str) -> Recording:
     """A question, a call, its output, and what the model made of it: two model calls."""
-    return recording(said("user", "Why?"), calls("c1"), result("c1", output), said("assistant", reply))
+    return recording(
+        said("user", "Why?"), calls("c1"), result("c1", output), said("assistant", reply)
+    )
 
 
 @pytest.mark.parametrize(
@@ -106,12 +113,16 @@ def test_identifiers_have_a_sign_that_plain_words_lack(text: str, expected: list
 def test_a_value_is_needed_if_only_outputs_have_told_it() -> None:
     """What a person or the model itself has said before was no output's to tell, nor what nobody has said."""
     reply = "job-4711 on host-12 for user_9 and new_10"
-    assert ["job-4711"] == needed_values(reply, ["job-4711 user_9", "host-12"], ["host-12?", "{user_9}"])
+    assert ["job-4711"] == needed_values(
+        reply, ["job-4711 user_9", "host-12"], ["host-12?", "{user_9}"]
+    )
 
 
 def test_squashing_makes_formats_alike() -> None:
     """JSON, its repr and plain text of the same words become the same."""
-    assert squash('{"name": ["job-4711"]}') == squash("{'name':\n ('job-4711')}") == " name job-4711 "
+    assert (
+        squash('{"name": ["job-4711"]}') == squash("{'name':\n ('job-4711')}") == " name job-4711 "
+    )
 
 
 @pytest.mark.parametrize(
@@ -147,11 +158,22 @@ def passages_by_definition(value: str, output: str) -> list[str]:
 FEW = st.text("ab1", max_size=45)
 
 
-@given(value=st.text("ab1", min_size=5, max_size=6), around=st.tuples(FEW, FEW), cut=st.integers(0, 20), text=FEW)
+@given(
+    value=st.text("ab1", min_size=5, max_size=6),
+    around=st.tuples(FEW, FEW),
+    cut=st.integers(0, 20),
+    text=FEW,
+)
 def test_visibility_is_as_defined(value: str, around: tuple[str, str], cut: int, text: str) -> None:
     """However often a value overlaps itself, it is visible if and only if one of its passages is part of the prompt."""
     output = value.join(around)
-    for prompt in (text, output[cut:], text + output[: len(output) - cut], text + value, value + text):
+    for prompt in (
+        text,
+        output[cut:],
+        text + output[: len(output) - cut],
+        text + value,
+        value + text,
+    ):
         expected = any(passage in prompt for passage in passages_by_definition(value, output))
         assert expected == is_visible(value, [output], [prompt])
 
@@ -167,7 +189,9 @@ def test_a_prompt_costs_its_texts_and_four_tokens_a_message() -> None:
     messages = [*run_with("abc", "de").messages]
     assert ["Why?", "run\n{}", "abc", "de"] == [entry(message).text for message in messages]
     assert 4 + 6 + 3 + 2 + 4 * 4 == tokens_of(map(entry, messages), letters())
-    thinking = AssistantMessage(content=[FunctionCall(id="1", name="run", arguments="{}")], source="a", thought="hm")
+    thinking = AssistantMessage(
+        content=[FunctionCall(id="1", name="run", arguments="{}")], source="a", thought="hm"
+    )
     assert "hm\nrun\n{}" == entry(thinking).text
 
 
@@ -192,7 +216,9 @@ def test_the_prefix_goes_by_messages_and_then_by_characters(
 
 def test_messages_of_other_kinds_share_no_prefix() -> None:
     """The same words from somebody else are another message."""
-    assert 0 == tokens_of_prefix([Entry("UserMessage", "abc")], [Entry("AssistantMessage", "abc")], letters())
+    assert 0 == tokens_of_prefix(
+        [Entry("UserMessage", "abc")], [Entry("AssistantMessage", "abc")], letters()
+    )
 
 
 def test_prices() -> None:
@@ -204,7 +230,12 @@ def test_prices() -> None:
 
 def test_results_stand_in_the_order_of_their_calls_with_their_names() -> None:
     """The results of one message's calls are one message; what nobody asked for comes last."""
-    recorded = [calls("c1", "c2", text="both"), result("x", "stray"), result("c2", "second"), result("c1", "first")]
+    recorded = [
+        calls("c1", "c2", text="both"),
+        result("x", "stray"),
+        result("c2", "second"),
+        result("c1", "first"),
+    ]
     call, results = to_messages(recorded)
     assert isinstance(call, AssistantMessage)
     assert "both" == call.thought
@@ -219,9 +250,22 @@ def test_an_id_that_is_used_again_stands_for_its_newest_call() -> None:
         "role": "assistant",
         "tool_calls": [{"id": "c2", "function": {"name": "read"}}, calls("c1")["tool_calls"][0]],
     }
-    recorded = [calls("c1", "c2"), result("c1", "a"), result("c2", "b"), again, result("c1", "c"), result("c2", "d")]
-    results = [message for message in to_messages(recorded) if isinstance(message, FunctionExecutionResultMessage)]
-    assert [["a", "b"], ["d", "c"]] == [[one.content for one in message.content] for message in results]
+    recorded = [
+        calls("c1", "c2"),
+        result("c1", "a"),
+        result("c2", "b"),
+        again,
+        result("c1", "c"),
+        result("c2", "d"),
+    ]
+    results = [
+        message
+        for message in to_messages(recorded)
+        if isinstance(message, FunctionExecutionResultMessage)
+    ]
+    assert [["a", "b"], ["d", "c"]] == [
+        [one.content for one in message.content] for message in results
+    ]
     assert ["read", "run"] == [one.name for one in results[1].content]
 
 
@@ -236,7 +280,10 @@ def test_an_id_that_is_used_again_stands_for_its_newest_call() -> None:
         {"role": "function", "name": "run", "content": {"a": 1}},
         {
             "role": "user",
-            "content": [{"type": "text", "text": "look"}, {"type": "image_url", "image_url": {"url": "x"}}],
+            "content": [
+                {"type": "text", "text": "look"},
+                {"type": "image_url", "image_url": {"url": "x"}},
+            ],
         },
         {"role": "user", "content": "\ud800\0"},
         {"content": 7},
@@ -245,21 +292,28 @@ def test_an_id_that_is_used_again_stands_for_its_newest_call() -> None:
 )
 async def test_recorded_oddities_are_replayed(odd: dict[str, Any]) -> None:
     """Missing contents, ids and roles, old forms of calls and parts stop no policy."""
-    odd_run = recording(odd, said("system", "late"), odd, said("assistant", "done"), said("assistant", "really"))
+    odd_run = recording(
+        odd, said("system", "late"), odd, said("assistant", "done"), said("assistant", "really")
+    )
     for policy in default_policies():
         assert 2 <= (await measure([odd_run], policy, letters())).calls
 
 
 def test_roles_become_autogens_messages() -> None:
     """System and developer are instructions, unknown roles are users."""
-    kinds = [type(one) for one in to_messages([said(role, "x") for role in ("system", "developer", "user", "owl")])]
+    kinds = [
+        type(one)
+        for one in to_messages([said(role, "x") for role in ("system", "developer", "user", "owl")])
+    ]
     assert [SystemMessage, SystemMessage, UserMessage, UserMessage] == kinds
 
 
 @pytest.mark.parametrize("zipped", [True, False])
 def test_a_file_has_a_run_in_each_line(tmp_path: Path, *, zipped: bool) -> None:
     """Plain or gzipped; blank lines and unusual line breaks inside of texts change nothing."""
-    line = json.dumps({"id": "r1", "source": "s", "messages": [said("user", "a\u2028b")]}, ensure_ascii=False)
+    line = json.dumps(
+        {"id": "r1", "source": "s", "messages": [said("user", "a\u2028b")]}, ensure_ascii=False
+    )
     data = f"{line}\n\n{line}\n".encode()
     path = tmp_path / ("runs.jsonl.gz" if zipped else "runs.jsonl")
     path.write_bytes(gzip.compress(data) if zipped else data)
@@ -288,13 +342,20 @@ def call_of(reply: str, shown: str, *outputs: str) -> Call:
 def test_a_value_in_sight_costs_nothing_more() -> None:
     """The cost of a call without a trip is that of its prompt."""
     figures = figures_of(call_of("It was job-4711.", OUTPUT, OUTPUT), NOTHING, letters(), Price())
-    assert Figures(calls=1, tokens=100, cost=100.0, needed=1, named=1, visible=1, peaks=(100,)) == figures
+    assert (
+        Figures(calls=1, tokens=100, cost=100.0, needed=1, named=1, visible=1, peaks=(100,))
+        == figures
+    )
 
 
 def test_a_bare_name_is_named_and_not_visible() -> None:
     """A value without neighbours counts as named, and as lost where nothing brings back what stood around it."""
-    figures = figures_of(call_of("It was job-4711.", "job-4711", OUTPUT), NOTHING, letters(), Price())
-    assert Figures(calls=1, tokens=100, cost=100.0, needed=1, named=1, lost=1, peaks=(100,)) == figures
+    figures = figures_of(
+        call_of("It was job-4711.", "job-4711", OUTPUT), NOTHING, letters(), Price()
+    )
+    assert (
+        Figures(calls=1, tokens=100, cost=100.0, needed=1, named=1, lost=1, peaks=(100,)) == figures
+    )
 
 
 def test_a_value_behind_a_reference_costs_a_trip() -> None:
@@ -302,20 +363,26 @@ def test_a_value_behind_a_reference_costs_a_trip() -> None:
     small, large = "job-4711 and job-4712" + "-" * 79, "host-99" + "-" * 293
     stored = {"k": f"{small}{large}"}
     call = call_of("job-4711, job-4712, host-99", "[MemoryRef: k]", large, small)
-    expected = Figures(calls=1, tokens=100, cost=100 + 10 + 300 + 150, needed=3, trips=1, peaks=(100,))
+    expected = Figures(
+        calls=1, tokens=100, cost=100 + 10 + 300 + 150, needed=3, trips=1, peaks=(100,)
+    )
     assert expected == figures_of(call, Shelf(stored.get), letters(), Price())
 
 
 def test_a_value_that_nothing_holds_is_lost() -> None:
     """There is no trip for it, and a reference that nobody stored is none."""
-    figures = figures_of(call_of("job-4711", "[MemoryRef: gone]", OUTPUT), NOTHING, letters(), Price())
+    figures = figures_of(
+        call_of("job-4711", "[MemoryRef: gone]", OUTPUT), NOTHING, letters(), Price()
+    )
     assert Figures(calls=1, tokens=100, cost=100.0, needed=1, lost=1, peaks=(100,)) == figures
 
 
 def test_references_in_stored_texts_are_followed_once() -> None:
     """A compacted conversation holds references of its own, even to itself."""
     texts = {"old": "[MemoryRef: log] [MemoryRef: old]", "log": "job-4711"}
-    assert list(texts.values()) == Shelf(texts.get).behind([Entry("UserMessage", "see [MemoryRef: old]")])
+    assert list(texts.values()) == Shelf(texts.get).behind(
+        [Entry("UserMessage", "see [MemoryRef: old]")]
+    )
 
 
 async def test_the_unbounded_context_counted_by_hand() -> None:
@@ -324,7 +391,13 @@ async def test_the_unbounded_context_counted_by_hand() -> None:
     first, second = 8, 8 + 10 + len(OUTPUT) + 4
     assert (2, first + second) == (figures.calls, figures.tokens)
     assert pytest.approx(first + second - 0.9 * first) == figures.cost
-    assert (1, 1, 0, 0, (second,)) == (figures.needed, figures.visible, figures.lost, figures.trips, figures.peaks)
+    assert (1, 1, 0, 0, (second,)) == (
+        figures.needed,
+        figures.visible,
+        figures.lost,
+        figures.trips,
+        figures.peaks,
+    )
 
 
 async def test_what_a_buffer_drops_is_lost() -> None:
@@ -335,7 +408,9 @@ async def test_what_a_buffer_drops_is_lost() -> None:
     assert (1, 0, 1, 0) == (figures.needed, figures.visible, figures.lost, figures.trips)
 
 
-@pytest.mark.parametrize("policy", ["reference:threshold=200", "offload:threshold=200,lines=1", "memory:threshold=200"])
+@pytest.mark.parametrize(
+    "policy", ["reference:threshold=200", "offload:threshold=200,lines=1", "memory:threshold=200"]
+)
 async def test_what_is_folded_is_lost_to_nobody(policy: str) -> None:
     """A value of the middle is in the preview or behind the reference."""
     run = run_with("\n".join([LONG, *(f"more {number}" for number in range(99))]), "job-4711")
@@ -346,7 +421,9 @@ async def test_what_is_folded_is_lost_to_nobody(policy: str) -> None:
 
 async def test_a_reference_alone_shows_nothing_and_costs_one_trip() -> None:
     """The trip reads the folded prompt, and the output up to 2,000 tokens."""
-    reference = await measure([run_with(LONG, "job-4711")], parse_policy("reference:threshold=200"), letters())
+    reference = await measure(
+        [run_with(LONG, "job-4711")], parse_policy("reference:threshold=200"), letters()
+    )
     unbounded = await measure([run_with(LONG, "job-4711")], parse_policy("unbounded"), letters())
     assert (1, 0, 0, 1) == (reference.needed, reference.visible, reference.lost, reference.trips)
     folded = reference.tokens - 8
@@ -361,7 +438,13 @@ async def test_both_ends_show_what_stands_there() -> None:
     for message in run_with(text, "ok").messages:
         await replayed.context.add_message(message)
     shown = entry((await replayed.context.get_messages())[2]).text.split("\n")
-    assert ["first " + "x" * 194, "second", "… lines 3-11 of 13 not shown …", "last but one", "last"] == shown[1:]
+    assert [
+        "first " + "x" * 194,
+        "second",
+        "… lines 3-11 of 13 not shown …",
+        "last but one",
+        "last",
+    ] == shown[1:]
     assert text == replayed.stored(shown[0].split()[1])
 
 
@@ -370,7 +453,10 @@ def outputs_run(*outputs: str, each: int = 1) -> Recording:
     said_so_far = list[dict[str, Any]]()
     for start in range(0, len(outputs), each):
         ids = [f"c{number}" for number in range(start, min(start + each, len(outputs)))]
-        said_so_far += [calls(*ids), *(result(one, outputs[start + i]) for i, one in enumerate(ids))]
+        said_so_far += [
+            calls(*ids),
+            *(result(one, outputs[start + i]) for i, one in enumerate(ids)),
+        ]
     return recording(said("user", "go"), *said_so_far, said("assistant", "done"))
 
 
@@ -380,7 +466,12 @@ async def last_prompt(policy: str, run: Recording) -> list[str]:
     for message in run.messages[:-1]:
         await replayed.context.add_message(message)
     messages = await replayed.context.get_messages()
-    return [one.content for m in messages if isinstance(m, FunctionExecutionResultMessage) for one in m.content]
+    return [
+        one.content
+        for m in messages
+        if isinstance(m, FunctionExecutionResultMessage)
+        for one in m.content
+    ]
 
 
 @pytest.mark.parametrize("each", [1, 2, 3])
@@ -402,9 +493,18 @@ async def test_clearing_waits_for_its_trigger() -> None:
 
 async def test_what_is_masked_is_lost() -> None:
     """A masked value is behind no reference."""
-    run = recording(*(calls("c1"), result("c1", OUTPUT), calls("c2"), result("c2", "x")), said("assistant", "job-4711"))
+    run = recording(
+        *(calls("c1"), result("c1", OUTPUT), calls("c2"), result("c2", "x")),
+        said("assistant", "job-4711"),
+    )
     figures = await measure([run], parse_policy("mask:keep=1"), letters())
-    assert (1, 0, 0, 1, 0) == (figures.needed, figures.named, figures.visible, figures.lost, figures.trips)
+    assert (1, 0, 0, 1, 0) == (
+        figures.needed,
+        figures.named,
+        figures.visible,
+        figures.lost,
+        figures.trips,
+    )
 
 
 async def test_the_token_limited_context_counts_as_the_replay_does() -> None:
@@ -418,7 +518,11 @@ async def test_the_token_limited_context_counts_as_the_replay_does() -> None:
 @given(st.lists(st.integers(1, 4), max_size=8), st.integers(0, 12))
 def test_old_outputs_are_all_but_the_newest(sizes: list[int], keep: int) -> None:
     """Whatever the messages hold, exactly the newest outputs are left."""
-    messages = [m for size in sizes for m in to_messages([result(str(number), "x") for number in range(size)])]
+    messages = [
+        m
+        for size in sizes
+        for m in to_messages([result(str(number), "x") for number in range(size)])
+    ]
     old = list(old_outputs(messages, keep))
     assert max(sum(sizes) - keep, 0) == sum(count for _, count in old)
     assert all(sizes[place] == count for place, count in old[1:])
@@ -436,7 +540,10 @@ async def test_figures_are_summed_over_runs() -> None:
 async def test_a_policy_starts_each_run_anew() -> None:
     """Nothing of one run is remembered in the next."""
     run = run_with(LONG, "job-4711")
-    once, twice = [await measure([run] * count, parse_policy("memory:threshold=200"), letters()) for count in (1, 2)]
+    once, twice = [
+        await measure([run] * count, parse_policy("memory:threshold=200"), letters())
+        for count in (1, 2)
+    ]
     assert once + once == twice
 
 
@@ -481,25 +588,41 @@ def test_a_value_that_a_policy_does_not_take_is_found_at_once(text: str) -> None
 
 async def test_settings_reach_the_context() -> None:
     """Numbers, words and yes or no are handed on by name; what a context refuses, it refuses as ever."""
-    replayed = parse_policy("memory:threshold=77, recall=false ,preview_tokens=9,fold=after_reading").open(letters())
+    replayed = parse_policy(
+        "memory:threshold=77, recall=false ,preview_tokens=9,fold=after_reading"
+    ).open(letters())
     policy = getattr(replayed.context, "policy")  # noqa: B009 - that of a MemoryContext
-    assert (77, False, 9, "after_reading") == (policy.threshold, policy.recall, policy.preview_tokens, policy.fold)
+    assert (77, False, 9, "after_reading") == (
+        policy.threshold,
+        policy.recall,
+        policy.preview_tokens,
+        policy.fold,
+    )
     with pytest.raises(InvalidThresholdError):
         await measure([run_with("a", "b")], parse_policy("memory:threshold=1"), letters())
 
 
 def test_figures_are_shown_as_shares() -> None:
     """Tokens and cost of the unbounded context's, values of those that are needed, peaks of the references'."""
-    unbounded = Figures(calls=4, tokens=1000, cost=200.0, needed=8, named=8, visible=8, peaks=(100, 400, 100))
-    reference = Figures(calls=4, tokens=500, cost=100.0, needed=8, named=4, visible=2, trips=2, peaks=(50, 100, 80))
+    unbounded = Figures(
+        calls=4, tokens=1000, cost=200.0, needed=8, named=8, visible=8, peaks=(100, 400, 100)
+    )
+    reference = Figures(
+        calls=4, tokens=500, cost=100.0, needed=8, named=4, visible=2, trips=2, peaks=(50, 100, 80)
+    )
     row = Comparison(unbounded, reference).row("mine", reference)
-    assert Row("mine", 0.5, 0.5, 0.5, 1.0, needed=8, named=0.5, visible=0.25, lost=0, trips=2, calls=4) == row
+    assert (
+        Row("mine", 0.5, 0.5, 0.5, 1.0, needed=8, named=0.5, visible=0.25, lost=0, trips=2, calls=4)
+        == row
+    )
     assert 2.0 == Comparison(unbounded, reference).row("all", unbounded).peak_of_reference
 
 
 async def test_the_report_has_a_row_for_each_policy() -> None:
     """The policies that everything is set against are replayed even if nobody asked for them."""
-    rows = await compared([run_with(LONG, "job-4711")], [parse_policy("ends:head=1,tail=2")], letters(), threshold=200)
+    rows = await compared(
+        [run_with(LONG, "job-4711")], [parse_policy("ends:head=1,tail=2")], letters(), threshold=200
+    )
     assert ["ends:head=1,tail=2"] == [row.policy for row in rows]
     console = Console(width=100, record=True)
     console.print(report(rows))
@@ -508,7 +631,10 @@ async def test_the_report_has_a_row_for_each_policy() -> None:
 
 async def test_runs_are_read_one_by_one() -> None:
     """Every policy has seen a run before the next is read, so that a stream of any length will do."""
-    comparing, seen = Comparing([parse_policy("mask"), parse_policy("buffered")], letters()), list[tuple[int, int]]()
+    comparing, seen = (
+        Comparing([parse_policy("mask"), parse_policy("buffered")], letters()),
+        list[tuple[int, int]](),
+    )
 
     def stream() -> Iterator[Recording]:
         for number in range(3):

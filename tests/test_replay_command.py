@@ -46,13 +46,20 @@ def run_of(name: str, outputs: int = 3) -> dict[str, Any]:
     messages: list[dict[str, Any]] = [{"role": "user", "content": "Find the broken job."}]
     for step in range(outputs):
         used = json.dumps({"job": f"job-{step - 1}-150"}) if step else "{}"
-        call = {"id": f"c{step}", "type": "function", "function": {"name": "read", "arguments": used}}
+        call = {
+            "id": f"c{step}",
+            "type": "function",
+            "function": {"name": "read", "arguments": used},
+        }
         text = "\n".join(f"job-{step}-{line} went well on host alpha-{line}" for line in range(300))
         messages += [
             {"role": "assistant", "content": None, "tool_calls": [call]},
             {"role": "tool", "tool_call_id": f"c{step}", "content": text},
         ]
-    return {"id": name, "messages": [*messages, {"role": "assistant", "content": "It was the last one."}]}
+    return {
+        "id": name,
+        "messages": [*messages, {"role": "assistant", "content": "It was the last one."}],
+    }
 
 
 def write(path: Path, *runs: object) -> Path:
@@ -64,15 +71,21 @@ def write(path: Path, *runs: object) -> Path:
 @pytest.fixture(name="runs", scope="module")
 def runs_(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two runs in a file."""
-    return write(tmp_path_factory.mktemp("runs") / "runs.jsonl", run_of("first"), run_of("second", 2))
+    return write(
+        tmp_path_factory.mktemp("runs") / "runs.jsonl", run_of("first"), run_of("second", 2)
+    )
 
 
 def test_the_table_has_all_usual_policies_and_fits(runs: Path) -> None:
     """Piped, nothing is folded or cut, nothing is coloured, and no bar is drawn."""
-    done = replay(runs, *(f"--policy={name}" for name in (*DEFAULTS, "buffered:size=1")), COLUMNS="80")
+    done = replay(
+        runs, *(f"--policy={name}" for name in (*DEFAULTS, "buffered:size=1")), COLUMNS="80"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "runs.jsonl\n2 runs, 7 model calls, 3 needed values; tokens by " in done.stdout
-    rows = {line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line[:1].islower()}
+    rows = {
+        line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line[:1].islower()
+    }
     assert set(DEFAULTS) < set(rows)
     assert ["1.000"] * 3 == rows["unbounded"][:3]
     assert ["3", "0"] == rows["buffered:size=1"][6:8]
@@ -82,7 +95,9 @@ def test_the_table_has_all_usual_policies_and_fits(runs: Path) -> None:
 
 def test_policies_and_threshold_are_chosen(runs: Path) -> None:
     """`--policy` takes the place of the usual ones; `--threshold` is that of the usual ones."""
-    done = replay(runs, "--policy", "mask:keep=1", "--policy", "offload:threshold=100,lines=1", "--json")
+    done = replay(
+        runs, "--policy", "mask:keep=1", "--policy", "offload:threshold=100,lines=1", "--json"
+    )
     assert ["mask:keep=1", "offload:threshold=100,lines=1"] == [
         one["policy"] for one in json.loads(done.stdout)["policies"]
     ]
@@ -96,20 +111,36 @@ def test_json_is_one_object_with_all_figures(runs: Path) -> None:
     done = replay(runs, runs, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
-    assert (["runs.jsonl"] * 2, True, 500) == (found["files"], found["complete"], found["threshold"])
-    assert (4, 14, 6, "first") == (found["runs"], found["calls"], found["needed"], found["longest_run"])
+    assert (["runs.jsonl"] * 2, True, 500) == (
+        found["files"],
+        found["complete"],
+        found["threshold"],
+    )
+    assert (4, 14, 6, "first") == (
+        found["runs"],
+        found["calls"],
+        found["needed"],
+        found["longest_run"],
+    )
     assert [4, 4, 4, 2] == found["runs_by_call"]
     assert DEFAULTS == [one["policy"] for one in found["policies"]]
     for one in found["policies"]:
         series = one["tokens_by_call"]
-        weighted = sum(mean * runs for mean, runs in zip(series["mean"], found["runs_by_call"], strict=True))
+        weighted = sum(
+            mean * runs for mean, runs in zip(series["mean"], found["runs_by_call"], strict=True)
+        )
         assert one["tokens"] == pytest.approx(weighted, abs=2)
         assert max(series["longest_run"]) == one["peak"]
         assert one["visible"] <= one["named"] <= found["needed"]
-        assert one["share"]["tokens"] == pytest.approx(one["tokens"] / found["policies"][0]["tokens"], abs=1e-5)
+        assert one["share"]["tokens"] == pytest.approx(
+            one["tokens"] / found["policies"][0]["tokens"], abs=1e-5
+        )
     by_name = {one["policy"]: one for one in found["policies"]}
     assert 0 == by_name["memory:threshold=500"]["lost"]
-    assert (6, 0) == (by_name["unbounded"]["visible"], by_name["reference:threshold=500"]["visible"])
+    assert (6, 0) == (
+        by_name["unbounded"]["visible"],
+        by_name["reference:threshold=500"]["visible"],
+    )
     assert 6 == by_name["reference:threshold=500"]["trips"]
 
 
@@ -147,7 +178,9 @@ def test_what_cannot_be_done_is_one_line(
 ) -> None:
     """Before any run is replayed, on standard error, with exit code 2; no file is touched."""
     before = runs.read_bytes()
-    code = run(["replay", *arguments.replace("RUNS", str(runs)).replace("FOLDER", str(tmp_path)).split()])
+    code = run(
+        ["replay", *arguments.replace("RUNS", str(runs)).replace("FOLDER", str(tmp_path)).split()]
+    )
     shown_ = capsys.readouterr()
     assert (2, "") == (code, shown_.out)
     [line] = shown_.err.splitlines()
@@ -172,13 +205,18 @@ def test_without_autogen_the_extra_is_named(runs: Path) -> None:
     command = [sys.executable, "-c", code, "replay", str(runs)]
     done = subprocess.run(command, capture_output=True, encoding="utf-8", check=False)
     assert done.returncode == 2
-    assert "memory-context: the replay needs AutoGen: pip install 'memory-context[autogen]'\n" == done.stderr
+    assert (
+        "memory-context: the replay needs AutoGen: pip install 'memory-context[autogen]'\n"
+        == done.stderr
+    )
 
 
 def test_the_help_loads_nothing_heavy() -> None:
     """Help is quick: no agent framework, no database library, no tokenizer."""
     code = "import sys; from memory_context.cli import run; run(['replay', '--help']); print(*sys.modules)"
-    output = subprocess.run([sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True).stdout
+    output = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, encoding="utf-8", check=True
+    ).stdout
     assert "--explain" in output
     assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
 
@@ -193,7 +231,11 @@ def test_nothing_of_the_users_is_changed(runs: Path, tmp_path: Path) -> None:
     done = subprocess.run(
         [*COMMAND, str(runs)],
         cwd=tmp_path,
-        env={**os.environ, "MEMORY_CONTEXT_STORE": f"sqlite:///{stores[1]}", "TMPDIR": str(tmp_path)},
+        env={
+            **os.environ,
+            "MEMORY_CONTEXT_STORE": f"sqlite:///{stores[1]}",
+            "TMPDIR": str(tmp_path),
+        },
         capture_output=True,
         check=True,
     )
@@ -207,7 +249,9 @@ def test_ctrl_c_shows_what_is_done_so_far(tmp_path: Path) -> None:
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
     command = [*COMMAND, str(many), "--json"]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, env=environment) as process:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=theirs, env=environment
+    ) as process:
         os.close(theirs)
         seen, asked = b"", False
         for data in read_terminal(ours):
@@ -262,11 +306,16 @@ def test_the_report_is_one_file_with_everything(runs: Path, tmp_path: Path) -> N
     assert 2 * len(DEFAULTS) == tags.count("polyline")
     assert len(DEFAULTS) == tags.count("circle")
     assert not {"script", "link", "img", "iframe", "object"} & set(tags)
-    assert not {"src", "href", "srcset", "onload"} & {name for _, attributes in reader.tags for name in attributes}
+    assert not {"src", "href", "srcset", "onload"} & {
+        name for _, attributes in reader.tags for name in attributes
+    }
     assert "url(" not in STYLE
     assert "@import" not in STYLE
     assert "prefers-color-scheme:dark" in STYLE
-    assert ("meta", {"name": "viewport", "content": "width=device-width,initial-scale=1"}) in reader.tags
+    assert (
+        "meta",
+        {"name": "viewport", "content": "width=device-width,initial-scale=1"},
+    ) in reader.tags
     for svg in page.read_text(encoding="utf-8").split("<svg")[1:]:
         ET.fromstring("<svg" + svg.partition("</svg>")[0] + "</svg>")
 
@@ -278,7 +327,9 @@ def test_everything_in_the_report_is_escaped(tmp_path: Path) -> None:
     """Names of files and runs, and policies, are texts wherever they stand."""
     page = tmp_path / "report.html"
     path = write(tmp_path / "<b onclick=x>runs.jsonl", run_of(HOSTILE))
-    done = replay(path, "--report", page, "--policy", "buffered: size = 3 ,", "--policy", "unbounded:")
+    done = replay(
+        path, "--report", page, "--policy", "buffered: size = 3 ,", "--policy", "unbounded:"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     reader = Reader.of(page)
     assert not {"script", "b"} & {tag for tag, _ in reader.tags}
@@ -291,7 +342,9 @@ def test_everything_in_the_report_is_escaped(tmp_path: Path) -> None:
 def test_a_replay_without_model_calls_has_a_report(tmp_path: Path) -> None:
     """Nothing to draw is no error."""
     page = tmp_path / "report.html"
-    done = replay(write(tmp_path / "a.jsonl", {"messages": []}), "--report", page, "--policy", "mask")
+    done = replay(
+        write(tmp_path / "a.jsonl", {"messages": []}), "--report", page, "--policy", "mask"
+    )
     assert (done.returncode, done.stderr) == (0, "")
     assert "1 run, 0 model calls, 0 needed values" in Reader.of(page).text
 
@@ -323,7 +376,9 @@ def test_points_that_lie_together_have_labels_apart() -> None:
     marks = [(Mark(number, f"memory:threshold={number}"), 0.5, 0.7) for number in range(1, 9)]
     chart = ET.fromstring(points(marks, "x", "visible", "cost"))
     places = [
-        (float(one.get("x", "")), float(one.get("y", ""))) for one in chart.iter("text") if one.get("class") == "label"
+        (float(one.get("x", "")), float(one.get("y", "")))
+        for one in chart.iter("text")
+        if one.get("class") == "label"
     ]
     assert 8 == len(places)
     for index, (x, y) in enumerate(places):

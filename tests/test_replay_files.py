@@ -41,7 +41,9 @@ EXPECTED: tuple[LLMMessage, ...] = (
         thought="I look.",
     ),
     FunctionExecutionResultMessage(
-        content=[FunctionExecutionResult(content="job-4711", name="run", call_id="c1", is_error=False)]
+        content=[
+            FunctionExecutionResult(content="job-4711", name="run", call_id="c1", is_error=False)
+        ]
     ),
     AssistantMessage(content="It is job-4711.", source="assistant"),
 )
@@ -52,7 +54,13 @@ OPENAI: list[dict[str, Any]] = [
     {
         "role": "assistant",
         "content": "I look.",
-        "tool_calls": [{"id": "c1", "type": "function", "function": {"name": "run", "arguments": '{"host": "alpha"}'}}],
+        "tool_calls": [
+            {
+                "id": "c1",
+                "type": "function",
+                "function": {"name": "run", "arguments": '{"host": "alpha"}'},
+            }
+        ],
     },
     {"role": "tool", "tool_call_id": "c1", "content": "job-4711"},
     {"role": "assistant", "content": "It is job-4711.", "refusal": None},
@@ -69,7 +77,9 @@ KINDS: list[tuple[str, str, dict[str, Any]]] = [
                 {"type": "text", "text": "I look."},
                 {"type": "tool_use", "id": "c1", "name": "run", "input": {"host": "alpha"}},
             ],
-            "tool_calls": [{"name": "run", "args": {"host": "alpha"}, "id": "c1", "type": "tool_call"}],
+            "tool_calls": [
+                {"name": "run", "args": {"host": "alpha"}, "id": "c1", "type": "tool_call"}
+            ],
             "invalid_tool_calls": [],
         },
     ),
@@ -81,11 +91,21 @@ KINDS: list[tuple[str, str, dict[str, Any]]] = [
 
 def fields(kind: str, more: dict[str, Any]) -> dict[str, Any]:
     """What every message of LangChain's has beside its own."""
-    return {"additional_kwargs": {}, "response_metadata": {}, "type": kind, "name": None, "id": None, **more}
+    return {
+        "additional_kwargs": {},
+        "response_metadata": {},
+        "type": kind,
+        "name": None,
+        "id": None,
+        **more,
+    }
 
 
 AS_DICTS = [{"type": kind, "data": fields(kind, more)} for kind, _, more in KINDS]
-AS_MODELS = [fields("AIMessageChunk" if name == "AIMessageChunk" else kind, more) for kind, name, more in KINDS]
+AS_MODELS = [
+    fields("AIMessageChunk" if name == "AIMessageChunk" else kind, more)
+    for kind, name, more in KINDS
+]
 AS_DUMPS = [
     {
         "lc": 1,
@@ -116,9 +136,13 @@ def test_every_form_of_messages_in_every_form_of_file(
     path = tmp_path / "runs"
     path.write_text(texts[form], encoding="utf-8")
     recordings = read_recordings(path)
-    assert {"run": 1, "messages": 1, "runs": 2, "lists": 2, "lines": 1, "many lines": 3}[form] == len(recordings)
+    assert {"run": 1, "messages": 1, "runs": 2, "lists": 2, "lines": 1, "many lines": 3}[
+        form
+    ] == len(recordings)
     assert [EXPECTED] * len(recordings) == [one.messages for one in recordings]
-    assert {"run": "r1", "messages": "runs:1", "lines": "r1"}.get(form, recordings[0].id) == recordings[0].id
+    assert {"run": "r1", "messages": "runs:1", "lines": "r1"}.get(
+        form, recordings[0].id
+    ) == recordings[0].id
 
 
 @pytest.mark.parametrize(
@@ -127,7 +151,12 @@ def test_every_form_of_messages_in_every_form_of_file(
         lambda state: {"type": "AssistantAgentState", "version": "1.0.0", "llm_context": state},
         lambda state: {"values": state, "next": [], "config": {"configurable": {"thread_id": "1"}}},
         lambda state: {"checkpoint": {"v": 4, "channel_values": {**state, "branch:to:a": None}}},
-        lambda state: {"lc": 1, "type": "constructor", "id": ["langchain", "ChatPromptValue"], "kwargs": state},
+        lambda state: {
+            "lc": 1,
+            "type": "constructor",
+            "id": ["langchain", "ChatPromptValue"],
+            "kwargs": state,
+        },
     ],
 )
 def test_saved_states_are_opened(around: Callable[[dict[str, Any]], dict[str, Any]]) -> None:
@@ -146,7 +175,11 @@ async def test_a_team_has_a_recording_for_each_agent(tmp_path: Path) -> None:
     first = ScriptedChatClient([[FunctionCall("c1", "{}", "look")], "job-4711"])
     agents = [
         AssistantAgent("ann", first, tools=[look], max_tool_iterations=2),
-        AssistantAgent("bob", ScriptedChatClient(["I see."]), model_context=MemoryContext("u", store="sqlite://")),
+        AssistantAgent(
+            "bob",
+            ScriptedChatClient(["I see."]),
+            model_context=MemoryContext("u", store="sqlite://"),
+        ),
     ]
     team = RoundRobinGroupChat(list(agents), termination_condition=MaxMessageTermination(3))
     await team.run(task="Look.")
@@ -182,10 +215,17 @@ def test_calls_are_replayed_as_the_model_wrote_them() -> None:
         {"additional_kwargs": {"function_call": function}, "tool_calls": []},
         {"tool_calls": [], "invalid_tool_calls": [wrong]},
         {"tool_calls": [{**parsed, "args": {"a": "ä"}}]},
-        {"content": ["I look.", {"type": "tool_use", "id": "c1", "name": "run", "input": {"b": 2}}]},
+        {
+            "content": [
+                "I look.",
+                {"type": "tool_use", "id": "c1", "name": "run", "input": {"b": 2}},
+            ]
+        },
     ]
     dumped = [{"type": "ai", "data": {"content": "", **one}} for one in each]
-    written = [message.content[0].arguments for message in parse_recording(json.dumps(dumped)).messages]  # type: ignore[union-attr]
+    written = [
+        message.content[0].arguments for message in parse_recording(json.dumps(dumped)).messages
+    ]  # type: ignore[union-attr]
     assert ['{"a":1}', "{ }", "{bad", '{"a": "ä"}', '{"b": 2}'] == written
 
 
@@ -214,9 +254,15 @@ def test_errors_of_tools_stay_errors() -> None:
         ('{"role": "user", "content": "x"}\n{"role": "user"}', "line 1: this is a single message"),
         ('{"messages": []}\n\n{"messages": 1}', "line 3: "),
         ('[{"messages": []}, {"message": []}]', "item 2 of the list"),
-        ('{"messages": [{"type": "UserMessage", "content": 7, "source": "u"}]}', "message 1 is none of AutoGen's"),
+        (
+            '{"messages": [{"type": "UserMessage", "content": 7, "source": "u"}]}',
+            "message 1 is none of AutoGen's",
+        ),
         ('[{"role": "assistant", "tool_calls": "run"}]', "parts of the wrong kind"),
-        ('[{"type": "function", "function": {"name": "a tool, and no message"}}]', "object with 'type', 'function'"),
+        (
+            '[{"type": "function", "function": {"name": "a tool, and no message"}}]',
+            "object with 'type', 'function'",
+        ),
         ('{"type": "TeamState", "agent_states": {}}', "'type', 'agent_states'"),
     ],
 )
@@ -248,8 +294,15 @@ def test_what_cannot_be_read_is_named(tmp_path: Path, data: bytes, said: str) ->
 NAMES = "messages role type content data kwargs lc id tool_calls function values additional_kwargs agent_states args"
 WORDS = "ai assistant tool chat UserMessage AssistantMessage FunctionExecutionResultMessage"
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.text(max_size=5) | st.sampled_from(WORDS.split()),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(NAMES.split()), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.text(max_size=5)
+    | st.sampled_from(WORDS.split()),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(NAMES.split()), inner, max_size=4)
+    ),
     max_leaves=12,
 )
 
@@ -267,7 +320,11 @@ def test_any_json_is_a_recording_or_an_error_of_ours(document: object) -> None:
 def test_zipped_files_are_known_by_their_first_bytes(tmp_path: Path) -> None:
     """Whatever the file is called; a byte order mark at the beginning is none of the text."""
     data = b"\xef\xbb\xbf" + json.dumps({"id": 7, "messages": OPENAI}).encode()
-    for name, content in (("a.jsonl.gz", gzip.compress(data)), ("b", gzip.compress(data)), ("c.gz", data)):
+    for name, content in (
+        ("a.jsonl.gz", gzip.compress(data)),
+        ("b", gzip.compress(data)),
+        ("c.gz", data),
+    ):
         path = tmp_path / name
         path.write_bytes(content)
         assert [Recording("7", EXPECTED)] == read_recordings(path)

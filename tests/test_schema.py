@@ -28,7 +28,10 @@ def _columns(connection: sa.Connection) -> dict[str, object]:
     names = sorted(inspector.get_table_names())
     return {
         name: (
-            sorted((c["name"], str(c["type"]), c["nullable"], str(c["default"])) for c in inspector.get_columns(name)),
+            sorted(
+                (c["name"], str(c["type"]), c["nullable"], str(c["default"]))
+                for c in inspector.get_columns(name)
+            ),
             sorted(str(i["name"]) for i in inspector.get_indexes(name)),
             sorted(str(u["name"]) for u in inspector.get_unique_constraints(name)),
             [f["name"] for f in inspector.get_foreign_keys(name)],
@@ -115,15 +118,18 @@ def test_migrate_says_where_it_came_from(request: pytest.FixtureRequest, fixture
 def test_schema_is_created_once(request: pytest.FixtureRequest, fixture: str) -> None:
     """Several processes that open an empty database at once all find it ready."""
     url = request.getfixturevalue(fixture)
-    code = (
-        "import sys; from memory_context import MemoryManager; print(MemoryManager(sys.argv[1], user_id=1).store('x'))"
-    )
+    code = "import sys; from memory_context import MemoryManager; print(MemoryManager(sys.argv[1], user_id=1).store('x'))"
     command = [sys.executable, "-c", code, url]
 
-    processes = [subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(4)]
+    processes = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(4)
+    ]
     results = [(process.communicate(), process.returncode) for process in processes]
 
-    assert [("note_2d711642\n", "", 0)] * 4 == [(out, error, code) for (out, error), code in results]
+    assert [("note_2d711642\n", "", 0)] * 4 == [
+        (out, error, code) for (out, error), code in results
+    ]
 
 
 def test_alembic_is_loaded_for_upgrades_only(sqlite_url: str) -> None:
@@ -134,7 +140,9 @@ def test_alembic_is_loaded_for_upgrades_only(sqlite_url: str) -> None:
     )
 
     for _ in range(2):
-        run = subprocess.run([sys.executable, "-c", code, sqlite_url], capture_output=True, text=True, check=True)
+        run = subprocess.run(
+            [sys.executable, "-c", code, sqlite_url], capture_output=True, text=True, check=True
+        )
         assert "False\n" == run.stdout
 
 

@@ -68,7 +68,13 @@ def test_narrowed_names_only_what_is_set() -> None:
     """The columns that a record must match, the user first."""
     assert {"user_id": "ann"} == Scope("ann").narrowed()
     scope = Scope("ann", tier_id="7", tier="task", agent_id="coder", thread_id="t")
-    expected = [("user_id", "ann"), ("agent_id", "coder"), ("thread_id", "t"), ("tier", "task"), ("tier_id", "7")]
+    expected = [
+        ("user_id", "ann"),
+        ("agent_id", "coder"),
+        ("thread_id", "t"),
+        ("tier", "task"),
+        ("tier_id", "7"),
+    ]
     assert expected == list(scope.narrowed().items())
 
 

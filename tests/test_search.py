@@ -27,7 +27,9 @@ from memory_context.testing.sample_memories import memory
 
 ANN = Scope("ann")
 BOB = Scope("bob")
-LINES = "".join(f"2026-01-01 step {i}: part-{i * 7919} handled by worker-{i % 97}\n" for i in range(4000))
+LINES = "".join(
+    f"2026-01-01 step {i}: part-{i * 7919} handled by worker-{i % 97}\n" for i in range(4000)
+)
 
 
 class Toy:
@@ -128,8 +130,15 @@ class TestMatch:
 
     def test_found_by_description(self, store: SQLAlchemyStore) -> None:
         """Key, description, category, tags and metadata find a memory, binary content too."""
-        about: dict[str, Any] = {"summary": "nightly backup", "category": "ops/restic", "tags": ("purple",)}
-        store.put(ANN, memory(b"\0\1", memory_key="blob_77aa", content_metadata={"command": "rsync"}, **about))
+        about: dict[str, Any] = {
+            "summary": "nightly backup",
+            "category": "ops/restic",
+            "tags": ("purple",),
+        }
+        store.put(
+            ANN,
+            memory(b"\0\1", memory_key="blob_77aa", content_metadata={"command": "rsync"}, **about),
+        )
 
         for query in ("blob_77aa", "backups", "restic", "purple", "rsync"):
             [hit] = store.search(ANN, query)
@@ -139,7 +148,9 @@ class TestMatch:
     @pytest.mark.parametrize("hidden", [{"memory_type": "secret"}, {"tags": ("secret",)}])
     def test_secret_is_masked(self, store: SQLAlchemyStore, hidden: dict[str, Any]) -> None:
         """A secret is found by its description, not by its content, and its content is not shown."""
-        store.put(ANN, memory("hunter2", memory_key="password", summary="production password", **hidden))
+        store.put(
+            ANN, memory("hunter2", memory_key="password", summary="production password", **hidden)
+        )
 
         [hit] = store.search(ANN, "production password")
 
@@ -196,7 +207,9 @@ class TestIndex:
         """A memory whose every passage speaks of the query is one hit, and leaves room for others."""
         store.put(ANN, memory("disk full\n" * 60_000, memory_key="large"))
         for number in range(3):
-            store.put(ANN, memory(f"the disk and nothing else but {number}", memory_key=f"k{number}"))
+            store.put(
+                ANN, memory(f"the disk and nothing else but {number}", memory_key=f"k{number}")
+            )
 
         assert {"large", "k0", "k1", "k2"} == set(keys(store, "disk full"))
 
@@ -314,7 +327,9 @@ class TestAnySize:
             store.put(ANN, memory("walrus", memory_key="walrus"))
             store.put(ANN, memory(LINES, memory_key="a"))
             before = rows(store, passages)
-            mocker.patch.object(keyword_index, "remove", side_effect=third_time_fails(keyword_index.remove))
+            mocker.patch.object(
+                keyword_index, "remove", side_effect=third_time_fails(keyword_index.remove)
+            )
             with pytest.raises(ZeroDivisionError):
                 store.delete(ANN, "a")
             mocker.stopall()
@@ -328,7 +343,14 @@ class TestAnySize:
     ) -> None:
         """One search indexes so much of what is pending, and says what is left."""
         for number in range(4):
-            store.put(ANN, memory("disk " * 100, memory_key=f"k{number}", created_at=now() + timedelta(days=number)))
+            store.put(
+                ANN,
+                memory(
+                    "disk " * 100,
+                    memory_key=f"k{number}",
+                    created_at=now() + timedelta(days=number),
+                ),
+            )
         store._run(keyword_index.reset, writes=True)  # noqa: SLF001 - behind the store's back
         mocker.patch("memory_context.stores.sql.sqlalchemy_store.CATCH_UP", 600)
 
@@ -421,7 +443,9 @@ class TestMeaning:
             store.reindex()
         with SQLAlchemyStore(url, embedder=again) as store:
             store.reindex()
-        with SQLAlchemyStore(url, embedder=lambda texts: [[1.0, 2.0]] * len(texts), embedding_model="flat") as store:
+        with SQLAlchemyStore(
+            url, embedder=lambda texts: [[1.0, 2.0]] * len(texts), embedding_model="flat"
+        ) as store:
             assert [] == keys(store, "dog", mode="semantic")
             assert ["dog"] == keys(store, "puppy")
             store.reindex()
@@ -477,7 +501,9 @@ def test_manager_narrows(store_url: str) -> None:
     with MemoryManager(store_url, user_id="ann", thread_id="t1") as manager:
         moment = now()
         manager.store("disk one", key="a", type="note", category="project/rockets", tags=["red"])
-        manager.store("disk two", key="b", type="decision", category="projects", tier="project", tier_id="p")
+        manager.store(
+            "disk two", key="b", type="decision", category="projects", tier="project", tier_id="p"
+        )
 
         def found(**narrow: object) -> set[str]:
             return {hit.memory_key for hit in manager.search("disk", **narrow)}  # type: ignore[arg-type] # search's own
@@ -521,11 +547,21 @@ def test_a_tier_ranks_as_everything_does(store: SQLAlchemyStore) -> None:
 def test_long_question_in_a_tier(store: SQLAlchemyStore) -> None:
     """A long question finds a note though many of its words are rarer in what else the user has than the note's own."""
     rare = [f"part{number}" for number in range(60)]
-    store.put(ANN, memory("The umbrella is in the hallway.", memory_key="note", tier="project", tier_id="house"))
+    store.put(
+        ANN,
+        memory(
+            "The umbrella is in the hallway.", memory_key="note", tier="project", tier_id="house"
+        ),
+    )
     for number in range(80):
-        store.put(ANN, memory(f"umbrella hallway {rare[number % 60]} {number}", memory_key=f"log-{number}"))
+        store.put(
+            ANN,
+            memory(f"umbrella hallway {rare[number % 60]} {number}", memory_key=f"log-{number}"),
+        )
 
-    found = store.search(ANN, " ".join([*rare, "where is the umbrella"]), filters={"tier": "project"})
+    found = store.search(
+        ANN, " ".join([*rare, "where is the umbrella"]), filters={"tier": "project"}
+    )
 
     assert ["note"] == [item.memory_key for item in found]
 

@@ -14,13 +14,32 @@ import pytest
 import slow_statements
 
 TESTS = Path(slow_statements.__file__).parent
-SUITES = ["agents", "teams", "participants", "context", "compaction", "workbench", "sql_memory", "notes_autogen"]
-SUITES += ["langchain_agents", "langchain_memory", "langchain_tools", "middleware", "checkpointers", "notes_langchain"]
+SUITES = [
+    "agents",
+    "teams",
+    "participants",
+    "context",
+    "compaction",
+    "workbench",
+    "sql_memory",
+    "notes_autogen",
+]
+SUITES += [
+    "langchain_agents",
+    "langchain_memory",
+    "langchain_tools",
+    "middleware",
+    "checkpointers",
+    "notes_langchain",
+]
 
 
 @pytest.mark.parametrize(
     "suites",
-    [["langchain_agents"], pytest.param(SUITES, marks=[pytest.mark.soak, pytest.mark.timeout(3600)])],
+    [
+        ["langchain_agents"],
+        pytest.param(SUITES, marks=[pytest.mark.soak, pytest.mark.timeout(3600)]),
+    ],
     ids=["one", "all"],
 )
 def test_slow_databases(told: Callable[[str], None], suites: list[str]) -> None:
@@ -31,7 +50,8 @@ def test_slow_databases(told: Callable[[str], None], suites: list[str]) -> None:
     done = subprocess.run(
         [*command, *(str(TESTS / f"test_{suite}.py") for suite in suites)],
         cwd=TESTS.parent,
-        env={name: value for name, value in os.environ.items() if "PYTEST" not in name} | {"PYTHONPATH": search},
+        env={name: value for name, value in os.environ.items() if "PYTEST" not in name}
+        | {"PYTHONPATH": search},
         capture_output=True,
         text=True,
         check=False,
@@ -39,4 +59,6 @@ def test_slow_databases(told: Callable[[str], None], suites: list[str]) -> None:
 
     assert 0 == done.returncode, done.stdout[-4000:]
     [count] = re.findall(r"^(\d+) passed", done.stdout, re.MULTILINE)
-    told(f"{count} tests of {len(suites)} suites, each statement up to {1000 * slow_statements.SECONDS:g} ms late")
+    told(
+        f"{count} tests of {len(suites)} suites, each statement up to {1000 * slow_statements.SECONDS:g} ms late"
+    )

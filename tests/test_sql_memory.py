@@ -26,7 +26,7 @@ from messages import LOG, call, results, user
 MISSING = "postgresql://127.0.0.1:1/none?connect_timeout=1"
 
 
-def text(content: str, **metadata: Any) -> MemoryContent:  # noqa: ANN401 - any JSON
+def text(content: str, **metadata: Any) -> MemoryContent:
     """A text to remember."""
     return MemoryContent(content=content, mime_type=MemoryMimeType.TEXT, metadata=metadata or None)
 
@@ -65,7 +65,11 @@ async def either(request: pytest.FixtureRequest) -> AsyncIterator[Memory]:
         yield ListMemory()
         return
     fixtures = {"file": "sqlite_url", "postgresql": "postgres_url"}
-    url = "sqlite://" if request.param == "memory" else str(request.getfixturevalue(fixtures[request.param]))
+    url = (
+        "sqlite://"
+        if request.param == "memory"
+        else str(request.getfixturevalue(fixtures[request.param]))
+    )
     memory = SQLMemory("ann", store=url)
     yield memory
     await memory.close()
@@ -76,7 +80,9 @@ CONTENTS = {
     "string MIME type": MemoryContent(content="plain", mime_type="text/plain"),
     "own MIME type": MemoryContent(content="a,b", mime_type="text/csv"),
     "markdown": MemoryContent(content="# Rules\n\n- be *brief*", mime_type=MemoryMimeType.MARKDOWN),
-    "dict": MemoryContent(content={"units": "metric", "n": [1, None, {"é": "中文"}]}, mime_type=MemoryMimeType.JSON),
+    "dict": MemoryContent(
+        content={"units": "metric", "n": [1, None, {"é": "中文"}]}, mime_type=MemoryMimeType.JSON
+    ),
     "JSON as text": MemoryContent(content='{"units": "metric"}', mime_type=MemoryMimeType.JSON),
     "empty dict": MemoryContent(content={}, mime_type=MemoryMimeType.JSON),
     "empty text": MemoryContent(content="", mime_type=MemoryMimeType.TEXT),
@@ -108,7 +114,10 @@ class TestLikeListMemory:
 
         assert contents == await add(either, *contents)
         assert contents == (await either.query("", CancellationToken())).results
-        assert contents == (await either.query(MemoryContent(content="", mime_type="text/plain"))).results
+        assert (
+            contents
+            == (await either.query(MemoryContent(content="", mime_type="text/plain"))).results
+        )
 
     async def test_query_without_an_argument(self, either: ListMemory | SQLMemory) -> None:
         """A query may be left out."""
@@ -127,7 +136,9 @@ class TestLikeListMemory:
 
     async def test_images_come_back(self, either: Memory) -> None:
         """An image comes back as an image with the same pixels."""
-        image = MemoryContent(content=picture(), mime_type=MemoryMimeType.IMAGE, metadata={"of": "a wall"})
+        image = MemoryContent(
+            content=picture(), mime_type=MemoryMimeType.IMAGE, metadata={"of": "a wall"}
+        )
 
         [found] = await add(either, image)
 
@@ -180,7 +191,9 @@ class TestLikeListMemory:
     async def test_callers_content_stays(self, either: Memory) -> None:
         """The caller's content and metadata are never changed."""
         metadata = {"source": "a form", "nested": {"n": 1}}
-        content = MemoryContent(content={"a": [1]}, mime_type=MemoryMimeType.JSON, metadata=metadata)
+        content = MemoryContent(
+            content={"a": [1]}, mime_type=MemoryMimeType.JSON, metadata=metadata
+        )
         before = content.model_copy(deep=True)
 
         await add(either, content)
@@ -192,14 +205,22 @@ class TestLikeListMemory:
 
     async def test_json_form(self, either: Memory) -> None:
         """Results have a JSON form."""
-        shown = [CONTENTS["dict"], CONTENTS["metadata"], MemoryContent(content=picture(), mime_type="image/png")]
+        shown = [
+            CONTENTS["dict"],
+            CONTENTS["metadata"],
+            MemoryContent(content=picture(), mime_type="image/png"),
+        ]
         await add(either, *shown)
 
         dumped = (await either.query("")).model_dump(mode="json")
-        updated = (await either.update_context(UnboundedChatCompletionContext())).model_dump(mode="json")
+        updated = (await either.update_context(UnboundedChatCompletionContext())).model_dump(
+            mode="json"
+        )
 
         assert dumped == updated["memories"] == json.loads(json.dumps(dumped))
-        assert ["application/json", "text/plain", "image/png"] == [one["mime_type"] for one in dumped["results"]]
+        assert ["application/json", "text/plain", "image/png"] == [
+            one["mime_type"] for one in dumped["results"]
+        ]
 
     async def test_unknown_arguments(self, either: Memory) -> None:
         """Arguments that other memories know are ignored."""
@@ -213,12 +234,16 @@ class TestQuery:
 
     async def test_words(self, memory: SQLMemory) -> None:
         """A text finds the contents that speak of it, as text or as a content."""
-        wanted = MemoryContent(content={"database": "postgres", "port": 5433}, mime_type=MemoryMimeType.JSON)
+        wanted = MemoryContent(
+            content={"database": "postgres", "port": 5433}, mime_type=MemoryMimeType.JSON
+        )
         await add(memory, text("likes short answers"), wanted, text("deploys on fridays"))
 
         assert [wanted] == (await memory.query("which port?")).results
         assert [wanted] == (await memory.query(text("postgres"))).results
-        assert [wanted] == (await memory.query(MemoryContent(content={"port": 1}, mime_type="x"))).results
+        assert [wanted] == (
+            await memory.query(MemoryContent(content={"port": 1}, mime_type="x"))
+        ).results
         assert [] == (await memory.query("zebra")).results
 
     async def test_limits(self, memory: SQLMemory) -> None:
@@ -254,15 +279,21 @@ class TestApart:
         await mine.clear()
 
         assert ("rules", "default_memory") == (mine.name, other.name)
-        assert [0, 1, 1] == [len((await memory.query("word")).results) for memory in (mine, other, hers)]
+        assert [0, 1, 1] == [
+            len((await memory.query("word")).results) for memory in (mine, other, hers)
+        ]
         assert "default_memory secret word" in str((await prompt(other))[0].content)
 
     async def test_same_name_is_the_same_memory(self, store_url: str) -> None:
         """Whoever opens the name later, as another agent too, finds the same contents."""
         manager = MemoryManager(store_url, user_id=7)
-        await add(SQLMemory(7, store=manager.memory_store, agent_id="a", thread_id="t1"), text("kept"))
+        await add(
+            SQLMemory(7, store=manager.memory_store, agent_id="a", thread_id="t1"), text("kept")
+        )
 
-        assert [text("kept")] == (await SQLMemory("7", store=manager.memory_store, agent_id="b").query()).results
+        assert [text("kept")] == (
+            await SQLMemory("7", store=manager.memory_store, agent_id="b").query()
+        ).results
 
     async def test_clear_leaves_the_rest(self, sqlite_url: str) -> None:
         """Clear leaves folded outputs and notes of other kinds where they are."""
@@ -276,7 +307,10 @@ class TestApart:
 
     async def test_record(self, sqlite_url: str) -> None:
         """What is added is a note in the store, which the other verbs find."""
-        await add(SQLMemory("ann", store=sqlite_url, name="rules", agent_id="coder", thread_id="t"), text("be brief"))
+        await add(
+            SQLMemory("ann", store=sqlite_url, name="rules", agent_id="coder", thread_id="t"),
+            text("be brief"),
+        )
 
         [item] = MemoryManager(sqlite_url, user_id="ann").search("brief")
 
@@ -288,7 +322,9 @@ class TestApart:
         """Overlapping calls lose nothing."""
         await asyncio.gather(*(memory.add(text(str(i))) for i in range(20)))
 
-        assert {str(i) for i in range(20)} == {one.content for one in (await memory.query()).results}
+        assert {str(i) for i in range(20)} == {
+            one.content for one in (await memory.query()).results
+        }
 
 
 class TestMessage:
@@ -338,7 +374,11 @@ class TestMessage:
         """A large memory stays readable in a MemoryContext, whose question is still the user's."""
         context = MemoryContext("ann", store="sqlite://")
         await add(memory, text(LOG))
-        for message in (call("run"), results(LOG.replace("worker", "robot")), user("what became of robot-123?")):
+        for message in (
+            call("run"),
+            results(LOG.replace("worker", "robot")),
+            user("what became of robot-123?"),
+        ):
             await context.add_message(message)
 
         await memory.update_context(context)
@@ -416,7 +456,10 @@ class TestComponent:
 
         loaded = Memory.load_component(config)
 
-        assert ("memory_context.SQLMemory", "memory") == (config["provider"], config["component_type"])
+        assert ("memory_context.SQLMemory", "memory") == (
+            config["provider"],
+            config["component_type"],
+        )
         assert isinstance(loaded, SQLMemory)
         assert memory.dump_component() == loaded.dump_component()
         assert [CONTENTS["dict"]] == (await loaded.query()).results
@@ -476,7 +519,9 @@ class TestAgents:
 
         await memory.update_context(context)
 
-        assert 1 == sum("lives in Oslo" in str(message.content) for message in await context.get_messages())
+        assert 1 == sum(
+            "lives in Oslo" in str(message.content) for message in await context.get_messages()
+        )
 
     async def test_nothing_to_say(self, sqlite_url: str) -> None:
         """An empty memory leaves the prompt as it is, and makes no event."""
@@ -490,8 +535,12 @@ class TestAgents:
 
         result = await coder.run(task="hello")
 
-        assert ["SystemMessage", "UserMessage"] == [type(message).__name__ for message in client.prompts[0]]
-        assert ["TextMessage", "TextMessage"] == [type(message).__name__ for message in result.messages]
+        assert ["SystemMessage", "UserMessage"] == [
+            type(message).__name__ for message in client.prompts[0]
+        ]
+        assert ["TextMessage", "TextMessage"] == [
+            type(message).__name__ for message in result.messages
+        ]
 
     async def test_team(self, sqlite_url: str) -> None:
         """A team whose agents share a memory is dumped and loaded, runs, and its state has a JSON form."""
@@ -506,7 +555,9 @@ class TestAgents:
             for name in ("coder", "tester")
         ]
         team = RoundRobinGroupChat([*agents], max_turns=2)
-        loaded = RoundRobinGroupChat.load_component(json.loads(team.dump_component().model_dump_json()))
+        loaded = RoundRobinGroupChat.load_component(
+            json.loads(team.dump_component().model_dump_json())
+        )
 
         result = await loaded.run(task="hello")
         state = json.loads(json.dumps(await loaded.save_state()))

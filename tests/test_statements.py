@@ -47,7 +47,12 @@ from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.consolidation import consolidate
 from memory_context.memory.retention import delete_expired
-from memory_context.memory.transfer import ALL_USERS, copy_memories, export_memories, import_memories
+from memory_context.memory.transfer import (
+    ALL_USERS,
+    copy_memories,
+    export_memories,
+    import_memories,
+)
 from memory_context.model.item import Deletion
 from memory_context.stores.sql.catalog import Catalog, Doomed
 from memory_context.testing import ScriptedChatClient
@@ -97,7 +102,9 @@ def manager(database: str) -> Iterator[MemoryManager]:
 def verbs(ann: MemoryManager, _: Path) -> None:
     """Every verb of a store and of a manager, with every kind of argument."""
     store, scope = ann.memory_store, ann.scope
-    key = ann.store("the launch code is 5391", tags=["x"], category="a/b", metadata={"a": 1}, expires_at=soon())
+    key = ann.store(
+        "the launch code is 5391", tags=["x"], category="a/b", metadata={"a": 1}, expires_at=soon()
+    )
     ann.store("the launch code is 5391")
     ann.store("other", key="own", replace=True)
     with pytest.raises(KeyExistsError):
@@ -116,9 +123,20 @@ def verbs(ann: MemoryManager, _: Path) -> None:
         ann.search("launch code", mode=mode)
     ann.search("")
     ann.search(" ".join(f"launch{number}" for number in range(200)))
-    ann.search("launch", filters={"tags": ["x", "y"]}, tier="detail", category="a", types=["note"], thread="t")
+    ann.search(
+        "launch",
+        filters={"tags": ["x", "y"]},
+        tier="detail",
+        category="a",
+        types=["note"],
+        thread="t",
+    )
     ann.search("launch", since=datetime(2020, 1, 1, tzinfo=UTC), until=soon())
-    store.query(scope, {"importance": {"$gte": 0.1}, "agent_id": None, "user_id": "bob"}, order_by="-importance")
+    store.query(
+        scope,
+        {"importance": {"$gte": 0.1}, "agent_id": None, "user_id": "bob"},
+        order_by="-importance",
+    )
     narrow = replace(scope, tier="detail", thread_id="t", places=frozenset({("run", "1")}))
     store.query(narrow, {"is_active": [True, False], "user_id": ["bob", "eve"]}, limit=None)
     list(store.list_all(narrow))
@@ -135,7 +153,9 @@ def verbs(ann: MemoryManager, _: Path) -> None:
 
 def large_texts(ann: MemoryManager, _: Path) -> None:
     """A text that is indexed in batches, found, replaced, and taken out in batches."""
-    text = "\n".join(f"line {number} of the launch protocol, page {number // 50}" for number in range(12_000))
+    text = "\n".join(
+        f"line {number} of the launch protocol, page {number // 50}" for number in range(12_000)
+    )
     ann.store(text, key="large")
     assert ann.search("protocol page 200")
     ann.store(text + "more", key="large", replace=True)
@@ -195,10 +215,21 @@ def moving(ann: MemoryManager, folder: Path) -> None:
         copy_memories(ann.memory_store, other, user_id=ANN)
     item = ann.get("own")
     fresh = replace(
-        item, id=uuid4(), memory_key="fresh", content="f", identity=None, access_count=2, accessed_at=soon()
+        item,
+        id=uuid4(),
+        memory_key="fresh",
+        content="f",
+        identity=None,
+        access_count=2,
+        accessed_at=soon(),
     )
     gone = Deletion("never", datetime(2020, 1, 1, tzinfo=UTC), "x")
-    assert 2 == ann.memory_store.restore(ann.scope, [fresh, gone, replace(item, summary="changed")]).written
+    assert (
+        2
+        == ann.memory_store.restore(
+            ann.scope, [fresh, gone, replace(item, summary="changed")]
+        ).written
+    )
 
 
 def people(ann: MemoryManager, _: Path) -> None:
@@ -242,27 +273,41 @@ def meaning(ann: MemoryManager, _: Path) -> None:
 
 async def agents(ann: MemoryManager, _: Path) -> None:
     """AutoGen: a context that folds, recalls, compacts, keeps notes, saves its state; an agent's tools; its memory."""
-    context = MemoryContext(ANN, store=ann.memory_store, thread_id="t", scopes=True, max_tokens=3000)
+    context = MemoryContext(
+        ANN, store=ann.memory_store, thread_id="t", scopes=True, max_tokens=3000
+    )
     async with context.run(task="k", project="p") as mine:
         mine.save("keep the port", tier="run")
         for number in range(4):
             await context.add_message(call("run", number=number))
             await context.add_message(results(f"{number}\n{LOG}", number=number))
-            await context.add_message(user(f"what did worker-{number} of job {number} do in [MemoryRef: own]?"))
+            await context.add_message(
+                user(f"what did worker-{number} of job {number} do in [MemoryRef: own]?")
+            )
             await context.get_messages()
         key = await context.store("kept")
         await context.retrieve(key)
         await context.search("worker")
         for each in context.tools():
-            arguments = {"key": context.shown_keys()[0], "query": "worker", "content": "c", "tier": "run"}
+            arguments = {
+                "key": context.shown_keys()[0],
+                "query": "worker",
+                "content": "c",
+                "tier": "run",
+            }
             with suppress(MemoryToolError):
                 await each.run_json(arguments, CancellationToken())
         state = await context.save_state()
     await MemoryContext(ANN, store=ann.memory_store).load_state(state)
-    model = ScriptedChatClient([[FunctionCall("1", '{"text": "[MemoryRef: night]"}', name="measure")], "done"])
+    model = ScriptedChatClient(
+        [[FunctionCall("1", '{"text": "[MemoryRef: night]"}', name="measure")], "done"]
+    )
     model_context = MemoryContext(ANN, store=ann.memory_store)
     agent = AssistantAgent(
-        "a", model, workbench=model_context.workbench([FunctionTool(measure, "Measure.")]), model_context=model_context
+        "a",
+        model,
+        workbench=model_context.workbench([FunctionTool(measure, "Measure.")]),
+        model_context=model_context,
     )
     await agent.run(task="measure [MemoryRef: night]")
     memory = SQLMemory(ANN, store=ann.memory_store)
@@ -295,7 +340,9 @@ async def chains(ann: MemoryManager, _: Path) -> None:
     assert history.messages
     history.clear()
     middleware = MemoryContextMiddleware(store, user_id=ANN, scopes=True)
-    model = ScriptedChatModel([[called("read_log")], [called("search_memory", query="worker")], "It crashed."])
+    model = ScriptedChatModel(
+        [[called("read_log")], [called("search_memory", query="worker")], "It crashed."]
+    )
     agent = create_agent(model, [read_log], middleware=[middleware])
     await agent.ainvoke({"messages": [HumanMessage("What did worker-12 do?")]})
     MemoryRetriever(manager=ann).invoke("worker")
@@ -311,7 +358,14 @@ def clients(ann: MemoryManager, _: Path) -> None:
     """MCP: every tool, and resources, listed and read."""
     mine = ScopedMemory(ann, session_id="t", project_id="p")
     tools = Tools({**dict.fromkeys(VERBS, mine.manager), **dict.fromkeys(NOTE_VERBS, mine)}, 500)
-    arguments = {"key": "night", "query": "launch", "content": "c", "tier": "project", "category": "", "tags": []}
+    arguments = {
+        "key": "night",
+        "query": "launch",
+        "content": "c",
+        "tier": "project",
+        "category": "",
+        "tags": [],
+    }
     for name in [one["name"] for one in tools.listed({})["tools"]]:
         tools.called({"name": name, "arguments": arguments})
     resources = Resources(ann, page=1)
@@ -340,11 +394,25 @@ def commands(ann: MemoryManager, folder: Path) -> None:
         assert run([arguments[0], *place, *arguments[1:]]) in (0, 1), arguments
 
 
-WORKS = (verbs, large_texts, notes, services, moving, people, ending, agents, chains, clients, commands)
+WORKS = (
+    verbs,
+    large_texts,
+    notes,
+    services,
+    moving,
+    people,
+    ending,
+    agents,
+    chains,
+    clients,
+    commands,
+)
 
 
 @pytest.mark.parametrize("work", WORKS, ids=lambda work: str(work.__name__))
-async def test_every_statement_carries_the_user(manager: MemoryManager, tmp_path: Path, work: Work) -> None:
+async def test_every_statement_carries_the_user(
+    manager: MemoryManager, tmp_path: Path, work: Work
+) -> None:
     """Whatever is done for a user, each statement on a table of memories carries the user, or has an allowed shape."""
     with SQLAlchemyStore(f"sqlite:///{tmp_path / 'target.db'}") as target:
         assert [] == target.users()
@@ -391,7 +459,9 @@ def _of_sqlite(manager: MemoryManager) -> set[Shape]:
 ADMINISTRATION: dict[str, Callable[[SQLAlchemyStore, Path], object]] = {
     "users": lambda store, _: store.users(),
     "reindex": lambda store, _: store.reindex(),
-    "everybody's export": lambda store, folder: export_memories(store, folder / "all", user_id=ALL_USERS),
+    "everybody's export": lambda store, folder: export_memories(
+        store, folder / "all", user_id=ALL_USERS
+    ),
     "everybody's totals": lambda store, _: Catalog(store).totals("user_id"),
     "retention": lambda store, _: delete_expired(store),
     "doctor": lambda store, _: run(["doctor", "--store", _url(store)]),
@@ -447,7 +517,14 @@ def test_a_planted_statement_is_found(manager: MemoryManager, plant: str) -> Non
         return
     bob = MemoryManager(store, user_id="bob")
     his = bob.get("own").id
-    values = {"user": ANN, "other": "bob", "key": "fresh", "his": his, "word": '"1:launch"', "mine": "3:launch"}
+    values = {
+        "user": ANN,
+        "other": "bob",
+        "key": "fresh",
+        "his": his,
+        "word": '"1:launch"',
+        "mine": "3:launch",
+    }
     statement = sa.text(PLANTED.get(plant) or OF_SQLITE[plant]).bindparams(
         *([sa.bindparam("his", type_=sa.Uuid())] if ":his" in (PLANTED | OF_SQLITE)[plant] else [])
     )
@@ -456,7 +533,9 @@ def test_a_planted_statement_is_found(manager: MemoryManager, plant: str) -> Non
         first = sa.text("SELECT id FROM agent_memory_passages WHERE memory_id = :his").bindparams(
             sa.bindparam("his", his, sa.Uuid())
         )
-        used |= {"passage": connection.execute(first).scalar()} if ":passage" in str(statement) else {}
+        used |= (
+            {"passage": connection.execute(first).scalar()} if ":passage" in str(statement) else {}
+        )
         with watching(ANN) as watch:
             connection.execute(statement, used)
         transaction.rollback()

@@ -80,9 +80,21 @@ def kinds(store: object) -> list[type]:
 @pytest.mark.parametrize("env", [False, True])
 def test_url_names_the_stores(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, env: bool) -> None:
     """Each name before a plus is a store around the rest, the first outermost, and `url` gives them back."""
-    wrappers = {"encrypted": EncryptedStore, "compressed": CompressedStore, "redacted": RedactingStore}
-    for inside, innermost in ((f"sqlite:///{tmp_path}/a.db", SQLAlchemyStore), (f"file://{tmp_path}/f", FileStore)):
-        for names in (["encrypted"], ["compressed"], ["redacted"], ["redacted", "compressed", "encrypted"]):
+    wrappers = {
+        "encrypted": EncryptedStore,
+        "compressed": CompressedStore,
+        "redacted": RedactingStore,
+    }
+    for inside, innermost in (
+        (f"sqlite:///{tmp_path}/a.db", SQLAlchemyStore),
+        (f"file://{tmp_path}/f", FileStore),
+    ):
+        for names in (
+            ["encrypted"],
+            ["compressed"],
+            ["redacted"],
+            ["redacted", "compressed", "encrypted"],
+        ):
             url = "+".join([*names, inside])
             monkeypatch.setenv("MEMORY_CONTEXT_STORE", url)
             store = as_store(None if env else url)
@@ -114,7 +126,10 @@ def test_no_url_leads_past_a_store(sqlite_url: str, make: Callable[[str], StoreW
 def test_quota_inside(sqlite_url: str) -> None:
     """A quota of the store inside is not lost in writing a component down: it is refused."""
     inside = SQLAlchemyStore(sqlite_url, quota=Quota(max_items=1))
-    with CompressedStore(inside) as store, pytest.raises(NotSerializableError, match="a quota cannot be written down"):
+    with (
+        CompressedStore(inside) as store,
+        pytest.raises(NotSerializableError, match="a quota cannot be written down"),
+    ):
         MemoryContext("ann", store=store).dump_component()
 
 
@@ -145,7 +160,9 @@ def test_another_key(url: str, command: Command, monkeypatch: pytest.MonkeyPatch
     """With another key, or none, every verb that would show a text says so, and exits with 2."""
     monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"one:{EncryptedStore.generate_key()}")
     for verb in (["list"], ["search", MARKER], ["show", "night.log"]):
-        assert "cannot be decrypted: the key 'one' is another one" in command(*verb, "--store", url, code=2)
+        assert "cannot be decrypted: the key 'one' is another one" in command(
+            *verb, "--store", url, code=2
+        )
     monkeypatch.delenv("MEMORY_CONTEXT_KEYS")
     assert "set MEMORY_CONTEXT_KEYS" in command("list", "--store", url, code=2)
 
@@ -156,9 +173,14 @@ def test_evicted_ones_are_listed(url: str) -> None:
         found = Catalog(store).entries(ANN, {"is_active": [True, False]}, sort="key")
         plain = Catalog(store.inner).entries(ANN, {"is_active": [True, False]}, sort="key")
 
-    assert [("night.log", f"about {MARKER}"), ("old", f"{MARKER} of old")] == [(e.memory_key, e.summary) for e in found]
+    assert [("night.log", f"about {MARKER}"), ("old", f"{MARKER} of old")] == [
+        (e.memory_key, e.summary) for e in found
+    ]
     assert ["(encrypted)"] * 2 == [entry.summary for entry in plain]
-    bare = [[replace(entry, summary="", media_type="") for entry in entries] for entries in (found, plain)]
+    bare = [
+        [replace(entry, summary="", media_type="") for entry in entries]
+        for entries in (found, plain)
+    ]
     assert bare[0] == bare[1]
 
 
@@ -172,15 +194,21 @@ def test_redacted_catalog(sqlite_url: str) -> None:
     assert "the token [redacted github_token]" == entry.summary
 
 
-@pytest.mark.parametrize("verb", ["stats", "gc --yes", "doctor", "migrate", "reindex", "forget-user ann --yes"])
+@pytest.mark.parametrize(
+    "verb", ["stats", "gc --yes", "doctor", "migrate", "reindex", "forget-user ann --yes"]
+)
 def test_upkeep(url: str, command: Command, verb: str) -> None:
     """The verbs for a whole database work on an encrypted one."""
     assert command(*verb.split(), "--store", url)
 
 
-def test_doctor(url: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_doctor(
+    url: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     """`doctor` says whether the contents can be read, and of a folder, which files are no memories."""
-    assert "contents: can be read, of each user the newest (users looked at: 1)" in command("doctor", "--store", url)
+    assert "contents: can be read, of each user the newest (users looked at: 1)" in command(
+        "doctor", "--store", url
+    )
     monkeypatch.delenv("MEMORY_CONTEXT_KEYS")
     assert 2 == run(["doctor", "--store", url])
     monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"two:{EncryptedStore.generate_key()}")
@@ -192,7 +220,9 @@ def test_doctor(url: str, command: Command, monkeypatch: pytest.MonkeyPatch, tmp
         manager.store("x")
     assert "files: all are memories" in command("doctor", "--store", folder)
     (tmp_path / "folder" / "odd.json").write_text("{}")
-    assert "files: 1 are no memories, the first: odd.json" in " ".join(command("doctor", "--store", folder).split())
+    assert "files: 1 are no memories, the first: odd.json" in " ".join(
+        command("doctor", "--store", folder).split()
+    )
 
 
 def test_backup(url: str, command: Command, tmp_path: Path) -> None:
@@ -232,7 +262,10 @@ def test_audit_trail_of_the_database_inside(url: str, monkeypatch: pytest.Monkey
     """An audit trail takes the same URLs, also from the environment: it stands in the database inside."""
     monkeypatch.setenv("MEMORY_CONTEXT_STORE", url)
     for given in (None, url):
-        with SQLAuditTrail(given) as trail, MemoryManager(url, user_id="ann", audit=trail) as manager:
+        with (
+            SQLAuditTrail(given) as trail,
+            MemoryManager(url, user_id="ann", audit=trail) as manager,
+        ):
             manager.store("x", key="mine")
             assert "mine" == next(trail.entries("ann")).memory_key
 
@@ -272,12 +305,18 @@ def test_name_of_the_password_variable(wrapper: type[RedactingStore] | None) -> 
     store = SQLAlchemyStore("postgresql://ann@h/db", password_variable="MINE")
 
     assert (
-        "MINE" == MemoryManager(wrapper(store) if wrapper else store, user_id="ann").connection()["password_variable"]
+        "MINE"
+        == MemoryManager(wrapper(store) if wrapper else store, user_id="ann").connection()[
+            "password_variable"
+        ]
     )
 
 
 def test_wrong_key_is_an_error_of_the_library(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A manager says which memory could not be read with which key."""
     monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"two:{EncryptedStore.generate_key()}")
-    with MemoryManager(url, user_id="ann") as manager, pytest.raises(EncryptionError, match="with the key 'one'"):
+    with (
+        MemoryManager(url, user_id="ann") as manager,
+        pytest.raises(EncryptionError, match="with the key 'one'"),
+    ):
         manager.retrieve("night.log")

@@ -8,7 +8,15 @@ from collections.abc import Callable
 
 import pytest
 
-from memory_context import LLMSummarizer, MemoryContext, MemoryManager, MemoryRef, Summaries, SummaryLimits, exceptions
+from memory_context import (
+    LLMSummarizer,
+    MemoryContext,
+    MemoryManager,
+    MemoryRef,
+    Summaries,
+    SummaryLimits,
+    exceptions,
+)
 from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, call, results
@@ -90,7 +98,9 @@ def test_it_is_asked_so_often_and_shown_so_much() -> None:
     """Calls and characters have limits; of a long text the beginning and the end are shown."""
     words = Words(lambda *_: "words")
     summaries = Summaries(words, SummaryLimits(calls=1, characters=400))
-    assert ["words", "as it is"] == [summaries.summary("a" * 5000 + "z" * 5000, "as it is") for _ in range(2)]
+    assert ["words", "as it is"] == [
+        summaries.summary("a" * 5000 + "z" * 5000, "as it is") for _ in range(2)
+    ]
     assert "a" * 300 + "\n…\n" + "z" * 100 == words.texts[0]
 
 
@@ -141,12 +151,16 @@ class TestModel:
     def test_is_written_down_with_its_context(self, tmp_path: object) -> None:
         """A dumped context brings its summarizer along; one that cannot be dumped is an error."""
         summarizer = LLMSummarizer(ScriptedChatClient(["x"]))
-        dumped = MemoryContext("ann", store=f"sqlite:///{tmp_path}/m.db", summarizer=summarizer).dump_component()
+        dumped = MemoryContext(
+            "ann", store=f"sqlite:///{tmp_path}/m.db", summarizer=summarizer
+        ).dump_component()
         loaded = MemoryContext.load_component(dumped)
         assert isinstance(loaded.manager.summaries, Summaries)
         assert isinstance(loaded.manager.summaries.summarizer, LLMSummarizer)
         with pytest.raises(exceptions.NotSerializableError, match="LLMSummarizer"):
-            MemoryContext("ann", store=f"sqlite:///{tmp_path}/m.db", summarizer=Words(lambda *_: "")).dump_component()
+            MemoryContext(
+                "ann", store=f"sqlite:///{tmp_path}/m.db", summarizer=Words(lambda *_: "")
+            ).dump_component()
 
     def test_needs_a_client(self) -> None:
         """Anything else than a chat client is refused at once."""

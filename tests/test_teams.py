@@ -78,7 +78,9 @@ class TestRoundRobin:
     async def test_broadcast(self, store_url: str) -> None:
         """The output that is broadcast as a user message folds to the key of the tool's result: one memory, one key."""
         store = MemoryManager(store_url, user_id="ann").memory_store
-        all_contexts = {name: MemoryContext("ann", store=store) for name in ("runner", "reader", "other")}
+        all_contexts = {
+            name: MemoryContext("ann", store=store) for name in ("runner", "reader", "other")
+        }
 
         result = await self.team(all_contexts).run(task="Run job a.")
 
@@ -90,10 +92,16 @@ class TestRoundRobin:
 
     async def test_events_keep_the_full_text(self, sqlite_url: str) -> None:
         """What a user interface shows is the whole output, in the event and in the summary."""
-        result = await self.team(contexts(sqlite_url, "runner", "reader", "other")).run(task="Run job a.")
+        result = await self.team(contexts(sqlite_url, "runner", "reader", "other")).run(
+            task="Run job a."
+        )
 
-        [event] = [message for message in result.messages if isinstance(message, ToolCallExecutionEvent)]
-        [summary] = [message for message in result.messages if isinstance(message, ToolCallSummaryMessage)]
+        [event] = [
+            message for message in result.messages if isinstance(message, ToolCallExecutionEvent)
+        ]
+        [summary] = [
+            message for message in result.messages if isinstance(message, ToolCallSummaryMessage)
+        ]
         assert JOB == event.content[0].content == summary.content
 
     async def test_placeholder_in_a_broadcast(self, sqlite_url: str) -> None:
@@ -128,7 +136,8 @@ class TestRoundRobin:
         """A second team that loads the state has the same messages, and goes on with prompts of the same beginning."""
         store = MemoryManager(store_url, user_id="ann").memory_store
         first, second = (
-            {n: MemoryContext("ann", store=store) for n in ("runner", "reader", "other")} for _ in range(2)
+            {n: MemoryContext("ann", store=store) for n in ("runner", "reader", "other")}
+            for _ in range(2)
         )
         team, other_team = self.team(first), self.team(second)
         await team.run(task="Run job a.")
@@ -137,7 +146,9 @@ class TestRoundRobin:
 
         assert await messages_of(*first.values()) == await messages_of(*second.values())
         await other_team.run(task="Thanks.")
-        for before, after in zip(await messages_of(*first.values()), await messages_of(*second.values()), strict=True):
+        for before, after in zip(
+            await messages_of(*first.values()), await messages_of(*second.values()), strict=True
+        ):
             assert before == after[: len(before)]
             assert len(after) > len(before)
 
@@ -151,7 +162,9 @@ class TestRoundRobin:
         await other_team.load_state(await state_of(team))
         await other_team.run()
 
-        assert keys(await first["runner"].get_messages()) == keys(await second["reader"].get_messages())
+        assert keys(await first["runner"].get_messages()) == keys(
+            await second["reader"].get_messages()
+        )
         assert second["reader"].stats().folds == 1
 
     async def test_state_of_another_context(self, sqlite_url: str) -> None:
@@ -197,7 +210,12 @@ class TestRoundRobin:
                 model_client_stream=True,
             ),
         ]
-        events = [event async for event in RoundRobinGroupChat([*agents], max_turns=2).run_stream(task="Run job a.")]
+        events = [
+            event
+            async for event in RoundRobinGroupChat([*agents], max_turns=2).run_stream(
+                task="Run job a."
+            )
+        ]
 
         assert isinstance(events[-1], TaskResult)
         found = await keys_of(all_contexts)
@@ -208,7 +226,9 @@ class TestRoundRobin:
         first, second = (contexts(sqlite_url, "runner", "reader", "other") for _ in range(2))
 
         def nested(of: Mapping[str, MemoryContext]) -> RoundRobinGroupChat:
-            inner = RoundRobinGroupChat([reader(of["reader"]), reader(of["other"], "other")], max_turns=2, name="inner")
+            inner = RoundRobinGroupChat(
+                [reader(of["reader"]), reader(of["other"], "other")], max_turns=2, name="inner"
+            )
             return RoundRobinGroupChat([runner(of["runner"]), inner], max_turns=2)
 
         team, other_team = nested(first), nested(second)
@@ -231,7 +251,9 @@ class TestRoundRobin:
             StructuredMessage[Report](content=Report(lines=LOG.split("\n")), source="crawler"),
         ):
             context = MemoryContext("ann", store=sqlite_url)
-            coder = AssistantAgent("coder", model_client=ScriptedChatClient(["ok"]), model_context=context)
+            coder = AssistantAgent(
+                "coder", model_client=ScriptedChatClient(["ok"]), model_context=context
+            )
 
             await coder.run(task=task)
 
@@ -245,11 +267,17 @@ class TestSelector:
     """A model chooses who speaks; the manager has a context of its own."""
 
     @staticmethod
-    def team(all_contexts: Mapping[str, MemoryContext], client: ScriptedChatClient) -> SelectorGroupChat:
+    def team(
+        all_contexts: Mapping[str, MemoryContext], client: ScriptedChatClient
+    ) -> SelectorGroupChat:
         """A runner and a reader, and a manager with a context."""
         agents = [runner(all_contexts["runner"]), reader(all_contexts["reader"])]
         return SelectorGroupChat(
-            [*agents], client, max_turns=3, allow_repeated_speaker=True, model_context=all_contexts["manager"]
+            [*agents],
+            client,
+            max_turns=3,
+            allow_repeated_speaker=True,
+            model_context=all_contexts["manager"],
         )
 
     async def test_selector_reads_references(self, sqlite_url: str) -> None:
@@ -268,7 +296,10 @@ class TestSelector:
     async def test_prefilled_context(self, sqlite_url: str) -> None:
         """Messages that the manager's context begins with stand in the selector's prompt."""
         all_contexts = contexts(sqlite_url, "runner", "reader")
-        before: list[LLMMessage] = [user("an old question"), AssistantMessage(content="an old answer", source="sage")]
+        before: list[LLMMessage] = [
+            user("an old question"),
+            AssistantMessage(content="an old answer", source="sage"),
+        ]
         manager = MemoryContext("ann", store=sqlite_url, initial_messages=before)
         client = ScriptedChatClient(["runner", "reader", "reader"])
 
@@ -303,14 +334,18 @@ class TestSelector:
     async def test_dump_and_load(self, sqlite_url: str) -> None:
         """A dumped team loads with the manager's context, and runs."""
         team = self.team(
-            contexts(sqlite_url, "manager", "runner", "reader"), ScriptedChatClient(["runner", "reader", "reader"])
+            contexts(sqlite_url, "manager", "runner", "reader"),
+            ScriptedChatClient(["runner", "reader", "reader"]),
         )
         loaded = reloaded(team)
 
         await loaded.run(task="Run job a.")
 
         assert team.dump_component() == loaded.dump_component()
-        assert "memory_context.MemoryContext" == loaded.dump_component().config["model_context"]["provider"]
+        assert (
+            "memory_context.MemoryContext"
+            == loaded.dump_component().config["model_context"]["provider"]
+        )
 
 
 class TestSwarm:
@@ -345,8 +380,15 @@ class TestSwarm:
         assert found["alice"] == found["bob"] != []
         assert [JOB] == await stored(all_contexts["bob"])
         assert "All done." == last_text(result)
-        carried = [type(message).__name__ for message in await all_contexts["bob"].get_messages()][:4]
-        assert ["UserMessage", "AssistantMessage", "FunctionExecutionResultMessage", "UserMessage"] == carried
+        carried = [type(message).__name__ for message in await all_contexts["bob"].get_messages()][
+            :4
+        ]
+        assert [
+            "UserMessage",
+            "AssistantMessage",
+            "FunctionExecutionResultMessage",
+            "UserMessage",
+        ] == carried
         for context in all_contexts.values():
             check_prompt(await context.get_messages())
 
@@ -373,7 +415,9 @@ class TestGraphFlow:
     """Agents in a graph, some of them at the same time."""
 
     @staticmethod
-    def team(first: AssistantAgent, branches: Sequence[AssistantAgent], last: AssistantAgent) -> GraphFlow:
+    def team(
+        first: AssistantAgent, branches: Sequence[AssistantAgent], last: AssistantAgent
+    ) -> GraphFlow:
         """One agent, branches that run at once, and one that waits for them."""
         builder = DiGraphBuilder()
         builder.add_node(first).add_node(last)
@@ -384,7 +428,9 @@ class TestGraphFlow:
     def of(self, all_contexts: Mapping[str, MemoryContext]) -> GraphFlow:
         """A runner, two readers, and one that sums up."""
         branches = [reader(all_contexts[name], name) for name in ("left", "right")]
-        return self.team(runner(all_contexts["runner"]), branches, reader(all_contexts["last"], "last"))
+        return self.team(
+            runner(all_contexts["runner"]), branches, reader(all_contexts["last"], "last")
+        )
 
     async def test_fan_out_and_in(self, sqlite_url: str) -> None:
         """All branches, and the one that waits for them, have the runner's key."""
@@ -401,12 +447,16 @@ class TestGraphFlow:
         shared = MemoryContext("ann", store=sqlite_url)
         names = [f"branch{i}" for i in range(4)]
         branches = [
-            AssistantAgent(name, model_client=ScriptedChatClient([f"{name}\n{LOG}"]), model_context=shared)
+            AssistantAgent(
+                name, model_client=ScriptedChatClient([f"{name}\n{LOG}"]), model_context=shared
+            )
             for name in names
         ]
         own = contexts(sqlite_url, "runner", "last")
 
-        await self.team(runner(own["runner"]), branches, reader(own["last"], "last")).run(task="Run job a.")
+        await self.team(runner(own["runner"]), branches, reader(own["last"], "last")).run(
+            task="Run job a."
+        )
 
         messages = await shared.get_messages()
         answers = {message.source for message in messages if isinstance(message, AssistantMessage)}
@@ -436,7 +486,9 @@ class TestGraphFlow:
             runner(
                 shared,
                 f"runner{i}",
-                model_client=Calls(FunctionCall(id=f"c{i}", name="run_job", arguments=f'{{"job": "{i}"}}')),
+                model_client=Calls(
+                    FunctionCall(id=f"c{i}", name="run_job", arguments=f'{{"job": "{i}"}}')
+                ),
             )
             for i in range(3)
         ]
@@ -444,7 +496,9 @@ class TestGraphFlow:
         await asyncio.gather(*(agent.run(task=f"Run job {i}.") for i, agent in enumerate(agents)))
 
         messages = await shared.get_messages()
-        results_of = [r for m in messages if isinstance(m, FunctionExecutionResultMessage) for r in m.content]
+        results_of = [
+            r for m in messages if isinstance(m, FunctionExecutionResultMessage) for r in m.content
+        ]
         assert {"c0", "c1", "c2"} == {result.call_id for result in results_of}
         assert 3 == len(set(keys(messages)))
         assert sorted(run_job(str(i)) for i in range(3)) == await stored(shared)
@@ -506,7 +560,9 @@ async def test_team_goes_on(sqlite_url: str) -> None:
 async def test_store_is_down() -> None:
     """A team whose store cannot be reached runs to its end with full texts, and says so in its counters."""
     all_contexts = contexts("postgresql://127.0.0.1:1/none?connect_timeout=1", "runner", "reader")
-    team = RoundRobinGroupChat([runner(all_contexts["runner"]), reader(all_contexts["reader"])], max_turns=2)
+    team = RoundRobinGroupChat(
+        [runner(all_contexts["runner"]), reader(all_contexts["reader"])], max_turns=2
+    )
 
     assert READS == last_text(await team.run(task="Run job a."))
 

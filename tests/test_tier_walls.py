@@ -18,7 +18,13 @@ from memory_context.exceptions import (
     MemoryDeletedError,
     MemoryNotFoundError,
 )
-from memory_context.tools.memory_tools import RETRIEVING, SEARCHING, MemoryToolError, RetrieveArgs, SearchArgs
+from memory_context.tools.memory_tools import (
+    RETRIEVING,
+    SEARCHING,
+    MemoryToolError,
+    RetrieveArgs,
+    SearchArgs,
+)
 from memory_context.tools.note_tools import GETTING, GetArgs
 
 TIERS = ("run", "plan", "session", "task", "project", "global")
@@ -69,7 +75,11 @@ class Walls(RuleBasedStateMachine):
     def place(self, side: int, tier: str) -> str | None:
         """Which place of a tier a side has open; None for none, and for global."""
         ids = SIDES[side]
-        return ids.get("plan_id") or ids.get("run_id") if tier == "plan" else ids.get(f"{LIVES.get(tier)}_id")
+        return (
+            ids.get("plan_id") or ids.get("run_id")
+            if tier == "plan"
+            else ids.get(f"{LIVES.get(tier)}_id")
+        )
 
     def is_open(self, side: int, tier: str) -> bool:
         """Whether a side can write there."""
@@ -78,7 +88,11 @@ class Walls(RuleBasedStateMachine):
     def sees(self, side: int, key: str) -> bool:
         """Whether a side may know of a note."""
         note = self.notes.get(key)
-        return note is not None and self.is_open(side, note.tier) and self.place(side, note.tier) == note.tier_id
+        return (
+            note is not None
+            and self.is_open(side, note.tier)
+            and self.place(side, note.tier) == note.tier_id
+        )
 
     def seen(self, side: int) -> set[str]:
         """The notes that a side may know of."""
@@ -140,7 +154,11 @@ class Walls(RuleBasedStateMachine):
         note = self.notes.get(key)
         order = ("run", "session", "task", "project", "user")
         lives = {**LIVES, "global": "user"}
-        is_wider = note is not None and tier != note.tier and order.index(lives[tier]) >= order.index(lives[note.tier])
+        is_wider = (
+            note is not None
+            and tier != note.tier
+            and order.index(lives[tier]) >= order.index(lives[note.tier])
+        )
         if not self.is_open(side, tier) or (self.sees(side, key) and not is_wider):
             with pytest.raises(InvalidTierError):
                 memory.promote(key, tier)
@@ -165,7 +183,7 @@ class Walls(RuleBasedStateMachine):
         self.notes = {key: note for key, note in self.notes.items() if key not in doomed}
 
     @rule(side=sides, lifetime=st.sampled_from(["run", "session", "task", "project"]))
-    def end(self, side: int, lifetime: Any) -> None:  # noqa: ANN401 - a lifetime
+    def end(self, side: int, lifetime: Any) -> None:
         """End what is open there."""
         doomed = {key for key in self.seen(side) if LIVES.get(self.notes[key].tier) == lifetime}
         assert len(doomed) == self.sides[side].end(lifetime)

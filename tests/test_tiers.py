@@ -51,7 +51,7 @@ def memory(manager: MemoryManager) -> ScopedMemory:
     return ScopedMemory(manager, **IDS)
 
 
-def quick(**settings: Any) -> ScopedMemory:  # noqa: ANN401 - those of ScopedMemory
+def quick(**settings: Any) -> ScopedMemory:
     """Notes in a database in memory."""
     return ScopedMemory("sqlite://", user_id="ann", **{**IDS, **settings})
 
@@ -78,10 +78,14 @@ def test_save_and_get(memory: ScopedMemory, tier: str) -> None:
 
 def test_get_by_category_tags_and_filters(memory: ScopedMemory) -> None:
     """Notes are chosen by category and below, by any of some tags, and by columns, newest first."""
-    for text, category, tags in (("one", "a", ["x"]), ("two", "a/b", ["y"]), ("three", "ab", ["x", "y"])):
+    for text, category, tags in (
+        ("one", "a", ["x"]),
+        ("two", "a/b", ["y"]),
+        ("three", "ab", ["x", "y"]),
+    ):
         memory.save(text, category, tags, priority=len(text))
 
-    def texts(**narrow: Any) -> list[str]:  # noqa: ANN401 - those of get
+    def texts(**narrow: Any) -> list[str]:
         return [note.text for note in memory.get(**narrow)]
 
     assert ["three", "two", "one"] == texts()
@@ -104,7 +108,12 @@ def test_what_is_missing(memory: ScopedMemory) -> None:
     assert memory.promote("nothing", "global") is None
     assert memory.delete("nothing") is False
     assert 0 == memory.clear(tier="task")
-    assert ([], 0, 0, []) == (memory.list_categories(), memory.count(), memory.size(), memory.evicted())
+    assert ([], 0, 0, []) == (
+        memory.list_categories(),
+        memory.count(),
+        memory.size(),
+        memory.evicted(),
+    )
     with pytest.raises(InvalidKeyError):
         memory.get("no key")
 
@@ -112,7 +121,11 @@ def test_what_is_missing(memory: ScopedMemory) -> None:
 @pytest.mark.parametrize(
     ("wrong", "error", "said"),
     [
-        ({"tier": "nonsense"}, InvalidTierError, "open are run, plan, session, task, project, global"),
+        (
+            {"tier": "nonsense"},
+            InvalidTierError,
+            "open are run, plan, session, task, project, global",
+        ),
         ({"tier": "detail"}, InvalidTierError, "open are run"),
         ({"content": " \n"}, InvalidContentError, "empty"),
         ({"content": b""}, InvalidContentError, "empty"),
@@ -150,7 +163,9 @@ def test_validation(wrong: dict[str, Any], error: type[Exception], said: str) ->
     assert issubclass(InvalidCategoryError, ValueError)
 
 
-@pytest.mark.parametrize("category", ["a", "project-context/rockets", "a_b/C-1/9", "präferenzen/日本"])
+@pytest.mark.parametrize(
+    "category", ["a", "project-context/rockets", "a_b/C-1/9", "präferenzen/日本"]
+)
 def test_categories(category: str) -> None:
     """Letters of any script, digits, - and _ with / between parts are a category."""
     memory = quick()
@@ -192,8 +207,18 @@ def test_update(memory: ScopedMemory) -> None:
     after = memory.update(key, "the yak")
 
     assert after is not None
-    changed = {"content", "summary", "token_count", "char_count", "content_hash", "updated_at", "line_count"}
-    assert {name for name in MemoryFields if getattr(before, name) != getattr(after, name)} <= changed
+    changed = {
+        "content",
+        "summary",
+        "token_count",
+        "char_count",
+        "content_hash",
+        "updated_at",
+        "line_count",
+    }
+    assert {
+        name for name in MemoryFields if getattr(before, name) != getattr(after, name)
+    } <= changed
     assert ("the yak", "the yak", 7) == (after.content, after.summary, after.char_count)
     assert [key] == [note.memory_key for note in memory.search("yak")]
     assert [] == memory.search("walrus")
@@ -214,14 +239,24 @@ MemoryFields = ("id", "memory_key", "created_at", "category", "tags", "importanc
 
 def test_updates_side_by_side(memory: ScopedMemory) -> None:
     """Four threads that change four sides of one note at once lose none of their changes."""
-    changes: list[dict[str, Any]] = [{"content": "new"}, {"tags": ["new"]}, {"category": "new"}, {"priority": 10}]
+    changes: list[dict[str, Any]] = [
+        {"content": "new"},
+        {"tags": ["new"]},
+        {"category": "new"},
+        {"priority": 10},
+    ]
     with ThreadPoolExecutor(4) as pool:
         for _ in range(5):
             key = memory.save("x", tier="project")
             list(pool.map(lambda change, key=key: memory.update(key, **change), changes))
 
             note = memory.manager.get(key)
-            assert ("new", ("new",), "new", 1.0) == (note.content, note.tags, note.category, note.importance)
+            assert ("new", ("new",), "new", 1.0) == (
+                note.content,
+                note.tags,
+                note.category,
+                note.importance,
+            )
 
 
 def test_delete_and_clear(memory: ScopedMemory) -> None:
@@ -250,7 +285,9 @@ def test_categories_are_a_tree(memory: ScopedMemory) -> None:
 
     none, a, ab = memory.list_categories()
 
-    assert [("", 1, 1), ("a", 1, 4), ("ab", 1, 1)] == [(one.path, one.count, one.total) for one in (none, a, ab)]
+    assert [("", 1, 1), ("a", 1, 4), ("ab", 1, 1)] == [
+        (one.path, one.count, one.total) for one in (none, a, ab)
+    ]
     [b] = a.children
     assert ("b", "a/b", 2, 3) == (b.name, b.path, b.count, b.total)
     assert [("c", 1)] == [(one.name, one.total) for one in b.children]
@@ -326,7 +363,12 @@ def test_promote_a_folded_output(memory: ScopedMemory) -> None:
     again = memory.manager.store("a log", type="tool_output", source="npm")
 
     assert moved is not None
-    assert (key, "task", "t1", None) == (moved.memory_key, moved.tier, moved.tier_id, moved.identity)
+    assert (key, "task", "t1", None) == (
+        moved.memory_key,
+        moved.tier,
+        moved.tier_id,
+        moved.identity,
+    )
     assert again != key
     assert 1 == memory.end("task")
     assert "a log" == memory.manager.retrieve(again)
@@ -364,8 +406,12 @@ def test_lives(memory: ScopedMemory, lifetime: Lifetime, gone: set[str]) -> None
         memory.end("user")
 
 
-@pytest.mark.parametrize(("lifetime", "other"), [("run", {"run_id": "r2"}), ("session", {"session_id": "s2"})])
-def test_plan_lives_as_configured(manager: MemoryManager, lifetime: Lifetime, other: dict[str, str]) -> None:
+@pytest.mark.parametrize(
+    ("lifetime", "other"), [("run", {"run_id": "r2"}), ("session", {"session_id": "s2"})]
+)
+def test_plan_lives_as_configured(
+    manager: MemoryManager, lifetime: Lifetime, other: dict[str, str]
+) -> None:
     """A plan belongs to the run or to the session, by its policy, and ends with it; an id tells plans apart."""
     policies = [TierPolicy("plan", 10_000, lifetime=lifetime)]
     memory = ScopedMemory(manager, **IDS, policies=policies)
@@ -393,7 +439,9 @@ def test_eviction(memory: ScopedMemory, caplog: pytest.LogCaptureFixture) -> Non
     evicted = memory.get(keys[4])
     assert evicted is not None
     assert not evicted.is_active
-    assert keys[0] not in {note.memory_key for note in (*memory.get(), *memory.search("note 0", 30))}
+    assert keys[0] not in {
+        note.memory_key for note in (*memory.get(), *memory.search("note 0", 30))
+    }
     assert [last] == [note.memory_key for note in memory.search("21st")]
     assert 21 == memory.clear(tier="project")
 
@@ -418,7 +466,9 @@ def test_taking_back_needs_room(memory: ScopedMemory) -> None:
 
 def test_taking_back_makes_room(memory: ScopedMemory) -> None:
     """What is taken back into a full project evicts the least important, as what is saved does."""
-    memory = ScopedMemory(memory.manager, **IDS, policies=[replace(PROJECT, max_items=3, evict=0.34)])
+    memory = ScopedMemory(
+        memory.manager, **IDS, policies=[replace(PROJECT, max_items=3, evict=0.34)]
+    )
     keys = [memory.save(f"note {n}", tier="project", priority=1 + n) for n in range(4)]
     assert keys[:1] == [note.memory_key for note in memory.evicted("project")]
 
@@ -449,7 +499,10 @@ def test_default_project_has_a_thousand_notes() -> None:
 def test_own_tiers() -> None:
     """A tier of the caller's own has its limits, its check and its life, among the built-in ones."""
     team = TierPolicy(
-        "team", max_items=2, lifetime="project", validate=lambda item: "say it shorter" if item.char_count > 5 else None
+        "team",
+        max_items=2,
+        lifetime="project",
+        validate=lambda item: "say it shorter" if item.char_count > 5 else None,
     )
     memory = quick(policies=[team])
     key = memory.save("12345", tier="team")
@@ -519,9 +572,14 @@ def test_confirmation(asynchronous: bool, manager: MemoryManager) -> None:
     assert memory.delete(key) is None
     assert memory.clear(tier="global") is None
 
-    assert ["metric units", "tea", "a fact"] == [note.content for note in memory.get(tier="global")][::-1]
+    assert ["metric units", "tea", "a fact"] == [
+        note.content for note in memory.get(tier="global")
+    ][::-1]
     assert ["save", "save", "update", "delete", "clear"] == [one.action for one in ann.asked]
-    assert ("imperial units", "metric units") == (ann.asked[2].content, getattr(ann.asked[2].item, "content", None))
+    assert ("imperial units", "metric units") == (
+        ann.asked[2].content,
+        getattr(ann.asked[2].item, "content", None),
+    )
     assert 3 == ann.asked[4].count
     assert 1 == memory.clear(tier="session")
     ann.answer = True
@@ -579,10 +637,18 @@ def test_helpers(memory: ScopedMemory) -> None:
     notes = [memory.manager.get(str(key)) for key in keys]
 
     assert [0.5, 0.7, 0.9, 0.8, 0.85, 0.9, 0.7] == [note.importance for note in notes]
-    assert ["task", "task", "project", "project", "project", "global", "global"] == [note.tier for note in notes]
-    assert ["reasoning", "tool_output", "decision", "convention", "failure", "user_preference", "pattern"] == [
-        note.memory_type for note in notes
+    assert ["task", "task", "project", "project", "project", "global", "global"] == [
+        note.tier for note in notes
     ]
+    assert [
+        "reasoning",
+        "tool_output",
+        "decision",
+        "convention",
+        "failure",
+        "user_preference",
+        "pattern",
+    ] == [note.memory_type for note in notes]
     assert keys[:2] == [note.memory_key for note in memory.get_stage_outputs("stage 1")]
     assert [keys[2]] == [note.memory_key for note in memory.query_decisions("database")]
     assert [keys[2]] == [note.memory_key for note in memory.query_decisions()]
@@ -637,11 +703,15 @@ memory.close()
 
 
 @pytest.mark.parametrize("database", ["sqlite_url", "postgres_url"])
-def test_processes_cannot_pass_a_limit_together(database: str, request: pytest.FixtureRequest) -> None:
+def test_processes_cannot_pass_a_limit_together(
+    database: str, request: pytest.FixtureRequest
+) -> None:
     """Four processes that write into one session and one project stay within both limits."""
     url = request.getfixturevalue(database)
     MemoryManager(url, user_id="ann").store("open it")
-    writers = [subprocess.Popen([sys.executable, "-c", WRITER, url, name]) for name in ("a", "b", "c", "d")]
+    writers = [
+        subprocess.Popen([sys.executable, "-c", WRITER, url, name]) for name in ("a", "b", "c", "d")
+    ]
 
     assert [0] * 4 == [writer.wait() for writer in writers]
 

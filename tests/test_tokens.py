@@ -32,11 +32,15 @@ from memory_context.text.tokens.ranks import CL100K, O200K, RankFile, load_encod
 
 RUNS = [*"a \n中𒀀\0\ud800\udfffé0=", "<|endoftext|>", "word ", "\t\n", "aB3+/", "👩‍👩‍👧"]
 
-runs = st.tuples(st.sampled_from(RUNS), st.integers(1, 400) | st.just(17_000)).map(lambda run: run[0] * run[1])
+runs = st.tuples(st.sampled_from(RUNS), st.integers(1, 400) | st.just(17_000)).map(
+    lambda run: run[0] * run[1]
+)
 texts = st.lists(runs | st.text(st.characters(exclude_categories=())), max_size=4).map("".join)
 property_test = settings(max_examples=60, deadline=None)
 COUNTERS = [counter_for_model("gpt-4o"), counter_for_model("gpt-4"), estimating_counter()]
-each_counter = pytest.mark.parametrize("counter", COUNTERS, ids=["o200k_base", "cl100k_base", "estimate"])
+each_counter = pytest.mark.parametrize(
+    "counter", COUNTERS, ids=["o200k_base", "cl100k_base", "estimate"]
+)
 
 
 class Spy:
@@ -98,7 +102,9 @@ def test_a_count_is_the_sum_over_the_chunks(counter: TokenCounter, text: str) ->
 @each_counter
 @property_test
 @given(text=texts, limit=st.integers(-2, 20_000), near=st.integers(-2, 2))
-def test_exceeds_compares_the_count_with_the_limit(counter: TokenCounter, text: str, limit: int, near: int) -> None:
+def test_exceeds_compares_the_count_with_the_limit(
+    counter: TokenCounter, text: str, limit: int, near: int
+) -> None:
     """The quick answer is the one that counting gives, for any text and any limit."""
     count = counter.count(text)
     assert (count > limit) == counter.exceeds(text, limit)
@@ -174,7 +180,11 @@ def test_a_text_that_is_just_below_is_looked_at_once() -> None:
 def test_a_counter_of_ones_own() -> None:
     """A callable becomes a counter, and an object with the two methods is one already."""
     words = as_counter(lambda text: len(text.split()))
-    assert (3, True, False) == (words.count("a b c"), words.exceeds("a b c", 2), words.exceeds("a b c", 3))
+    assert (3, True, False) == (
+        words.count("a b c"),
+        words.exceeds("a b c", 2),
+        words.exceeds("a b c", 3),
+    )
     assert words is as_counter(words)
     spy = Spy().counter
     assert spy is as_counter(spy)
@@ -189,7 +199,9 @@ class OnlyCounts:
         return len(text)
 
 
-@pytest.mark.parametrize("nonsense", [7, "o200k_base", object(), OnlyCounts()], ids=lambda value: type(value).__name__)
+@pytest.mark.parametrize(
+    "nonsense", [7, "o200k_base", object(), OnlyCounts()], ids=lambda value: type(value).__name__
+)
 def test_what_cannot_count_is_refused(nonsense: object) -> None:
     """Neither a counter nor a callable: the error quotes it."""
     with pytest.raises(InvalidArgumentError, match="token counter"):
@@ -243,7 +255,9 @@ def test_ones_own_counter_becomes_the_default() -> None:
 
 
 @pytest.mark.usefixtures("_fresh_choice")
-def test_ones_own_counter_wins_over_a_choice_that_is_being_made(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ones_own_counter_wins_over_a_choice_that_is_being_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """A counter that is set while the ranks are still being fetched is not replaced when they arrive."""
     spy = Spy().counter
 
@@ -258,7 +272,9 @@ def test_ones_own_counter_wins_over_a_choice_that_is_being_made(monkeypatch: pyt
 
 @pytest.mark.usefixtures("_fresh_choice")
 @pytest.mark.parametrize("error", [KeyboardInterrupt, OSError])
-def test_a_failed_choice_does_not_hang_the_next(monkeypatch: pytest.MonkeyPatch, error: type[BaseException]) -> None:
+def test_a_failed_choice_does_not_hang_the_next(
+    monkeypatch: pytest.MonkeyPatch, error: type[BaseException]
+) -> None:
     """Ctrl-C during the download, or any failure of it, leaves a process that still can count."""
 
     def fail() -> TokenCounter:
@@ -295,7 +311,9 @@ def test_a_child_process_chooses_for_itself(monkeypatch: pytest.MonkeyPatch) -> 
 
 
 @pytest.mark.usefixtures("_fresh_choice")
-def test_without_ranks_tokens_are_estimated(monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture) -> None:
+def test_without_ranks_tokens_are_estimated(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
     """One warning says so, once per process; counting goes on."""
     monkeypatch.setattr(_tokens, "load_encoding", lambda _: None)
     with caplog.at_level(logging.WARNING, "memory_context"):

@@ -31,13 +31,18 @@ def test_told(tmp_path: Path, request: pytest.FixtureRequest, processes: str) ->
     done = subprocess.run(
         command,
         cwd=tmp_path,
-        env={name: value for name, value in os.environ.items() if "PYTEST" not in name} | {"PYTHONPATH": search},
+        env={name: value for name, value in os.environ.items() if "PYTEST" not in name}
+        | {"PYTHONPATH": search},
         capture_output=True,
         text=True,
         check=False,
     )
 
-    told = [line for line in done.stdout.splitlines() if line.startswith("test_some.py::") and ": " in line]
+    told = [
+        line
+        for line in done.stdout.splitlines()
+        if line.startswith("test_some.py::") and ": " in line
+    ]
     assert [
         "test_some.py::test_fails: killed 4 writers",
         "test_some.py::test_passes: killed 3 writers",

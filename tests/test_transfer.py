@@ -18,7 +18,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
-from memory_context.memory.transfer import ALL_USERS, backup_database, copy_memories, export_memories, import_memories
+from memory_context.memory.transfer import (
+    ALL_USERS,
+    backup_database,
+    copy_memories,
+    export_memories,
+    import_memories,
+)
 from memory_context.model.batches import CHARACTERS, MOST, batches_of
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.record_json import deletion_from, deletion_record, item_from, record_of
@@ -43,7 +49,9 @@ def make(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Callable[[s
         elif kind == "postgresql":
             made.append(SQLAlchemyStore(str(request.getfixturevalue("postgres_url"))))
         else:
-            made.append(SQLAlchemyStore("sqlite://" if kind == "memory" else f"sqlite:///{place}.db"))
+            made.append(
+                SQLAlchemyStore("sqlite://" if kind == "memory" else f"sqlite:///{place}.db")
+            )
         return made[-1]
 
     yield make
@@ -64,9 +72,18 @@ def fill(store: MemoryStore) -> None:
         "x" * 300_000,
     ]
     for number, content in enumerate(contents):
-        item = memory(content, category=("a/b", None, "../c")[number % 3], tags=("t",), content_metadata={"n": number})
-        store.put(ANN, replace(item, created_at=long_ago + timedelta(days=number), is_active=number != 1))
-    shared = store.put(BOB, memory("log", shared=True, user_id="bob", agent_id="a", expires_at=long_ago))
+        item = memory(
+            content,
+            category=("a/b", None, "../c")[number % 3],
+            tags=("t",),
+            content_metadata={"n": number},
+        )
+        store.put(
+            ANN, replace(item, created_at=long_ago + timedelta(days=number), is_active=number != 1)
+        )
+    shared = store.put(
+        BOB, memory("log", shared=True, user_id="bob", agent_id="a", expires_at=long_ago)
+    )
     store.touch(BOB, [shared.memory_key])
     for scope in (ANN, BOB):
         key = store.put(scope, memory("gone", user_id=scope.user_id)).memory_key
@@ -76,7 +93,10 @@ def fill(store: MemoryStore) -> None:
 def everything(store: MemoryStore) -> Everything:
     """All that a store holds."""
     scopes = [Scope("ann"), Scope("bob")]
-    return {scope.user_id: (list(store.list_all(scope)), list(store.list_deleted(scope))) for scope in scopes}
+    return {
+        scope.user_id: (list(store.list_all(scope)), list(store.list_deleted(scope)))
+        for scope in scopes
+    }
 
 
 class TestCopy:
@@ -84,13 +104,17 @@ class TestCopy:
 
     @pytest.mark.parametrize("target_kind", KINDS)
     @pytest.mark.parametrize("source_kind", ["sqlite", "files"])
-    def test_every_pair(self, make: Callable[[str], MemoryStore], source_kind: str, target_kind: str) -> None:
+    def test_every_pair(
+        self, make: Callable[[str], MemoryStore], source_kind: str, target_kind: str
+    ) -> None:
         """Everything of everybody arrives as it was, a second time changes nothing, and it goes back the same way."""
         source, target = make(source_kind), make(target_kind)
         fill(source)
         steps: list[tuple[int, int]] = []
 
-        first = copy_memories(source, target, user_id=ALL_USERS, progress=lambda *step: steps.append(step))
+        first = copy_memories(
+            source, target, user_id=ALL_USERS, progress=lambda *step: steps.append(step)
+        )
         again = copy_memories(source, target, user_id=ALL_USERS)
         back = copy_memories(target, make("memory"), user_id=ALL_USERS)
 
@@ -135,18 +159,24 @@ class TestFile:
     """Through a file of JSON lines."""
 
     @pytest.mark.parametrize("name", ["all.jsonl", "all.jsonl.gz"])
-    def test_there_and_back(self, make: Callable[[str], MemoryStore], tmp_path: Path, name: str) -> None:
+    def test_there_and_back(
+        self, make: Callable[[str], MemoryStore], tmp_path: Path, name: str
+    ) -> None:
         """Everything comes back out of the file, any number of times; the file is the same each time."""
         source, target, steps = make("sqlite"), make("files"), list[tuple[int, int]]()
         fill(source)
 
-        exported = export_memories(source, tmp_path / name, user_id=ALL_USERS, progress=lambda *s: steps.append(s))
+        exported = export_memories(
+            source, tmp_path / name, user_id=ALL_USERS, progress=lambda *s: steps.append(s)
+        )
         data = exported.path.read_bytes()
         results = [import_memories(target, exported.path, user_id=ALL_USERS) for _ in range(2)]
 
         assert everything(source) == everything(target)
         assert [(10, 0), (0, 10)] == [(result.written, result.unchanged) for result in results]
-        assert all(result.complete and not result.damaged and not result.conflicts for result in results)
+        assert all(
+            result.complete and not result.damaged and not result.conflicts for result in results
+        )
         assert (8, 2, len(data)) == (exported.memories, exported.deletions, exported.size)
         assert [(done, 10) for done in range(1, 11)] == steps
         assert data == export_memories(target, tmp_path / name, user_id=ALL_USERS).path.read_bytes()
@@ -161,8 +191,13 @@ class TestFile:
         lines = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
 
         assert {"memory_context": 1, "memories": 1, "deletions": 1} == lines[0]
-        assert ("log", "bob", 1) == tuple(lines[1]["memory"][name] for name in ("content", "user_id", "access_count"))
-        assert ("bob", "it was asked for: ü") == (lines[2]["deletion"]["user_id"], lines[2]["deletion"]["reason"])
+        assert ("log", "bob", 1) == tuple(
+            lines[1]["memory"][name] for name in ("content", "user_id", "access_count")
+        )
+        assert ("bob", "it was asked for: ü") == (
+            lines[2]["deletion"]["user_id"],
+            lines[2]["deletion"]["reason"],
+        )
         assert {"end": {"memories": 1, "deletions": 1}} == lines[3]
 
     def test_only_one_user(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
@@ -231,7 +266,15 @@ class TestFile:
         path = export_memories(source, tmp_path / "all.jsonl", user_id=ALL_USERS).path
         lines = path.read_text("utf-8").splitlines()
         lines[2] = lines[2].replace('"text"', '"tampered"')
-        broken = ["{", "[]", '{"memory": 1}', '{"deletion": {"memory_key": "k"}}', '{"other": {}}', "", "\ufffd" * 3]
+        broken = [
+            "{",
+            "[]",
+            '{"memory": 1}',
+            '{"deletion": {"memory_key": "k"}}',
+            '{"other": {}}',
+            "",
+            "\ufffd" * 3,
+        ]
         path.write_text("\n".join(lines[:4] + broken + lines[4:]) + "\n", "utf-8")
 
         done = import_memories(target, path, user_id=ALL_USERS)
@@ -240,8 +283,12 @@ class TestFile:
         assert "hash" in done.damaged[0].reason
         assert (9, True) == (done.written, done.complete)
 
-    @pytest.mark.parametrize("data", [b"", b"{}\n", b"[]\n", b"\x1f\x8b junk", b"\xff", b"memory_context\n"])
-    def test_no_export(self, make: Callable[[str], MemoryStore], tmp_path: Path, data: bytes) -> None:
+    @pytest.mark.parametrize(
+        "data", [b"", b"{}\n", b"[]\n", b"\x1f\x8b junk", b"\xff", b"memory_context\n"]
+    )
+    def test_no_export(
+        self, make: Callable[[str], MemoryStore], tmp_path: Path, data: bytes
+    ) -> None:
         """Another file is refused before anything is written."""
         (tmp_path / "x").write_bytes(data)
 
@@ -250,7 +297,9 @@ class TestFile:
 
     def test_newer_form(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """A file of a newer form is refused."""
-        (tmp_path / "x").write_bytes(gzip.compress(b'{"memory_context": 2, "memories": 0, "deletions": 0}\n'))
+        (tmp_path / "x").write_bytes(
+            gzip.compress(b'{"memory_context": 2, "memories": 0, "deletions": 0}\n')
+        )
 
         with pytest.raises(InvalidRecordError, match="form 2"):
             import_memories(make("memory"), tmp_path / "x", user_id="ann")
@@ -308,7 +357,9 @@ class TestBackup:
 
         backups = [backup_database(source, folder, keep=2) for _ in range(4)]
 
-        assert {backups[2].path, backups[3].path, folder / "memory-mine.db"} == set(folder.iterdir())
+        assert {backups[2].path, backups[3].path, folder / "memory-mine.db"} == set(
+            folder.iterdir()
+        )
         assert (backups[1].path,) == backups[3].removed
 
     def test_what_is_refused(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
@@ -336,9 +387,13 @@ def test_any_deletion_as_json(deletion: Deletion) -> None:
     assert deletion == deletion_from(json.loads(json.dumps(deletion_record(deletion))))
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(item=memories(), deletion=deletions)
-def test_any_record_through_any_database(item: MemoryItem, deletion: Deletion, store_url: str) -> None:
+def test_any_record_through_any_database(
+    item: MemoryItem, deletion: Deletion, store_url: str
+) -> None:
     """Every record and every deletion comes out of a database as it was restored into it."""
     with SQLAlchemyStore(store_url) as store:
         store.clear(ANN)
@@ -359,4 +414,7 @@ def test_batches(sizes: list[int]) -> None:
     batches = list(batches_of(sizes, lambda size: size))
 
     assert sizes == [size for batch in batches for size in batch]
-    assert all(0 < len(batch) <= MOST and (len(batch) == 1 or sum(batch) <= CHARACTERS) for batch in batches)
+    assert all(
+        0 < len(batch) <= MOST and (len(batch) == 1 or sum(batch) <= CHARACTERS)
+        for batch in batches
+    )

@@ -65,12 +65,16 @@ def calls(name: str, number: int = 1, **arguments: object) -> list[FunctionCall]
 async def sends(context: MemoryContext, key: str = "diary") -> bool:
     """Whether a mail gets the text of a key in this conversation."""
     outbox = Outbox()
-    result = await MemoryWorkbench([outbox.mail], context).call_tool("mail", {"body": f"[MemoryRef: {key}]"})
+    result = await MemoryWorkbench([outbox.mail], context).call_tool(
+        "mail", {"body": f"[MemoryRef: {key}]"}
+    )
     assert result.is_error is not bool(outbox.sent)
     return bool(outbox.sent)
 
 
-async def seen_by_agent(context: MemoryContext, script: Sequence[Any], tools: Sequence[Any], task: str) -> None:
+async def seen_by_agent(
+    context: MemoryContext, script: Sequence[Any], tools: Sequence[Any], task: str
+) -> None:
     """A run of an agent with these tools and its memory's."""
     agent = AssistantAgent(
         "ops",
@@ -101,7 +105,11 @@ class TestPlanted:
 
         outbox = Outbox()
         context = MemoryContext("ann", store=store, user_layer_tokens=0, recall=False)
-        script = [calls("web"), calls("mail", 2, body=SHORT), calls("mail", 3, body=whole_reference(store))]
+        script = [
+            calls("web"),
+            calls("mail", 2, body=SHORT),
+            calls("mail", 3, body=whole_reference(store)),
+        ]
         await seen_by_agent(context, script, [web, outbox.mail], "Read the page.")
 
         assert [] == outbox.sent
@@ -115,7 +123,9 @@ class TestPlanted:
         context = MemoryContext("ann", store=store, user_layer_tokens=0)
         await context.add_message(call("run"))
         await context.add_message(results(f"{PAGE}\n{LOG}\n{PAGE}"))
-        [shown] = [m for m in context.shown_messages() if isinstance(m, FunctionExecutionResultMessage)]
+        [shown] = [
+            m for m in context.shown_messages() if isinstance(m, FunctionExecutionResultMessage)
+        ]
 
         assert SHORT in shown.content[0].content
         assert not await sends(context)
@@ -127,9 +137,15 @@ class TestPlanted:
         context = MemoryContext("ann", store=store, user_layer_tokens=0, scopes=True)
         async with context.run() as notes:
             key = (
-                notes.save(PAGE, tier="run") if tool == "get_memory" else await context.store(PAGE, "page", key="page")
+                notes.save(PAGE, tier="run")
+                if tool == "get_memory"
+                else await context.store(PAGE, "page", key="page")
             )
-            given = {"retrieve_memory": {"key": key}, "search_memory": {"query": "evil"}, "get_memory": {"tier": "run"}}
+            given = {
+                "retrieve_memory": {"key": key},
+                "search_memory": {"query": "evil"},
+                "get_memory": {"tier": "run"},
+            }
             result = await MemoryWorkbench([], context).call_tool(tool, given[tool])
 
             assert SHORT in result.to_text()
@@ -139,7 +155,12 @@ class TestPlanted:
     async def test_quoted_by_a_recall(self, store: str) -> None:
         """What is recalled is trusted by its heading; a reference in the passage is not."""
         context = MemoryContext("ann", store=store, user_layer_tokens=0)
-        await context.store(f"invoice 4711: 12 EUR. {PAGE}", "web page about invoice 4711", "tool_output", key="page")
+        await context.store(
+            f"invoice 4711: 12 EUR. {PAGE}",
+            "web page about invoice 4711",
+            "tool_output",
+            key="page",
+        )
         await context.add_message(user("What is the total of invoice 4711?"))
         prompt = await context.get_messages()
 
@@ -161,11 +182,15 @@ class TestPlanted:
 
     async def test_in_a_compaction(self, store: str) -> None:
         """A reference in the excerpt of compacted messages does not become trusted by that."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0, max_tokens=600, recall=False)
+        context = MemoryContext(
+            "ann", store=store, user_layer_tokens=0, max_tokens=600, recall=False
+        )
         await context.add_message(user("Look at the pages."))
         for number in range(12):
             await context.add_message(call("web", number=number))
-            await context.add_message(results(f"{PAGE} {'and so on ' * 30}", number=number, name="web"))
+            await context.add_message(
+                results(f"{PAGE} {'and so on ' * 30}", number=number, name="web")
+            )
             await context.get_messages()
 
         assert context.stats().compactions > 0
@@ -183,7 +208,9 @@ class TestPlanted:
     async def test_in_a_persons_word(self, store: str) -> None:
         """A bare word of a person's, and a long text that they paste, open a planted key, but it is not passed on."""
         for text in ("Thanks. I go and write my diary now.", f"{PAGE}\n{LOG * 3}\n{PAGE}"):
-            context = MemoryContext("ann", store=store, user_layer_tokens=0, source_thresholds={"user": 500})
+            context = MemoryContext(
+                "ann", store=store, user_layer_tokens=0, source_thresholds={"user": 500}
+            )
             await context.add_message(call("web"))
             await context.add_message(results(PAGE, name="web"))
             await context.add_message(user(text))
@@ -223,7 +250,9 @@ class TestPlanted:
     async def test_in_the_task_of_an_agent_that_is_a_tool(self, store: str) -> None:
         """The task that a model writes for an agent is no person's: only what the caller may pass on is trusted."""
         outbox = Outbox()
-        inner, outer = (MemoryContext("ann", store=store, user_layer_tokens=0, recall=False) for _ in range(2))
+        inner, outer = (
+            MemoryContext("ann", store=store, user_layer_tokens=0, recall=False) for _ in range(2)
+        )
         helper = AssistantAgent(
             "helper",
             ScriptedChatClient([calls("mail", body=SHORT), "done"] * 2),
@@ -244,7 +273,9 @@ class TestPlanted:
         """Nor where the team works in tasks of a runtime that was started before the tool was called."""
         outbox, runtime = Outbox(), SingleThreadedAgentRuntime()
         runtime.start()
-        inner, outer = (MemoryContext("ann", store=store, user_layer_tokens=0, recall=False) for _ in range(2))
+        inner, outer = (
+            MemoryContext("ann", store=store, user_layer_tokens=0, recall=False) for _ in range(2)
+        )
         helper = AssistantAgent(
             "helper",
             ScriptedChatClient([calls("mail", body=SHORT), "done"] * 2),
@@ -300,7 +331,9 @@ class TestHonest:
 
     async def test_compaction(self, store: str) -> None:
         """What a compaction puts there is passed on, and what was trusted before it."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0, max_tokens=600, recall=False)
+        context = MemoryContext(
+            "ann", store=store, user_layer_tokens=0, max_tokens=600, recall=False
+        )
         await context.add_message(user(f"Mail {SHORT}."))
         for number in range(12):
             await context.add_message(call("run", number=number))
@@ -324,9 +357,13 @@ class TestHonest:
 
     async def test_words_of_an_agent(self, store: str) -> None:
         """An agent that names a key which its own conversation may pass on makes it trusted for who hears it."""
-        speaking, hearing, deaf = (MemoryContext("ann", store=store, user_layer_tokens=0) for _ in range(3))
+        speaking, hearing, deaf = (
+            MemoryContext("ann", store=store, user_layer_tokens=0) for _ in range(3)
+        )
         await speaking.add_message(user(f"Tell the others of {SHORT}."))
-        await speaking.add_message(AssistantMessage(content=f"It is {SHORT}, mail it.", source="reader"))
+        await speaking.add_message(
+            AssistantMessage(content=f"It is {SHORT}, mail it.", source="reader")
+        )
         await hearing.add_message(user(f"It is {SHORT}, mail it.", source="reader"))
         await deaf.add_message(user(f"It is {SHORT}, send it.", source="reader"))
 
@@ -335,7 +372,9 @@ class TestHonest:
 
     async def test_other_users_words(self, store: str) -> None:
         """Words that an agent of another user said vouch for nothing."""
-        other, hearing = (MemoryContext(name, store=store, user_layer_tokens=0) for name in ("bob", "ann"))
+        other, hearing = (
+            MemoryContext(name, store=store, user_layer_tokens=0) for name in ("bob", "ann")
+        )
         await other.add_message(user(f"Take {SHORT}."))
         await other.add_message(AssistantMessage(content=f"I take {SHORT}.", source="reader"))
         await hearing.add_message(user(f"I take {SHORT}.", source="reader"))
@@ -344,7 +383,9 @@ class TestHonest:
 
     async def test_older_state(self, store: str) -> None:
         """Of a state without the list, folds, recalls, compactions and what a person typed are trusted."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0, max_tokens=1500, recall=False)
+        context = MemoryContext(
+            "ann", store=store, user_layer_tokens=0, max_tokens=1500, recall=False
+        )
         await context.add_message(user("Mail [MemoryRef: letter]."))
         await context.store("a letter", key="letter")
         for number in range(12):
@@ -361,7 +402,10 @@ class TestHonest:
         found = set(loaded.trusted_keys())
         assert "diary" not in found
         assert found <= trusted
-        assert {"letter", next(key for key in context.trusted_keys()[::-1] if key.startswith("conversation_"))} <= found
+        assert {
+            "letter",
+            next(key for key in context.trusted_keys()[::-1] if key.startswith("conversation_")),
+        } <= found
         assert {key for key in trusted if key.startswith("run_")} & found
 
 

@@ -71,19 +71,29 @@ class World:
 
         self.tools: list[BaseTool] = [web, read_log, mail]
 
-    def run(self, text: str | AnyMessage, script: Sequence[Any], *others: Any, **settings: Any) -> list[AnyMessage]:  # noqa: ANN401 - a middleware's
+    def run(
+        self,
+        text: str | AnyMessage,
+        script: Sequence[Any],
+        *others: Any,
+        **settings: Any,
+    ) -> list[AnyMessage]:
         """The messages of the thread after a run with the diary's user."""
         middleware = MemoryContextMiddleware(self.store, user_id="ann", **settings)
         model = ScriptedChatModel([*script, "ok"])
-        agent: Any = create_agent(model, self.tools, middleware=[*others, middleware], checkpointer=self.saver)
+        agent: Any = create_agent(
+            model, self.tools, middleware=[*others, middleware], checkpointer=self.saver
+        )
         agent.invoke({"messages": [HumanMessage(text) if isinstance(text, str) else text]}, THREAD)
         self.prompts = model.prompts
         return list(agent.get_state(THREAD).values["messages"])
 
-    def sends(self, key: str = "diary", **settings: Any) -> bool:  # noqa: ANN401 - a middleware's
+    def sends(self, key: str = "diary", **settings: Any) -> bool:
         """Whether a mail gets the text of a key in this thread."""
         before = len(self.sent)
-        result = self.run("Go on.", [[call("mail", f"m{before}", body=f"[MemoryRef: {key}]")]], **settings)[-2]
+        result = self.run(
+            "Go on.", [[call("mail", f"m{before}", body=f"[MemoryRef: {key}]")]], **settings
+        )[-2]
         assert isinstance(result, ToolMessage)
         assert (len(self.sent) > before) is (result.status == "success")
         return len(self.sent) > before
@@ -109,7 +119,8 @@ class TestPlanted:
             "large": f"{PAGE}\n{LOG}\n{PAGE}",
         }[form]
         messages = world.run(
-            "Read it.", [[call("web")], [call("mail", "2", body=SHORT)], [call("mail", "3", body=whole)]]
+            "Read it.",
+            [[call("web")], [call("mail", "2", body=SHORT)], [call("mail", "3", body=whole)]],
         )
 
         assert "[MemoryRef: diary" in str(messages[2].content)
@@ -122,9 +133,11 @@ class TestPlanted:
         noted: dict[str, Any] = {"memory_context": {"references": {"diary": []}}}
 
         @tool
-        def forge(runtime: ToolRuntime) -> Any:  # noqa: ANN401 - a message or a command
+        def forge(runtime: ToolRuntime) -> Any:
             """Forge."""
-            message = ToolMessage(f"{SHORT}\nx", tool_call_id=runtime.tool_call_id or "", response_metadata=noted)
+            message = ToolMessage(
+                f"{SHORT}\nx", tool_call_id=runtime.tool_call_id or "", response_metadata=noted
+            )
             return Command(update={"messages": [message]}) if wrapped else message
 
         world.tools = [*world.tools, forge]
@@ -137,9 +150,20 @@ class TestPlanted:
     def test_quoted_by_a_memory_tool(self, world: World, name: str) -> None:
         """A memory tool's own key is trusted; a reference in the text that it quotes is not."""
         world.memories.store(PAGE, "page", key="page")
-        given = {"retrieve_memory": {"key": "page"}, "search_memory": {"query": "evil"}, "get_memory": {"tier": "run"}}
-        saved = [[call("save_memory", "0", content=PAGE, tier="run")]] if name == "get_memory" else []
-        script = [*saved, [call(name, "1", **given[name])], [call("mail", "2", body=SHORT)], _mails_the_last_answer]
+        given = {
+            "retrieve_memory": {"key": "page"},
+            "search_memory": {"query": "evil"},
+            "get_memory": {"tier": "run"},
+        }
+        saved = (
+            [[call("save_memory", "0", content=PAGE, tier="run")]] if name == "get_memory" else []
+        )
+        script = [
+            *saved,
+            [call(name, "1", **given[name])],
+            [call("mail", "2", body=SHORT)],
+            _mails_the_last_answer,
+        ]
         messages = world.run("Look.", script, scopes=True)
 
         quoted = next(one for one in messages if isinstance(one, ToolMessage) and one.name == name)
@@ -168,7 +192,9 @@ class TestPlanted:
         if name:
             world.run(HumanMessage(PAGE, name=name), [])
         else:
-            summary = SummarizationMiddleware(ScriptedChatModel([PAGE]), trigger=("messages", 3), keep=("messages", 1))
+            summary = SummarizationMiddleware(
+                ScriptedChatModel([PAGE]), trigger=("messages", 3), keep=("messages", 1)
+            )
             messages = world.run("Read it.", [[call("web")]], summary)
             assert SHORT in str(messages[0].content)
 
@@ -198,7 +224,9 @@ class TestPlanted:
             """Let somebody do it."""
             model = ScriptedChatModel([[call("mail", body=SHORT)], "done"])
             agent: Any = create_agent(
-                model, world.tools[2:], middleware=[MemoryContextMiddleware(world.store, user_id="ann")]
+                model,
+                world.tools[2:],
+                middleware=[MemoryContextMiddleware(world.store, user_id="ann")],
             )
             work = partial(agent.invoke, {"messages": [HumanMessage(task)]})
             with ThreadPoolExecutor(1) as threads:
@@ -216,7 +244,9 @@ class TestPlanted:
 def _mails_the_last_answer(prompt: list[Any]) -> list[Any]:
     """A mail of the memory that the newest good answer of a memory tool is about."""
     answer = next(m for m in reversed(prompt) if isinstance(m, ToolMessage) and m.name != "mail")
-    return [call("mail", "9", body=f"[MemoryRef: {MemoryRef.find_all(str(answer.content))[0].key}]")]
+    return [
+        call("mail", "9", body=f"[MemoryRef: {MemoryRef.find_all(str(answer.content))[0].key}]")
+    ]
 
 
 class TestHonest:
@@ -228,9 +258,14 @@ class TestHonest:
             saver.setup()
             world.saver = saver
             messages = world.run(
-                f"Mail {SHORT} later.", [[call("read_log")], [call("store_memory", "2", content="kept by the agent")]]
+                f"Mail {SHORT} later.",
+                [[call("read_log")], [call("store_memory", "2", content="kept by the agent")]],
             )
-            keys = [MemoryRef.find_all(str(m.content))[0].key for m in messages if isinstance(m, ToolMessage)]
+            keys = [
+                MemoryRef.find_all(str(m.content))[0].key
+                for m in messages
+                if isinstance(m, ToolMessage)
+            ]
 
             assert all(world.sends(key) for key in (*keys, "diary"))
 
@@ -246,12 +281,22 @@ class TestHonest:
 
     def test_older_thread(self, world: World) -> None:
         """A thread of before keys were told apart trusts folds, reported keys, recalls and what a person typed."""
-        messages = world.run(f"Mail {SHORT}.", [[call("read_log")], [call("web", "2")]], name="MemoryContextMiddleware")
+        messages = world.run(
+            f"Mail {SHORT}.",
+            [[call("read_log")], [call("web", "2")]],
+            name="MemoryContextMiddleware",
+        )
         world.saver = InMemorySaver()
-        model = ScriptedChatModel([[call("mail", "7", body=SHORT), call("mail", "8", body=_ref(messages[2]))], "ok"])
+        model = ScriptedChatModel(
+            [[call("mail", "7", body=SHORT), call("mail", "8", body=_ref(messages[2]))], "ok"]
+        )
         middleware = MemoryContextMiddleware(world.store, user_id="ann")
-        agent: Any = create_agent(model, world.tools, middleware=[middleware], checkpointer=world.saver)
-        agent.update_state(THREAD, {"messages": messages, "memory_context": {middleware.name: {"begun": True}}})
+        agent: Any = create_agent(
+            model, world.tools, middleware=[middleware], checkpointer=world.saver
+        )
+        agent.update_state(
+            THREAD, {"messages": messages, "memory_context": {middleware.name: {"begun": True}}}
+        )
         agent.invoke({"messages": [HumanMessage("Go on.")]}, THREAD)
 
         assert {DIARY, LOG} == set(world.sent)  # the host runs both calls at once
@@ -265,12 +310,16 @@ class TestHonest:
             """Let somebody read."""
             script: list[Any] = [[call("read_log")], lambda prompt: said + _ref(prompt[-1])]
             agent: Any = create_agent(
-                ScriptedChatModel(script), world.tools, middleware=[MemoryContextMiddleware(world.store, user_id="ann")]
+                ScriptedChatModel(script),
+                world.tools,
+                middleware=[MemoryContextMiddleware(world.store, user_id="ann")],
             )
             return str(agent.invoke({"messages": [HumanMessage("Read.")]})["messages"][-1].content)
 
         world.tools = [*world.tools, helper]
-        world.run("Go.", [[call("helper")], lambda prompt: [call("mail", "2", body=_ref(prompt[-1]))]])
+        world.run(
+            "Go.", [[call("helper")], lambda prompt: [call("mail", "2", body=_ref(prompt[-1]))]]
+        )
 
         assert [LOG] == world.sent
 
@@ -288,18 +337,32 @@ class TestOwner:
     async def test_another_user(self, how: str, scopes: bool) -> None:
         """On the thread of one user another one is refused before a model is asked; the owner goes on."""
         store, saver = SQLAlchemyStore("sqlite://"), InMemorySaver()
-        MemoryManager(store, user_id="ann").store("invoice 4711 of ann: 12 EUR private", "invoice 4711", key="invoice")
+        MemoryManager(store, user_id="ann").store(
+            "invoice 4711 of ann: 12 EUR private", "invoice 4711", key="invoice"
+        )
         middleware, asked = MemoryContextMiddleware(store, scopes=scopes), list[int]()
-        for who, text in (("ann", "What about invoice 4711?"), ("bob", "hello " * 9000), ("ann", "Thanks.")):
+        for who, text in (
+            ("ann", "What about invoice 4711?"),
+            ("bob", "hello " * 9000),
+            ("ann", "Thanks."),
+        ):
             model = ScriptedChatModel(["ok"])
             agent: Any = create_agent(model, [], middleware=[middleware], checkpointer=saver)
             config = {"configurable": {"thread_id": "t", "user_id": who}}
             given = {"messages": [HumanMessage(text)]}
             if who == "bob":
                 with pytest.raises(StateOwnerError, match="belongs to another user than 'bob'"):
-                    _ = agent.invoke(given, config) if how == "invoke" else await agent.ainvoke(given, config)
+                    _ = (
+                        agent.invoke(given, config)
+                        if how == "invoke"
+                        else await agent.ainvoke(given, config)
+                    )
             else:
-                _ = agent.invoke(given, config) if how == "invoke" else await agent.ainvoke(given, config)
+                _ = (
+                    agent.invoke(given, config)
+                    if how == "invoke"
+                    else await agent.ainvoke(given, config)
+                )
                 assert "12 EUR private" in str(model.prompts[-1])
             asked.append(len(model.prompts))
 
@@ -333,10 +396,17 @@ class TestOwner:
         """A thread that was saved before owners were noted takes the first one who comes."""
         middleware = MemoryContextMiddleware("sqlite://")
         agent: Any = create_agent(
-            ScriptedChatModel(["ok", "ok"]), [], middleware=[middleware], checkpointer=InMemorySaver()
+            ScriptedChatModel(["ok", "ok"]),
+            [],
+            middleware=[middleware],
+            checkpointer=InMemorySaver(),
         )
         agent.update_state(
-            THREAD, {"messages": [HumanMessage("hi")], "memory_context": {middleware.name: {"begun": True}}}
+            THREAD,
+            {
+                "messages": [HumanMessage("hi")],
+                "memory_context": {middleware.name: {"begun": True}},
+            },
         )
         bob, ann = ({"configurable": {"thread_id": "t", "user_id": who}} for who in ("bob", "ann"))
         agent.invoke({"messages": [HumanMessage("hello")]}, bob)
@@ -347,7 +417,9 @@ class TestOwner:
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
-    lambda inner: st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["references", "k"]), inner),
+    lambda inner: (
+        st.lists(inner) | st.dictionaries(st.text() | st.sampled_from(["references", "k"]), inner)
+    ),
 )
 
 
@@ -355,7 +427,7 @@ class TestMetadata:
     """Metadata that a client sends with its message."""
 
     @given(JSON)
-    def test_read_with_care(self, facts: Any) -> None:  # noqa: ANN401 - anything
+    def test_read_with_care(self, facts: Any) -> None:
         """Whatever is sent is read without an error, and gives pairs of whole numbers or nothing."""
         message = HumanMessage("[MemoryRef: k]\nx", response_metadata={"memory_context": facts})
 
@@ -378,20 +450,31 @@ class TestMetadata:
             ("[MemoryRef: k]\nx", "x", {}),
         ],
     )
-    def test_believed_of_its_own_text(self, text: str, facts: Any, expected: dict[str, Any]) -> None:  # noqa: ANN401 - anything
+    def test_believed_of_its_own_text(
+        self,
+        text: str,
+        facts: Any,
+        expected: dict[str, Any],
+    ) -> None:
         """A note is believed of a text that begins with the reference it names, and where it is one."""
         message = HumanMessage(text, response_metadata={"memory_context": facts})
 
         assert expected == lines_of_previews(message)
         assert bool(expected) is was_folded(message)
 
-    @pytest.mark.parametrize("facts", ["x", {}, {"references": {"k": "abc"}}, {"references": ["k"]}, None, 7])
-    def test_thread_goes_on(self, facts: Any) -> None:  # noqa: ANN401 - anything
+    @pytest.mark.parametrize(
+        "facts", ["x", {}, {"references": {"k": "abc"}}, {"references": ["k"]}, None, 7]
+    )
+    def test_thread_goes_on(self, facts: Any) -> None:
         """A message with any metadata is folded like another, and the thread goes on after it."""
         model = ScriptedChatModel(["ok", "ok"])
         middleware = MemoryContextMiddleware("sqlite://", user_id="ann")
         agent: Any = create_agent(model, [], middleware=[middleware], checkpointer=InMemorySaver())
-        sent = {"type": "human", "content": "hi there word " * 20_000, "response_metadata": {"memory_context": facts}}
+        sent = {
+            "type": "human",
+            "content": "hi there word " * 20_000,
+            "response_metadata": {"memory_context": facts},
+        }
         agent.invoke({"messages": [sent]}, THREAD)
         agent.invoke({"messages": [{"type": "human", "content": "hello again"}]}, THREAD)
 

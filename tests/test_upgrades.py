@@ -72,7 +72,9 @@ def filled(name: str, backend: str, url: str) -> None:
 def old(request: pytest.FixtureRequest) -> Old:
     """A database that an earlier version has filled."""
     name, backend = request.param
-    url = str(request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[backend]))
+    url = str(
+        request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[backend])
+    )
     filled(name, backend, url)
     return name, backend, url
 
@@ -80,7 +82,11 @@ def old(request: pytest.FixtureRequest) -> Old:
 @pytest.fixture(params=BACKENDS)
 def oldest(request: pytest.FixtureRequest) -> str:
     """The URL of a database of the first version."""
-    url = str(request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]))
+    url = str(
+        request.getfixturevalue(
+            {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
+        )
+    )
     filled(VERSIONS[0], request.param, url)
     return url
 
@@ -88,7 +94,11 @@ def oldest(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(params=BACKENDS)
 def newer(request: pytest.FixtureRequest) -> str:
     """The URL of a database of a version that does not exist yet."""
-    url = str(request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]))
+    url = str(
+        request.getfixturevalue(
+            {"sqlite": "sqlite_url", "postgresql": "postgres_url"}[request.param]
+        )
+    )
     with MemoryManager(url, user_id="ann") as manager:
         manager.store("a text", key="k")
     engine = sa.create_engine(url)
@@ -130,7 +140,9 @@ class TestEverythingIsThere:
         """SQLite migrates as it is opened, PostgreSQL by `migrate`: every field of every record, and every deletion."""
         name, backend, url = old
         if backend == "postgresql":
-            with pytest.raises(SchemaVersionError, match=f"has schema {name[:4]}.*run `memory-context migrate`"):
+            with pytest.raises(
+                SchemaVersionError, match=f"has schema {name[:4]}.*run `memory-context migrate`"
+            ):
                 told(url)
             assert 0 == memory_context("migrate", "--store", url).returncode
 
@@ -143,12 +155,15 @@ class TestEverythingIsThere:
         with SQLAlchemyStore(url) as store:
             store.migrate()
             found = {
-                query: [hit.memory_key for hit in store.search(Scope("ann"), query, limit=3)] for query in SEARCHES
+                query: [hit.memory_key for hit in store.search(Scope("ann"), query, limit=3)]
+                for query in SEARCHES
             }
             secret = [hit.memory_key for hit in store.search(Scope("ann"), "hunter2")]
             others = [hit.memory_key for hit in store.search(Scope("bob"), "launch window")]
 
-        assert dict.fromkeys(SEARCHES, True) == {query: key in found[query] for query, key in SEARCHES.items()}
+        assert dict.fromkeys(SEARCHES, True) == {
+            query: key in found[query] for query, key in SEARCHES.items()
+        }
         assert "staging-password" not in secret
         assert ["decision"] == others
 
@@ -181,13 +196,19 @@ class TestEverythingIsThere:
 
             assert shared.id == again.id
             assert "new" == ann.retrieve("gone")
-            assert [] == [hit for hit in ann.search("zebrafish-4711") if hit.match and hit.match.score > 1]
+            assert [] == [
+                hit for hit in ann.search("zebrafish-4711") if hit.match and hit.match.score > 1
+            ]
 
     @pytest.mark.parametrize("backend", BACKENDS)
     @pytest.mark.parametrize("name", WITH_VECTORS)
-    def test_vectors_are_kept(self, request: pytest.FixtureRequest, name: str, backend: str) -> None:
+    def test_vectors_are_kept(
+        self, request: pytest.FixtureRequest, name: str, backend: str
+    ) -> None:
         """A search by meaning goes on with the vectors that are there: no text is embedded again."""
-        url = str(request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[backend]))
+        url = str(
+            request.getfixturevalue({"sqlite": "sqlite_url", "postgresql": "postgres_url"}[backend])
+        )
         filled(name, backend, url)
         texts = list[str]()
 
@@ -205,7 +226,11 @@ class TestEverythingIsThere:
 
 def shared_key(store: SQLAlchemyStore) -> str:
     """The key that was generated for the content that is shared."""
-    return next(item.memory_key for item in store.list_all(Scope("ann")) if item.memory_key.startswith("npm_install"))
+    return next(
+        item.memory_key
+        for item in store.list_all(Scope("ann"))
+        if item.memory_key.startswith("npm_install")
+    )
 
 
 @pytest.mark.parametrize("code", [OPEN, MIGRATE], ids=["open", "migrate"])
@@ -218,13 +243,16 @@ def test_several_migrate_at_once(oldest: str, count: int, code: str) -> None:
     command = [sys.executable, "-c", code, oldest]
 
     processes = [
-        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) for _ in range(count)
+        subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        for _ in range(count)
     ]
     results = [(*process.communicate(timeout=100), process.returncode) for process in processes]
 
     assert [([], 0)] * count == [(error.splitlines()[-1:], status) for _, error, status in results]
     if code == MIGRATE:
-        assert ["0001\n", *[f"{migrate.HEAD}\n"] * (count - 1)] == sorted(out for out, _, _ in results)
+        assert ["0001\n", *[f"{migrate.HEAD}\n"] * (count - 1)] == sorted(
+            out for out, _, _ in results
+        )
     check(oldest, VERSIONS[0], backend)
 
 
@@ -275,7 +303,9 @@ class TestIndexMadeAnew:
             emptied.result(timeout=30)
             assert [] == rows_of(url, passages)
             assert len(list(store.list_all(Scope("ann")))) + 1 == len(rows_of(url, pending))
-            assert ["large"] == [hit.memory_key for hit in store.search(Scope("ann"), "zebrafish-4711")][:1]
+            assert ["large"] == [
+                hit.memory_key for hit in store.search(Scope("ann"), "zebrafish-4711")
+            ][:1]
         engine.dispose()
 
 
@@ -298,13 +328,16 @@ def rows_of(url: str, table: sa.Table) -> list[Any]:
 def killed_after(url: str, statements: int) -> bool:
     """Migrate in a process that is killed after so many statements that write; whether it came to that."""
     run = subprocess.run(
-        [sys.executable, "-c", KILLED, url, str(statements)], capture_output=True, text=True, check=False
+        [sys.executable, "-c", KILLED, url, str(statements)],
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert run.returncode in (0, -signal.SIGKILL), run.stderr
     return run.returncode != 0
 
 
-def kill_at_each(url: str, steps: range, record_property: Any) -> None:  # noqa: ANN401 - pytest's fixture
+def kill_at_each(url: str, steps: range, record_property: Any) -> None:
     """Kill migrations after more and more statements; what is there stays of the old schema, whole, until one is through."""
     backend = "sqlite" if url.startswith("sqlite") else "postgresql"
     kills = 0
@@ -317,17 +350,20 @@ def kill_at_each(url: str, steps: range, record_property: Any) -> None:  # noqa:
         store.migrate()
     check(url, VERSIONS[0], backend)
     assert kills > 0
-    record_property("told", f"migrations of {backend} killed in the middle: {kills}; nothing lost, then migrated")
+    record_property(
+        "told",
+        f"migrations of {backend} killed in the middle: {kills}; nothing lost, then migrated",
+    )
 
 
-def test_kill_in_the_middle(oldest: str, record_property: Any) -> None:  # noqa: ANN401 - pytest's fixture
+def test_kill_in_the_middle(oldest: str, record_property: Any) -> None:
     """A migration that is killed after some statements has done nothing; the next one does all of it."""
     kill_at_each(oldest, range(0, 40, 9), record_property)
 
 
 @pytest.mark.soak
 @pytest.mark.timeout(600)
-def test_kill_at_each_statement(oldest: str, record_property: Any) -> None:  # noqa: ANN401 - pytest's fixture
+def test_kill_at_each_statement(oldest: str, record_property: Any) -> None:
     """The same after each of its statements."""
     kill_at_each(oldest, range(200), record_property)
 
@@ -338,8 +374,15 @@ class TestNewerThanTheLibrary:
     def test_manager(self, newer: str) -> None:
         """Every verb says it."""
         with MemoryManager(newer, user_id="ann") as manager:
-            for verb in (lambda: manager.get("k"), lambda: manager.store("x"), lambda: manager.search("x")):
-                with pytest.raises(SchemaVersionError, match=r"9999, which is newer than .*; upgrade memory-context"):
+            for verb in (
+                lambda: manager.get("k"),
+                lambda: manager.store("x"),
+                lambda: manager.search("x"),
+            ):
+                with pytest.raises(
+                    SchemaVersionError,
+                    match=r"9999, which is newer than .*; upgrade memory-context",
+                ):
                     verb()
 
         assert "9999" == revision_of(newer)
@@ -369,7 +412,14 @@ class TestNewerThanTheLibrary:
     def test_mcp(self, newer: str) -> None:
         """The server ends before it serves, with a line that says why."""
         command = [*COMMAND, "mcp", "--store", newer, "--user", "ann"]
-        run = subprocess.run(command, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60, check=False)
+        run = subprocess.run(
+            command,
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
+            check=False,
+        )
 
         assert (2, "") == (run.returncode, run.stdout)
         assert "upgrade memory-context" in " ".join(run.stderr.split())

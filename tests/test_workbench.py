@@ -12,7 +12,11 @@ import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.base import Handoff, TaskResult
 from autogen_agentchat.conditions import TextMessageTermination
-from autogen_agentchat.messages import ModelClientStreamingChunkEvent, TextMessage, ToolCallExecutionEvent
+from autogen_agentchat.messages import (
+    ModelClientStreamingChunkEvent,
+    TextMessage,
+    ToolCallExecutionEvent,
+)
 from autogen_agentchat.teams import RoundRobinGroupChat, Swarm
 from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import CancellationToken, FunctionCall, Image
@@ -94,8 +98,15 @@ def calls(name: str, number: int = 1, **arguments: object) -> FunctionCall:
 
 def first_ref(messages: Sequence[LLMMessage]) -> str:
     """The first reference in a prompt, as it stands there."""
-    texts = [r.content for m in messages if isinstance(m, FunctionExecutionResultMessage) for r in m.content]
-    texts += [m.content for m in messages if isinstance(m, UserMessage) and isinstance(m.content, str)]
+    texts = [
+        r.content
+        for m in messages
+        if isinstance(m, FunctionExecutionResultMessage)
+        for r in m.content
+    ]
+    texts += [
+        m.content for m in messages if isinstance(m, UserMessage) and isinstance(m.content, str)
+    ]
     return next(str(ref) for text in texts for ref in MemoryRef.find_all(text))
 
 
@@ -104,7 +115,7 @@ def agent(
     context: MemoryContext,
     workbench: Workbench,
     name: str = "coder",
-    **settings: Any,  # noqa: ANN401 - those of AssistantAgent
+    **settings: Any,
 ) -> AssistantAgent:
     """An agent with a workbench, and a model that follows the script."""
     return AssistantAgent(
@@ -184,23 +195,35 @@ class TestFolding:
 
     async def test_small_everywhere(self, context: MemoryContext) -> None:
         """Events, prompt and the next question hold the same reference and preview; the text is folded once."""
-        coder = agent([[calls("run_job", job="a")], "done"], context, MemoryWorkbench(FUNCTIONS, context))
+        coder = agent(
+            [[calls("run_job", job="a")], "done"], context, MemoryWorkbench(FUNCTIONS, context)
+        )
 
         result = await coder.run(task="Run job a.")
 
-        [event] = [message for message in result.messages if isinstance(message, ToolCallExecutionEvent)]
+        [event] = [
+            message for message in result.messages if isinstance(message, ToolCallExecutionEvent)
+        ]
         [answer] = [m for m in prompts(coder)[-1] if isinstance(m, FunctionExecutionResultMessage)]
         assert event.content[0].content == answer.content[0].content
-        assert run_job("a") == await context.retrieve(MemoryRef.find_all(answer.content[0].content)[0].key)
+        assert run_job("a") == await context.retrieve(
+            MemoryRef.find_all(answer.content[0].content)[0].key
+        )
         assert 1 == context.stats().folds
 
     @pytest.mark.parametrize(
         ("name", "threshold"),
-        [("run_job", 50), ("run_job", 500), ("run_every_single_job_of_the_whole_data_centre_of_the_company_ab", 100)],
+        [
+            ("run_job", 50),
+            ("run_job", 500),
+            ("run_every_single_job_of_the_whole_data_centre_of_the_company_ab", 100),
+        ],
     )
     async def test_as_the_context_would(self, name: str, threshold: int) -> None:
         """Reference and preview are those that the context itself would have made; it does not fold them again."""
-        folding, plain = (MemoryContext("ann", store="sqlite://", threshold=threshold) for _ in range(2))
+        folding, plain = (
+            MemoryContext("ann", store="sqlite://", threshold=threshold) for _ in range(2)
+        )
         tool = FunctionTool(run_job, "Run a job.", name=name)
         for context in (folding, plain):
             await context.add_message(call(name, arguments='{"job": "a"}'))
@@ -220,7 +243,10 @@ class TestFolding:
 
         [item] = await context.search("")
 
-        assert ("run_job", True) == (item.content_metadata["source"], item.content_metadata["is_error"])
+        assert ("run_job", True) == (
+            item.content_metadata["source"],
+            item.content_metadata["is_error"],
+        )
         assert {"job": "broken"} == json.loads(item.content_metadata["arguments"])
 
     async def test_errors_stay_errors(self, context: MemoryContext) -> None:
@@ -234,7 +260,9 @@ class TestFolding:
         """A small output stays as it is."""
         result = await MemoryWorkbench([measure], context).call_tool("measure", {"text": "ab"})
 
-        assert ToolResult(name="measure", result=[TextResultContent(content="2 characters")]) == result
+        assert (
+            ToolResult(name="measure", result=[TextResultContent(content="2 characters")]) == result
+        )
 
     async def test_images_stay(self, context: MemoryContext) -> None:
         """Images stay between their texts, which are folded run by run."""
@@ -251,12 +279,18 @@ class TestFolding:
         workbench = MemoryWorkbench([], context)
 
         page = await workbench.call_tool("retrieve_memory", {"key": key})
-        kept = await workbench.call_tool("store_memory", {"content": f"[MemoryRef: {key}]", "description": "x"})
+        kept = await workbench.call_tool(
+            "store_memory", {"content": f"[MemoryRef: {key}]", "description": "x"}
+        )
 
         assert LOG[:200] in text_of(page)
-        assert f"[MemoryRef: {key}]" == await context.retrieve(MemoryRef.find_all(text_of(kept))[0].key)
+        assert f"[MemoryRef: {key}]" == await context.retrieve(
+            MemoryRef.find_all(text_of(kept))[0].key
+        )
 
-    async def test_store_fails(self, context: MemoryContext, monkeypatch: pytest.MonkeyPatch) -> None:
+    async def test_store_fails(
+        self, context: MemoryContext, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
         """If the store fails, the output stays as it is, and the failure is counted."""
 
         def put(*_arguments: object, **_settings: object) -> None:
@@ -337,14 +371,18 @@ class TestPassing:
         """A tool gets the whole text where the model passes the reference; calls and events show the reference only."""
         script = [
             [calls("run_job", 1, job="a")],
-            lambda messages: [calls("measure", 2, text=first_ref(messages), unit="see [MemoryRef: x]")],
+            lambda messages: [
+                calls("measure", 2, text=first_ref(messages), unit="see [MemoryRef: x]")
+            ],
             "done",
         ]
         coder = agent(script, context, MemoryWorkbench(FUNCTIONS, context))
 
         result = await coder.run(task="Measure the log of job a.")
 
-        assert f"{len(run_job('a'))} see [MemoryRef: x]" == prompts(coder)[-1][-1].content[0].content  # type: ignore[union-attr] # results
+        assert (
+            f"{len(run_job('a'))} see [MemoryRef: x]" == prompts(coder)[-1][-1].content[0].content
+        )  # type: ignore[union-attr] # results
         assert LOG.split("\n")[200] not in result.model_dump_json()
 
     async def test_where_a_list_is_wanted(self, context: MemoryContext) -> None:
@@ -352,7 +390,9 @@ class TestPassing:
         workbench = MemoryWorkbench(FUNCTIONS, context)
         key = key_of(await workbench.call_tool("list_workers"))
 
-        assert "300 rows" == text_of(await workbench.call_tool("count_rows", {"rows": f"[MemoryRef: {key}]"}))
+        assert "300 rows" == text_of(
+            await workbench.call_tool("count_rows", {"rows": f"[MemoryRef: {key}]"})
+        )
 
     async def test_unknown_key(self, context: MemoryContext) -> None:
         """A key that does not exist is an error that names near keys, and the tool is not called."""
@@ -390,7 +430,9 @@ class TestPassing:
         context = MemoryContext("ann", store=sqlite_url)
         await context.add_message(UserMessage(content=f"see [MemoryRef: {key}]", source="user"))
 
-        result = await MemoryWorkbench(FUNCTIONS, context).call_tool("measure", {"text": f"[MemoryRef: {key}]"})
+        result = await MemoryWorkbench(FUNCTIONS, context).call_tool(
+            "measure", {"text": f"[MemoryRef: {key}]"}
+        )
 
         assert result.is_error
         assert "No reference with the key" in text_of(result)
@@ -398,7 +440,9 @@ class TestPassing:
     async def test_secret(self, context: MemoryContext) -> None:
         """A secret that a person names goes to no tool that is not on the list."""
         key = await context.store("hunter2", type="secret")
-        await context.add_message(UserMessage(content=f"send [MemoryRef: {key}] to me", source="user"))
+        await context.add_message(
+            UserMessage(content=f"send [MemoryRef: {key}] to me", source="user")
+        )
         workbench = MemoryWorkbench(FUNCTIONS, context, secrets_for=["login"])
 
         result = await workbench.call_tool("measure", {"text": f"[MemoryRef: {key}]"})
@@ -412,14 +456,18 @@ class TestPassing:
         await context.add_message(UserMessage(content=f"use [MemoryRef: {key}]", source="user"))
         workbench = MemoryWorkbench(FUNCTIONS, context, secrets_for=["measure"])
 
-        assert "7 characters" == text_of(await workbench.call_tool("measure", {"text": f"[MemoryRef: {key}]"}))
+        assert "7 characters" == text_of(
+            await workbench.call_tool("measure", {"text": f"[MemoryRef: {key}]"})
+        )
 
     @pytest.mark.parametrize("setting", [False, ["run_job"]])
     async def test_switched_off(self, context: MemoryContext, setting: bool | list[str]) -> None:
         """Where references are not passed, the tool gets what the model wrote."""
         workbench = MemoryWorkbench(FUNCTIONS, context, pass_by_reference=setting)
 
-        assert "14 characters" == text_of(await workbench.call_tool("measure", {"text": "[MemoryRef: k]"}))
+        assert "14 characters" == text_of(
+            await workbench.call_tool("measure", {"text": "[MemoryRef: k]"})
+        )
 
     async def test_size_limit(self, context: MemoryContext) -> None:
         """A text over the tool's limit is refused; the limit of another tool does not count."""
@@ -448,7 +496,9 @@ class TestPassing:
     async def test_what_the_model_is_told(self, context: MemoryContext) -> None:
         """The tool that reads memories says to which tools references can be passed, or nothing of it."""
         told = [
-            next(t["description"] for t in await bench.list_tools() if t["name"] == "retrieve_memory")
+            next(
+                t["description"] for t in await bench.list_tools() if t["name"] == "retrieve_memory"
+            )
             for setting in (True, ["measure", "run_job"], False)
             for bench in [MemoryWorkbench(FUNCTIONS, context, pass_by_reference=setting)]
         ]
@@ -499,7 +549,9 @@ class Ticker(StaticStreamWorkbench):
         super().__init__([FunctionTool(measure, "x")])
         self.closed = False
 
-    async def call_tool_stream(self, *_arguments: object, **_settings: object) -> AsyncGenerator[Any, None]:
+    async def call_tool_stream(
+        self, *_arguments: object, **_settings: object
+    ) -> AsyncGenerator[Any, None]:
         """Ticks."""
         try:
             while True:
@@ -514,15 +566,26 @@ class TestStreaming:
     @pytest.mark.parametrize("kind", ["agent", "team"])
     async def test_agents_as_tools(self, context: MemoryContext, kind: str) -> None:
         """The events of an agent or a team that is a tool are streamed; its result is folded."""
-        inner = AssistantAgent("helper", model_client=ScriptedChatClient([LOG]), model_client_stream=True)
-        tool = (
-            AgentTool(inner) if kind == "agent" else TeamTool(RoundRobinGroupChat([inner], max_turns=1), "helper", "x")
+        inner = AssistantAgent(
+            "helper", model_client=ScriptedChatClient([LOG]), model_client_stream=True
         )
-        coder = agent([[calls("helper", task="Write a log.")], "done"], context, MemoryWorkbench([tool], context))
+        tool = (
+            AgentTool(inner)
+            if kind == "agent"
+            else TeamTool(RoundRobinGroupChat([inner], max_turns=1), "helper", "x")
+        )
+        coder = agent(
+            [[calls("helper", task="Write a log.")], "done"],
+            context,
+            MemoryWorkbench([tool], context),
+        )
 
         events = [event async for event in coder.run_stream(task="Let the helper write.")]
 
-        assert any(isinstance(event, ModelClientStreamingChunkEvent) and event.source == "helper" for event in events)
+        assert any(
+            isinstance(event, ModelClientStreamingChunkEvent) and event.source == "helper"
+            for event in events
+        )
         answer = prompts(coder)[-1][-1].content[0].content  # type: ignore[union-attr] # results
         ref = MemoryRef.parse(str(answer).split("\n")[0])
         assert ref.key.startswith("helper_")
@@ -530,9 +593,20 @@ class TestStreaming:
 
     async def test_inner_agent_with_memory(self, sqlite_url: str) -> None:
         """An inner agent with a context of its own folds into its own, the outer one into the outer."""
-        inner, outer = (MemoryContext("ann", store=sqlite_url, threshold=threshold) for threshold in (500, 100))
-        helper = agent([[calls("run_job", job="a")], "word " * 300], inner, MemoryWorkbench([run_job], inner), "helper")
-        coder = agent([[calls("helper", task="x")], "done"], outer, MemoryWorkbench([AgentTool(helper)], outer))
+        inner, outer = (
+            MemoryContext("ann", store=sqlite_url, threshold=threshold) for threshold in (500, 100)
+        )
+        helper = agent(
+            [[calls("run_job", job="a")], "word " * 300],
+            inner,
+            MemoryWorkbench([run_job], inner),
+            "helper",
+        )
+        coder = agent(
+            [[calls("helper", task="x")], "done"],
+            outer,
+            MemoryWorkbench([AgentTool(helper)], outer),
+        )
 
         await coder.run(task="Let the helper run it.")
 
@@ -540,12 +614,19 @@ class TestStreaming:
 
     async def test_reference_as_task(self, context: MemoryContext) -> None:
         """An agent that is a tool gets the whole text where its task is a reference."""
-        helper = ScriptedChatClient([lambda messages: f"{len(str(messages[-1].content))} characters"])
-        tool = AgentTool(AssistantAgent("helper", model_client=helper), return_value_as_last_message=True)
+        helper = ScriptedChatClient(
+            [lambda messages: f"{len(str(messages[-1].content))} characters"]
+        )
+        tool = AgentTool(
+            AssistantAgent("helper", model_client=helper), return_value_as_last_message=True
+        )
         workbench = MemoryWorkbench([tool, run_job], context)
         key = key_of(await workbench.call_tool("run_job", {"job": "a"}))
 
-        stream = [event async for event in workbench.call_tool_stream("helper", {"task": f"[MemoryRef: {key}]"})]
+        stream = [
+            event
+            async for event in workbench.call_tool_stream("helper", {"task": f"[MemoryRef: {key}]"})
+        ]
 
         assert f"{len(run_job('a'))} characters" == text_of(stream[-1])
 
@@ -555,13 +636,19 @@ class TestStreaming:
 
         walked = [event async for event in workbench.call_tool_stream("walk", {"count": 2})]
         failed = [event async for event in workbench.call_tool_stream("walk", {"count": 3})]
-        refused = [event async for event in workbench.call_tool_stream("walk", {"count": "[MemoryRef: k]"})]
+        refused = [
+            event async for event in workbench.call_tool_stream("walk", {"count": "[MemoryRef: k]"})
+        ]
         looked = [event async for event in workbench.call_tool_stream("look")]
 
-        assert ["step 0", "step 1"] == [event.content for event in walked[:-1] if isinstance(event, TextMessage)]
+        assert ["step 0", "step 1"] == [
+            event.content for event in walked[:-1] if isinstance(event, TextMessage)
+        ]
         assert [3, 4, 1, 1] == [len(stream) for stream in (walked, failed, refused, looked)]
         assert LOG == await context.retrieve(key_of(walked[-1]))
-        assert [False, True, True, False] == [s[-1].is_error for s in (walked, failed, refused, looked)]
+        assert [False, True, True, False] == [
+            s[-1].is_error for s in (walked, failed, refused, looked)
+        ]
 
     async def test_closed_early(self, context: MemoryContext) -> None:
         """A stream that is not read to its end is closed inside too."""
@@ -578,19 +665,31 @@ class TestTools:
 
     async def test_order(self, context: MemoryContext) -> None:
         """Tools, functions and workbenches; the memory tools come last."""
-        static = StaticWorkbench([FunctionTool(measure, "x")], {"measure": ToolOverride(name="size")})
-        workbench = MemoryWorkbench([static, run_job, Camera(), FunctionTool(count_rows, "x")], context)
+        static = StaticWorkbench(
+            [FunctionTool(measure, "x")], {"measure": ToolOverride(name="size")}
+        )
+        workbench = MemoryWorkbench(
+            [static, run_job, Camera(), FunctionTool(count_rows, "x")], context
+        )
 
-        assert ["run_job", "count_rows", "size", "look", "retrieve_memory", "search_memory", "store_memory"] == [
-            schema["name"] for schema in await workbench.list_tools()
-        ]
+        assert [
+            "run_job",
+            "count_rows",
+            "size",
+            "look",
+            "retrieve_memory",
+            "search_memory",
+            "store_memory",
+        ] == [schema["name"] for schema in await workbench.list_tools()]
         assert "2 characters" == text_of(await workbench.call_tool("size", {"text": "ab"}))
 
     def test_duplicates(self, context: MemoryContext) -> None:
         """Two tools of one name are refused at once, a memory tool that is brought along too."""
         twice: list[Any] = [run_job, FunctionTool(run_job, "x")]
         for tools in (twice, context.tools()):
-            with pytest.raises(exceptions.InvalidArgumentError, match="more than one tool has the name"):
+            with pytest.raises(
+                exceptions.InvalidArgumentError, match="more than one tool has the name"
+            ):
                 MemoryWorkbench(tools, context)
 
     async def test_duplicates_in_workbenches(self, context: MemoryContext) -> None:
@@ -617,7 +716,9 @@ class TestTools:
         assert [["start", "reset", "stop"]] * 2 == [camera.done for camera in cameras]
         assert [{"pictures": 1}] * 2 == [camera.state for camera in cameras]
 
-    @pytest.mark.parametrize("state", [{"workbenches": []}, {"type": "StaticWorkbenchState", "tools": {}}])
+    @pytest.mark.parametrize(
+        "state", [{"workbenches": []}, {"type": "StaticWorkbenchState", "tools": {}}]
+    )
     async def test_state_of_another(self, context: MemoryContext, state: dict[str, Any]) -> None:
         """The state of another workbench is refused."""
         with pytest.raises(exceptions.StateError):
@@ -654,13 +755,20 @@ class TestComponent:
     async def test_round_trip(self, sqlite_url: str) -> None:
         """An agent with a workbench is dumped and loaded, and goes on: folding, and passing what its state shows."""
         context = MemoryContext("ann", store=sqlite_url)
-        settings: dict[str, Any] = {"secrets_for": ["measure"], "max_argument_bytes": {"measure": 1_000_000}}
+        settings: dict[str, Any] = {
+            "secrets_for": ["measure"],
+            "max_argument_bytes": {"measure": 1_000_000},
+        }
         workbench = MemoryWorkbench([measure, count_up], context, **settings)
         original = agent([[calls("count_up", to=900)], "done"], context, workbench)
         await original.run(task="Count.")
         state = json.loads(json.dumps(await original.save_state()))
         dumped = AssistantAgent(
-            "coder", ScriptedChatClient([]), workbench=workbench, model_context=context, max_tool_iterations=10
+            "coder",
+            ScriptedChatClient([]),
+            workbench=workbench,
+            model_context=context,
+            max_tool_iterations=10,
         ).dump_component()
         with pytest.warns(UserWarning, match="SECURITY WARNING"):
             loaded = AssistantAgent.load_component(json.loads(dumped.model_dump_json()))
@@ -712,7 +820,11 @@ class TestUnread:
 
     @pytest.mark.parametrize(
         ("settings", "expected"),
-        [({"max_tool_iterations": 1}, 1), ({}, 0), ({"max_tool_iterations": 1, "reflect_on_tool_use": True}, 0)],
+        [
+            ({"max_tool_iterations": 1}, 1),
+            ({}, 0),
+            ({"max_tool_iterations": 1, "reflect_on_tool_use": True}, 0),
+        ],
     )
     async def test_warned_once(
         self,
@@ -722,7 +834,12 @@ class TestUnread:
         expected: int,
     ) -> None:
         """Where runs end with a reference that no model has read, that is said once; otherwise never."""
-        script: list[Any] = [[calls("run_job", 1, job="a")], "seen", [calls("run_job", 2, job="b")], "seen"] * 2
+        script: list[Any] = [
+            [calls("run_job", 1, job="a")],
+            "seen",
+            [calls("run_job", 2, job="b")],
+            "seen",
+        ] * 2
         if settings == {"max_tool_iterations": 1}:
             script = [step for step in script if step != "seen"]
         workbench = MemoryWorkbench(FUNCTIONS, context)
@@ -732,13 +849,21 @@ class TestUnread:
             await coder.run(task=task)
         await workbench.stop()
 
-        assert expected == sum("max_tool_iterations=10" in record.message for record in caplog.records)
-        assert {"memory_context"} >= {r.name for r in caplog.records if r.levelno == logging.WARNING}
+        assert expected == sum(
+            "max_tool_iterations=10" in record.message for record in caplog.records
+        )
+        assert {"memory_context"} >= {
+            r.name for r in caplog.records if r.levelno == logging.WARNING
+        }
 
-    async def test_warned_on_stop(self, context: MemoryContext, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_warned_on_stop(
+        self, context: MemoryContext, caplog: pytest.LogCaptureFixture
+    ) -> None:
         """A single run is told of when the workbench is stopped."""
         async with MemoryWorkbench(FUNCTIONS, context) as workbench:
-            await agent([[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1).run(task="Run job a.")
+            await agent(
+                [[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1
+            ).run(task="Run job a.")
             assert "max_tool_iterations=10" not in caplog.text
 
         assert "max_tool_iterations=10" in caplog.text
@@ -747,14 +872,18 @@ class TestUnread:
         """A single run that ended with an unread reference is warned of when its context is closed."""
         context = MemoryContext("ann", store="sqlite://")
         workbench = context.workbench([run_job])
-        await agent([[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1).run(task="Run job a.")
+        await agent([[calls("run_job", job="a")]], context, workbench, max_tool_iterations=1).run(
+            task="Run job a."
+        )
         assert "max_tool_iterations=10" not in caplog.text
 
         await context.aclose()
 
         assert "max_tool_iterations=10" in caplog.text
 
-    async def test_small_results_and_handoffs(self, context: MemoryContext, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_small_results_and_handoffs(
+        self, context: MemoryContext, caplog: pytest.LogCaptureFixture
+    ) -> None:
         """A small result may end a run, and a handoff ends it with every setting."""
         script = [
             [calls("measure", 1, text="x")],
@@ -762,7 +891,9 @@ class TestUnread:
             [calls("measure", 4, text="x")],
         ]
         workbench = MemoryWorkbench(FUNCTIONS, context)
-        coder = agent(script, context, workbench, max_tool_iterations=1, handoffs=[Handoff(target="bob")])
+        coder = agent(
+            script, context, workbench, max_tool_iterations=1, handoffs=[Handoff(target="bob")]
+        )
 
         for _ in script:
             await coder.run(task="Go on.")

@@ -70,12 +70,20 @@ BEFORE_AND_AFTER = pytest.mark.parametrize(
 
 
 @pytest.fixture(
-    params=["memory", pytest.param("file", marks=pytest.mark.soak), pytest.param("postgresql", marks=pytest.mark.soak)]
+    params=[
+        "memory",
+        pytest.param("file", marks=pytest.mark.soak),
+        pytest.param("postgresql", marks=pytest.mark.soak),
+    ]
 )
 def inner_url(request: pytest.FixtureRequest) -> str:
     """The URL of an empty database; the wrappers' contract on files and servers is run by `make soak`."""
     urls = {"file": "sqlite_url", "postgresql": "postgres_url"}
-    return "sqlite://" if request.param == "memory" else str(request.getfixturevalue(urls[request.param]))
+    return (
+        "sqlite://"
+        if request.param == "memory"
+        else str(request.getfixturevalue(urls[request.param]))
+    )
 
 
 class TestStoreWrapper(MemoryStoreContract):
@@ -167,7 +175,11 @@ def test_what_is_stored_again_needs_room(sqlite_url: str, before: Wrap, after: W
 @pytest.mark.parametrize("wrap", [encrypted, CompressedStore, stacked])
 def test_identities_are_those_of_the_contents(content: str | bytes, wrap: Wrap) -> None:
     """Moved in twice and out again, records are as they were, and each content stays one record."""
-    source, store, target = SQLAlchemyStore("sqlite://"), wrap("sqlite://"), SQLAlchemyStore("sqlite://")
+    source, store, target = (
+        SQLAlchemyStore("sqlite://"),
+        wrap("sqlite://"),
+        SQLAlchemyStore("sqlite://"),
+    )
     put = source.put(ANN, memory(content, shared=True))
 
     assert 1 == copy_memories(source, store, user_id="ann").written
@@ -227,7 +239,9 @@ def test_what_was_put_away_comes_back(sqlite_url: str, before: Wrap, after: Wrap
             assert (key, True) == (revived.memory_key, again.get(key).is_active)
             assert revived == again.revive(key)
         notes = ScopedMemory(again, project_id="p")
-        assert keys == [getattr(notes.promote(key, to="project"), "memory_key", None) for key in keys]
+        assert keys == [
+            getattr(notes.promote(key, to="project"), "memory_key", None) for key in keys
+        ]
 
 
 def test_what_is_encrypted_later_keeps_its_key(sqlite_url: str) -> None:

@@ -34,7 +34,9 @@ def is_one_outage(store: FaultyStore) -> bool:
     return isinstance(store, AlwaysFaulty) and 1 == len({met.fault for met in store.injected})
 
 
-def check_counted(all_stats: Sequence[ContextStats], store: FaultyStore, caplog: pytest.LogCaptureFixture) -> None:
+def check_counted(
+    all_stats: Sequence[ContextStats], store: FaultyStore, caplog: pytest.LogCaptureFixture
+) -> None:
     """Failures are counted, and warned of once per outage; without any, nothing is."""
     said = [record.getMessage() for record in caplog.records if record.levelno == logging.WARNING]
     outages = sum("goes on with full texts" in line for line in said)

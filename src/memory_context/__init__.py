@@ -17,7 +17,13 @@ from memory_context.runtime.version import __version__
 if TYPE_CHECKING:
     from memory_context import exceptions
     from memory_context.agent_files.service import AgentMemoryService, FileEntry
-    from memory_context.autogen import LLMJudge, LLMSummarizer, MemoryContext, MemoryWorkbench, SQLMemory
+    from memory_context.autogen import (
+        LLMJudge,
+        LLMSummarizer,
+        MemoryContext,
+        MemoryWorkbench,
+        SQLMemory,
+    )
     from memory_context.conversation.fold_policy import FoldPolicy
     from memory_context.conversation.judge import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.exceptions import MemoryContextError
@@ -47,7 +53,11 @@ if TYPE_CHECKING:
         StoreWrapper,
     )
     from memory_context.text.redact import Redacted, RedactionPattern, Redactor
-    from memory_context.text.tokens.counter import TokenCounter, default_counter, set_default_counter
+    from memory_context.text.tokens.counter import (
+        TokenCounter,
+        default_counter,
+        set_default_counter,
+    )
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",

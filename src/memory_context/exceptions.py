@@ -150,7 +150,13 @@ class TierFullError(MemoryContextError):
     """
 
     def __init__(
-        self, message: str | None = None, *, tier: str = "", unit: str = "", size: int = 0, limit: int = 0
+        self,
+        message: str | None = None,
+        *,
+        tier: str = "",
+        unit: str = "",
+        size: int = 0,
+        limit: int = 0,
     ) -> None:
         """Say `message`."""
         super().__init__(message)
@@ -182,7 +188,9 @@ class QuotaExceededError(StoreError):
         limit: How many there may be.
     """
 
-    def __init__(self, message: str | None = None, *, unit: str = "", size: int = 0, limit: int = 0) -> None:
+    def __init__(
+        self, message: str | None = None, *, unit: str = "", size: int = 0, limit: int = 0
+    ) -> None:
         """Say `message`."""
         super().__init__(message)
         self.unit, self.size, self.limit = unit, size, limit

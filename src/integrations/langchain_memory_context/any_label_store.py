@@ -26,13 +26,22 @@ Index = Literal[False] | list[str] | None
 class AnyLabelStore(BaseStore, ABC):
     """Makes operations of the verbs; what they do is the business of `batch` and `abatch`."""
 
-    def get(self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+    def get(
+        self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
+    ) -> Item | None:
         """The item under `key`; None if there is none."""
-        return cast("Item | None", self.batch([GetOp(namespace, str(key), refresh_ttl is not False)])[0])
+        return cast(
+            "Item | None", self.batch([GetOp(namespace, str(key), refresh_ttl is not False)])[0]
+        )
 
-    async def aget(self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None) -> Item | None:
+    async def aget(
+        self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
+    ) -> Item | None:
         """As `get`, off the event loop."""
-        return cast("Item | None", (await self.abatch([GetOp(namespace, str(key), refresh_ttl is not False)]))[0])
+        return cast(
+            "Item | None",
+            (await self.abatch([GetOp(namespace, str(key), refresh_ttl is not False)]))[0],
+        )
 
     def search(
         self,
@@ -124,11 +133,17 @@ class AnyLabelStore(BaseStore, ABC):
 
 
 def _put(
-    namespace: Namespace, key: str, value: Mapping[str, Any], index: Index, ttl: float | NotProvided | None
+    namespace: Namespace,
+    key: str,
+    value: Mapping[str, Any],
+    index: Index,
+    ttl: float | NotProvided | None,
 ) -> PutOp:
     return PutOp(namespace, str(key), value, index, None if isinstance(ttl, NotProvided) else ttl)
 
 
-def _conditions(prefix: tuple[str, ...] | None, suffix: tuple[str, ...] | None) -> tuple[MatchCondition, ...]:
+def _conditions(
+    prefix: tuple[str, ...] | None, suffix: tuple[str, ...] | None
+) -> tuple[MatchCondition, ...]:
     first = (MatchCondition("prefix", prefix),) if prefix else ()
     return (*first, MatchCondition("suffix", suffix)) if suffix else first

@@ -89,18 +89,27 @@ class ConversationFacts:
             return cls()
         shown = {name: tuple(map(_loaded, saved.get(name, ()))) for name in ("recalls", "notes")}
         trusted = saved.get("trusted")
-        values: dict[str, Any] = {**saved, **shown, "trusted": None if trusted is None else tuple(trusted)}
+        values: dict[str, Any] = {
+            **saved,
+            **shown,
+            "trusted": None if trusted is None else tuple(trusted),
+        }
         return cls(**values)
 
     def saved(self) -> dict[str, Any]:
         """The facts in JSON's own types, which every checkpointer takes."""
-        shown = {"recalls": [_saved(one) for one in self.recalls], "notes": [_saved(one) for one in self.notes]}
+        shown = {
+            "recalls": [_saved(one) for one in self.recalls],
+            "notes": [_saved(one) for one in self.notes],
+        }
         trusted = None if self.trusted is None else list(self.trusted)
         return {**asdict(self), "noted": dict(self.noted), "trusted": trusted, **shown}
 
     def trusting(self, keys: Iterable[str]) -> Self:
         """These facts with `keys` among the newest 2,000 that may be passed on."""
-        return replace(self, trusted=tuple(dict.fromkeys((*(self.trusted or ()), *keys)))[-KEPT_REFERENCES:])
+        return replace(
+            self, trusted=tuple(dict.fromkeys((*(self.trusted or ()), *keys)))[-KEPT_REFERENCES:]
+        )
 
     @property
     def shown(self) -> tuple[Shown, ...]:
@@ -109,14 +118,19 @@ class ConversationFacts:
 
 
 def _saved(one: Shown) -> dict[str, Any]:
-    return {**asdict(one), "references": {key: [list(run) for run in runs] for key, runs in one.references.items()}}
+    return {
+        **asdict(one),
+        "references": {key: [list(run) for run in runs] for key, runs in one.references.items()},
+    }
 
 
 def _loaded(saved: Mapping[str, Any]) -> Shown:
     return Shown(saved["id"], saved["before"], saved["text"], as_ranges(saved["references"]))
 
 
-def new_recall(messages: Sequence[AnyMessage], position: int, text: str, references: Mapping[str, Ranges]) -> Shown:
+def new_recall(
+    messages: Sequence[AnyMessage], position: int, text: str, references: Mapping[str, Ranges]
+) -> Shown:
     """A recalled text before the message at a position."""
     return Shown(f"{MEMORY_NAME}_{uuid4().hex}", marks_of(messages)[position], text, references)
 
@@ -140,7 +154,11 @@ def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> d
             found.update(lines_of_previews(message))
             for key in (ref.key for text in texts_of(message) for ref in MemoryRef.find_all(text)):
                 found.setdefault(key, ())
-        if isinstance(message, ToolMessage) and message.name == RETRIEVE and message.status == "success":
+        if (
+            isinstance(message, ToolMessage)
+            and message.name == RETRIEVE
+            and message.status == "success"
+        ):
             for key, lines in (shown for text in texts_of(message) for shown in lines_shown(text)):
                 found[key] = (*found.get(key, ()), lines)
     for key, ranges in (pair for one in recalls for pair in one.references.items()):
@@ -148,19 +166,25 @@ def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> d
     return found
 
 
-def trusted_in(messages: Sequence[AnyMessage], facts: ConversationFacts, user_id: str) -> Iterator[str]:
+def trusted_in(
+    messages: Sequence[AnyMessage], facts: ConversationFacts, user_id: str
+) -> Iterator[str]:
     """The keys that `facts` and `messages` let be passed on to tools.
 
     They are those of placeholders, of recalls and notes, those that memory tools report, and those that a person has
     typed. What else a tool's output, another agent or quoted text names is none of them.
     """
-    old = (key for one in facts.shown for key in one.references)  # of before the others were told apart
+    old = (
+        key for one in facts.shown for key in one.references
+    )  # of before the others were told apart
     yield from old if facts.trusted is None else facts.trusted
     for message in messages:
         yield from lines_of_previews(message)
         yield from _reported_by(message)
         for text in texts_of(message):
-            yield from vouched_in(user_id, text) if isinstance(message, ToolMessage | HumanMessage) else ()
+            yield from (
+                vouched_in(user_id, text) if isinstance(message, ToolMessage | HumanMessage) else ()
+            )
             yield from typed_in(user_id, text) if _is_typed(message) else ()
 
 
@@ -172,17 +196,36 @@ def _is_typed(message: AnyMessage) -> bool:
 
 def _reported_by(message: AnyMessage) -> list[str]:
     """The keys that the answer of a memory tool speaks of: not those that the text in it names."""
-    if not isinstance(message, ToolMessage) or message.name not in MEMORY_TOOLS or message.status == "error":
+    if (
+        not isinstance(message, ToolMessage)
+        or message.name not in MEMORY_TOOLS
+        or message.status == "error"
+    ):
         return []
     artifact = cast("object", message.artifact)
-    keys = cast("Mapping[str, object]", artifact).get("keys") if isinstance(artifact, Mapping) else None
-    return [key for key in cast("list[object]", keys) if isinstance(key, str)] if isinstance(keys, list) else []
+    keys = (
+        cast("Mapping[str, object]", artifact).get("keys")
+        if isinstance(artifact, Mapping)
+        else None
+    )
+    return (
+        [key for key in cast("list[object]", keys) if isinstance(key, str)]
+        if isinstance(keys, list)
+        else []
+    )
 
 
-def need_of(question: HumanMessage, messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> Need:
+def need_of(
+    question: HumanMessage, messages: Sequence[AnyMessage], recalls: Sequence[Shown]
+) -> Need:
     """What recall is decided for, when `question` is the newest of `messages`."""
     references = references_in(messages, recalls)
-    shown = [one for message in with_recalls(messages, recalls) if message is not question for one in billed(message)]
+    shown = [
+        one
+        for message in with_recalls(messages, recalls)
+        if message is not question
+        for one in billed(message)
+    ]
     task = next((message for message in messages if is_question(message)), question)
     return Need.of(
         "\n".join(_asked_by(question)),
@@ -196,11 +239,16 @@ def need_of(question: HumanMessage, messages: Sequence[AnyMessage], recalls: Seq
 def _asked_by(question: HumanMessage) -> list[str]:
     """The texts of a message; of another agent's folded text the reference alone: its preview asks for nothing."""
     folded = was_folded(question) and source_of(question) != PERSON
-    return [text.partition("\n")[0] if folded and MemoryRef.find_all(text) else text for text in texts_of(question)]
+    return [
+        text.partition("\n")[0] if folded and MemoryRef.find_all(text) else text
+        for text in texts_of(question)
+    ]
 
 
 def _named_by(question: HumanMessage, references: Mapping[str, Ranges]) -> frozenset[str]:
     """The keys that a person names, as references or bare; other agents only pass references on."""
     if source_of(question) != PERSON:
         return frozenset()
-    return keys_named("\n".join(texts_of(question)), references) - lines_of_previews(question).keys()
+    return (
+        keys_named("\n".join(texts_of(question)), references) - lines_of_previews(question).keys()
+    )

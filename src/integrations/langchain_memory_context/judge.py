@@ -11,7 +11,12 @@ from langchain_core.runnables import Runnable, RunnableConfig
 from langchain_memory_context.messages import texts_of
 from memory_context.conversation.judge import Judge
 from memory_context.conversation.keyword_judge import Question, Verdict
-from memory_context.conversation.model_judge import StrictAnswer, parse_answer, verdict_of, words_for
+from memory_context.conversation.model_judge import (
+    StrictAnswer,
+    parse_answer,
+    verdict_of,
+    words_for,
+)
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.runtime import prompts
 from memory_context.text.tokens.counter import default_counter
@@ -51,8 +56,13 @@ class ChatModelJudge:
         Raises:
             JudgeError: The model's answer is none.
         """
-        messages: list[BaseMessage] = [SystemMessage(prompts.JUDGE_SYSTEM), HumanMessage(words_for(question))]
-        config = RunnableConfig(tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge")
+        messages: list[BaseMessage] = [
+            SystemMessage(prompts.JUDGE_SYSTEM),
+            HumanMessage(words_for(question)),
+        ]
+        config = RunnableConfig(
+            tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge"
+        )
         given = await self._asked().ainvoke(messages, config)
         answer, parsed = _parts_of(given)
         tokens = _tokens(messages, answer)
@@ -71,7 +81,9 @@ class ChatModelJudge:
             return cast("Runnable[Any, Any]", self.model)
 
 
-def one_judge(judge: Judge | BaseChatModel | None, model: BaseChatModel | None = None) -> Judge | None:
+def one_judge(
+    judge: Judge | BaseChatModel | None, model: BaseChatModel | None = None
+) -> Judge | None:
     """The judge that is given, or one that asks the model that is given; None for neither.
 
     Raises:

@@ -10,7 +10,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, cast
 from uuid import uuid4
 
-from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, get_buffer_string
+from langchain_core.messages import (
+    AIMessage,
+    AnyMessage,
+    BaseMessage,
+    HumanMessage,
+    get_buffer_string,
+)
 from pydantic import Field, PrivateAttr
 
 from langchain_memory_context.conversation_facts import need_of
@@ -105,7 +111,9 @@ class MemoryContextMemory(BaseMemory):
     _recaller: Recaller = PrivateAttr()
     _guard: Guard = PrivateAttr(default_factory=lambda: Guard(ContextStats()))
     _recalled: OrderedDict[str, str] = PrivateAttr(default_factory=OrderedDict[str, str])
-    _steps: OrderedDict[tuple[str, str], str] = PrivateAttr(default_factory=OrderedDict[tuple[str, str], str])
+    _steps: OrderedDict[tuple[str, str], str] = PrivateAttr(
+        default_factory=OrderedDict[tuple[str, str], str]
+    )
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the attributes
         super().__init__(**settings)
@@ -117,7 +125,9 @@ class MemoryContextMemory(BaseMemory):
             counter=self.counter,
             audit=self.audit,
         ).within({("session", self.thread_id)})
-        self._conversation = ConversationMemory(self.max_turns, self.idle_timeout, manager=self._manager)
+        self._conversation = ConversationMemory(
+            self.max_turns, self.idle_timeout, manager=self._manager
+        )
         judge: Judge = one_judge(self.judge) or LexicalJudge()
         bench = Bench(judge, self.judge_limits)
         self._recaller = Recaller(self._manager, self._guard, bench, self._policy.expansion_budget)
@@ -200,7 +210,11 @@ class MemoryContextMemory(BaseMemory):
     @property
     def _policy(self) -> FoldPolicy:
         return FoldPolicy(
-            self.threshold, self.source_thresholds, self.preview_tokens, self.expansion_budget, self.recall
+            self.threshold,
+            self.source_thresholds,
+            self.preview_tokens,
+            self.expansion_budget,
+            self.recall,
         )
 
     def _observed(self, action: Any, observation: Any) -> Any:  # noqa: ANN401 - whatever a tool returns
@@ -223,7 +237,11 @@ class MemoryContextMemory(BaseMemory):
         if not self.recall:
             return ""
         keys = [self.input_key] if self.input_key else self._candidates(inputs)
-        return _text(_messages(inputs[keys[0]], HumanMessage)) if len(keys) == 1 and keys[0] in inputs else ""
+        return (
+            _text(_messages(inputs[keys[0]], HumanMessage))
+            if len(keys) == 1 and keys[0] in inputs
+            else ""
+        )
 
     def _need(self, question: str, turns: Sequence[Turn]) -> Need:
         messages = cast("list[AnyMessage]", messages_of(turns))
@@ -231,10 +249,14 @@ class MemoryContextMemory(BaseMemory):
         need = need_of(asked, [*messages, asked], ())
         return replace(need, mentioned=need.mentioned | {turn.key for turn in turns})
 
-    def _shown(self, turns: Sequence[Turn], question: str, found: Recall | None) -> str | list[BaseMessage]:
+    def _shown(
+        self, turns: Sequence[Turn], question: str, found: Recall | None
+    ) -> str | list[BaseMessage]:
         messages = messages_of(turns)
         if found:
-            messages.append(HumanMessage(_remember(self._recalled, question, found.text), name=MEMORY_NAME))
+            messages.append(
+                HumanMessage(_remember(self._recalled, question, found.text), name=MEMORY_NAME)
+            )
         if self.return_messages:
             return messages
         return "\n".join(self._line(message) for message in messages)
@@ -242,7 +264,9 @@ class MemoryContextMemory(BaseMemory):
     def _line(self, message: BaseMessage) -> str:
         if message.name == MEMORY_NAME:
             return str(message.content)
-        return get_buffer_string([message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix)
+        return get_buffer_string(
+            [message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix
+        )
 
     def _candidates(self, inputs: Mapping[str, Any]) -> list[str]:
         return sorted(set(inputs) - {self.memory_key, STOP})
@@ -260,9 +284,13 @@ class MemoryContextMemory(BaseMemory):
         if self.output_key is None and len(outputs) == 1:
             return next(iter(outputs))
         if self.output_key is None and OUTPUT in outputs:
-            warnings.warn(f"outputs {sorted(outputs)}: {OUTPUT!r} is remembered; set output_key", stacklevel=3)
+            warnings.warn(
+                f"outputs {sorted(outputs)}: {OUTPUT!r} is remembered; set output_key", stacklevel=3
+            )
             return OUTPUT
-        message = f"Got the output keys {sorted(outputs)}: set output_key to the one that is remembered"
+        message = (
+            f"Got the output keys {sorted(outputs)}: set output_key to the one that is remembered"
+        )
         raise InvalidArgumentError(message)
 
 

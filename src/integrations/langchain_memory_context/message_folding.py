@@ -83,7 +83,10 @@ class MessageFolder:
         policy = policy or self.settings.policy_for(tool)
         if policy is None or was_folded(message):
             return message
-        parts = [replace(part, text=self.settings.redacted(part.text)) for part in _parts_of(message, tool)]
+        parts = [
+            replace(part, text=self.settings.redacted(part.text))
+            for part in _parts_of(message, tool)
+        ]
         return self._without_artifact(self._folded(message, parts, policy, origin), tool)
 
     def fold_said(self, message: Said, source: str, origin: GetOrigin) -> Said:
@@ -93,7 +96,11 @@ class MessageFolder:
             return message
         parts = [Part(place, text, source, source) for place, text in runs_of(message).items()]
         folder = Folder(self.manager, policy, self.guard)
-        large = [replace(part, text=self.settings.redacted(part.text)) for part in parts if folder.may_fold(part)]
+        large = [
+            replace(part, text=self.settings.redacted(part.text))
+            for part in parts
+            if folder.may_fold(part)
+        ]
         return self._folded(message, large, policy, origin)
 
     def fold_unseen(self, messages: Sequence[AnyMessage], start: int) -> dict[str, AnyMessage]:
@@ -111,9 +118,14 @@ class MessageFolder:
                     folded[message.id] = one
         return folded
 
-    def _fold_late(self, message: AnyMessage, before: Sequence[AnyMessage], shared: FoldPolicy) -> AnyMessage:
+    def _fold_late(
+        self, message: AnyMessage, before: Sequence[AnyMessage], shared: FoldPolicy
+    ) -> AnyMessage:
         """A message that came into the state past this folder, folded; itself if it has no large text."""
-        if not any(len(text) * WIDEST_CHARACTER > self.settings.policy.threshold for text in texts_of(message)):
+        if not any(
+            len(text) * WIDEST_CHARACTER > self.settings.policy.threshold
+            for text in texts_of(message)
+        ):
             return message
         if isinstance(message, ToolMessage):
             call = _call_of(message, before)
@@ -124,26 +136,42 @@ class MessageFolder:
             return self.fold_said(message, source_of(message), partial(origin_of, before, None))
         return message
 
-    def _shared_policy(self, together: Sequence[AnyMessage], before: Sequence[AnyMessage]) -> FoldPolicy:
+    def _shared_policy(
+        self, together: Sequence[AnyMessage], before: Sequence[AnyMessage]
+    ) -> FoldPolicy:
         """The policy for results that came together; those of tools with thresholds of their own do not count."""
-        named = [(one, _tool_of(one, _call_of(one, before))) for one in together if isinstance(one, ToolMessage)]
+        named = [
+            (one, _tool_of(one, _call_of(one, before)))
+            for one in together
+            if isinstance(one, ToolMessage)
+        ]
         usual = [(one, tool) for one, tool in named if tool not in self.settings.tool_thresholds]
-        parts = [part for one, tool in usual if not was_folded(one) for part in _parts_of(one, tool)]
+        parts = [
+            part for one, tool in usual if not was_folded(one) for part in _parts_of(one, tool)
+        ]
         return Folder(self.manager, self.settings.policy, self.guard).sharing(parts).policy
 
-    def _folded(self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin) -> Foldable:
+    def _folded(
+        self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin
+    ) -> Foldable:
         folder = Folder(self.manager, policy, self.guard)
-        large = [part for part in parts if folder.is_large(part)]  # what is known of a text is the dear part
+        large = [
+            part for part in parts if folder.is_large(part)
+        ]  # what is known of a text is the dear part
         places = [part.index for part in large]
         folded = folder.fold_all(large, dict.fromkeys(places, origin())) if large else {}
         for one in folded.values():
             folder.count(one)
-        texts = {part.index: part.text for part in parts} | {index: one.text for index, one in folded.items()}
+        texts = {part.index: part.text for part in parts} | {
+            index: one.text for index, one in folded.items()
+        }
         if all(runs_of(message)[index] == text for index, text in texts.items()):
             return message
         facts = {FACTS: {"references": _references(folded.values())}} if folded else {}
         metadata = {**message.response_metadata, **facts}
-        return message.model_copy(update={"content": with_runs(message, texts), "response_metadata": metadata})
+        return message.model_copy(
+            update={"content": with_runs(message, texts), "response_metadata": metadata}
+        )
 
     def _without_artifact(self, message: ToolMessage, tool: str) -> ToolMessage:
         if self.settings.artifacts == "keep" or message.artifact is None:
@@ -162,7 +190,9 @@ class MessageFolder:
 
     def _is_small(self, content: str | bytes) -> bool:
         most = self.settings.policy.threshold
-        return len(content) <= most or (isinstance(content, str) and not self.manager.counter.exceeds(content, most))
+        return len(content) <= most or (
+            isinstance(content, str) and not self.manager.counter.exceeds(content, most)
+        )
 
 
 def _parts_of(message: ToolMessage, tool: str) -> list[Part]:
@@ -176,14 +206,20 @@ def _parts_of(message: ToolMessage, tool: str) -> list[Part]:
 def _runs(messages: Sequence[AnyMessage], start: int) -> Iterator[tuple[int, list[AnyMessage]]]:
     """The messages from `start` on with the place of the first; results of tools side by side are one run."""
     place = start
-    for is_result, run in groupby(messages[start:], lambda message: isinstance(message, ToolMessage)):
+    for is_result, run in groupby(
+        messages[start:], lambda message: isinstance(message, ToolMessage)
+    ):
         listed = list(run)
-        yield from [(place, listed)] if is_result else ((place + i, [one]) for i, one in enumerate(listed))
+        yield from (
+            [(place, listed)] if is_result else ((place + i, [one]) for i, one in enumerate(listed))
+        )
         place += len(listed)
 
 
 def _call_of(message: ToolMessage, before: Sequence[AnyMessage]) -> ToolCall | None:
-    called = (call for one in reversed(before) if isinstance(one, AIMessage) for call in one.tool_calls)
+    called = (
+        call for one in reversed(before) if isinstance(one, AIMessage) for call in one.tool_calls
+    )
     return next((call for call in called if call["id"] == message.tool_call_id), None)
 
 
@@ -207,7 +243,9 @@ def _content(artifact: Any) -> str | bytes | None:  # noqa: ANN401 - whatever a 
 
 def origin_of(messages: Sequence[AnyMessage], call: ToolCall | None) -> Origin:
     """What `messages`, those before it, say about a text; `call` is the one that it answers."""
-    spoken = next((message for message in reversed(messages) if isinstance(message, AIMessage)), None)
+    spoken = next(
+        (message for message in reversed(messages) if isinstance(message, AIMessage)), None
+    )
     task = next((message for message in messages if is_question(message)), None)
     return Origin(
         arguments=written(call["args"]) if call else None,

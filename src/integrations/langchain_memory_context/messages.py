@@ -70,7 +70,9 @@ def billed(message: BaseMessage) -> Iterator[str]:
     """The texts of a message that a provider counts."""
     yield from texts_of(message)
     if isinstance(message, AIMessage):
-        yield from (part for call in message.tool_calls for part in (call["name"], written(call["args"])))
+        yield from (
+            part for call in message.tool_calls for part in (call["name"], written(call["args"]))
+        )
 
 
 def written(arguments: Mapping[str, Any]) -> str:
@@ -82,7 +84,11 @@ def link_of(message: BaseMessage) -> Link:
     """What ties a message to others."""
     if isinstance(message, ToolMessage):
         return Link(answers=(message.tool_call_id,))
-    return Link(tuple(str(call["id"]) for call in message.tool_calls) if isinstance(message, AIMessage) else ())
+    return Link(
+        tuple(str(call["id"]) for call in message.tool_calls)
+        if isinstance(message, AIMessage)
+        else ()
+    )
 
 
 def is_question(message: BaseMessage) -> TypeGuard[HumanMessage]:
@@ -97,7 +103,9 @@ def source_of(message: HumanMessage) -> str:
 
 def index_of_last_answer(messages: Sequence[AnyMessage]) -> int:
     """The place of the newest message of the model; 0 where there is none."""
-    return next((i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AIMessage)), 0)
+    return next(
+        (i for i in range(len(messages) - 1, -1, -1) if isinstance(messages[i], AIMessage)), 0
+    )
 
 
 def marks_of(messages: Sequence[BaseMessage]) -> list[str]:
@@ -117,12 +125,18 @@ def lines_of_previews(message: BaseMessage) -> dict[str, Ranges]:
     believed of texts that begin with the reference.
     """
     facts = message.response_metadata.get(FACTS)
-    noted = cast("Mapping[str, Any]", facts).get("references") if isinstance(facts, Mapping) else None
+    noted = (
+        cast("Mapping[str, Any]", facts).get("references") if isinstance(facts, Mapping) else None
+    )
     if not isinstance(noted, Mapping):
         return {}
-    beginnings = [key for text in runs_of(message).values() if (key := leading_key(text)) is not None]
+    beginnings = [
+        key for text in runs_of(message).values() if (key := leading_key(text)) is not None
+    ]
     references = cast("Mapping[str, Any]", noted)
-    return as_ranges({key: references[key] for key in beginnings if _are_ranges(references.get(key))})
+    return as_ranges(
+        {key: references[key] for key in beginnings if _are_ranges(references.get(key))}
+    )
 
 
 def _are_ranges(value: object) -> bool:
@@ -130,14 +144,19 @@ def _are_ranges(value: object) -> bool:
     return isinstance(value, list | tuple) and all(
         isinstance(pair, list | tuple)
         and len(cast("Sequence[object]", pair)) == 2
-        and all(isinstance(end, int) and not isinstance(end, bool) for end in cast("Sequence[object]", pair))
+        and all(
+            isinstance(end, int) and not isinstance(end, bool)
+            for end in cast("Sequence[object]", pair)
+        )
         for pair in cast("Sequence[object]", value)
     )
 
 
 def as_ranges(references: Mapping[str, Sequence[Sequence[int]]]) -> dict[str, Ranges]:
     """Ranges of lines as they come back from a checkpoint."""
-    return {key: tuple((first, last) for first, last in ranges) for key, ranges in references.items()}
+    return {
+        key: tuple((first, last) for first, last in ranges) for key, ranges in references.items()
+    }
 
 
 def was_folded(message: BaseMessage) -> bool:

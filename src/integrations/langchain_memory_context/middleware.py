@@ -10,7 +10,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any, Literal, NotRequired, Self, TypeAlias, cast
 from uuid import uuid4
 
-from langchain.agents.middleware import AgentMiddleware, AgentState, ExtendedModelResponse, ModelRequest, ModelResponse
+from langchain.agents.middleware import (
+    AgentMiddleware,
+    AgentState,
+    ExtendedModelResponse,
+    ModelRequest,
+    ModelResponse,
+)
 from langchain.agents.middleware.internal_call_transformer import InternalCallTransformer
 from langchain.agents.middleware.types import PrivateStateAttr
 from langchain.tools.tool_node import ToolCallRequest
@@ -21,9 +27,20 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
-from langchain_memory_context.conversation_facts import ConversationFacts, need_of, new_recall, trusted_in, with_recalls
+from langchain_memory_context.conversation_facts import (
+    ConversationFacts,
+    need_of,
+    new_recall,
+    trusted_in,
+    with_recalls,
+)
 from langchain_memory_context.judge import one_judge
-from langchain_memory_context.message_folding import FoldSettings, MessageFolder, Redactor, origin_of
+from langchain_memory_context.message_folding import (
+    FoldSettings,
+    MessageFolder,
+    Redactor,
+    origin_of,
+)
 from langchain_memory_context.messages import index_of_last_answer, is_question, link_of
 from langchain_memory_context.messages import texts_of as texts_in
 from langchain_memory_context.run_endings import called_in, calling, endings
@@ -31,7 +48,14 @@ from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
 from memory_context.conversation.fold import ContextStats, Guard
 from memory_context.conversation.fold_policy import FoldPolicy
-from memory_context.conversation.judge import Bench, Decision, Decisions, Judge, JudgeLimits, LexicalJudge
+from memory_context.conversation.judge import (
+    Bench,
+    Decision,
+    Decisions,
+    Judge,
+    JudgeLimits,
+    LexicalJudge,
+)
 from memory_context.conversation.key_trust import called_with, vouch_for_words
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.pass_by_reference import (
@@ -44,7 +68,12 @@ from memory_context.conversation.pass_by_reference import (
     with_texts,
 )
 from memory_context.conversation.recall import KEPT_DECISIONS, Recaller
-from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StateOwnerError, StoreError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidScopeError,
+    StateOwnerError,
+    StoreError,
+)
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
@@ -154,7 +183,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     def __new__(cls, *_: Any, scopes: bool | Iterable[TierPolicy] = False, **__: Any) -> Self:  # noqa: ANN401 - see __init__
         """One with hooks around the agent where it is needed: LangChain makes a node of each hook that a class has."""
-        return super().__new__(MiddlewareWithNotes if scopes is not False and cls is MemoryContextMiddleware else cls)  # type: ignore[return-value] # a subclass
+        return super().__new__(
+            MiddlewareWithNotes if scopes is not False and cls is MemoryContextMiddleware else cls
+        )  # type: ignore[return-value] # a subclass
 
     def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
         self,
@@ -188,7 +219,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     ) -> None:
         super().__init__()
         _check_artifacts(artifacts)
-        policy = FoldPolicy(threshold, dict(source_thresholds or {}), preview_tokens, expansion_budget, recall)
+        policy = FoldPolicy(
+            threshold, dict(source_thresholds or {}), preview_tokens, expansion_budget, recall
+        )
         self._settings = FoldSettings(
             policy, dict(tool_thresholds or {}), [as_redactor(one) for one in redact], artifacts
         )
@@ -295,14 +328,21 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """See `MiddlewareWithNotes`."""
 
     def _own_tools(self) -> list[MemoryTool]:
-        owned = cast("list[MemoryTool]", memory_tools(self._owner, max_tokens=self._settings.policy.threshold))
+        owned = cast(
+            "list[MemoryTool]",
+            memory_tools(self._owner, max_tokens=self._settings.policy.threshold),
+        )
         if self._passing.tools is None or self._passing.tools:
             tools = ", ".join(sorted(self._passing.tools or ())) or prompts.ANY_TOOL
             reading = next(tool for tool in owned if tool.name == RETRIEVE)
-            reading.description = f"{reading.description} {prompts.PASS_REFERENCES.format(tools=tools)}"
+            reading.description = (
+                f"{reading.description} {prompts.PASS_REFERENCES.format(tools=tools)}"
+            )
         if not self._has_notes:
             return owned
-        noting = note_tools(lambda: self._notes(called_in(self)), max_tokens=self._settings.policy.threshold)
+        noting = note_tools(
+            lambda: self._notes(called_in(self)), max_tokens=self._settings.policy.threshold
+        )
         return [*owned, *cast("list[MemoryTool]", noting)]
 
     def _owner(self) -> MemoryManager:
@@ -314,7 +354,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if isinstance(request.tool, MemoryTool):
             return calling(self, self._facts(request.state))
         facts = self._facts(request.state)
-        return called_with(str(facts.user_id), facts.trusted or (), strings_in(request.tool_call["args"]))
+        return called_with(
+            str(facts.user_id), facts.trusted or (), strings_in(request.tool_call["args"])
+        )
 
     def _setting(self, name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
         """What a run says of itself, in its context or its configuration."""
@@ -335,12 +377,14 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         thread = get_config().get("configurable", {}).get("thread_id")
         owner = self._unwalled(user_id, None if thread is None else str(thread))
         if facts.user_id not in (None, owner.scope.user_id):
-            message = (
-                f"this thread belongs to another user than {owner.scope.user_id!r}: give each user their own threads"
-            )
+            message = f"this thread belongs to another user than {owner.scope.user_id!r}: give each user their own threads"
             raise StateOwnerError(message)
         return ScopedMemory(
-            owner, run_id=facts.run_id, task_id=facts.task, project_id=facts.project, policies=self._policies
+            owner,
+            run_id=facts.run_id,
+            task_id=facts.task,
+            project_id=facts.project,
+            policies=self._policies,
         )
 
     def _manager(self, facts: ConversationFacts) -> MemoryManager:
@@ -364,7 +408,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         facts = self._facts(state)
         manager = self._manager(facts)
         folder = MessageFolder(manager, self._settings, self._guard)
-        return _Conversation(list(_named(state, "messages") or []), facts, folder, self._bench(manager, facts))
+        return _Conversation(
+            list(_named(state, "messages") or []), facts, folder, self._bench(manager, facts)
+        )
 
     def _facts(self, state: Any) -> ConversationFacts:  # noqa: ANN401 - whatever schema the agent has
         return ConversationFacts.of(_named(_named(state, "memory_context") or {}, self._name))
@@ -372,7 +418,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _bench(self, manager: MemoryManager, facts: ConversationFacts) -> Bench:
         """The judge's bench of this conversation, with what earlier processes have asked it."""
         place = (manager.scope.user_id, manager.thread_id)
-        bench = self._benches.pop(place, None) or Bench(self._judge or LexicalJudge(), self._judge_limits)
+        bench = self._benches.pop(place, None) or Bench(
+            self._judge or LexicalJudge(), self._judge_limits
+        )
         self._benches[place] = bench
         while len(self._benches) > KEPT_CONVERSATIONS:
             self._benches.popitem(last=False)
@@ -390,7 +438,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         except NotPassedError as refused:
             text = prompts.NOT_CALLED.format(tool=call["name"], reason=refused)
             return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
-        return request if arguments is None else request.override(tool_call={**call, "args": arguments})
+        return (
+            request
+            if arguments is None
+            else request.override(tool_call={**call, "args": arguments})
+        )
 
     def _with_texts(self, request: ToolCallRequest) -> dict[str, Any] | None:
         """The arguments with texts in place of references; None where there are none."""
@@ -415,7 +467,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         origin = partial(origin_of, talk.messages, request.tool_call)
         return fold_outcome(talk.folder, outcome, request.tool_call["name"], origin)
 
-    async def _prepared(self, request: AnyRequest) -> tuple[AnyRequest, dict[str, Any], Callable[[AnyResponse], None]]:
+    async def _prepared(
+        self, request: AnyRequest
+    ) -> tuple[AnyRequest, dict[str, Any], Callable[[AnyResponse], None]]:
         """The request as the model gets it, what changes in the state when it has answered, and who sees the answer."""
         self._check_tools(request)
         self._watch(self._facts(request.state))
@@ -424,8 +478,14 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         old, folded = talk.messages, await off_loop(talk.folder.fold_unseen, talk.messages, shown)
         talk = replace(talk, messages=[folded.get(message.id or "", message) for message in old])
         user_id, before = talk.manager.scope.user_id, talk.facts
-        facts = replace(before, begun=True, user_id=user_id).trusting(trusted_in(talk.messages, before, user_id))
-        facts = await self._recalled(replace(talk, facts=facts), shown) if self._settings.policy.recall else facts
+        facts = replace(before, begun=True, user_id=user_id).trusting(
+            trusted_in(talk.messages, before, user_id)
+        )
+        facts = (
+            await self._recalled(replace(talk, facts=facts), shown)
+            if self._settings.policy.recall
+            else facts
+        )
         facts = await self._noted(replace(talk, facts=facts), shown)
         seen = [_in_place(message, old, folded) for message in request.messages]
         prompt = request.override(messages=with_recalls(seen, facts.shown))
@@ -456,7 +516,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             return talk.facts
         need = need_of(question, talk.messages, talk.facts.shown)
         recaller = Recaller(
-            talk.manager, self._guard, talk.bench, self._settings.policy.expansion_budget, self._decisions
+            talk.manager,
+            self._guard,
+            talk.bench,
+            self._settings.policy.expansion_budget,
+            self._decisions,
         )
         found = await recaller.recall(need)
         facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
@@ -538,10 +602,14 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
 
 
-def _in_place(message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]) -> AnyMessage:
+def _in_place(
+    message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]
+) -> AnyMessage:
     """The folded form of a message of the request, unless another middleware shows it otherwise than it stands."""
     one = folded.get(message.id or "")
-    stands = one is not None and any(other.id == message.id and other.content == message.content for other in old)
+    stands = one is not None and any(
+        other.id == message.id and other.content == message.content for other in old
+    )
     return one if one is not None and stands else message
 
 
@@ -551,19 +619,27 @@ def _vouch(user_id: str, trusted: Sequence[str], response: AnyResponse) -> None:
         vouch_for_words(user_id, text, trusted)
 
 
-def _with_update(response: AnyResponse, update: dict[str, Any]) -> AnyResponse | ExtendedModelResponse[Any]:
+def _with_update(
+    response: AnyResponse, update: dict[str, Any]
+) -> AnyResponse | ExtendedModelResponse[Any]:
     return ExtendedModelResponse(response, Command(update=update)) if update else response
 
 
 def _named(place: Any, name: str) -> Any:  # noqa: ANN401 - contexts and states are dicts, dataclasses, pydantic models
-    return cast("Mapping[str, Any]", place).get(name) if isinstance(place, Mapping) else getattr(place, name, None)
+    return (
+        cast("Mapping[str, Any]", place).get(name)
+        if isinstance(place, Mapping)
+        else getattr(place, name, None)
+    )
 
 
 def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
     """What the tool says of its arguments; nothing of one that is not known here."""
     if request.tool is None:
         return {}
-    return cast("dict[str, Any]", convert_to_openai_tool(request.tool)["function"].get("parameters", {}))
+    return cast(
+        "dict[str, Any]", convert_to_openai_tool(request.tool)["function"].get("parameters", {})
+    )
 
 
 def _check_hooks(middleware: MemoryContextMiddleware) -> None:

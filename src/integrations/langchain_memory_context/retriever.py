@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from langchain_core.callbacks import AsyncCallbackManagerForRetrieverRun, CallbackManagerForRetrieverRun
+from langchain_core.callbacks import (
+    AsyncCallbackManagerForRetrieverRun,
+    CallbackManagerForRetrieverRun,
+)
 from langchain_core.documents import Document
 from langchain_core.retrievers import BaseRetriever
 from pydantic import Field
@@ -33,7 +36,11 @@ class MemoryRetriever(BaseRetriever):
     max_tokens: int | None = Field(default=500, ge=1)
 
     def _get_relevant_documents(
-        self, query: str, *, run_manager: CallbackManagerForRetrieverRun | None = None, k: int | None = None
+        self,
+        query: str,
+        *,
+        run_manager: CallbackManagerForRetrieverRun | None = None,
+        k: int | None = None,
     ) -> list[Document]:
         del run_manager
         return [self._document(hit, query) for hit in self.manager.search(query, k or self.k)]
@@ -51,7 +58,11 @@ class MemoryRetriever(BaseRetriever):
         if is_secret(hit):
             return prompts.HIDDEN
         count = self.manager.counter.count
-        return hit.text if self.max_tokens is None else excerpt(hit.text, query, self.max_tokens, count).text
+        return (
+            hit.text
+            if self.max_tokens is None
+            else excerpt(hit.text, query, self.max_tokens, count).text
+        )
 
 
 def _facts(hit: MemoryItem) -> dict[str, Any]:
@@ -65,5 +76,9 @@ def _facts(hit: MemoryItem) -> dict[str, Any]:
         "category": hit.category,
         "tags": list(hit.tags),
         "score": hit.match.score if hit.match else None,
-        **{name: hit.content_metadata[name] for name in ("source", "call_id") if name in hit.content_metadata},
+        **{
+            name: hit.content_metadata[name]
+            for name in ("source", "call_id")
+            if name in hit.content_metadata
+        },
     }

@@ -20,7 +20,9 @@ from memory_context.runtime.threads import off_loop
 
 KEPT = 10_000
 
-_calling: ContextVar[tuple[object, ConversationFacts] | None] = ContextVar("memory_context_calling", default=None)
+_calling: ContextVar[tuple[object, ConversationFacts] | None] = ContextVar(
+    "memory_context_calling", default=None
+)
 
 
 @contextmanager
@@ -61,7 +63,13 @@ class Endings(BaseCallbackHandler):
                 self._waiting[graph] = work
                 _forget_oldest(self._waiting)
 
-    def on_chain_start(self, *_: Any, run_id: UUID, parent_run_id: UUID | None = None, **__: Any) -> None:  # noqa: ANN401 - LangChain's signature
+    def on_chain_start(
+        self,
+        *_: Any,  # noqa: ANN401
+        run_id: UUID,
+        parent_run_id: UUID | None = None,
+        **__: Any,  # noqa: ANN401 - LangChain's signature
+    ) -> None:
         """Note which run is inside which."""
         with self._lock:
             self._graphs[run_id] = parent_run_id

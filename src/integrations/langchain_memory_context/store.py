@@ -103,29 +103,46 @@ class MemoryStoreAdapter(AnyLabelStore):
             key=key,
             tier=TIER,
             tags=[_tag(op.namespace[:depth]) for depth in range(1, len(op.namespace) + 1)],
-            metadata={"namespace": list(op.namespace), "key": op.key, "index": op.index is not False},
+            metadata={
+                "namespace": list(op.namespace),
+                "key": op.key,
+                "index": op.index is not False,
+            },
             expires_at=None if op.ttl is None else now() + timedelta(minutes=op.ttl),
             replace=True,
         )
 
     def _searched(self, op: SearchOp) -> list[SearchItem]:
         """The living items below a namespace that match."""
-        store, filters = self.manager.memory_store, {"tags": _tag(op.namespace_prefix)} if op.namespace_prefix else {}
+        store, filters = (
+            self.manager.memory_store,
+            {"tags": _tag(op.namespace_prefix)} if op.namespace_prefix else {},
+        )
         if op.query:
             found = store.search(self._scope, op.query, limit=SEARCHED, filters=filters)
             items = [item for item in found if item.content_metadata.get("index", True)]
         else:
             items = store.query(self._scope, filters, limit=None, order_by="-created_at")
-        matching = [(item, facts) for item, facts in _living(items) if _matches(facts["value"], op.filter or {})]
+        matching = [
+            (item, facts)
+            for item, facts in _living(items)
+            if _matches(facts["value"], op.filter or {})
+        ]
         page = matching[op.offset : op.offset + op.limit]
         self.manager.audit("expanded", *(item.memory_key for item, _ in page))
         return [
-            SearchItem(**facts, score=item.match.score if item.match and op.query else None) for item, facts in page
+            SearchItem(**facts, score=item.match.score if item.match and op.query else None)
+            for item, facts in page
         ]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        spaces = {facts["namespace"] for _, facts in _living(self.manager.memory_store.query(self._scope, limit=None))}
-        fitting = (space for space in spaces if all(_fits(one, space) for one in op.match_conditions or ()))
+        spaces = {
+            facts["namespace"]
+            for _, facts in _living(self.manager.memory_store.query(self._scope, limit=None))
+        }
+        fitting = (
+            space for space in spaces if all(_fits(one, space) for one in op.match_conditions or ())
+        )
         cut = {space[: op.max_depth] for space in fitting}
         return sorted(cut)[op.offset : op.offset + op.limit]
 
@@ -133,7 +150,9 @@ class MemoryStoreAdapter(AnyLabelStore):
 def _check(namespace: object) -> None:
     labels = cast("tuple[object, ...]", namespace) if isinstance(namespace, tuple) else ()
     if not labels or not all(isinstance(label, str) and label for label in labels):
-        message = f"a namespace is a tuple of one or more texts that are not empty, not {namespace!r:.80}"
+        message = (
+            f"a namespace is a tuple of one or more texts that are not empty, not {namespace!r:.80}"
+        )
         raise InvalidArgumentError(message)
 
 
@@ -181,12 +200,17 @@ def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON h
         if any(name.startswith("$") for name in fields):
             return all(_holds(value, name, operand) for name, operand in fields.items())
         return isinstance(value, Mapping) and all(
-            _matches(cast("Mapping[str, Any]", value).get(name), one) for name, one in fields.items()
+            _matches(cast("Mapping[str, Any]", value).get(name), one)
+            for name, one in fields.items()
         )
     if isinstance(wanted, list | tuple):
         values: list[Any] = [*value] if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] # JSON
         others = cast("Sequence[Any]", wanted)
-        return isinstance(value, list) and len(values) == len(others) and all(map(_matches, values, others))
+        return (
+            isinstance(value, list)
+            and len(values) == len(others)
+            and all(map(_matches, values, others))
+        )
     return bool(value == wanted)
 
 
@@ -203,4 +227,6 @@ def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - w
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
     path = condition.path
     part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :]
-    return len(part) == len(path) and all(wanted in ("*", label) for wanted, label in zip(path, part, strict=True))
+    return len(part) == len(path) and all(
+        wanted in ("*", label) for wanted, label in zip(path, part, strict=True)
+    )

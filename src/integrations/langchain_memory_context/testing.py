@@ -15,7 +15,9 @@ from pydantic import Field, PrivateAttr
 
 from langchain_memory_context.messages import texts_of
 
-Step: TypeAlias = str | AIMessage | Sequence[ToolCall] | Exception | Callable[[list[BaseMessage]], "Step"]
+Step: TypeAlias = (
+    str | AIMessage | Sequence[ToolCall] | Exception | Callable[[list[BaseMessage]], "Step"]
+)
 
 
 def call(name: str, call_id: str = "1", **arguments: Any) -> ToolCall:  # noqa: ANN401 - any argument
@@ -79,7 +81,9 @@ class ScriptedChatModel(BaseChatModel):
         text = "".join(texts_of(message))
         words = text.split(" ") if text else []
         for word in words:
-            chunk = ChatGenerationChunk(message=AIMessageChunk(content=word + " " * (word is not words[-1])))
+            chunk = ChatGenerationChunk(
+                message=AIMessageChunk(content=word + " " * (word is not words[-1]))
+            )
             if run_manager:
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk

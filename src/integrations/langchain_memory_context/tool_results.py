@@ -19,21 +19,31 @@ ToolOutcome: TypeAlias = ToolMessage | Command[Any]
 AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
 
 
-def fold_outcome(folder: MessageFolder, outcome: ToolOutcome, tool: str, origin: GetOrigin) -> ToolOutcome:
+def fold_outcome(
+    folder: MessageFolder, outcome: ToolOutcome, tool: str, origin: GetOrigin
+) -> ToolOutcome:
     """What a tool's call gave, with its messages folded."""
     match outcome:
         case ToolMessage():
             return folder.fold_result(_unclaimed(outcome, folder), tool, origin)
         case Command():
             update = _as_mapping(outcome.update)
-            return outcome if update is None else replace(outcome, update=_fold_update(folder, update, tool, origin))
+            return (
+                outcome
+                if update is None
+                else replace(outcome, update=_fold_update(folder, update, tool, origin))
+            )
 
 
-def _fold_update(folder: MessageFolder, update: Mapping[str, Any], tool: str, origin: GetOrigin) -> dict[str, Any]:
+def _fold_update(
+    folder: MessageFolder, update: Mapping[str, Any], tool: str, origin: GetOrigin
+) -> dict[str, Any]:
     messages = update.get("messages")
     listed: list[Any] = [*messages] if isinstance(messages, list) else [messages]  # pyright: ignore[reportUnknownVariableType] # checked below
     folded = [
-        folder.fold_result(_unclaimed(one, folder), tool, origin) if isinstance(one, ToolMessage) else one
+        folder.fold_result(_unclaimed(one, folder), tool, origin)
+        if isinstance(one, ToolMessage)
+        else one
         for one in listed
     ]
     return {**update, "messages": folded} if messages else dict(update)

@@ -63,14 +63,18 @@ class MemoryTool(VerbTool):
     """A tool on one user's memories: no reference is passed into it, and what it answers is not folded."""
 
     def __init__(self, verb: Verb[Any], owner: Owner | NotesOwner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
-        super().__init__(verb, owner, **fields)  # type checkers do not see that pydantic inherits it
+        super().__init__(
+            verb, owner, **fields
+        )  # type checkers do not see that pydantic inherits it
 
 
 def _problem_with(error: Any) -> str:  # noqa: ANN401 - LangChain also knows the errors of pydantic 1
     return problem_with(error) if isinstance(error, ValidationError) else str(error)
 
 
-def memory_tools(memories: MemoryManager | ScopedMemory | Owner, *, max_tokens: int = 500) -> list[BaseTool]:
+def memory_tools(
+    memories: MemoryManager | ScopedMemory | Owner, *, max_tokens: int = 500
+) -> list[BaseTool]:
     """`retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
 
     Args:
@@ -78,12 +82,17 @@ def memory_tools(memories: MemoryManager | ScopedMemory | Owner, *, max_tokens: 
         max_tokens: The most that an answer takes; 200, if that is less.
     """
     if isinstance(memories, ScopedMemory):
-        return [*memory_tools(memories.manager, max_tokens=max_tokens), *note_tools(memories, max_tokens=max_tokens)]
+        return [
+            *memory_tools(memories.manager, max_tokens=max_tokens),
+            *note_tools(memories, max_tokens=max_tokens),
+        ]
     owner = (lambda: memories) if isinstance(memories, MemoryManager) else memories
     return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in VERBS]
 
 
-def file_tools(service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500) -> list[BaseTool]:
+def file_tools(
+    service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
+) -> list[BaseTool]:
     """`memory`, by which an agent keeps files, with the commands of Anthropic's memory tool.
 
     Args:

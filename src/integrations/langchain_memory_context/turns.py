@@ -60,7 +60,10 @@ def folder_of(manager: MemoryManager, policy: FoldPolicy, guard: Guard) -> Messa
 
 
 def append(
-    conversation: ConversationMemory, session_id: str, folder: MessageFolder, messages: Sequence[BaseMessage]
+    conversation: ConversationMemory,
+    session_id: str,
+    folder: MessageFolder,
+    messages: Sequence[BaseMessage],
 ) -> None:
     """Append copies of `messages` to a session, their large texts folded, side by side.
 
@@ -73,7 +76,9 @@ def append(
     conversation.add_turns(session_id, [turn_of(message) for message in folded])
 
 
-def _folded(folder: MessageFolder, message: BaseMessage, before: Sequence[AnyMessage]) -> BaseMessage:
+def _folded(
+    folder: MessageFolder, message: BaseMessage, before: Sequence[AnyMessage]
+) -> BaseMessage:
     origin = partial(origin_of, before, None)
     match message:
         case ToolMessage():

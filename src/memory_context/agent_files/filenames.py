@@ -14,13 +14,19 @@ MOST_PATH_BYTES = 1024  # PATH_MAX of macOS, the shortest of those that we run o
 DEEPEST = 32
 OWN_PREFIX = ".memory-context-"
 
-_RESERVED_CHARACTERS = '<>:"|?*'  # learn.microsoft.com, "Naming Files, Paths, and Namespaces"; so are the devices
+_RESERVED_CHARACTERS = (
+    '<>:"|?*'  # learn.microsoft.com, "Naming Files, Paths, and Namespaces"; so are the devices
+)
 _SPECIAL = "/\\.\0" + _RESERVED_CHARACTERS
-_DEVICE = re.compile(r"(con|prn|aux|nul|clock\$|conin\$|conout\$|(com|lpt)[0-9]) *(\..*)?", re.DOTALL)
+_DEVICE = re.compile(
+    r"(con|prn|aux|nul|clock\$|conin\$|conout\$|(com|lpt)[0-9]) *(\..*)?", re.DOTALL
+)
 _ENCODED = re.compile(r"%(25)*(2e|2f|5c|00)", re.IGNORECASE)
 # Of confusables.txt (Unicode Technical Standard 39), what looks like / \ . : and is no letter or digit of a living
 # script; those that NFKC makes into the character itself need no list.
-_LOOKALIKES = frozenset("\u2041\u2044\u2215\u2571\u27cb\u29f8\u2cc6\u31d3\u3033\U0001d23a\U0001f67c") | frozenset(
+_LOOKALIKES = frozenset(
+    "\u2041\u2044\u2215\u2571\u27cb\u29f8\u2cc6\u31d3\u3033\U0001d23a\U0001f67c"
+) | frozenset(
     "\u2216\u2572\u27cd\u29f5\u29f9\u31d4\U0001d20f\U0001d23b\U0001f67d"
     "\u0701\u0702\ua4f8\ua60e\U00010a50\U0001d16d"
     "\u02d0\u02f8\u0589\u05c3\u16ec\u2236\ua789\ua4fd"
@@ -43,7 +49,9 @@ def _looks_alike(name: str) -> bool:
     if name.isascii():
         return False
     plain = unicodedata.normalize("NFKC", name)
-    return not _LOOKALIKES.isdisjoint(name) or any(plain.count(one) != name.count(one) for one in _SPECIAL)
+    return not _LOOKALIKES.isdisjoint(name) or any(
+        plain.count(one) != name.count(one) for one in _SPECIAL
+    )
 
 
 def _is_device(name: str) -> bool:
@@ -58,18 +66,30 @@ _NAME_RULES: tuple[_Rule, ...] = (
     (_is_invisible, "a name holds a control, invisible or private character"),
     (_looks_alike, "a character looks like a separator, a dot or a colon, but is another one"),
     (lambda name: "\\" in name, "folders are separated by '/', not by a backslash"),
-    (lambda name: set(_RESERVED_CHARACTERS) & set(name), f"no name holds one of {_RESERVED_CHARACTERS}"),
-    (lambda name: name[-1] in ". \u00a0\u3000", "a name ends with a dot or a space, which Windows drops"),
+    (
+        lambda name: set(_RESERVED_CHARACTERS) & set(name),
+        f"no name holds one of {_RESERVED_CHARACTERS}",
+    ),
+    (
+        lambda name: name[-1] in ". \u00a0\u3000",
+        "a name ends with a dot or a space, which Windows drops",
+    ),
     (_is_device, "the name is that of a device on Windows"),
     (_ENCODED.search, "a separator or a dot is percent-encoded"),
-    (lambda name: name.casefold().startswith(OWN_PREFIX), f"names with {OWN_PREFIX} are memory-context's own"),
+    (
+        lambda name: name.casefold().startswith(OWN_PREFIX),
+        f"names with {OWN_PREFIX} are memory-context's own",
+    ),
 )
 _PATH_RULES: tuple[_Rule, ...] = (
     (lambda path: not path.strip(), "the path is empty"),
     (lambda path: path.startswith("/"), "the path is absolute"),
     (lambda path: path.startswith("~"), "'~' means a home folder"),
     (lambda path: path.endswith("/"), "the path ends with '/', as that of a folder"),
-    (lambda path: len(path) > MOST_PATH_BYTES or _bytes(path) > MOST_PATH_BYTES, "the path is too long"),
+    (
+        lambda path: len(path) > MOST_PATH_BYTES or _bytes(path) > MOST_PATH_BYTES,
+        "the path is too long",
+    ),
     (lambda path: path.count("/") >= DEEPEST, f"folders are nested deeper than {DEEPEST}"),
 )
 _AGENT_RULES: tuple[_Rule, ...] = (
@@ -97,7 +117,9 @@ def path_parts(relative_file_path: object) -> tuple[str, ...]:
         InvalidPathError: No text, empty, absolute, leading out, or a name that some platform takes for something else.
     """
     if not isinstance(relative_file_path, str):
-        message = f"a path is a text such as notes/today.md, not {type(relative_file_path).__name__}"
+        message = (
+            f"a path is a text such as notes/today.md, not {type(relative_file_path).__name__}"
+        )
         raise InvalidPathError(message)
     parts = tuple(relative_file_path.split("/"))
     problem = _problem(relative_file_path, _PATH_RULES) or next(
@@ -116,7 +138,9 @@ def agent_folder(agent_instance_id: object) -> str:
         InvalidPathError: No text, or an id that cannot be a folder's name.
     """
     if not isinstance(agent_instance_id, str):
-        message = f"an agent's id is a text such as planner-1, not {type(agent_instance_id).__name__}"
+        message = (
+            f"an agent's id is a text such as planner-1, not {type(agent_instance_id).__name__}"
+        )
         raise InvalidPathError(message)
     if problem := _problem(agent_instance_id, _AGENT_RULES):
         message = f"the agent's id {brief(agent_instance_id)} is refused: {problem}; take an id such as planner-1"
@@ -134,7 +158,9 @@ def is_path(path: str) -> bool:
 def variants(name: str) -> set[str]:
     """Other spellings of `name` that some file systems take for the same."""
     forms = {unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)}
-    return {other for form in forms for other in (form, form.swapcase(), form.upper(), form.lower())} - {name}
+    return {
+        other for form in forms for other in (form, form.swapcase(), form.upper(), form.lower())
+    } - {name}
 
 
 def brief(path: object) -> str:

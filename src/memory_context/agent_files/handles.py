@@ -24,7 +24,9 @@ if sys.platform != "win32":
     import fcntl
 
     _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY  # a pipe that was put there must not block
+    _FILE = (
+        os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+    )  # a pipe that was put there must not block
     _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
@@ -137,7 +139,9 @@ def _refuse_foreign(status: os.stat_result, name: str) -> None:
     if stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink <= 1):
         return
     what = (
-        "has another name elsewhere (a hard link)" if stat.S_ISREG(status.st_mode) else "is a link, a pipe or a device"
+        "has another name elsewhere (a hard link)"
+        if stat.S_ISREG(status.st_mode)
+        else "is a link, a pipe or a device"
     )
     message = f"{name!r} {what}, and is not opened"
     raise InvalidPathError(message)
@@ -253,7 +257,9 @@ def clear_away(parent: int, name: str) -> None:
     with contextlib.suppress(OSError):
         os.unlink(name, dir_fd=parent)
         return
-    with contextlib.suppress(RecursionError):  # folders that somebody else has nested a thousand deep stay, unseen
+    with contextlib.suppress(
+        RecursionError
+    ):  # folders that somebody else has nested a thousand deep stay, unseen
         shutil.rmtree(name, dir_fd=parent, ignore_errors=True)
 
 
@@ -289,7 +295,10 @@ def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[Fi
         path = (*before, name)
         if stat.S_ISDIR(status.st_mode):
             yield FileEntry("/".join(path), 0, is_folder=True)
-            with contextlib.suppress(FileNotFoundError, InvalidPathError), folder(handle, (name,)) as inner:
+            with (
+                contextlib.suppress(FileNotFoundError, InvalidPathError),
+                folder(handle, (name,)) as inner,
+            ):
                 yield from walk(inner, path, sweep=sweep)
         elif stat.S_ISREG(status.st_mode) and status.st_nlink <= 1:
             yield FileEntry("/".join(path), status.st_size)

@@ -21,14 +21,18 @@ def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
     """
     lines = lines_of(text)
     first, last = _range(view_range, len(lines)) if view_range else (1, len(lines))
-    return "\n".join(f"{number:>6}\t{line}" for number, line in enumerate(lines[first - 1 : last], first))
+    return "\n".join(
+        f"{number:>6}\t{line}" for number, line in enumerate(lines[first - 1 : last], first)
+    )
 
 
 def _range(view_range: tuple[int, int], count: int) -> tuple[int, int]:
     first, last = view_range
     end = count if last == -1 else min(last, count)
     if not 1 <= first <= end:
-        message = f"the lines {first} to {last} lie outside the file, which has the lines 1 to {count}"
+        message = (
+            f"the lines {first} to {last} lie outside the file, which has the lines 1 to {count}"
+        )
         raise FileOperationError(message)
     return first, end
 
@@ -81,4 +85,6 @@ def inserted(text: str, line: int, addition: str) -> str:
         raise FileOperationError(message)
     ended = text if not text or text.endswith("\n") else text + "\n"
     place = sum(len(one) + 1 for one in lines[:line])
-    return ended[:place] + (addition if addition.endswith("\n") else addition + "\n") + ended[place:]
+    return (
+        ended[:place] + (addition if addition.endswith("\n") else addition + "\n") + ended[place:]
+    )

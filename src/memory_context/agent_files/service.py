@@ -76,16 +76,25 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is none.
         """
-        with self._told(agent_instance_id, relative_file_path), self._root(agent_instance_id) as root:
+        with (
+            self._told(agent_instance_id, relative_file_path),
+            self._root(agent_instance_id) as root,
+        ):
             return self._text(root, path_parts(relative_file_path))
 
-    def write_memory_file(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
+    def write_memory_file(
+        self, agent_instance_id: str, relative_file_path: str, content: str
+    ) -> None:
         """Make `content` the whole text of a file, new or not; folders on the way are made."""
         self._change(agent_instance_id, relative_file_path, lambda _: content)
 
-    def append_to_memory_file(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
+    def append_to_memory_file(
+        self, agent_instance_id: str, relative_file_path: str, content: str
+    ) -> None:
         """Add `content` to the end of a file, or make it; what several writers append stands there whole."""
-        self._change(agent_instance_id, relative_file_path, lambda read: (read() or "") + _checked(content))
+        self._change(
+            agent_instance_id, relative_file_path, lambda read: (read() or "") + _checked(content)
+        )
 
     def create(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
         """Make a new file; one that is there already stays as it is, and is a `FileOperationError`."""
@@ -98,7 +107,9 @@ class AgentMemoryService:
 
         self._change(agent_instance_id, relative_file_path, only_new)
 
-    def str_replace(self, agent_instance_id: str, relative_file_path: str, old_str: str, new_str: str = "") -> int:
+    def str_replace(
+        self, agent_instance_id: str, relative_file_path: str, old_str: str, new_str: str = ""
+    ) -> int:
         """Put `new_str` in place of `old_str`, which stands in the file exactly once; the line where that was.
 
         Raises:
@@ -114,14 +125,18 @@ class AgentMemoryService:
         self._change(agent_instance_id, relative_file_path, replaced)
         return line
 
-    def insert(self, agent_instance_id: str, relative_file_path: str, insert_line: int, insert_text: str) -> None:
+    def insert(
+        self, agent_instance_id: str, relative_file_path: str, insert_line: int, insert_text: str
+    ) -> None:
         """Put the lines of `insert_text` after line `insert_line`; 0 is before the first.
 
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
         self._change(
-            agent_instance_id, relative_file_path, lambda read: inserted(_existing(read), insert_line, insert_text)
+            agent_instance_id,
+            relative_file_path,
+            lambda read: inserted(_existing(read), insert_line, insert_text),
         )
 
     def delete(self, agent_instance_id: str, relative_path: str) -> None:
@@ -130,7 +145,10 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is nothing under this path.
         """
-        with self._told(agent_instance_id, relative_path), self._writing(agent_instance_id, make=False) as root:
+        with (
+            self._told(agent_instance_id, relative_path),
+            self._writing(agent_instance_id, make=False) as root,
+        ):
             handles.remove(root, path_parts(relative_path))
 
     def rename(self, agent_instance_id: str, old_path: str, new_path: str) -> None:
@@ -146,7 +164,12 @@ class AgentMemoryService:
                 self._refuse_excess(root, new, 0, None)
                 handles.move(root, old, new)
 
-    def view(self, agent_instance_id: str, relative_file_path: str, view_range: tuple[int, int] | None = None) -> str:
+    def view(
+        self,
+        agent_instance_id: str,
+        relative_file_path: str,
+        view_range: tuple[int, int] | None = None,
+    ) -> str:
         """The lines of a file with their numbers; of `view_range`, those from the first to the last (-1: to the end).
 
         Raises:
@@ -174,7 +197,9 @@ class AgentMemoryService:
                     raise
                 return []
 
-    def _change(self, agent_instance_id: str, relative_file_path: str, edit: Callable[[Read], str]) -> None:
+    def _change(
+        self, agent_instance_id: str, relative_file_path: str, edit: Callable[[Read], str]
+    ) -> None:
         """Make what `edit` gives the file's whole text; it may read the old one, None if there is no file."""
         with self._told(agent_instance_id, relative_file_path):
             parts = path_parts(relative_file_path)
@@ -289,7 +314,9 @@ def _unusable(name: str) -> Generator[None]:
 
 def _refuse_other(base: int, name: str) -> None:
     """Keep agents apart where the file system takes two ids for one name, as macOS does with b and B."""
-    if any(handles.same(base, name, other) for other in variants(name)) and name not in os.listdir(base):
+    if any(handles.same(base, name, other) for other in variants(name)) and name not in os.listdir(
+        base
+    ):
         message = f"the file system takes the agent's id {name!r} for that of another one"
         raise InvalidPathError(message)
 
@@ -312,7 +339,9 @@ def _encoded(text: object) -> bytes:
     try:
         return _checked(text).encode("utf-8")
     except UnicodeEncodeError as error:
-        message = f"the content cannot be UTF-8: character {error.start} is half of a surrogate pair"
+        message = (
+            f"the content cannot be UTF-8: character {error.start} is half of a surrogate pair"
+        )
         raise FileOperationError(message) from error
 
 

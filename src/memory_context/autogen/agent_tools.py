@@ -87,7 +87,10 @@ class _VerbTool(BaseTool[Any, Any]):
         """What the verb works on."""
 
     async def run_json(
-        self, args: Mapping[str, Any], cancellation_token: CancellationToken, call_id: str | None = None
+        self,
+        args: Mapping[str, Any],
+        cancellation_token: CancellationToken,
+        call_id: str | None = None,
     ) -> Any:  # noqa: ANN401 - AutoGen's signature
         """See `BaseTool.run_json`; arguments that are of no use are answered with what would be."""
         try:
@@ -117,13 +120,19 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
         self._loaded = False
 
     def _memories(self) -> MemoryManager:
-        context = caller(self._manager.scope.user_id) if self._loaded and self._manager.scope.places else None
+        context = (
+            caller(self._manager.scope.user_id)
+            if self._loaded and self._manager.scope.places
+            else None
+        )
         return context.manager if context else self._manager
 
     def _to_config(self) -> MemoryToolConfig:
         places = self._manager.scope.places
         listed = None if places is None else sorted(places & self._manager.offered.places)  # type: ignore[operator] # set with it
-        return MemoryToolConfig(**self._manager.connection(), max_tokens=self._max_tokens, places=listed)
+        return MemoryToolConfig(
+            **self._manager.connection(), max_tokens=self._max_tokens, places=listed
+        )
 
     @classmethod
     def _from_config(cls, config: MemoryToolConfig) -> Self:
@@ -166,7 +175,9 @@ class AgentFilesTool(_VerbTool, Component[FilesToolConfig]):
     component_provider_override = "memory_context.autogen.AgentFilesTool"
     verb = FILES
 
-    def __init__(self, service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500) -> None:
+    def __init__(
+        self, service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
+    ) -> None:
         super().__init__(max_tokens)
         self._service, self._agent_instance_id = service, agent_instance_id
         self._files = AgentFiles(service, agent_instance_id)
@@ -196,7 +207,9 @@ class _NoteTool(_VerbTool, Component[NoteToolConfig]):
 
     component_config_schema = NoteToolConfig
 
-    def __init__(self, notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500) -> None:
+    def __init__(
+        self, notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500
+    ) -> None:
         super().__init__(max_tokens)
         self._notes = notes
 
@@ -252,14 +265,22 @@ class ListCategoriesTool(_NoteTool):
     verb = LISTING
 
 
-def memory_tools(memories: MemoryManager | ScopedMemory, *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
+def memory_tools(
+    memories: MemoryManager | ScopedMemory, *, max_tokens: int = 500
+) -> list[BaseTool[Any, Any]]:
     """The three tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
 
     Their answers take at most `max_tokens` (200, if that is less).
     """
     if isinstance(memories, ScopedMemory):
-        return [*memory_tools(memories.manager, max_tokens=max_tokens), *note_tools(memories, max_tokens=max_tokens)]
-    return [tool(memories, max_tokens=max_tokens) for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)]
+        return [
+            *memory_tools(memories.manager, max_tokens=max_tokens),
+            *note_tools(memories, max_tokens=max_tokens),
+        ]
+    return [
+        tool(memories, max_tokens=max_tokens)
+        for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)
+    ]
 
 
 def file_tools(
@@ -269,7 +290,9 @@ def file_tools(
     return [AgentFilesTool(service, agent_instance_id, max_tokens=max_tokens)]
 
 
-def note_tools(notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500) -> list[BaseTool[Any, Any]]:
+def note_tools(
+    notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500
+) -> list[BaseTool[Any, Any]]:
     """The four tools on notes: `save_memory`, `get_memory`, `clear_memory`, `list_categories`.
 
     Args:

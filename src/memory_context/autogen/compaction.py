@@ -81,7 +81,11 @@ def _is_number(value: object) -> bool:
 
 def compacted_key(message: LLMMessage) -> str | None:
     """The key of the memory that a compaction has left `message` for; None for any other message."""
-    if not isinstance(message, UserMessage) or message.source != MEMORY_SOURCE or not isinstance(message.content, str):
+    if (
+        not isinstance(message, UserMessage)
+        or message.source != MEMORY_SOURCE
+        or not isinstance(message.content, str)
+    ):
         return None
     first, _, rest = message.content.partition("\n")
     return leading_key(rest) if first.endswith(prompts.COMPACTED.partition("{count}")[2]) else None
@@ -119,7 +123,9 @@ def _expected(messages: Sequence[LLMMessage]) -> list[set[str]]:
     return expected[::-1]
 
 
-def plan(messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note: int, shown: int) -> Cut | None:
+def plan(
+    messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note: int, shown: int
+) -> Cut | None:
     """The oldest groups to compact so that what stays, with a note of `note` tokens, is below the low-water mark.
 
     System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so do the
@@ -138,14 +144,21 @@ def plan(messages: Sequence[LLMMessage], tokens: Sequence[int], limit: int, note
 
 def _head(messages: Sequence[LLMMessage]) -> int:
     """How many messages stay at the beginning: system messages, the user's layer, the task with its recall."""
-    task = next((i for i, message in enumerate(messages) if not _precedes_task(message)), len(messages))
+    task = next(
+        (i for i, message in enumerate(messages) if not _precedes_task(message)), len(messages)
+    )
     if task < len(messages) and is_question(messages[task]):
         return task + 1
-    return next((i for i, m in enumerate(messages) if not (isinstance(m, SystemMessage) or is_layer(m))), len(messages))
+    return next(
+        (i for i, m in enumerate(messages) if not (isinstance(m, SystemMessage) or is_layer(m))),
+        len(messages),
+    )
 
 
 def _precedes_task(message: LLMMessage) -> bool:
-    return isinstance(message, SystemMessage) or (isinstance(message, UserMessage) and message.source == MEMORY_SOURCE)
+    return isinstance(message, SystemMessage) or (
+        isinstance(message, UserMessage) and message.source == MEMORY_SOURCE
+    )
 
 
 def as_lines(messages: Sequence[LLMMessage]) -> str:
@@ -167,7 +180,9 @@ class Compactor:
     ledger: Ledger
     limit: int
 
-    def compact(self, messages: list[LLMMessage], keys: Sequence[str], shown: int) -> list[LLMMessage]:
+    def compact(
+        self, messages: list[LLMMessage], keys: Sequence[str], shown: int
+    ) -> list[LLMMessage]:
         """`messages` themselves if they are below the limit; else with their oldest groups in one reference.
 
         Where that is not enough, texts of what stays are folded too, the largest first. Nothing is lost: if even that
@@ -181,10 +196,14 @@ class Compactor:
         tokens = self.ledger.tokens(messages)
         if sum(tokens) <= self.limit:
             return messages
-        with operation("compact", self.folder.manager.who, limit=self.limit, messages=len(messages)) as compacting:
+        with operation(
+            "compact", self.folder.manager.who, limit=self.limit, messages=len(messages)
+        ) as compacting:
             compacted = self._compacted(messages, tokens, keys, shown)
             saved = sum(tokens) - sum(self.ledger.tokens(compacted))
-            compacting.note(tokens=saved, outcome="compacted" if compacted is not messages else "kept")
+            compacting.note(
+                tokens=saved, outcome="compacted" if compacted is not messages else "kept"
+            )
         if compacted is not messages:
             self.folder.guard.stats.add(compactions=1, tokens_compacted=saved)
         return compacted
@@ -193,12 +212,21 @@ class Compactor:
         self, messages: list[LLMMessage], tokens: Sequence[int], keys: Sequence[str], shown: int
     ) -> list[LLMMessage]:
         """See `compact`; the messages, of so many `tokens` each, are above the limit."""
-        stays = sum(size for message, size in zip(messages, tokens, strict=True) if is_notes(message))
+        stays = sum(
+            size for message, size in zip(messages, tokens, strict=True) if is_notes(message)
+        )
         cut = plan(messages, tokens, self.limit, self._note_budget() + NOTE_TOKENS + stays, shown)
         if cut is not None:
             rest = [*messages[: cut.start], *messages[cut.end :]]
-            standing = {ref.key for message in rest for text in texts_of(message) for ref in MemoryRef.find_all(text)}
-            swallowed = [message for message in messages[cut.start : cut.end] if not is_notes(message)]
+            standing = {
+                ref.key
+                for message in rest
+                for text in texts_of(message)
+                for ref in MemoryRef.find_all(text)
+            }
+            swallowed = [
+                message for message in messages[cut.start : cut.end] if not is_notes(message)
+            ]
             notes = [message for message in messages[cut.start : cut.end] if is_notes(message)]
             note = self._note(swallowed, [key for key in keys if key not in standing])
             messages = [*messages[: cut.start], note, *notes, *messages[cut.end :]]
@@ -215,18 +243,35 @@ class Compactor:
         description, tags = _description(messages, kept), self._tags(messages)
         with self.folder.guard.writing():
             item = self.folder.manager.remember(
-                text, description, CONVERSATION, source=CONVERSATION, tags=tags, metadata={"keys": list(keys)}
+                text,
+                description,
+                CONVERSATION,
+                source=CONVERSATION,
+                tags=tags,
+                metadata={"keys": list(keys)},
             )
         preview = excerpt("\n".join(_said(messages, kept)), "", self._note_budget(), counter.count)
         listed = _newest(keys)
         swallowed = prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else ""
-        parts = (prompts.COMPACTED.format(count=len(messages)), item.ref.render(), preview.text, swallowed)
+        parts = (
+            prompts.COMPACTED.format(count=len(messages)),
+            item.ref.render(),
+            preview.text,
+            swallowed,
+        )
         return UserMessage(content="\n".join(filter(None, parts)), source=MEMORY_SOURCE)
 
     def _tags(self, messages: Sequence[LLMMessage]) -> list[str]:
         """``secret`` if the messages name one: what is stored of them is as secret."""
         store, scope = self.folder.manager.memory_store, self.folder.manager.scope
-        keys = list({ref.key for message in messages for text in texts_of(message) for ref in MemoryRef.find_all(text)})
+        keys = list(
+            {
+                ref.key
+                for message in messages
+                for text in texts_of(message)
+                for ref in MemoryRef.find_all(text)
+            }
+        )
         own = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
         inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
         return [SECRET] if own or inherited else []
@@ -238,7 +283,9 @@ class Compactor:
             return messages
         count = self.folder.manager.counter.count
         parts = [
-            (count(part.text), index, part) for index, message in enumerate(messages) for part in parts_of(message)
+            (count(part.text), index, part)
+            for index, message in enumerate(messages)
+            for part in parts_of(message)
         ]
         squeezed, changed = list(messages), False
         for size, index, part in sorted(parts, key=lambda found: -found[0]):

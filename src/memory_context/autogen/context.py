@@ -40,7 +40,12 @@ from memory_context.conversation.fold import ContextStats, Part
 from memory_context.conversation.fold_policy import LEAST_THRESHOLD, FoldPolicy
 from memory_context.conversation.judge import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.conversation.pass_by_reference import DEFAULT_LIMIT
-from memory_context.exceptions import InvalidArgumentError, NotSerializableError, StateOwnerError, StoreError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    NotSerializableError,
+    StateOwnerError,
+    StoreError,
+)
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
@@ -228,7 +233,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a copy of `message`, its large texts folded. A cancelled call still completes, before the next one."""
-        if not isinstance(message, SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage):
+        if not isinstance(
+            message, SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage
+        ):
             error = f"a message is one of AutoGen's LLM messages, not {type(message).__name__}"
             raise InvalidArgumentError(error)
         await self._to_the_end(self._add(with_texts(message, {})))
@@ -248,7 +255,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         async with self._lock.held():
             await self._conversation.settle()
             facts = self._conversation.facts()
-            return ContextState(messages=self._conversation.messages, memory_context=facts).model_dump(mode="json")
+            return ContextState(
+                messages=self._conversation.messages, memory_context=facts
+            ).model_dump(mode="json")
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Take the place of the messages by those of `state`, which may be that of one of AutoGen's own contexts.
@@ -302,10 +311,17 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         )  # fmt: skip
 
     async def page(
-        self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int | None = None
+        self,
+        key: str,
+        selection: Selection | None = None,
+        *,
+        offset: int = 0,
+        max_tokens: int | None = None,
     ) -> Page:
         """See `MemoryManager.page`."""
-        return await off_loop(self._manager.page, key, selection, offset=offset, max_tokens=max_tokens)
+        return await off_loop(
+            self._manager.page, key, selection, offset=offset, max_tokens=max_tokens
+        )
 
     async def search(self, query: str, limit: int = 5, **narrow: Any) -> MemoryList:  # noqa: ANN401 - those of the manager
         """See `MemoryManager.search`."""
@@ -328,7 +344,12 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @asynccontextmanager
     async def run(
-        self, *, task: str | None = None, project: str = "default", run_id: str | None = None, ends_task: bool = True
+        self,
+        *,
+        task: str | None = None,
+        project: str = "default",
+        run_id: str | None = None,
+        ends_task: bool = True,
     ) -> AsyncGenerator[ScopedMemory]:
         """A run of the agent: its notes, its task's and its project's are open until it ends, however it ends.
 
@@ -346,10 +367,18 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             InvalidScopeError: A name that no database column can hold.
         """
         if not self._has_notes or self._notes.run_id is not None:
-            message = "this context is in a run already" if self._has_notes else "give MemoryContext(…, scopes=True)"
+            message = (
+                "this context is in a run already"
+                if self._has_notes
+                else "give MemoryContext(…, scopes=True)"
+            )
             raise InvalidArgumentError(message)
         notes = ScopedMemory(
-            self._owner, run_id=run_id or str(uuid4()), task_id=task, project_id=project, policies=self._policies
+            self._owner,
+            run_id=run_id or str(uuid4()),
+            task_id=task,
+            project_id=project,
+            policies=self._policies,
         )
         self._open(notes)
         try:
@@ -419,9 +448,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """The messages as they stand, without deciding anything; models get them by `get_messages`."""
         return list(self._conversation.messages)
 
-    async def fold_output(self, text: str, *, tool: str, arguments: str | None = None, is_error: bool = False) -> str:
+    async def fold_output(
+        self, text: str, *, tool: str, arguments: str | None = None, is_error: bool = False
+    ) -> str:
         """A tool's output as this context would show it: itself, or reference and preview. Never raises."""
-        return await self._conversation.fold_output(Part(0, text, None, tool, is_error=is_error), arguments)
+        return await self._conversation.fold_output(
+            Part(0, text, None, tool, is_error=is_error), arguments
+        )
 
     def decisions(self) -> Decisions:
         """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
@@ -507,7 +540,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             return None
         if isinstance(self._judge, LLMJudge):
             return self._judge.dump_component()
-        message = f"the judge {self._judge!r} cannot be written down: only LexicalJudge and LLMJudge can"
+        message = (
+            f"the judge {self._judge!r} cannot be written down: only LexicalJudge and LLMJudge can"
+        )
         raise NotSerializableError(message)
 
     def _dumped_summarizer(self) -> ComponentModel | None:
@@ -521,10 +556,16 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @classmethod
     def _from_config(cls, config: MemoryContextConfig) -> Self:
-        values: dict[str, Any] = {name: getattr(config, name) for name in MemoryContextConfig.model_fields}
+        values: dict[str, Any] = {
+            name: getattr(config, name) for name in MemoryContextConfig.model_fields
+        }
         values["judge"] = LLMJudge.load_component(config.judge) if config.judge else None
-        values["scopes"] = config.scopes if isinstance(config.scopes, bool) else loaded_tiers(config.scopes)
-        values["summarizer"] = LLMSummarizer.load_component(config.summarizer) if config.summarizer else None
+        values["scopes"] = (
+            config.scopes if isinstance(config.scopes, bool) else loaded_tiers(config.scopes)
+        )
+        values["summarizer"] = (
+            LLMSummarizer.load_component(config.summarizer) if config.summarizer else None
+        )
         return cls(**values)
 
     async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:

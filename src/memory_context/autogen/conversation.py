@@ -135,7 +135,9 @@ class Conversation:
         """Take the notes of the run that has ended out of the prompt."""
         self.shown -= sum(map(is_notes, self.messages[: self.shown]))
         self.messages = [message for message in self.messages if not is_notes(message)]
-        self.references = {key: lines for key, lines in self.references.items() if key not in self.noted}
+        self.references = {
+            key: lines for key, lines in self.references.items() if key not in self.noted
+        }
         self.names, self.noted = _names_in(self.messages), {}
 
     def facts(self) -> ContextFacts:
@@ -147,7 +149,9 @@ class Conversation:
             references=self.references,
             trusted=list(self.trusted),
             named=sorted(self.named),
-            placeholders=[hash_content(text) for text in self._texts() if self.folder.has_made(text)],
+            placeholders=[
+                hash_content(text) for text in self._texts() if self.folder.has_made(text)
+            ],
             reading=self.reader.saved(self.messages) if self.reader else [],
             held=self.held,
             run_id=self._run_id(),
@@ -187,7 +191,9 @@ class Conversation:
             StateError: `item` holds none, or its reference does not stand here.
         """
         key = item.memory_key
-        index = next((i for i, message in enumerate(self.messages) if compacted_key(message) == key), None)
+        index = next(
+            (i for i, message in enumerate(self.messages) if compacted_key(message) == key), None
+        )
         if item.memory_type != CONVERSATION or index is None:
             message = f"{key!r} does not stand for compacted messages of this conversation"
             raise StateError(message)
@@ -216,13 +222,17 @@ class Conversation:
         if is_question(message):
             self.named = self._named_by(message)
         parts = [
-            part for part in parts_of(message) if self.folder.may_fold(part) and not self.folder.has_made(part.text)
+            part
+            for part in parts_of(message)
+            if self.folder.may_fold(part) and not self.folder.has_made(part.text)
         ]
         unread = await off_loop(self.reader.to_read, parts) if self.reader and parts else []
         parts = [part for part in parts if part not in unread]
         origins = {part.index: origin_of(part, self.messages, self.names) for part in parts}
         folded = await off_loop(self.folder.fold_all, parts, origins) if parts else {}
-        self.messages.append(with_texts(message, {index: one.text for index, one in folded.items()}))
+        self.messages.append(
+            with_texts(message, {index: one.text for index, one in folded.items()})
+        )
         if isinstance(message, AssistantMessage) and isinstance(message.content, str):
             vouch_for_words(self.manager.scope.user_id, message.content, self.trusted)
         if self.reader and unread:
@@ -246,7 +256,9 @@ class Conversation:
                 self.references.setdefault(ref.key, ())
             self.trust(self._trusted_in(part))
         if isinstance(message, FunctionExecutionResultMessage):
-            for key, lines in (shown for result in message.content for shown in answered_lines(result)):
+            for key, lines in (
+                shown for result in message.content for shown in answered_lines(result)
+            ):
                 self.references[key] = (*self.references.get(key, ()), lines)
 
     def _trusted_in(self, part: Part) -> list[str]:
@@ -263,8 +275,15 @@ class Conversation:
 
     async def _begin(self) -> None:
         """Put the user's layer first, before a model sees anything."""
-        place = next((i for i, m in enumerate(self.messages) if not isinstance(m, SystemMessage)), None)
-        if self.shown or place is None or self.policy.user_layer_tokens == 0 or any(map(is_layer, self.messages)):
+        place = next(
+            (i for i, m in enumerate(self.messages) if not isinstance(m, SystemMessage)), None
+        )
+        if (
+            self.shown
+            or place is None
+            or self.policy.user_layer_tokens == 0
+            or any(map(is_layer, self.messages))
+        ):
             return
         self.layer = await off_loop(self._layer)
         if self.layer:
@@ -272,9 +291,13 @@ class Conversation:
             self.messages.insert(place, UserMessage(content=self.layer.text, source=MEMORY_SOURCE))
 
     def _layer(self) -> Layer | None:
-        task = next(("\n".join(texts_of(message)) for message in self.messages if is_question(message)), "")
+        task = next(
+            ("\n".join(texts_of(message)) for message in self.messages if is_question(message)), ""
+        )
         budget = self.policy.user_layer_tokens
-        return self.guard.run(partial(user_layer, self.assembler, task, budget, returning=self.named_thread))
+        return self.guard.run(
+            partial(user_layer, self.assembler, task, budget, returning=self.named_thread)
+        )
 
     async def _note_use(self, message: LLMMessage) -> None:
         """Record which memories of the layer a model's message makes use of, if these are more than before."""
@@ -336,7 +359,12 @@ class Conversation:
         if question is None and self.policy.recall_results:
             unseen = reversed(self.messages[self.shown :])
             question = next(
-                (message for message in unseen if isinstance(message, FunctionExecutionResultMessage)), None
+                (
+                    message
+                    for message in unseen
+                    if isinstance(message, FunctionExecutionResultMessage)
+                ),
+                None,
             )
         return question
 
@@ -354,7 +382,10 @@ class Conversation:
     def _asked_by(self, question: LLMMessage) -> list[str]:
         """The texts of a message; of another agent's folded text the reference alone: its preview asks for nothing."""
         ours = not isinstance(question, UserMessage) or question.source != PERSON
-        return [text.partition("\n")[0] if ours and self.folder.has_made(text) else text for text in texts_of(question)]
+        return [
+            text.partition("\n")[0] if ours and self.folder.has_made(text) else text
+            for text in texts_of(question)
+        ]
 
     def _hold(self, found: Recall) -> UserMessage:
         """The message that shows what was found; after one that still waits, where there is one."""

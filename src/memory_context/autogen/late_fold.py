@@ -36,7 +36,9 @@ class Reader:
 
     def keep(self, message: LLMMessage, parts: Iterable[Part]) -> None:
         """Note the parts of `message` that are over their threshold and below the cap of what is read in full."""
-        self.shown += (Shown(message, part, self.folder.manager.counter.count(part.text)) for part in parts)
+        self.shown += (
+            Shown(message, part, self.folder.manager.counter.count(part.text)) for part in parts
+        )
 
     def to_read(self, parts: Iterable[Part]) -> list[Part]:
         """The parts that a model shall read in full first."""
@@ -48,7 +50,9 @@ class Reader:
             and not counter.exceeds(part.text, policy.read_cap)
         ]
 
-    def fold_due(self, messages: Sequence[LLMMessage], seen: int) -> tuple[list[LLMMessage], list[Folded]]:
+    def fold_due(
+        self, messages: Sequence[LLMMessage], seen: int
+    ) -> tuple[list[LLMMessage], list[Folded]]:
         """`messages`, of which `seen` have been shown, with the batch folded that is due; and the folds.
 
         Raises:
@@ -58,11 +62,16 @@ class Reader:
         self.shown = [one for one in self.shown if id(one.message) in places]
         read = [one for one in self.shown if one.reads]
         preview = self.folder.policy.preview_tokens + REFERENCE_TOKENS
-        readings = [Reading(places[id(one.message)], max(0, one.tokens - preview), one.reads) for one in read]
+        readings = [
+            Reading(places[id(one.message)], max(0, one.tokens - preview), one.reads)
+            for one in read
+        ]
         start = due(readings, self.ledger.tokens(messages[:seen])) if readings else None
         if start is None:
             return list(messages), []
-        return self._folded(messages, [one for one in read if places[id(one.message)] >= start], places)
+        return self._folded(
+            messages, [one for one in read if places[id(one.message)] >= start], places
+        )
 
     def _folded(
         self, messages: Sequence[LLMMessage], batch: list[Shown], places: dict[int, int]
@@ -85,7 +94,11 @@ class Reader:
     def saved(self, messages: Sequence[LLMMessage]) -> list[tuple[int, int, int]]:
         """For a state: message, place in its content and reads of each text."""
         places = {id(message): place for place, message in enumerate(messages)}
-        return [(places[id(one.message)], one.part.index, one.reads) for one in self.shown if id(one.message) in places]
+        return [
+            (places[id(one.message)], one.part.index, one.reads)
+            for one in self.shown
+            if id(one.message) in places
+        ]
 
     def load(self, messages: Sequence[LLMMessage], saved: Iterable[tuple[int, int, int]]) -> None:
         """Take up what `saved` has noted."""

@@ -5,12 +5,23 @@ from __future__ import annotations
 from typing import Self
 
 from autogen_core import Component, ComponentBase, ComponentModel
-from autogen_core.models import ChatCompletionClient, CreateResult, LLMMessage, SystemMessage, UserMessage
+from autogen_core.models import (
+    ChatCompletionClient,
+    CreateResult,
+    LLMMessage,
+    SystemMessage,
+    UserMessage,
+)
 from pydantic import BaseModel
 
 from memory_context.conversation.judge import Judge
 from memory_context.conversation.keyword_judge import Question, Verdict
-from memory_context.conversation.model_judge import StrictAnswer, parse_answer, verdict_of, words_for
+from memory_context.conversation.model_judge import (
+    StrictAnswer,
+    parse_answer,
+    verdict_of,
+    words_for,
+)
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.runtime import prompts
 from memory_context.text.tokens.counter import default_counter
@@ -92,4 +103,6 @@ def _tokens(messages: list[LLMMessage], result: CreateResult) -> int:
     """What the call cost; counted here where the client does not say."""
     told = result.usage.prompt_tokens + result.usage.completion_tokens
     count = default_counter().count
-    return told or sum(count(str(message.content)) for message in messages) + count(str(result.content))
+    return told or sum(count(str(message.content)) for message in messages) + count(
+        str(result.content)
+    )

@@ -65,10 +65,14 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
         ]
         result = await asyncio.wait_for(self.model_client.create(messages), self.seconds)
         self.tokens += result.usage.prompt_tokens + result.usage.completion_tokens
-        return result.content.strip().partition("\n")[0] if isinstance(result.content, str) else None
+        return (
+            result.content.strip().partition("\n")[0] if isinstance(result.content, str) else None
+        )
 
     def _to_config(self) -> LLMSummarizerConfig:
-        return LLMSummarizerConfig(model_client=self.model_client.dump_component(), seconds=self.seconds)
+        return LLMSummarizerConfig(
+            model_client=self.model_client.dump_component(), seconds=self.seconds
+        )
 
     @classmethod
     def _from_config(cls, config: LLMSummarizerConfig) -> Self:

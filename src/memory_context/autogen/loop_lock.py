@@ -16,7 +16,9 @@ class LoopLock:
     """An asyncio lock that serves several event loops, one at a time."""
 
     def __init__(self) -> None:
-        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = WeakKeyDictionary()
+        self._locks: WeakKeyDictionary[asyncio.AbstractEventLoop, asyncio.Lock] = (
+            WeakKeyDictionary()
+        )
         self._holder: asyncio.AbstractEventLoop | None = None
         self._taking = Lock()
         in_child(self)

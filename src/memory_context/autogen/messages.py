@@ -6,7 +6,12 @@ from collections.abc import Mapping, Sequence
 from typing import TypeGuard
 
 from autogen_core import FunctionCall
-from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, LLMMessage, UserMessage
+from autogen_core.models import (
+    AssistantMessage,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    UserMessage,
+)
 
 from memory_context.conversation.fold import Part
 from memory_context.conversation.message_groups import Link
@@ -28,7 +33,11 @@ def parts_of(message: LLMMessage) -> list[Part]:
         case UserMessage(content=str(text), source=source):
             return [Part(0, text, source, source)]
         case UserMessage(content=pieces, source=source):
-            return [Part(i, piece, source, source) for i, piece in enumerate(pieces) if isinstance(piece, str)]
+            return [
+                Part(i, piece, source, source)
+                for i, piece in enumerate(pieces)
+                if isinstance(piece, str)
+            ]
         case _:
             return []
 
@@ -37,12 +46,17 @@ def with_texts(message: LLMMessage, texts: Mapping[int, str]) -> LLMMessage:
     """A copy of `message` with other texts at some places; it shares nothing with it that could change."""
     match message:
         case FunctionExecutionResultMessage(content=results):
-            copies = [result.model_copy(update=_text(texts, index)) for index, result in enumerate(results)]
+            copies = [
+                result.model_copy(update=_text(texts, index))
+                for index, result in enumerate(results)
+            ]
             return message.model_copy(update={"content": copies})
         case UserMessage(content=str()):
             return message.model_copy(update=_text(texts, 0))
         case UserMessage(content=list() as pieces):
-            return message.model_copy(update={"content": [texts.get(i, piece) for i, piece in enumerate(pieces)]})
+            return message.model_copy(
+                update={"content": [texts.get(i, piece) for i, piece in enumerate(pieces)]}
+            )
         case _:
             return message.model_copy(deep=True)
 
@@ -53,7 +67,11 @@ def _text(texts: Mapping[int, str], index: int) -> dict[str, str]:
 
 def calls_of(message: LLMMessage) -> list[FunctionCall]:
     """The calls that an assistant's message makes."""
-    return message.content if isinstance(message, AssistantMessage) and isinstance(message.content, list) else []
+    return (
+        message.content
+        if isinstance(message, AssistantMessage) and isinstance(message.content, list)
+        else []
+    )
 
 
 def words_of(message: AssistantMessage) -> str:
@@ -88,4 +106,8 @@ def link_of(message: LLMMessage) -> Link:
 
 def is_layer(message: LLMMessage) -> bool:
     """Whether `message` is a user's layer."""
-    return isinstance(message, UserMessage) and message.source == MEMORY_SOURCE and begins_layer(str(message.content))
+    return (
+        isinstance(message, UserMessage)
+        and message.source == MEMORY_SOURCE
+        and begins_layer(str(message.content))
+    )

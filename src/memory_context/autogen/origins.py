@@ -13,9 +13,16 @@ from memory_context.conversation.fold import Origin, Part
 
 def origin_of(part: Part, messages: Sequence[LLMMessage], known: AbstractSet[str]) -> Origin:
     """What `messages`, those before its own, say about a text; `known` are the names in them."""
-    called = (call for message in reversed(messages) for call in calls_of(message) if call.id == part.call_id)
+    called = (
+        call
+        for message in reversed(messages)
+        for call in calls_of(message)
+        if call.id == part.call_id
+    )
     call = next(called, None) if part.call_id else None
-    spoken = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
+    spoken = next(
+        (message for message in reversed(messages) if isinstance(message, AssistantMessage)), None
+    )
     task = next((message for message in messages if is_question(message)), None)
     return Origin(
         arguments=call.arguments if call else None,

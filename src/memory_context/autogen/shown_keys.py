@@ -21,12 +21,24 @@ def trusted_by(facts: ContextFacts, messages: Sequence[LLMMessage]) -> list[str]
     and those that a person has typed. A reference that only stands in a text has no lines.
     """
     made = set(facts.placeholders)
-    parts = [(part, hash_content(part.text) in made) for message in messages for part in parts_of(message)]
-    folded = [key for part, is_made in parts if is_made and (key := leading_key(part.text)) is not None]
+    parts = [
+        (part, hash_content(part.text) in made)
+        for message in messages
+        for part in parts_of(message)
+    ]
+    folded = [
+        key for part, is_made in parts if is_made and (key := leading_key(part.text)) is not None
+    ]
     people = (part.text for part, is_made in parts if part.source == PERSON and not is_made)
     typed = [ref.key for text in people for ref in MemoryRef.find_all(text)]
     compacted = [key for message in messages if (key := compacted_key(message)) is not None]
-    return [*(key for key, lines in facts.references.items() if lines), *facts.noted, *folded, *typed, *compacted]
+    return [
+        *(key for key, lines in facts.references.items() if lines),
+        *facts.noted,
+        *folded,
+        *typed,
+        *compacted,
+    ]
 
 
 def made_by_compaction(after: Sequence[LLMMessage], before: Sequence[LLMMessage]) -> Iterator[str]:
@@ -36,4 +48,6 @@ def made_by_compaction(after: Sequence[LLMMessage], before: Sequence[LLMMessage]
     for message in after:
         if id(message) not in old:
             texts = [part.text for part in parts_of(message) if part.text not in known]
-            yield from (key for key in (compacted_key(message), *map(leading_key, texts)) if key is not None)
+            yield from (
+                key for key in (compacted_key(message), *map(leading_key, texts)) if key is not None
+            )

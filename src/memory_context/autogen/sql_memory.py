@@ -9,7 +9,13 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
 
 from autogen_core import CancellationToken, Component, Image
-from autogen_core.memory import Memory, MemoryContent, MemoryMimeType, MemoryQueryResult, UpdateContextResult
+from autogen_core.memory import (
+    Memory,
+    MemoryContent,
+    MemoryMimeType,
+    MemoryQueryResult,
+    UpdateContextResult,
+)
 from autogen_core.memory._base_memory import ContentType
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import LLMMessage, SystemMessage, UserMessage
@@ -102,7 +108,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             password_variable=password_variable,
             audit=audit,
         )
-        self._scope = Scope(self._manager.scope.user_id, tier=TIER, tier_id=DEFAULT_NAME if name is None else name)
+        self._scope = Scope(
+            self._manager.scope.user_id, tier=TIER, tier_id=DEFAULT_NAME if name is None else name
+        )
         self._as_system_message = as_system_message
 
     @property
@@ -110,7 +118,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         """Which memory of the user this is."""
         return str(self._scope.tier_id)
 
-    async def add(self, content: MemoryContent, cancellation_token: CancellationToken | None = None) -> None:
+    async def add(
+        self, content: MemoryContent, cancellation_token: CancellationToken | None = None
+    ) -> None:
         """Commit a copy of `content`. Equal contents are kept as often as they are added.
 
         Raises:
@@ -146,7 +156,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         if limit is not None and limit < 1:
             message = f"limit must be 1 or more, not {limit}"
             raise InvalidArgumentError(message)
-        items = await _cancellable(cancellation_token, self._used, "expanded", _words_of(query), limit)
+        items = await _cancellable(
+            cancellation_token, self._used, "expanded", _words_of(query), limit
+        )
         return MemoryQueryResult(results=[_restored(item) for item in items])
 
     async def update_context(self, model_context: ChatCompletionContext) -> UpdateContextResult:
@@ -163,7 +175,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             lines = (f"{number}. {_line(item)}" for number, item in enumerate(items, 1))
             text = prompts.MEMORIES.format(memories="\n".join(lines))
             await model_context.add_message(await self._message(text, model_context))
-        return UpdateContextResult(memories=MemoryQueryResult(results=[_reminder(item) for item in items]))
+        return UpdateContextResult(
+            memories=MemoryQueryResult(results=[_reminder(item) for item in items])
+        )
 
     async def clear(self) -> None:
         """Delete the contents of this memory, and of no other.
@@ -175,7 +189,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
 
     async def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. Deletes nothing; may be used again."""
-        if getattr(self._manager.memory_store, "url", None):  # a database in memory would be gone with its connection
+        if getattr(
+            self._manager.memory_store, "url", None
+        ):  # a database in memory would be gone with its connection
             await off_loop(self._manager.close)
 
     def _add(self, content: MemoryContent) -> None:
@@ -202,13 +218,19 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         try:
             return await off_loop(self._used, "recalled", "", None)
         except StoreError as error:
-            events.MEMORY_FAILED.log(error, where=True, user_id=self._manager.scope.user_id, memory=self.name)
+            events.MEMORY_FAILED.log(
+                error, where=True, user_id=self._manager.scope.user_id, memory=self.name
+            )
             return []
 
     async def _message(self, text: str, model_context: ChatCompletionContext) -> LLMMessage:
         choice = self._as_system_message
         as_system_message = await _is_fresh(model_context) if choice is None else choice
-        return SystemMessage(content=text) if as_system_message else UserMessage(content=text, source=MEMORY_SOURCE)
+        return (
+            SystemMessage(content=text)
+            if as_system_message
+            else UserMessage(content=text, source=MEMORY_SOURCE)
+        )
 
     def _to_config(self) -> SQLMemoryConfig:
         return SQLMemoryConfig(
@@ -224,7 +246,9 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         return cls(**values)
 
 
-async def _cancellable(token: CancellationToken | None, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+async def _cancellable(
+    token: CancellationToken | None, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+) -> T:
     """The result of ``work(*args, **kwargs)``, unless `token` ends the waiting."""
     working = asyncio.ensure_future(off_loop(work, *args, **kwargs))
     if token:
@@ -234,7 +258,9 @@ async def _cancellable(token: CancellationToken | None, work: Callable[P, T], *a
 
 async def _is_fresh(model_context: ChatCompletionContext) -> bool:
     """Whether nothing but system messages stands in the context."""
-    if isinstance(model_context, MemoryContext):  # asked now, it would recall the very texts that are about to come
+    if isinstance(
+        model_context, MemoryContext
+    ):  # asked now, it would recall the very texts that are about to come
         return False
     return all(isinstance(message, SystemMessage) for message in await model_context.get_messages())
 
@@ -266,7 +292,11 @@ def _facts(content: MemoryContent) -> dict[str, Any]:
 
 def _restored(item: MemoryItem) -> MemoryContent:
     """The content as it was added."""
-    return MemoryContent(content=_content(item), mime_type=_mime(item), metadata=item.content_metadata.get("metadata"))
+    return MemoryContent(
+        content=_content(item),
+        mime_type=_mime(item),
+        metadata=item.content_metadata.get("metadata"),
+    )
 
 
 def _content(item: MemoryItem) -> ContentType:
@@ -297,10 +327,16 @@ def _line(item: MemoryItem) -> str:
     """What stands for a content in a prompt: the text, a dict as JSON, else what it is."""
     if isinstance(item.content, str):
         return item.content
-    return prompts.BINARY_MEMORY.format(media_type=item.content_metadata.get("mime_type"), size=len(item.content))
+    return prompts.BINARY_MEMORY.format(
+        media_type=item.content_metadata.get("mime_type"), size=len(item.content)
+    )
 
 
 def _reminder(item: MemoryItem) -> MemoryContent:
     """The content as an event can hold it: pydantic has no JSON form of bytes that are no UTF-8."""
     content = _restored(item)
-    return content.model_copy(update={"content": _line(item)}) if isinstance(content.content, bytes) else content
+    return (
+        content.model_copy(update={"content": _line(item)})
+        if isinstance(content.content, bytes)
+        else content
+    )

@@ -39,4 +39,7 @@ def _dumped(policy: TierPolicy) -> TierConfig:
 
 def loaded_tiers(configs: Iterable[TierConfig]) -> list[TierPolicy]:
     """The tiers that were dumped."""
-    return [TierPolicy(**{name: getattr(config, name) for name in TierConfig.model_fields}) for config in configs]
+    return [
+        TierPolicy(**{name: getattr(config, name) for name in TierConfig.model_fields})
+        for config in configs
+    ]

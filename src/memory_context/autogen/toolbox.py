@@ -55,18 +55,24 @@ def refuse_duplicates(names: Iterable[str]) -> None:
     listed = list(names)
     twice = sorted({name for name in listed if listed.count(name) > 1})
     if twice:
-        message = (
-            f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
-        )
+        message = f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
         raise InvalidArgumentError(message)
 
 
-def told_of_passing(tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy) -> dict[str, ToolOverride]:
+def told_of_passing(
+    tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy
+) -> dict[str, ToolOverride]:
     """The tool that reads memories says that references can be passed, too."""
     if policy.tools is not None and not policy.tools:
         return {}
-    sentence = prompts.PASS_REFERENCES.format(tools=", ".join(sorted(policy.tools or ())) or prompts.ANY_TOOL)
-    return {t.name: ToolOverride(description=f"{t.description} {sentence}") for t in tools if t.name == RETRIEVE}
+    sentence = prompts.PASS_REFERENCES.format(
+        tools=", ".join(sorted(policy.tools or ())) or prompts.ANY_TOOL
+    )
+    return {
+        t.name: ToolOverride(description=f"{t.description} {sentence}")
+        for t in tools
+        if t.name == RETRIEVE
+    }
 
 
 def dumped(part: Workbench) -> ComponentModel:

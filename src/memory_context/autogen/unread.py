@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 
-from autogen_core.models import FunctionExecutionResult, FunctionExecutionResultMessage, LLMMessage, UserMessage
+from autogen_core.models import (
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    UserMessage,
+)
 
 from memory_context.autogen.messages import MEMORY_SOURCE, is_question
 from memory_context.model.reference import MemoryRef
@@ -23,7 +28,9 @@ class UnreadWatch:
     keys: set[str] = field(default_factory=set[str])
     warned: bool = False
 
-    def look(self, messages: Sequence[LLMMessage], tools: Collection[str], *, ended: bool = False) -> None:
+    def look(
+        self, messages: Sequence[LLMMessage], tools: Collection[str], *, ended: bool = False
+    ) -> None:
         """Look at the conversation; `ended` if no run goes on."""
         after = self._after_results(messages, tools) if self.keys and not self.warned else None
         if after is not None and (is_question(after[0]) if after else ended):
@@ -32,14 +39,22 @@ class UnreadWatch:
         if after or ended:
             self.keys.clear()
 
-    def _after_results(self, messages: Sequence[LLMMessage], tools: Collection[str]) -> list[LLMMessage] | None:
+    def _after_results(
+        self, messages: Sequence[LLMMessage], tools: Collection[str]
+    ) -> list[LLMMessage] | None:
         """The messages after the newest results, if those are folded outputs; None otherwise, and for a handoff."""
         newest = next((i for i in reversed(range(len(messages))) if _results(messages[i])), None)
         results = [] if newest is None else _results(messages[newest])
-        folded = any(ref.key in self.keys for result in results for ref in MemoryRef.find_all(result.content))
+        folded = any(
+            ref.key in self.keys for result in results for ref in MemoryRef.find_all(result.content)
+        )
         if newest is None or not folded or not all(result.name in tools for result in results):
             return None
-        return [m for m in messages[newest + 1 :] if not (isinstance(m, UserMessage) and m.source == MEMORY_SOURCE)]
+        return [
+            m
+            for m in messages[newest + 1 :]
+            if not (isinstance(m, UserMessage) and m.source == MEMORY_SOURCE)
+        ]
 
 
 def _results(message: LLMMessage) -> list[FunctionExecutionResult]:

@@ -34,16 +34,30 @@ def _turns(message: LLMMessage, count: Count) -> Iterator[Turn]:
             role = "memory" if source == MEMORY_SOURCE else "user"
             yield Turn(role, source, texts, tokens=sum(map(count, texts)), images=images)
         case AssistantMessage(source=source):
-            words, calls = words_of(message), tuple((call.name, call.arguments) for call in calls_of(message))
+            words, calls = (
+                words_of(message),
+                tuple((call.name, call.arguments) for call in calls_of(message)),
+            )
             tokens = count(words) + sum(count(name) + count(arguments) for name, arguments in calls)
             yield Turn("assistant", source, (words,) if words else (), calls, tokens)
         case FunctionExecutionResultMessage(content=results):
             for one in results:
-                yield Turn("tool", one.name, (one.content,), tokens=count(one.content), is_error=bool(one.is_error))
+                yield Turn(
+                    "tool",
+                    one.name,
+                    (one.content,),
+                    tokens=count(one.content),
+                    is_error=bool(one.is_error),
+                )
 
 
 def stored_behind(messages: Iterable[LLMMessage], known: Iterable[str]) -> dict[str, int]:
     """For each of the keys `known` whose reference stands in the messages, the tokens of the text in the store."""
     keys = frozenset(known)
-    refs = (ref for message in messages for text in texts_of(message) for ref in MemoryRef.find_all(text))
+    refs = (
+        ref
+        for message in messages
+        for text in texts_of(message)
+        for ref in MemoryRef.find_all(text)
+    )
     return {ref.key: ref.tokens for ref in refs if ref.key in keys and ref.tokens is not None}

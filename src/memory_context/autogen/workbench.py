@@ -22,7 +22,13 @@ from autogen_core.tools import (
 from pydantic import BaseModel, ValidationError
 
 from memory_context.autogen.caller import caller, reporting
-from memory_context.autogen.toolbox import AnyTool, dumped, refuse_duplicates, sorted_tools, told_of_passing
+from memory_context.autogen.toolbox import (
+    AnyTool,
+    dumped,
+    refuse_duplicates,
+    sorted_tools,
+    told_of_passing,
+)
 from memory_context.autogen.unread import UnreadWatch
 from memory_context.conversation.key_trust import called_with
 from memory_context.conversation.pass_by_reference import (
@@ -126,7 +132,11 @@ class MemoryWorkbench(StaticStreamWorkbench):
             InvalidArgumentError: Two of them have one name.
         """
         self._unread.look(self._conversation().shown_messages(), self._routes)
-        listed = [(part, schema) for part in (*self._inner, self._memory) for schema in await part.list_tools()]
+        listed = [
+            (part, schema)
+            for part in (*self._inner, self._memory)
+            for schema in await part.list_tools()
+        ]
         refuse_duplicates(schema["name"] for _, schema in listed)
         self._routes = {schema["name"]: (part, schema) for part, schema in listed}
         return [schema for _, schema in listed]
@@ -159,7 +169,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
             stream = call.part.call_tool_stream(name, call.arguments, cancellation_token, call_id)
             async with aclosing(stream), aclosing(_stepped(stream, call)) as events:
                 async for event in events:
-                    yield await self._folded(call, event) if isinstance(event, ToolResult) else event
+                    yield (
+                        await self._folded(call, event) if isinstance(event, ToolResult) else event
+                    )
         else:
             yield await self._called(call, cancellation_token, call_id)
 
@@ -189,7 +201,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     async def save_state(self) -> Mapping[str, Any]:
         """The states of the workbenches inside. The memories are in the store."""
-        return MemoryWorkbenchState(workbenches=[await part.save_state() for part in self._inner]).model_dump()
+        return MemoryWorkbenchState(
+            workbenches=[await part.save_state() for part in self._inner]
+        ).model_dump()
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Give each workbench inside its state back.
@@ -240,7 +254,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
         return await off_loop(fill)
 
-    async def _called(self, call: _Call, token: CancellationToken | None, call_id: str | None) -> ToolResult:
+    async def _called(
+        self, call: _Call, token: CancellationToken | None, call_id: str | None
+    ) -> ToolResult:
         """What the tool gives, folded; the keys that a memory tool reports may be passed on."""
         with _speaking(call), reporting() as reported:
             result = await call.part.call_tool(call.name, call.arguments, token, call_id)
@@ -251,10 +267,16 @@ class MemoryWorkbench(StaticStreamWorkbench):
     async def _folded(self, call: _Call, result: ToolResult) -> ToolResult:
         """A copy of `result` with its large texts folded, those beside each other as one; images stay."""
         contents = list[Any]()
-        for is_text, run in groupby(result.result, lambda content: isinstance(content, TextResultContent)):
+        for is_text, run in groupby(
+            result.result, lambda content: isinstance(content, TextResultContent)
+        ):
             parts = list(run)
             texts = [part.content for part in parts if isinstance(part, TextResultContent)]
-            shown = await self._shown_text(call, "\n".join(texts), is_error=result.is_error) if is_text else None
+            shown = (
+                await self._shown_text(call, "\n".join(texts), is_error=result.is_error)
+                if is_text
+                else None
+            )
             contents += parts if shown is None else [TextResultContent(content=shown)]
         return result.model_copy(update={"result": contents})
 
@@ -263,7 +285,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
         if call.part is self._memory:
             return None
         arguments = json.dumps(call.written or {}, ensure_ascii=False, default=str)
-        shown = await call.context.fold_output(text, tool=call.name, arguments=arguments, is_error=is_error)
+        shown = await call.context.fold_output(
+            text, tool=call.name, arguments=arguments, is_error=is_error
+        )
         if shown == text:
             return None
         self._unread.keys.add(MemoryRef.find_all(shown)[0].key)
@@ -301,7 +325,9 @@ def _speaking(call: _Call) -> AbstractContextManager[None]:
     return called_with(call.context.user_id, call.context.trusted_keys(), strings_in(call.written))
 
 
-async def _stepped(stream: AsyncGenerator[Any | ToolResult, None], call: _Call) -> AsyncGenerator[Any, None]:
+async def _stepped(
+    stream: AsyncGenerator[Any | ToolResult, None], call: _Call
+) -> AsyncGenerator[Any, None]:
     """What `stream` gives; nothing of the call is noted while its consumer works."""
     while True:
         with _speaking(call):

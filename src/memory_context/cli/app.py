@@ -54,7 +54,9 @@ def run(arguments: list[str]) -> int:
         return _failed(error, FAILED)
     except (KeyboardInterrupt, typer.Abort):
         return INTERRUPTED
-    except BrokenPipeError:  # the reader of a pipe has seen enough; Python would complain when it flushes at the end
+    except (
+        BrokenPipeError
+    ):  # the reader of a pipe has seen enough; Python would complain when it flushes at the end
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     return 0
 

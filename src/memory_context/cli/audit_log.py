@@ -48,7 +48,9 @@ def _found(place: Place, wanted: Entries) -> Sequence[AuditEntry]:
     with opened_store(place.store, "audit") as store:
         since, until = (moment(text) if text else None for text in (wanted.since, wanted.until))
         user = place.user or only_user(store)
-        entries = SQLAuditTrail(store).entries(user, key=wanted.key, action=wanted.action, since=since, until=until)
+        entries = SQLAuditTrail(store).entries(
+            user, key=wanted.key, action=wanted.action, since=since, until=until
+        )
         return list(islice(entries, wanted.limit + 1))
 
 

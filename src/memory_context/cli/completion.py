@@ -26,7 +26,9 @@ _VARIABLES = {"store": "MEMORY_CONTEXT_STORE", "user": "MEMORY_CONTEXT_USER"}
 
 def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
     """Keys of the user's memories."""
-    return _offered(ctx, incomplete, lambda catalog, scope: catalog.keys_from(scope, incomplete, OFFERED))
+    return _offered(
+        ctx, incomplete, lambda catalog, scope: catalog.keys_from(scope, incomplete, OFFERED)
+    )
 
 
 def complete_threads(ctx: typer.Context, incomplete: str) -> list[str]:
@@ -40,17 +42,29 @@ def complete_threads(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def complete_users(ctx: typer.Context, incomplete: str) -> list[str]:
     """Names of users."""
-    return _offered(ctx, incomplete, lambda catalog, _: (one.name for one in catalog.totals("user_id")), of_one=False)
+    return _offered(
+        ctx,
+        incomplete,
+        lambda catalog, _: (one.name for one in catalog.totals("user_id")),
+        of_one=False,
+    )
 
 
 def _offered(
-    ctx: typer.Context, incomplete: str, find: Callable[[Catalog, Scope], Iterable[str]], *, of_one: bool = True
+    ctx: typer.Context,
+    incomplete: str,
+    find: Callable[[Catalog, Scope], Iterable[str]],
+    *,
+    of_one: bool = True,
 ) -> list[str]:
     from memory_context.cli.open_store import only_user, opened_store  # noqa: PLC0415 - as above
     from memory_context.model.scope import Scope  # noqa: PLC0415 - completion of options needs no store
     from memory_context.stores.sql.catalog import Catalog  # noqa: PLC0415 - as above
 
-    given = {name: ctx.params.get(name) or os.environ.get(variable) for name, variable in _VARIABLES.items()}
+    given = {
+        name: ctx.params.get(name) or os.environ.get(variable)
+        for name, variable in _VARIABLES.items()
+    }
     try:
         with opened_store(given["store"], "completion") as store:
             user = given["user"] or (only_user(store) if of_one else "everybody")

@@ -57,14 +57,20 @@ def audit(
     key: Annotated[
         str | None,
         typer.Option(
-            "--key", metavar="KEY", help="With this memory, which may be deleted.", autocompletion=complete_keys
+            "--key",
+            metavar="KEY",
+            help="With this memory, which may be deleted.",
+            autocompletion=complete_keys,
         ),
     ] = None,
     action: Annotated[Action | None, typer.Option(help="Only this.")] = None,
     since: Annotated[
-        str | None, typer.Option("--since", metavar="TIME", help=f"Done then or later: {opt.MOMENT}")
+        str | None,
+        typer.Option("--since", metavar="TIME", help=f"Done then or later: {opt.MOMENT}"),
     ] = None,
-    until: Annotated[str | None, typer.Option("--until", metavar="TIME", help="Done before; as --since.")] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Done before; as --since.")
+    ] = None,
     limit: opt.Limit = 50,
     as_json: opt.AsJson = False,
 ) -> int:
@@ -77,7 +83,9 @@ def audit(
 
 
 @app.command()
-def reindex(*, store: opt.Store = None, embedder: opt.Embedder = None, as_json: opt.AsJson = False) -> None:
+def reindex(
+    *, store: opt.Store = None, embedder: opt.Embedder = None, as_json: opt.AsJson = False
+) -> None:
     """Make the search index of a database anew, every user's, and missing vectors."""
     from memory_context.cli.maintenance import make_index  # noqa: PLC0415 - loads a database library
 
@@ -90,7 +98,9 @@ def gc(
     store: opt.Store = None,
     user: opt.OneUser = None,
     keep: Annotated[list[str] | None, typer.Option(metavar="RULE", help=_KEEP)] = None,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Say how many there are, and delete none.")] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Say how many there are, and delete none.")
+    ] = False,
     yes: opt.Yes = False,
     audit: opt.Audited = False,
     as_json: opt.AsJson = False,
@@ -99,12 +109,16 @@ def gc(
     from memory_context.cli.listings import Place  # noqa: PLC0415 - loads a database library
     from memory_context.cli.maintenance import collect_garbage  # noqa: PLC0415 - as above
 
-    collect_garbage(Place(store, user, audit), keep or [], dry_run=dry_run, yes=yes, as_json=as_json)
+    collect_garbage(
+        Place(store, user, audit), keep or [], dry_run=dry_run, yes=yes, as_json=as_json
+    )
 
 
 @app.command("forget-user")
 def forget_user(
-    user: Annotated[str, typer.Argument(metavar="USER", help="Whose traces.", autocompletion=complete_users)],
+    user: Annotated[
+        str, typer.Argument(metavar="USER", help="Whose traces.", autocompletion=complete_users)
+    ],
     *,
     store: opt.Store = None,
     yes: opt.Yes = False,

@@ -96,4 +96,7 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
         raise InvalidFilterError(message) from error
 
 
-_READERS: dict[type, Callable[[str], Any]] = {bool: lambda text: _TRUTH[text.lower()], datetime: moment}
+_READERS: dict[type, Callable[[str], Any]] = {
+    bool: lambda text: _TRUTH[text.lower()],
+    datetime: moment,
+}

@@ -10,7 +10,17 @@ from rich.console import RenderableType
 from memory_context.cli.app import NOTHING_FOUND
 from memory_context.cli.filter_options import Narrowing
 from memory_context.cli.open_store import opened
-from memory_context.cli.screen import LINE, NAME, NUMBER, counted, local, print_json, print_paged, say, table
+from memory_context.cli.screen import (
+    LINE,
+    NAME,
+    NUMBER,
+    counted,
+    local,
+    print_json,
+    print_paged,
+    say,
+    table,
+)
 from memory_context.display import numbered, plain
 from memory_context.model.item import Match, MemoryItem
 from memory_context.stores import Mode
@@ -61,7 +71,9 @@ def list_memories(
         filters.setdefault("is_active", [True, False])
     with opened(place.store, place.user, "list") as memory:
         catalog = Catalog(memory.memory_store)
-        found = catalog.entries(memory.scope, filters, sort=sort, limit=paging.limit, offset=paging.offset)
+        found = catalog.entries(
+            memory.scope, filters, sort=sort, limit=paging.limit, offset=paging.offset
+        )
         total = catalog.count(memory.scope, filters)
     if as_json:
         print_json({"memories": [record(entry) for entry in found], **paging.facts(total)})
@@ -84,7 +96,13 @@ def tell_page(paging: Paging, shown: int, total: int, what: str, *, quiet: bool)
 
 
 def _row(entry: Entry) -> list[str]:
-    return [entry.memory_key, entry.memory_type, f"{entry.token_count:,}", local(entry.created_at), entry.summary]
+    return [
+        entry.memory_key,
+        entry.memory_type,
+        f"{entry.token_count:,}",
+        local(entry.created_at),
+        entry.summary,
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +121,12 @@ def search_memories(place: Place, search: Search, narrowing: Narrowing, *, as_js
     with opened(place.store, place.user, "search", search.embedder, audit=place.audit) as memory:
         hits = memory.search(search.query, search.limit, mode=search.mode, filters=filters)
     if as_json:
-        print_json({"query": search.query, "memories": [record(hit) | {"match": _match(hit)} for hit in hits]})
+        print_json(
+            {
+                "query": search.query,
+                "memories": [record(hit) | {"match": _match(hit)} for hit in hits],
+            }
+        )
     elif hits:
         print_paged(*(part for hit in hits for part in _shown(hit)))
     else:
@@ -133,5 +156,7 @@ def speaking_lines(match: Match) -> list[tuple[int, str]]:
     first = match.lines[0] if match.lines else 1
     lines = list(enumerate(match.passage.splitlines(), first))
     words = [word.casefold() for word in match.why]
-    speaking = [(number, line) for number, line in lines if any(word in line.casefold() for word in words)]
+    speaking = [
+        (number, line) for number, line in lines if any(word in line.casefold() for word in words)
+    ]
     return (speaking or lines)[:LINES_SHOWN]

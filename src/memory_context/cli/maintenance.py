@@ -12,7 +12,16 @@ from rich.text import Text
 from memory_context.cli.app import FAILED, NOTHING_FOUND
 from memory_context.cli.listings import Place
 from memory_context.cli.open_store import check_given, login, opened_store
-from memory_context.cli.screen import Step, confirm, counted, print_json, print_paged, progress, say, screen
+from memory_context.cli.screen import (
+    Step,
+    confirm,
+    counted,
+    print_json,
+    print_paged,
+    progress,
+    say,
+    screen,
+)
 from memory_context.display import plain
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.health import Check, Status, examined
@@ -24,7 +33,12 @@ from memory_context.stores.opening import database_url
 from memory_context.stores.sql.migrate import HEAD
 
 _COUNTED = ("memories", "deletions", "audit_entries", "reads")
-_STYLES = {Status.OK: "green", Status.NOTE: "dim", Status.WARNING: "yellow", Status.PROBLEM: "bold red"}
+_STYLES = {
+    Status.OK: "green",
+    Status.NOTE: "dim",
+    Status.WARNING: "yellow",
+    Status.PROBLEM: "bold red",
+}
 
 
 @dataclass(slots=True)
@@ -55,7 +69,10 @@ def told(label: str, ending: str) -> Generator[tuple[Work, Step]]:
 def make_index(store: str | None, embedder: str | None, *, as_json: bool) -> None:
     """Index everything anew."""
     ending = "The next search, or reindex, does the rest."
-    with opened_store(store, "reindex", embedder) as database, told("indexing", ending) as (_, step):
+    with (
+        opened_store(store, "reindex", embedder) as database,
+        told("indexing", ending) as (_, step),
+    ):
         found = MemoryManager(database, user_id="everybody").reindex(step)
     if as_json:
         print_json({"indexed": found})
@@ -63,7 +80,9 @@ def make_index(store: str | None, embedder: str | None, *, as_json: bool) -> Non
         print_paged(f"indexed {counted(found, 'memory', 'memories')}")
 
 
-def collect_garbage(place: Place, keep: Sequence[str], *, dry_run: bool, yes: bool, as_json: bool) -> None:
+def collect_garbage(
+    place: Place, keep: Sequence[str], *, dry_run: bool, yes: bool, as_json: bool
+) -> None:
     """Delete what is over, after a question.
 
     Raises:
@@ -80,13 +99,20 @@ def collect_garbage(place: Place, keep: Sequence[str], *, dry_run: bool, yes: bo
             confirm(f"Delete {what}, whose time is over, for good?", yes=yes)
             with told("deleting", "What was deleted is gone, the rest is as it was.") as (_, step):
                 deleted = delete_expired(
-                    store, rules, user_id=user, progress=step, audit=place.audit, agent_id=login(audit=place.audit)
+                    store,
+                    rules,
+                    user_id=user,
+                    progress=step,
+                    audit=place.audit,
+                    agent_id=login(audit=place.audit),
                 )
     if as_json:
         print_json({"expired": total, "deleted": deleted, "users": expired})
     else:
         done = "would delete" if dry_run else "deleted"
-        print_paged(f"{done} {counted(total if dry_run else deleted, 'memory', 'memories')} whose time is over")
+        print_paged(
+            f"{done} {counted(total if dry_run else deleted, 'memory', 'memories')} whose time is over"
+        )
 
 
 def remove_user(store: str | None, user: str, *, yes: bool, as_json: bool) -> int:
@@ -106,7 +132,9 @@ def remove_user(store: str | None, user: str, *, yes: bool, as_json: bool) -> in
     if as_json:
         print_json(facts)
     else:
-        print_paged(*(plain(f"{name.replace('_', ' ')}: {_fact(value)}") for name, value in facts.items()))
+        print_paged(
+            *(plain(f"{name.replace('_', ' ')}: {_fact(value)}") for name, value in facts.items())
+        )
     found = any(facts[name] for name in _COUNTED)
     return 0 if found else NOTHING_FOUND
 
@@ -168,5 +196,7 @@ def _migrated(before: str | None, after: str) -> str:
     if before is None:
         return f"there was no schema; created revision {after}"
     return (
-        f"revision {after} already, nothing to do" if before == after else f"migrated from revision {before} to {after}"
+        f"revision {after} already, nothing to do"
+        if before == after
+        else f"migrated from revision {before} to {after}"
     )

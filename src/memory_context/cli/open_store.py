@@ -11,7 +11,11 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from memory_context.exceptions import InvalidArgumentError, MemoryNotFoundError, StoreUnavailableError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    MemoryNotFoundError,
+    StoreUnavailableError,
+)
 from memory_context.stores import MemoryStore, SQLAlchemyStore, as_store
 from memory_context.stores.opening import FILES, database_url
 from memory_context.stores.sql.catalog import Catalog
@@ -31,7 +35,9 @@ def check_given(url: str | None, verb: str) -> str:
     """
     if url:
         return url
-    message = f"{verb} needs to know the database: --store URL, or the variable MEMORY_CONTEXT_STORE"
+    message = (
+        f"{verb} needs to know the database: --store URL, or the variable MEMORY_CONTEXT_STORE"
+    )
     raise InvalidArgumentError(message)
 
 
@@ -60,7 +66,9 @@ def opened_store(url: str | None, verb: str, embedder: str | None = None) -> Gen
     given = check_database(url, verb)
     if embedder and database_url(given) != given:
         around = given.removesuffix(database_url(given))
-        message = f"--embedder goes with a database, not with a store around it; leave out {around!r}"
+        message = (
+            f"--embedder goes with a database, not with a store around it; leave out {around!r}"
+        )
         raise InvalidArgumentError(message)
     store = SQLAlchemyStore(given, embedder=loaded(embedder)) if embedder else as_store(given)
     try:
@@ -71,7 +79,12 @@ def opened_store(url: str | None, verb: str, embedder: str | None = None) -> Gen
 
 @contextmanager
 def opened(
-    url: str | None, user: str | None, verb: str, embedder: str | None = None, *, audit: bool = False
+    url: str | None,
+    user: str | None,
+    verb: str,
+    embedder: str | None = None,
+    *,
+    audit: bool = False,
 ) -> Generator[MemoryManager]:
     """The memories of the user that the options name; without a name, of the only one that there is.
 
@@ -82,7 +95,9 @@ def opened(
     from memory_context.memory.manager import MemoryManager  # noqa: PLC0415 - takes 0.4 s, which completion has not
 
     with opened_store(url, verb, embedder) as store:
-        yield MemoryManager(store, user_id=user or only_user(store), agent_id=login(audit=audit), audit=audit)
+        yield MemoryManager(
+            store, user_id=user or only_user(store), agent_id=login(audit=audit), audit=audit
+        )
 
 
 def login(*, audit: bool) -> str | None:

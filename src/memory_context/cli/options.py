@@ -16,11 +16,20 @@ _FILTER = "A column of the record and what it is: importance>=0.8, agent_id=code
 _EMBEDDER = "What makes vectors for searches by meaning, as it is imported: my.models:embedder."
 
 Store = Annotated[
-    str | None, typer.Option("--store", metavar="URL", envvar="MEMORY_CONTEXT_STORE", help=f"The database: {URLS}.")
+    str | None,
+    typer.Option(
+        "--store", metavar="URL", envvar="MEMORY_CONTEXT_STORE", help=f"The database: {URLS}."
+    ),
 ]
 User = Annotated[
     str | None,
-    typer.Option("--user", metavar="ID", envvar="MEMORY_CONTEXT_USER", help=_USER, autocompletion=complete_users),
+    typer.Option(
+        "--user",
+        metavar="ID",
+        envvar="MEMORY_CONTEXT_USER",
+        help=_USER,
+        autocompletion=complete_users,
+    ),
 ]
 OneUser = Annotated[
     str | None,
@@ -44,18 +53,34 @@ AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Embedder = Annotated[
     str | None,
-    typer.Option("--embedder", metavar="MODULE:NAME", envvar="MEMORY_CONTEXT_EMBEDDER", help=_EMBEDDER),
+    typer.Option(
+        "--embedder", metavar="MODULE:NAME", envvar="MEMORY_CONTEXT_EMBEDDER", help=_EMBEDDER
+    ),
 ]
 Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many at most.")]
-Offset = Annotated[int, typer.Option("--offset", min=0, metavar="N", help="How many to leave out before them.")]
-Types = Annotated[list[str] | None, typer.Option("--type", help="Of this type: tool_output, note, …; repeatable.")]
+Offset = Annotated[
+    int, typer.Option("--offset", min=0, metavar="N", help="How many to leave out before them.")
+]
+Types = Annotated[
+    list[str] | None, typer.Option("--type", help="Of this type: tool_output, note, …; repeatable.")
+]
 Tier = Annotated[str | None, typer.Option("--tier", help="Of this tier: detail, run, session, …")]
-Category = Annotated[str | None, typer.Option("--category", metavar="PATH", help="Of this category or below it.")]
-Tags = Annotated[list[str] | None, typer.Option("--tag", metavar="WORD", help="With this tag; repeatable.")]
+Category = Annotated[
+    str | None, typer.Option("--category", metavar="PATH", help="Of this category or below it.")
+]
+Tags = Annotated[
+    list[str] | None, typer.Option("--tag", metavar="WORD", help="With this tag; repeatable.")
+]
 Thread = Annotated[
     str | None,
-    typer.Option("--thread", metavar="ID", help="Made in this conversation.", autocompletion=complete_threads),
+    typer.Option(
+        "--thread", metavar="ID", help="Made in this conversation.", autocompletion=complete_threads
+    ),
 ]
-Since = Annotated[str | None, typer.Option("--since", metavar="TIME", help=f"Stored then or later: {MOMENT}")]
-Until = Annotated[str | None, typer.Option("--until", metavar="TIME", help="Stored before; as --since.")]
+Since = Annotated[
+    str | None, typer.Option("--since", metavar="TIME", help=f"Stored then or later: {MOMENT}")
+]
+Until = Annotated[
+    str | None, typer.Option("--until", metavar="TIME", help="Stored before; as --since.")
+]
 Where = Annotated[list[str] | None, typer.Option("--filter", metavar="COLUMN=VALUE", help=_FILTER)]

@@ -79,9 +79,14 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
     """
     cells = [[plain(" ".join(cell.splitlines())) for cell in row] for row in rows]
     total = screen().width
-    longest = [max([cell_len(name), *(row[at].cell_len for row in cells)]) for at, (name, _) in enumerate(columns)]
+    longest = [
+        max([cell_len(name), *(row[at].cell_len for row in cells)])
+        for at, (name, _) in enumerate(columns)
+    ]
     widths = [min(width, total // 2) for width in longest]
-    taken = sum(width + GAP for width, (_, kind) in zip(widths, columns, strict=True) if kind != LINE)
+    taken = sum(
+        width + GAP for width, (_, kind) in zip(widths, columns, strict=True) if kind != LINE
+    )
     grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for (name, kind), width in zip(columns, widths, strict=True):
         grid.add_column(
@@ -137,7 +142,14 @@ def confirm(question: str, *, yes: bool) -> None:
 def progress(label: str) -> Generator[Step]:
     """A bar on standard error while work goes on, if that is a terminal; give it how many are done, and of how many."""
     console = Console(stderr=True)
-    columns = (TextColumn("{task.description}", markup=False), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bars:
+    columns = (
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bars:
         task = bars.add_task(label, total=None)
         yield lambda done, of: bars.update(task, completed=done, total=of)

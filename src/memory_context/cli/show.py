@@ -66,7 +66,11 @@ def show_memory(place: Place, key: str, shown: Shown) -> None:
     if shown.as_json:
         print_json(_as_json(item, read))
         return
-    rest = f"; the next page: --offset {read.next_offset}" if read and read.next_offset is not None else ""
+    rest = (
+        f"; the next page: --offset {read.next_offset}"
+        if read and read.next_offset is not None
+        else ""
+    )
     say(f"{item.ref}, {read.part if read else item.text}{rest}")
     if shown.output:
         _write(shown.output, item, read if not shown.is_whole else None)
@@ -81,7 +85,9 @@ def _read(memory: MemoryManager, item: MemoryItem, shown: Shown) -> Page | None:
     if isinstance(item.content, bytes) and shown.is_whole:
         memory.read(item.memory_key)
         return None
-    return memory.page(item.memory_key, shown.selection, offset=shown.offset, max_tokens=shown.max_tokens)
+    return memory.page(
+        item.memory_key, shown.selection, offset=shown.offset, max_tokens=shown.max_tokens
+    )
 
 
 def _to_terminal(read: Page | None) -> None:
@@ -118,7 +124,11 @@ def _write(path: Path, item: MemoryItem, part: Page | None) -> None:
 def _as_json(item: MemoryItem, read: Page | None) -> dict[str, object]:
     data = base64.b64encode(item.data).decode() if read is None else None
     text = (read.part, read.text, read.next_offset) if read else ("the whole", None, None)
-    return {"memory": record(item), **dict(zip(("part", "text", "next_offset"), text, strict=True)), "data": data}
+    return {
+        "memory": record(item),
+        **dict(zip(("part", "text", "next_offset"), text, strict=True)),
+        "data": data,
+    }
 
 
 def _print_facts(item: MemoryItem, *, as_json: bool) -> None:
@@ -148,7 +158,9 @@ class Forgetting:
     soft: bool
 
 
-def forget_memories(place: Place, keys: Sequence[str], how: Forgetting, *, yes: bool, as_json: bool) -> None:
+def forget_memories(
+    place: Place, keys: Sequence[str], how: Forgetting, *, yes: bool, as_json: bool
+) -> None:
     """Delete memories after a question; nothing at all if one of them is not there.
 
     Raises:

@@ -18,7 +18,13 @@ from memory_context.stores import MemoryStore
 from memory_context.stores.sql.catalog import Catalog, Total
 
 _COUNTS = (("memories", NUMBER), ("tokens", NUMBER), ("characters", NUMBER), ("newest", NAME))
-_THREADS = (("conversation", NAME), ("memories", NUMBER), ("tokens", NUMBER), ("first", NAME), ("last", NAME))
+_THREADS = (
+    ("conversation", NAME),
+    ("memories", NUMBER),
+    ("tokens", NUMBER),
+    ("first", NAME),
+    ("last", NAME),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,9 @@ def show_stats(place: Place, *, as_json: bool) -> int:
 def stats_of(store: MemoryStore, user: str | None) -> Stats:
     """How much a store holds."""
     catalog = Catalog(store)
-    users, types, tiers = (catalog.totals(column, user) for column in ("user_id", "memory_type", "tier"))
+    users, types, tiers = (
+        catalog.totals(column, user) for column in ("user_id", "memory_type", "tier")
+    )
     return Stats(
         database_bytes=catalog.size(),
         memories=sum(one.memories for one in users),
@@ -79,7 +87,15 @@ def _shown(found: Stats) -> list[RenderableType]:
 
 
 def _numbers(found: Stats) -> list[tuple[str, int]]:
-    names = ("memories", "evicted", "tokens", "characters", "conversations", "expired", "not_indexed")
+    names = (
+        "memories",
+        "evicted",
+        "tokens",
+        "characters",
+        "conversations",
+        "expired",
+        "not_indexed",
+    )
     return [(name.replace("_", " "), getattr(found, name)) for name in names]
 
 
@@ -98,7 +114,14 @@ def list_threads(place: Place, paging: Paging, *, as_json: bool) -> int:
         print_json({"threads": [asdict(one) for one in found], **paging.facts(total)})
     elif found:
         rows = [
-            [one.thread_id, f"{one.memories:,}", f"{one.tokens:,}", local(one.first), local(one.last)] for one in found
+            [
+                one.thread_id,
+                f"{one.memories:,}",
+                f"{one.tokens:,}",
+                local(one.first),
+                local(one.last),
+            ]
+            for one in found
         ]
         print_paged(table(_THREADS, rows))
     tell_page(paging, len(found), total, "conversations", quiet=as_json)

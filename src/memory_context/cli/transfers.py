@@ -67,7 +67,10 @@ def _user(place: Place) -> User:
 def _tell(found: Transferred) -> None:
     written = counted(found.written, "record", "records")
     print_paged(f"{written} written, {found.unchanged:,} there already")
-    for name, problems in (("not written, something else is there", found.conflicts), ("damaged", found.damaged)):
+    for name, problems in (
+        ("not written, something else is there", found.conflicts),
+        ("damaged", found.damaged),
+    ):
         for problem in problems[:DETAILS_SHOWN]:
             say(f"{name}: {', '.join(f'{key} {value}' for key, value in asdict(problem).items())}")
         if len(problems) > DETAILS_SHOWN:
@@ -84,7 +87,10 @@ def copy_database(store: str | None, folder: Path, keep: int | None, *, as_json:
     if as_json:
         print_json(asdict(found))
         return
-    print_paged(plain(f"{found.path}: {size(found.size)}"), *(plain(f"removed {path}") for path in found.removed))
+    print_paged(
+        plain(f"{found.path}: {size(found.size)}"),
+        *(plain(f"removed {path}") for path in found.removed),
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,9 +105,17 @@ class Notes:
 def merge_notes(place: Place, notes: Notes, *, dry_run: bool, as_json: bool) -> None:
     """Consolidate, and say which notes became one."""
     ending = "What became one stays so, the rest is as it was."
-    with opened(place.store, place.user, "consolidate") as memory, told("consolidating", ending) as (_, step):
+    with (
+        opened(place.store, place.user, "consolidate") as memory,
+        told("consolidating", ending) as (_, step),
+    ):
         found = consolidate(
-            memory, notes.tier, notes.tier_id, similarity=notes.similarity, dry_run=dry_run, progress=step
+            memory,
+            notes.tier,
+            notes.tier_id,
+            similarity=notes.similarity,
+            dry_run=dry_run,
+            progress=step,
         )
     if as_json:
         print_json(asdict(found) | {"tokens_saved": found.tokens_saved})

@@ -179,14 +179,16 @@ class Folder:
 
     def may_fold(self, part: Part) -> bool:
         """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
-        return part.origin not in READING_TOOLS and len(part.text) * WIDEST_CHARACTER > self.policy.threshold_for(
-            part.source
-        )
+        return part.origin not in READING_TOOLS and len(
+            part.text
+        ) * WIDEST_CHARACTER > self.policy.threshold_for(part.source)
 
     def is_large(self, part: Part) -> bool:
         """Whether `part` is over its threshold; where a counter of the user's own fails, it stays as it is."""
         threshold = self.policy.threshold_for(part.source)
-        return self.may_fold(part) and bool(self.guard.measure(self.manager.counter.exceeds, part.text, threshold))
+        return self.may_fold(part) and bool(
+            self.guard.measure(self.manager.counter.exceeds, part.text, threshold)
+        )
 
     def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
         """What takes the place of each text that is over its threshold, by its place; without those that failed.
@@ -195,17 +197,27 @@ class Folder:
         """
         listed = list(parts)
         folder = self.sharing(listed)
-        folded = {part.index: self.guard.run(folder.fold, part, origins[part.index]) for part in listed}
+        folded = {
+            part.index: self.guard.run(folder.fold, part, origins[part.index]) for part in listed
+        }
         return {index: one for index, one in folded.items() if one}
 
     def sharing(self, parts: Sequence[Part]) -> Folder:
         """This folder, with a lower threshold where the results among `parts` have too many tokens together."""
-        lower = self.guard.measure(self._shared_threshold, [part for part in parts if part.source is None])
-        return self if lower is None else replace(self, policy=replace(self.policy, threshold=lower))
+        lower = self.guard.measure(
+            self._shared_threshold, [part for part in parts if part.source is None]
+        )
+        return (
+            self if lower is None else replace(self, policy=replace(self.policy, threshold=lower))
+        )
 
     def _shared_threshold(self, parts: Sequence[Part]) -> int | None:
         """The threshold for results that would stay whole and are too many together; None where they are not."""
-        usual, most, counter = self.policy.threshold_for(None), self.policy.together, self.manager.counter
+        usual, most, counter = (
+            self.policy.threshold_for(None),
+            self.policy.together,
+            self.manager.counter,
+        )
         texts = [part.text for part in parts if part.origin not in READING_TOOLS]
         if sum(map(len, texts)) * WIDEST_CHARACTER <= most:
             return None
@@ -235,7 +247,9 @@ class Folder:
                 preview_tokens=self.policy.preview_budget(part.source),
                 asked=origin.asked(part),
             )
-            folding.note(outcome="folded" if folded else "kept", **(_told(folded) if folded else {}))
+            folding.note(
+                outcome="folded" if folded else "kept", **(_told(folded) if folded else {})
+            )
         return folded
 
     def count(self, one: Folded) -> None:

@@ -88,7 +88,9 @@ class FoldPolicy:
 
     def preview_budget(self, source: str | None) -> int:
         """The most tokens of a preview: of a person's words a quarter of their threshold."""
-        return self.threshold_for(source) // PREVIEW_PART if source == PERSON else self.preview_tokens
+        return (
+            self.threshold_for(source) // PREVIEW_PART if source == PERSON else self.preview_tokens
+        )
 
 
 def level(sizes: Sequence[int], together: int) -> int:
@@ -96,7 +98,9 @@ def level(sizes: Sequence[int], together: int) -> int:
 
     Texts of one size fare alike, wherever they stand.
     """
-    fitting = (size for size in set(sizes) if sum(other for other in sizes if other <= size) <= together)
+    fitting = (
+        size for size in set(sizes) if sum(other for other in sizes if other <= size) <= together
+    )
     return max(LEAST_THRESHOLD, *fitting, 0)
 
 
@@ -175,7 +179,9 @@ class Asked:
 NOTHING_ASKED = Asked()
 
 
-def placeholder(item: MemoryItem, preview_tokens: int, counter: TokenCounter, asked: Asked) -> tuple[str, Excerpt]:
+def placeholder(
+    item: MemoryItem, preview_tokens: int, counter: TokenCounter, asked: Asked
+) -> tuple[str, Excerpt]:
     """What stands in the prompt for a stored text, reference and preview; and the preview."""
     preview = excerpt(
         item.text,
@@ -205,7 +211,11 @@ def fold(
     if not counter.exceeds(text, threshold):
         return None
     item = store(text)
-    shown, preview = placeholder(item, min(preview_tokens, item.token_count // PREVIEW_PART), counter, asked)
+    shown, preview = placeholder(
+        item, min(preview_tokens, item.token_count // PREVIEW_PART), counter, asked
+    )
     tokens = counter.count(shown)
-    whole = item.token_count if item.content == text else counter.count(text)  # a store may have taken secrets out
+    whole = (
+        item.token_count if item.content == text else counter.count(text)
+    )  # a store may have taken secrets out
     return Folded(shown, item, preview, tokens) if tokens < whole else None

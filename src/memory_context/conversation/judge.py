@@ -7,7 +7,14 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
-from memory_context.conversation.keyword_judge import Candidate, Expansion, Intent, Question, Verdict, judge_by_words
+from memory_context.conversation.keyword_judge import (
+    Candidate,
+    Expansion,
+    Intent,
+    Question,
+    Verdict,
+    judge_by_words,
+)
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import now
@@ -149,7 +156,9 @@ class Bench:
         return self.judge.name, verdict
 
     async def _asked(self, question: Question) -> Verdict:
-        with operation("judge", judge=self.judge.name, candidates=len(question.candidates)) as judging:
+        with operation(
+            "judge", judge=self.judge.name, candidates=len(question.candidates)
+        ) as judging:
             verdict = await asyncio.wait_for(self.judge.decide(question), self.limits.seconds)
             verdict = _checked(verdict, question)
             judging.note(tokens=verdict.tokens, hits=len(verdict.expand))
@@ -175,7 +184,11 @@ def _checked(verdict: object, question: Question) -> Verdict:
         message = f"a judge answers with a Verdict, not with {type(verdict).__name__}"
         raise InvalidArgumentError(message)
     offered = {candidate.item.memory_key for candidate in question.candidates}
-    expand = {expansion.key: expansion for expansion in reversed(verdict.expand) if expansion.key in offered}
+    expand = {
+        expansion.key: expansion
+        for expansion in reversed(verdict.expand)
+        if expansion.key in offered
+    }
     if verdict.expand and not expand:
         message = "the judge wants to open only what was not offered"
         raise JudgeError(message, tokens=verdict.tokens)
@@ -184,7 +197,13 @@ def _checked(verdict: object, question: Question) -> Verdict:
 
 
 def decision(
-    judge: str, question: Question, verdict: Verdict, *, opened: tuple[str, ...], found: tuple[str, ...], seconds: float
+    judge: str,
+    question: Question,
+    verdict: Verdict,
+    *,
+    opened: tuple[str, ...],
+    found: tuple[str, ...],
+    seconds: float,
 ) -> Decision:
     """The record of a decision."""
     return Decision(

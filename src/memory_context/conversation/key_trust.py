@@ -60,7 +60,10 @@ def vouched_in(user_id: str, text: str) -> list[str]:
         ref.key
         for place, ref in found
         if ref.key in said
-        or any(hash_content(text[place : place + length]) == made for length, made in _placeholders(user_id, ref.key))
+        or any(
+            hash_content(text[place : place + length]) == made
+            for length, made in _placeholders(user_id, ref.key)
+        )
     ]
 
 
@@ -75,7 +78,9 @@ def typed_in(user_id: str, text: str) -> list[str]:
 
 
 @contextmanager
-def called_with(user_id: str, trusted: Iterable[str], written: Iterable[str] = ()) -> Generator[None]:
+def called_with(
+    user_id: str, trusted: Iterable[str], written: Iterable[str] = ()
+) -> Generator[None]:
     """While a tool runs: conversations that begin in it hear a model, which may pass on the keys `trusted`.
 
     One that begins in another task or thread than the tool's is not known to be in it. There the texts `written`, the

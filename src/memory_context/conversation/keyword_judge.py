@@ -96,14 +96,19 @@ def judge_by_words(question: Question) -> Verdict:
     """
     seen = {candidate.item.memory_key: candidate.seen for candidate in question.candidates}
     choices = choose(question.message, (candidate.item for candidate in question.candidates), seen)
-    expand = tuple(Expansion(choice.item.memory_key, question.message, why=choice.why) for choice in choices)
+    expand = tuple(
+        Expansion(choice.item.memory_key, question.message, why=choice.why) for choice in choices
+    )
     missing = list(_missing(question)) if question.has_memories and not expand else []
     if not missing:
         return Verdict(
-            expand=expand, why="; ".join(choice.why for choice in choices) or "nothing out of sight is meant"
+            expand=expand,
+            why="; ".join(choice.why for choice in choices) or "nothing out of sight is meant",
         )
     return Verdict(
-        "ambiguous", search=_VAGUE.sub(" ", question.message), why=f"nothing in sight says {', '.join(missing[:3])}"
+        "ambiguous",
+        search=_VAGUE.sub(" ", question.message),
+        why=f"nothing in sight says {', '.join(missing[:3])}",
     )
 
 
@@ -125,7 +130,11 @@ class Choice:
 
 
 def choose(
-    question: str, candidates: Iterable[MemoryItem], seen: Mapping[str, Ranges], *, described: bool = False
+    question: str,
+    candidates: Iterable[MemoryItem],
+    seen: Mapping[str, Ranges],
+    *,
+    described: bool = False,
 ) -> list[Choice]:
     """The candidates whose best place holds at least half of what `question` asks for, best first.
 
@@ -136,7 +145,11 @@ def choose(
     prompt.
     """
     words = terms(question)
-    choices = (_choice(words, item, seen.get(item.memory_key, ()), described) for item in candidates if words)
+    choices = (
+        _choice(words, item, seen.get(item.memory_key, ()), described)
+        for item in candidates
+        if words
+    )
     return sorted((choice for choice in choices if choice), key=lambda choice: -choice.worth)
 
 
@@ -151,13 +164,19 @@ def _choice(words: list[str], item: MemoryItem, seen: Ranges, described: bool) -
         held == best and _within(line, seen) for line, held in places.items()
     ):
         return None
-    return Choice(item, f"it holds {', '.join(word for word in words if word in best)}", _worth(best))
+    return Choice(
+        item, f"it holds {', '.join(word for word in words if word in best)}", _worth(best)
+    )
 
 
 def _places(text: str, words: list[str]) -> dict[int, set[str]]:
     """For each line (from 1) with a word of the question, those that stand in it or beside it."""
     lines = text[:JUDGED_AT_MOST].lower().split("\n")
-    hits = {number: held for number, line in enumerate(lines, 1) if (held := {word for word in words if word in line})}
+    hits = {
+        number: held
+        for number, line in enumerate(lines, 1)
+        if (held := {word for word in words if word in line})
+    }
     return {n: held | hits.get(n - 1, set()) | hits.get(n + 1, set()) for n, held in hits.items()}
 
 

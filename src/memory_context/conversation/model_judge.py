@@ -95,6 +95,8 @@ def _answer_at(content: str, start: int) -> Answer | None:
 
 def verdict_of(answer: Answer, question: Question, tokens: int) -> Verdict:
     """The verdict that a model's answer means."""
-    expand = tuple(Expansion(one.key, one.query, one.lines, "the model asked for it") for one in answer.expand)
+    expand = tuple(
+        Expansion(one.key, one.query, one.lines, "the model asked for it") for one in answer.expand
+    )
     search = answer.search if question.has_memories else None
     return Verdict(answer.intent, expand, search or None, "the model decided", tokens)

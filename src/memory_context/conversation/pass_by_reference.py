@@ -60,9 +60,18 @@ class PassingPolicy:
     ) -> Self:
         """The policy that a caller's settings describe; `tools` is True for every tool, False for none."""
         limits = dict(limit) if isinstance(limit, Mapping) else dict[str, int]()
-        names = (None if tools else frozenset[str]()) if isinstance(tools, bool) else _names("pass_by_reference", tools)
+        names = (
+            (None if tools else frozenset[str]())
+            if isinstance(tools, bool)
+            else _names("pass_by_reference", tools)
+        )
         default = DEFAULT_LIMIT if isinstance(limit, Mapping) else limit
-        return cls(names, _names("secrets_for", secrets_for), _size(default), {n: _size(s) for n, s in limits.items()})
+        return cls(
+            names,
+            _names("secrets_for", secrets_for),
+            _size(default),
+            {n: _size(s) for n, s in limits.items()},
+        )
 
     def passes_to(self, tool: str) -> bool:
         """Whether references in the arguments of `tool` are replaced."""
@@ -75,7 +84,11 @@ class PassingPolicy:
 
 def _names(setting: str, names: object) -> frozenset[str]:
     listed = cast("Collection[object]", names) if isinstance(names, Collection) else ()
-    if isinstance(names, str) or not isinstance(names, Collection) or not all(isinstance(n, str) for n in listed):
+    if (
+        isinstance(names, str)
+        or not isinstance(names, Collection)
+        or not all(isinstance(n, str) for n in listed)
+    ):
         message = f"{setting} takes a list of tools' names, not {names!r}"
         raise InvalidArgumentError(message)
     return frozenset(cast("Collection[str]", names))
@@ -84,7 +97,9 @@ def _names(setting: str, names: object) -> frozenset[str]:
 def _size(limit: object) -> int:
     if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
         return limit
-    message = f"max_argument_bytes is a number of bytes, or one for each of some tools, not {limit!r}"
+    message = (
+        f"max_argument_bytes is a number of bytes, or one for each of some tools, not {limit!r}"
+    )
     raise InvalidArgumentError(message)
 
 
@@ -115,7 +130,12 @@ def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON hol
 def _key(text: str) -> str | None:
     """The key of the reference that `text` consists of; None for any other text."""
     value = text.strip()
-    if not value.startswith(_OPENING) or not value.endswith("]") or "[" in value[1:] or "\n" in value:
+    if (
+        not value.startswith(_OPENING)
+        or not value.endswith("]")
+        or "[" in value[1:]
+        or "\n" in value
+    ):
         return None
     try:
         return MemoryRef.parse(value).key
@@ -124,7 +144,11 @@ def _key(text: str) -> str | None:
 
 
 def texts_of(
-    keys: Sequence[str], tool: str, policy: PassingPolicy, read: Callable[[str], MemoryItem], shown: Collection[str]
+    keys: Sequence[str],
+    tool: str,
+    policy: PassingPolicy,
+    read: Callable[[str], MemoryItem],
+    shown: Collection[str],
 ) -> dict[str, str]:
     """The text of each key.
 
@@ -139,12 +163,16 @@ def texts_of(
         NotPassedError: The tool must not be called, and why.
     """
     with operation("pass", tool=tool) as passing:
-        texts = {key: _text_of(_read(key, read, shown), tool, policy) for key in dict.fromkeys(keys)}
+        texts = {
+            key: _text_of(_read(key, read, shown), tool, policy) for key in dict.fromkeys(keys)
+        }
         sizes = {key: len(encoded(text)) for key, text in texts.items()}
         size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
         passing.note(keys=tuple(texts), bytes=size)
         if size > limit:
-            raise NotPassedError(prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit))
+            raise NotPassedError(
+                prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit)
+            )
     return texts
 
 
@@ -167,7 +195,9 @@ def _text_of(item: MemoryItem, tool: str, policy: PassingPolicy) -> str:
     if is_secret(item) and tool not in policy.secrets_for:
         raise NotPassedError(prompts.SECRET_NOT_PASSED.format(key=item.memory_key, tool=tool))
     if isinstance(item.content, bytes):
-        raise NotPassedError(prompts.BINARY_NOT_PASSED.format(key=item.memory_key, media_type=item.media_type))
+        raise NotPassedError(
+            prompts.BINARY_NOT_PASSED.format(key=item.memory_key, media_type=item.media_type)
+        )
     return item.content
 
 
@@ -186,9 +216,14 @@ def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:
             return arguments if key is None else _as_wanted(texts[key], key, schema)
         case Mapping():
             parts = cast("Mapping[str, Any]", arguments)
-            return {name: with_texts(part, texts, _inside(schema, name)) for name, part in parts.items()}
+            return {
+                name: with_texts(part, texts, _inside(schema, name)) for name, part in parts.items()
+            }
         case list():
-            return [with_texts(part, texts, _inside(schema, None)) for part in cast("Sequence[Any]", arguments)]
+            return [
+                with_texts(part, texts, _inside(schema, None))
+                for part in cast("Sequence[Any]", arguments)
+            ]
         case _:
             return arguments
 
@@ -201,7 +236,9 @@ def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - wh
     except (ValueError, RecursionError):
         value = parsed(text.strip() or " ")
     try:
-        return json.loads(json.dumps(value, allow_nan=False)) if value is not None else _refuse(text)
+        return (
+            json.loads(json.dumps(value, allow_nan=False)) if value is not None else _refuse(text)
+        )
     except (ValueError, TypeError, RecursionError):
         raise NotPassedError(prompts.NO_JSON_TO_PASS.format(key=key)) from None
 
@@ -213,7 +250,9 @@ def _refuse(text: str) -> None:
 def _takes_text(schema: Schema) -> bool:
     """Whether a text is a legal value; also where the schema does not say."""
     kinds = [option.get("type") for option in _options(schema)]
-    return any(kind is None or "string" in (kind if isinstance(kind, list) else [kind]) for kind in kinds)
+    return any(
+        kind is None or "string" in (kind if isinstance(kind, list) else [kind]) for kind in kinds
+    )
 
 
 def _options(schema: Schema) -> list[Schema]:
@@ -229,7 +268,11 @@ def _inside(schema: Schema, name: str | None) -> Schema:
     """What `schema` says of the property `name`, or of a list's items (None); nothing where it says nothing."""
     for option in _options(schema):
         named = option.get("properties")
-        known = cast("Schema", named).get(name) if name is not None and isinstance(named, Mapping) else None
+        known = (
+            cast("Schema", named).get(name)
+            if name is not None and isinstance(named, Mapping)
+            else None
+        )
         found = known or option.get("items" if name is None else "additionalProperties")
         if isinstance(found, Mapping):
             return cast("Schema", found)

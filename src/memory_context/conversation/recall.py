@@ -10,7 +10,14 @@ from typing import Self
 
 from memory_context.conversation.fold import Guard
 from memory_context.conversation.judge import Bench, Decision, decision
-from memory_context.conversation.keyword_judge import Candidate, Expansion, Question, Ranges, Verdict, choose
+from memory_context.conversation.keyword_judge import (
+    Candidate,
+    Expansion,
+    Question,
+    Ranges,
+    Verdict,
+    choose,
+)
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
@@ -63,7 +70,11 @@ class Need:
     ) -> Self:
         """What a message with `text` needs; of the conversation's references the newest 500 are candidates."""
         mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
-        newest = {key: references[key] for key in list(references)[-MAX_CANDIDATES:] if key not in mentioned}
+        newest = {
+            key: references[key]
+            for key in list(references)[-MAX_CANDIDATES:]
+            if key not in mentioned
+        }
         return cls(without_references(text), task, named, newest, mentioned, in_sight)
 
 
@@ -97,7 +108,9 @@ class Recaller:
     guard: Guard
     bench: Bench
     budget: int
-    decisions: deque[Decision] = field(default_factory=lambda: deque[Decision](maxlen=KEPT_DECISIONS))
+    decisions: deque[Decision] = field(
+        default_factory=lambda: deque[Decision](maxlen=KEPT_DECISIONS)
+    )
 
     async def recall(self, need: Need) -> Recall | None:
         """What the message needs, counted as brought back; None for nothing, and where the store fails."""
@@ -113,15 +126,28 @@ class Recaller:
         gathered = await off_loop(self.guard.run, self._gather, need)
         if gathered is None:
             return None
-        question = Question(need.message, need.task, gathered.candidates, gathered.has_memories, need.in_sight)
+        question = Question(
+            need.message, need.task, gathered.candidates, gathered.has_memories, need.in_sight
+        )
         started = time.perf_counter()
         undecided = bool(gathered.candidates or gathered.has_memories)
         judge, verdict = await self.bench.decide(question) if undecided else ("nobody", Verdict())
         query = verdict.search
-        found = await off_loop(self.guard.run, self._found, need, query, gathered) if query is not None else None
-        items = {item.memory_key: item for item in (*gathered.opened, *(c.item for c in gathered.candidates))}
-        named = [Expansion(item.memory_key, need.message, why="it was named") for item in gathered.opened]
-        recall = await off_loop(self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need)
+        found = (
+            await off_loop(self.guard.run, self._found, need, query, gathered)
+            if query is not None
+            else None
+        )
+        items = {
+            item.memory_key: item
+            for item in (*gathered.opened, *(c.item for c in gathered.candidates))
+        }
+        named = [
+            Expansion(item.memory_key, need.message, why="it was named") for item in gathered.opened
+        ]
+        recall = await off_loop(
+            self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need
+        )
         if undecided or gathered.opened:
             self._note(judge, question, verdict, recall, found or [], time.perf_counter() - started)
         recalling.note(judge=judge, candidates=len(gathered.candidates))
@@ -133,10 +159,16 @@ class Recaller:
         """What can be opened, lexically best first, and whether there is more to search."""
         store, scope = self.manager.memory_store, self.manager.offered
         named = store.get_many(scope, sorted(need.named))
-        opened = [item for item in named if not is_secret(item) or item.memory_key in need.mentioned]
+        opened = [
+            item for item in named if not is_secret(item) or item.memory_key in need.mentioned
+        ]
         others = [key for key in need.references if key not in {item.memory_key for item in opened}]
         inside = {"memory_key": others}
-        hits = store.search(scope, need.message, limit=OFFERED, filters=inside, passages=False) if others else []
+        hits = (
+            store.search(scope, need.message, limit=OFFERED, filters=inside, passages=False)
+            if others
+            else []
+        )
         if self.bench.asks_more_than_words:
             matched = {hit.memory_key for hit in hits}
             newest = [key for key in reversed(others) if key not in matched]
@@ -151,19 +183,29 @@ class Recaller:
     def _found(self, need: Need, query: str, gathered: _Gathered) -> list[MemoryItem]:
         """The user's other memories that speak of `query`; equally good ones by their last use."""
         known = {*need.references, *need.mentioned, *(item.memory_key for item in gathered.opened)}
-        hits = self.manager.memory_store.search(self.manager.offered, query, limit=OFFERED, passages=False)
+        hits = self.manager.memory_store.search(
+            self.manager.offered, query, limit=OFFERED, passages=False
+        )
         others = [hit for hit in hits if hit.memory_key not in known]
         if not terms(query):
-            return sorted(others, key=lambda item: item.accessed_at or item.created_at, reverse=True)[:FOUND]
+            return sorted(
+                others, key=lambda item: item.accessed_at or item.created_at, reverse=True
+            )[:FOUND]
         return [choice.item for choice in choose(query, others, {}, described=True)][:FOUND]
 
     def _shown(
-        self, expansions: list[Expansion], items: Mapping[str, MemoryItem], found: list[MemoryItem], need: Need
+        self,
+        expansions: list[Expansion],
+        items: Mapping[str, MemoryItem],
+        found: list[MemoryItem],
+        need: Need,
     ) -> Recall | None:
         """What is shown of it, within the budget."""
         count = self.manager.counter.count
         parts, ranges = list[str](), dict[str, Ranges]()
-        left = self.budget - count(f"{prompts.RECALL_HEADER}\n{prompts.FOUND_HEADER}\n{prompts.RECALL_FOOTER}")
+        left = self.budget - count(
+            f"{prompts.RECALL_HEADER}\n{prompts.FOUND_HEADER}\n{prompts.RECALL_FOOTER}"
+        )
         for rank, expansion in enumerate(expansions):
             item = items[expansion.key]
             part, lines = self._part(item, expansion, need, left // (len(expansions) - rank))
@@ -177,11 +219,15 @@ class Recaller:
         head = [prompts.RECALL_HEADER, *parts] if parts else []
         tail = [prompts.FOUND_HEADER, *listed] if listed else []
         text = encodable("\n".join((*head, *tail, prompts.RECALL_FOOTER)))
-        recall = Recall(text, ranges | {item.memory_key: () for item in found if listed}, count(text))
+        recall = Recall(
+            text, ranges | {item.memory_key: () for item in found if listed}, count(text)
+        )
         self.manager.audit("recalled", *recall.ranges)
         return recall
 
-    def _part(self, item: MemoryItem, expansion: Expansion, need: Need, budget: int) -> tuple[str, Excerpt]:
+    def _part(
+        self, item: MemoryItem, expansion: Expansion, need: Need, budget: int
+    ) -> tuple[str, Excerpt]:
         """A memory's reference with the lines that are wanted, and these lines."""
         count = self.manager.counter.count
         left = budget - count(prompts.RECALLED_PART.format(ref=item.ref, text="")) - 1
@@ -218,10 +264,14 @@ class Recaller:
         shown: Mapping[str, Ranges] = recall.ranges if recall else {}
         keys = tuple(item.memory_key for item in found if item.memory_key in shown)
         opened = tuple(key for key in shown if key not in keys)
-        self.decisions.append(decision(judge, question, verdict, opened=opened, found=keys, seconds=seconds))
+        self.decisions.append(
+            decision(judge, question, verdict, opened=opened, found=keys, seconds=seconds)
+        )
 
 
-def _lines_of(item: MemoryItem, expansion: Expansion, budget: int, count: Callable[[str], int]) -> Excerpt | None:
+def _lines_of(
+    item: MemoryItem, expansion: Expansion, budget: int, count: Callable[[str], int]
+) -> Excerpt | None:
     """The lines that were asked for, if they are there and fit."""
     if expansion.lines is None or isinstance(item.content, bytes):
         return None

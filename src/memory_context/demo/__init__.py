@@ -21,7 +21,11 @@ from memory_context.stores import SQLAlchemyStore
 
 USER = "demo"
 TURNS = 200
-NEEDED = {"autogen_core": "autogen-core", "autogen_agentchat": "autogen-agentchat", "pytest": "pytest"}
+NEEDED = {
+    "autogen_core": "autogen-core",
+    "autogen_agentchat": "autogen-agentchat",
+    "pytest": "pytest",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +91,9 @@ def _conversation(options: DemoOptions) -> Callable[[SQLAlchemyStore, Console], 
     client = client_for(options.model, options.base_url)
 
     def work(store: SQLAlchemyStore, console: Console) -> bool:
-        console.print(f"model: {options.model or 'a script (--model NAME asks a real one)'}; everything else is real")
+        console.print(
+            f"model: {options.model or 'a script (--model NAME asks a real one)'}; everything else is real"
+        )
         console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
         with tempfile.TemporaryDirectory() as project:
             asyncio.run(converse(client, store, USER, Path(project), console))

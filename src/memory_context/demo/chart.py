@@ -43,7 +43,9 @@ class Panel:
         for row in reversed(range(self.rows)):
             label = short(self.top) if row == self.rows - 1 else "0" if row == 0 else ""
             bars = "".join(BLOCKS[min(8, max(0, level - 8 * row))] for level in levels)
-            yield Text.assemble((f"{label:>{LABEL}} {'┤' if label else '│'}", "dim"), (bars, self.style))
+            yield Text.assemble(
+                (f"{label:>{LABEL}} {'┤' if label else '│'}", "dim"), (bars, self.style)
+            )
 
 
 def chart(calls: Sequence[Call], width: int) -> Iterator[Text]:

@@ -17,7 +17,12 @@ from memory_context.demo.tools import FILE_COLUMNS, by_name, csv_row, files_of, 
 from memory_context.runtime import prompts
 
 LEAST, MOST = 10_000, 120_000
-SOURCE, DEFINITIONS, PACKAGE, FILES = "read_source", "list_definitions", "package_metadata", "package_files"
+SOURCE, DEFINITIONS, PACKAGE, FILES = (
+    "read_source",
+    "list_definitions",
+    "package_metadata",
+    "package_files",
+)
 _DEFINITION = re.compile(r"^\s*(?:async )?(?:def|class) \w.*", re.MULTILINE)
 
 
@@ -35,7 +40,9 @@ def library_tools() -> list[FunctionTool]:
 def sources() -> list[str]:
     """The files of the standard library's larger modules, by name."""
     files = sorted(_library().glob("*.py"))
-    return [file.name for file in files if file.name[0] != "_" and LEAST < file.stat().st_size < MOST]
+    return [
+        file.name for file in files if file.name[0] != "_" and LEAST < file.stat().st_size < MOST
+    ]
 
 
 @cache
@@ -53,7 +60,10 @@ def read_source(file: str) -> str:
 def list_definitions(file: str) -> str:
     """The lines of `file` that define something, with their numbers."""
     text = _text(file)
-    found = ((text.count("\n", 0, match.end()) + 1, match.group()) for match in _DEFINITION.finditer(text))
+    found = (
+        (text.count("\n", 0, match.end()) + 1, match.group())
+        for match in _DEFINITION.finditer(text)
+    )
     return limited(f"{number:>5} {line.lstrip(chr(10))}\n" for number, line in found)
 
 

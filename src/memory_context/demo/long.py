@@ -30,12 +30,17 @@ def run_long(store: SQLAlchemyStore, user_id: str, turns: int, console: Console)
             console.print(line, no_wrap=True, overflow="crop")
         console.print()
         console.print(facts([*_work(run, turns), *_tokens(run), *_memory(run)]))
-    console.print(f"database: {store.url or 'in memory'}; {store.count(Scope(user_id)):,} memories", soft_wrap=True)
+    console.print(
+        f"database: {store.url or 'in memory'}; {store.count(Scope(user_id)):,} memories",
+        soft_wrap=True,
+    )
     return run.stopped
 
 
 def _work(run: TeamRun, turns: int) -> Iterator[tuple[str, str]]:
-    done = f"{run.turns}, then interrupted ({turns} were planned)" if run.stopped else f"{run.turns}"
+    done = (
+        f"{run.turns}, then interrupted ({turns} were planned)" if run.stopped else f"{run.turns}"
+    )
     yield (
         "turns",
         f"{done}, taken by {', '.join(NAMES)}; {len(run.calls)} calls of the model, {run.seconds:.1f} seconds",
@@ -44,25 +49,49 @@ def _work(run: TeamRun, turns: int) -> Iterator[tuple[str, str]]:
 
 def _tokens(run: TeamRun) -> Iterator[tuple[str, str]]:
     sent, without = [call.sent for call in run.calls], [call.without or 0 for call in run.calls]
-    yield "tokens", f"{sum(sent):,} sent instead of {sum(without):,}: {sum(sent) / sum(without):.1%}"
+    yield (
+        "tokens",
+        f"{sum(sent):,} sent instead of {sum(without):,}: {sum(sent) / sum(without):.1%}",
+    )
     yield "largest", f"{max(sent):,} tokens in one prompt instead of {max(without):,}"
     largest = max(call.conversation for call in run.calls)
-    yield "limit", f"{LIMIT:,} tokens of messages, {largest:,} at most; the system message and the tools come on top"
+    yield (
+        "limit",
+        f"{LIMIT:,} tokens of messages, {largest:,} at most; the system message and the tools come on top",
+    )
     above = next((number for number, tokens in enumerate(without, 1) if tokens > WINDOW), None)
     if above:
-        yield "window", f"without memory-context, call {above} would be the first above {WINDOW:,} tokens"
+        yield (
+            "window",
+            f"without memory-context, call {above} would be the first above {WINDOW:,} tokens",
+        )
 
 
 def _memory(run: TeamRun) -> Iterator[tuple[str, str]]:
     stats, kept = run.stats(), sum(call.kept for call in run.calls)
-    yield "folded", f"{stats.folds} texts of {stats.tokens_folded:,} tokens, shown in {stats.tokens_shown:,}"
-    yield "recalled", f"{stats.recalls} texts, shown in {stats.tokens_recalled:,} tokens{_example(run)}"
-    yield "compacted", f"{stats.compactions} times, {stats.tokens_compacted:,} tokens; late folds: {stats.late_folds}"
-    yield "prefix", f"kept by {kept} of {len(run.calls)} prompts: they begin with the whole prompt before them"
+    yield (
+        "folded",
+        f"{stats.folds} texts of {stats.tokens_folded:,} tokens, shown in {stats.tokens_shown:,}",
+    )
+    yield (
+        "recalled",
+        f"{stats.recalls} texts, shown in {stats.tokens_recalled:,} tokens{_example(run)}",
+    )
+    yield (
+        "compacted",
+        f"{stats.compactions} times, {stats.tokens_compacted:,} tokens; late folds: {stats.late_folds}",
+    )
+    yield (
+        "prefix",
+        f"kept by {kept} of {len(run.calls)} prompts: they begin with the whole prompt before them",
+    )
     if stats.store_failures:
         yield "failed", f"the store, {stats.store_failures} times; those texts stayed in the prompt"
     yield "counted", f"by {default_counter().name}: messages and the descriptions of tools"
 
 
 def _example(run: TeamRun) -> str:
-    return "".join(f'; for "{one.asked}" {one.opened[0]}: {one.why.partition(";")[0]}' for one in run.answered()[-1:])
+    return "".join(
+        f'; for "{one.asked}" {one.opened[0]}: {one.why.partition(";")[0]}'
+        for one in run.answered()[-1:]
+    )

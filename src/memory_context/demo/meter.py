@@ -57,7 +57,9 @@ class Call:
 class Watcher(Protocol):
     """Sees the conversation as the model sees it."""
 
-    def prompted(self, call: Call, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
+    def prompted(
+        self, call: Call, news: Sequence[LLMMessage], originals: Mapping[str, str]
+    ) -> None:
         """The messages that the model has not seen before, and by the ids of their calls the full texts of results."""
 
     def replied(self, reply: str | list[FunctionCall]) -> None:
@@ -95,7 +97,9 @@ class ShadowedContext(ChatCompletionContext):
 class MeteredClient(ChatCompletionClient):
     """Any client, with every call counted and shown to a watcher; `task` is what its agent was told at the start."""
 
-    def __init__(self, client: ChatCompletionClient, context: ShadowedContext, watcher: Watcher, task: str) -> None:
+    def __init__(
+        self, client: ChatCompletionClient, context: ShadowedContext, watcher: Watcher, task: str
+    ) -> None:
         self._client = client
         self._context = context
         self._watcher = watcher
@@ -165,11 +169,15 @@ class MeteredClient(ChatCompletionClient):
         """The client's."""
         return self._client.total_usage()
 
-    def count_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()) -> int:
+    def count_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
         """The client's."""
         return self._client.count_tokens(messages, tools=tools)
 
-    def remaining_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()) -> int:
+    def remaining_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
         """The client's."""
         return self._client.remaining_tokens(messages, tools=tools)
 
@@ -183,10 +191,16 @@ class MeteredClient(ChatCompletionClient):
         """See `model_info`."""
         return self._client.model_info
 
-    async def _note(self, messages: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema]) -> None:
+    async def _note(
+        self, messages: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema]
+    ) -> None:
         kept = await self._context.shadow.get_messages()
-        originals = {result.call_id: result.content for message in kept for result in _results(message)}
-        self._watcher.prompted(self._call(messages, tools), messages[len(self._prompt) :], originals)
+        originals = {
+            result.call_id: result.content for message in kept for result in _results(message)
+        }
+        self._watcher.prompted(
+            self._call(messages, tools), messages[len(self._prompt) :], originals
+        )
         self._prompt = list(messages)
 
     def _call(self, messages: Sequence[LLMMessage], tools: Sequence[Tool | ToolSchema]) -> Call:
@@ -196,9 +210,13 @@ class MeteredClient(ChatCompletionClient):
         return Call(
             newest=", ".join(_names(messages[-1])),
             messages=len(messages),
-            conversation=_tokens(message for message in messages if not isinstance(message, SystemMessage)),
+            conversation=_tokens(
+                message for message in messages if not isinstance(message, SystemMessage)
+            ),
             sent=_tokens(messages) + _tokens_of_tools(tools),
-            without=task + self._context.shadow_tokens + _tokens_of_tools(plain_tools) if needed else None,
+            without=task + self._context.shadow_tokens + _tokens_of_tools(plain_tools)
+            if needed
+            else None,
             kept=list(messages[: len(self._prompt)]) == self._prompt,
         )
 
@@ -228,7 +246,9 @@ def _tokens(messages: Iterable[LLMMessage]) -> int:
 
 
 def _tokens_of_tools(tools: Iterable[Tool | ToolSchema]) -> int:
-    return sum(_count(json.dumps(tool if isinstance(tool, dict) else tool.schema)) for tool in tools)
+    return sum(
+        _count(json.dumps(tool if isinstance(tool, dict) else tool.schema)) for tool in tools
+    )
 
 
 def _name(tool: Tool | ToolSchema) -> str:

@@ -82,6 +82,10 @@ def run_pytest(folder: Path) -> str:
 
 def _environment() -> dict[str, str]:
     """Ours, without what would make pytest behave differently from machine to machine."""
-    ours = {name: value for name, value in os.environ.items() if not name.startswith(("PYTEST", "COV_", "COVERAGE_"))}
+    ours = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("PYTEST", "COV_", "COVERAGE_"))
+    }
     fixed = {"PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1", "PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "64"}
     return {**ours, **fixed}

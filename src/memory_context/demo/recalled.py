@@ -38,7 +38,9 @@ def recalled_lines(messages: Sequence[LLMMessage]) -> list[Place]:
 def best_of(places: Sequence[Place], question: str, characters: int) -> list[Place]:
     """Those that speak most of `question`, in order; together they have at most `characters`."""
     chosen = excerpt("\n".join(place.line for place in places), question, characters, len)
-    return [places[number - 1] for first, last in chosen.ranges for number in range(first, last + 1)]
+    return [
+        places[number - 1] for first, last in chosen.ranges for number in range(first, last + 1)
+    ]
 
 
 def _places(text: str) -> Iterator[Place]:

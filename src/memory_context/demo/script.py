@@ -23,7 +23,10 @@ _ASSERTION = re.compile(r"E +AssertionError: 14-weeks: .*")
 
 def scripted_client() -> ScriptedChatClient:
     """The model of the demo."""
-    calls = [[FunctionCall(f"call_{n}", "{}", name)] for n, name in enumerate((PACKAGES, LISTING, TESTS, SIZES), 1)]
+    calls = [
+        [FunctionCall(f"call_{n}", "{}", name)]
+        for n, name in enumerate((PACKAGES, LISTING, TESTS, SIZES), 1)
+    ]
     return ScriptedChatClient([*calls, sum_up, read_on, explain])
 
 
@@ -33,8 +36,14 @@ def sum_up(messages: Sequence[LLMMessage]) -> str:
     refs = {ref.key: ref for ref in MemoryRef.find_all(text) if ref.tokens}
     result = _RESULT.search(text)
     lines = [f"- {key}: {ref.description}" for key, ref in refs.items()]
-    tests = f"The tests do not pass: {result.group()}." if result else "How the tests went stands in their output."
-    total = f"The {len(refs)} outputs have {sum(ref.tokens or 0 for ref in refs.values()):,} tokens:"
+    tests = (
+        f"The tests do not pass: {result.group()}."
+        if result
+        else "How the tests went stands in their output."
+    )
+    total = (
+        f"The {len(refs)} outputs have {sum(ref.tokens or 0 for ref in refs.values()):,} tokens:"
+    )
     return "\n".join((tests, total, *lines))
 
 
@@ -42,9 +51,14 @@ def read_on(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
     """Read the lines around the assertion that was recalled; without one, the end of the tests' output."""
     place = _assertion(messages)
     if place:
-        wanted = {"key": place.ref.key, "lines": f"{max(1, place.number - ABOVE)}-{place.number + BELOW}"}
+        wanted = {
+            "key": place.ref.key,
+            "lines": f"{max(1, place.number - ABOVE)}-{place.number + BELOW}",
+        }
     else:
-        keys = [ref.key for ref in MemoryRef.find_all(_all_text(messages)) if ref.key.startswith(TESTS)]
+        keys = [
+            ref.key for ref in MemoryRef.find_all(_all_text(messages)) if ref.key.startswith(TESTS)
+        ]
         wanted = {"key": keys[-1] if keys else TESTS, "lines": "-40"}
     return [FunctionCall("call_5", json.dumps(wanted), RETRIEVE)]
 
@@ -57,13 +71,17 @@ def explain(messages: Sequence[LLMMessage]) -> str:
     answer = [
         f"It fails with\n    {place.line}" if place else "",
         f"raised by\n    {raises.group(1)}" if raises else "",
-        f"The log says of a week: {logged.group(1)}. That is a week of five days." if logged else "",
+        f"The log says of a week: {logged.group(1)}. That is a week of five days."
+        if logged
+        else "",
     ]
     return "\n".join(part for part in answer if part) or "I could not find it in the output."
 
 
 def _assertion(messages: Sequence[LLMMessage]) -> Place | None:
-    return next((place for place in recalled_lines(messages) if _ASSERTION.fullmatch(place.line)), None)
+    return next(
+        (place for place in recalled_lines(messages) if _ASSERTION.fullmatch(place.line)), None
+    )
 
 
 def _all_text(messages: Sequence[LLMMessage]) -> str:

@@ -39,26 +39,37 @@ class Screen:
         self.console.rule(style="dim")
         self._show("user", question, style="bold green")
 
-    def prompted(self, call: Call, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:
+    def prompted(
+        self, call: Call, news: Sequence[LLMMessage], originals: Mapping[str, str]
+    ) -> None:
         """What is new in the prompt: results, folded or not, and what was recalled."""
         self.calls.append(call)
         for message in news:
             if isinstance(message, FunctionExecutionResultMessage):
                 for result in message.content:
                     self._show(
-                        "tool", *_result(result, originals.get(result.call_id, result.content)), style="bold yellow"
+                        "tool",
+                        *_result(result, originals.get(result.call_id, result.content)),
+                        style="bold yellow",
                     )
             elif is_recalled(message):
                 self._show("recalled", *self._recalled(message), style="bold magenta")
 
     def replied(self, reply: str | list[FunctionCall]) -> None:
         """What the model says, or calls."""
-        calls = [] if isinstance(reply, str) else [display.plain(f"{call.name}({_arguments(call)})") for call in reply]
+        calls = (
+            []
+            if isinstance(reply, str)
+            else [display.plain(f"{call.name}({_arguments(call)})") for call in reply]
+        )
         said = [display.plain(reply)] if isinstance(reply, str) else []
         self._show("model", *said, *calls, style="bold blue")
 
     def _recalled(self, message: LLMMessage) -> Iterator[ConsoleRenderable | str]:
-        tokens, places = sum(map(default_counter().count, texts_of(message))), recalled_lines([message])
+        tokens, places = (
+            sum(map(default_counter().count, texts_of(message))),
+            recalled_lines([message]),
+        )
         best = best_of(places, self.question, RECALLED_CHARACTERS)
         yield f"{tokens:,} tokens, put before the user's message; {self.context.decisions()[-1].why}:"
         for ref, lines in groupby(best, key=lambda place: place.ref):
@@ -89,7 +100,10 @@ def _arguments(call: FunctionCall) -> str:
 def show_balance(console: Console, calls: Sequence[Call], stats: ContextStats) -> None:
     """What was sent, call by call, with and without memory-context."""
     columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
-    rows = [(f"{number}  {call.newest}", str(call.messages), *_tokens(call)) for number, call in enumerate(calls, 1)]
+    rows = [
+        (f"{number}  {call.newest}", str(call.messages), *_tokens(call))
+        for number, call in enumerate(calls, 1)
+    ]
     sent, without = sum(call.sent for call in calls), sum(call.without or 0 for call in calls)
     console.rule(style="dim")
     console.print(display.table(columns, rows, ("total", "", f"{sent:,}", f"{without:,}")))

@@ -45,7 +45,12 @@ class TeamRun:
     seconds: float = 0.0
     stopped: bool = False
 
-    def prompted(self, call: Call, news: Sequence[LLMMessage], originals: Mapping[str, str]) -> None:  # noqa: ARG002 - a Watcher's
+    def prompted(
+        self,
+        call: Call,
+        news: Sequence[LLMMessage],  # noqa: ARG002
+        originals: Mapping[str, str],  # noqa: ARG002 - a Watcher's
+    ) -> None:
         """Keep the call."""
         self.calls.append(call)
 
@@ -56,18 +61,27 @@ class TeamRun:
         """What the contexts have done, together."""
         each = [context.stats() for context in self.contexts]
         return ContextStats(
-            **{one.name: sum(getattr(stats, one.name) for stats in each) for one in fields(ContextStats)}
+            **{
+                one.name: sum(getattr(stats, one.name) for stats in each)
+                for one in fields(ContextStats)
+            }
         )
 
     def answered(self) -> list[Decision]:
         """The decisions that brought something back for a question."""
         decisions = (decision for context in self.contexts for decision in context.decisions())
-        return [decision for decision in decisions if decision.opened and ASKED.fullmatch(decision.asked)]
+        return [
+            decision
+            for decision in decisions
+            if decision.opened and ASKED.fullmatch(decision.asked)
+        ]
 
 
 def new_run(store: MemoryStore, user_id: str) -> TeamRun:
     """A team that has done nothing yet: a context for each agent, on one store."""
-    return TeamRun([MemoryContext(user_id, store=store, agent_id=name, max_tokens=LIMIT) for name in NAMES])
+    return TeamRun(
+        [MemoryContext(user_id, store=store, agent_id=name, max_tokens=LIMIT) for name in NAMES]
+    )
 
 
 async def work(run: TeamRun, turns: int, on_turn: Callable[[], object]) -> None:

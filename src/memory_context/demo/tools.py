@@ -20,7 +20,12 @@ from memory_context.demo.project import run_pytest
 from memory_context.runtime import prompts
 
 LIMIT = 400_000
-PACKAGES, LISTING, TESTS, SIZES = "installed_packages", "list_environment", "run_tests", "file_sizes"
+PACKAGES, LISTING, TESTS, SIZES = (
+    "installed_packages",
+    "list_environment",
+    "run_tests",
+    "file_sizes",
+)
 FILE_COLUMNS = ("package", "version", "bytes", "path")
 
 

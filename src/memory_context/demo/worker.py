@@ -37,16 +37,25 @@ class Worker:
 
     def step(self, messages: Sequence[LLMMessage]) -> Reply:
         """What comes next: the lines that were asked for, the planned call, or what is said at the end of a turn."""
-        results = messages[-1].content if isinstance(messages[-1], FunctionExecutionResultMessage) else []
+        results = (
+            messages[-1].content if isinstance(messages[-1], FunctionExecutionResultMessage) else []
+        )
         if not results:
             place = self._asked_for(messages)
             self.answer = ""
             return self._reading(place) if place else self._planned()
         if results[0].name == RETRIEVE:
-            self.answer = next((line.strip() for line in results[0].content.split("\n") if _DEFINED.search(line)), "")
+            self.answer = next(
+                (line.strip() for line in results[0].content.split("\n") if _DEFINED.search(line)),
+                "",
+            )
             return self._planned()
         self.turn += 1
-        return "\n".join(filter(None, (self.answer and f"You asked for: {self.answer}", self._report(results[0]))))
+        return "\n".join(
+            filter(
+                None, (self.answer and f"You asked for: {self.answer}", self._report(results[0]))
+            )
+        )
 
     def _asked_for(self, messages: Sequence[LLMMessage]) -> Place | None:
         """The line that this one was asked for, if memory has put it into the prompt."""
@@ -55,22 +64,30 @@ class Worker:
         if asked is None:
             return None
         wanted = re.compile(rf"\s*(?:async )?(?:def|class) +{asked['name']}\b")
-        return next((place for place in recalled_lines(messages[-3:]) if wanted.match(place.line)), None)
+        return next(
+            (place for place in recalled_lines(messages[-3:]) if wanted.match(place.line)), None
+        )
 
     def _reading(self, place: Place) -> list[FunctionCall]:
-        return self._call(RETRIEVE, key=place.ref.key, lines=f"{place.number}-{place.number + LINES}")
+        return self._call(
+            RETRIEVE, key=place.ref.key, lines=f"{place.number}-{place.number + LINES}"
+        )
 
     def _planned(self) -> list[FunctionCall]:
         """The rounds take turns in what they read; definitions are those of what the next member has read before."""
         kind, time = _KINDS[self.turn % len(_KINDS)], self.turn // len(_KINDS)
         if kind == DEFINITIONS:
-            return self._call(kind, file=_of(sources(), max(0, time - LAG), (self.number + 1) % len(NAMES)))
+            return self._call(
+                kind, file=_of(sources(), max(0, time - LAG), (self.number + 1) % len(NAMES))
+            )
         if kind == SOURCE:
             return self._call(kind, file=_of(sources(), time, self.number))
         return self._call(kind, name=_of(packages(), time, self.number))
 
     def _call(self, tool: str, **arguments: str) -> list[FunctionCall]:
-        return [FunctionCall(f"{NAMES[self.number]}_{next(self.call_ids)}", json.dumps(arguments), tool)]
+        return [
+            FunctionCall(f"{NAMES[self.number]}_{next(self.call_ids)}", json.dumps(arguments), tool)
+        ]
 
     def _report(self, result: FunctionExecutionResult) -> str:
         """What a tool gave; or, of definitions, a question about one that is in sight."""

@@ -14,7 +14,9 @@ import regex
 
 BAR_WIDTH = 16
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
-_UNSEEN = regex.compile(r"[^\P{C}\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}]|[\p{Zl}\p{Zp}]")
+_UNSEEN = regex.compile(
+    r"[^\P{C}\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}]|[\p{Zl}\p{Zp}]"
+)
 # MathJax would read formulas into texts with dollar signs; Jupyter's two versions of it leave these classes alone.
 _ROOT = "mc tex2jax_ignore mathjax_ignore"
 STYLE: Final = """
@@ -85,12 +87,21 @@ def soft(text: str) -> Html:
     return tag("span", text, cls="soft")
 
 
-def table(columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterable[int] = (), *, cls: str = "") -> Html:
+def table(
+    columns: Iterable[str],
+    rows: Iterable[Iterable[str]],
+    numbers: Iterable[int] = (),
+    *,
+    cls: str = "",
+) -> Html:
     """A table; the columns `numbers`, counted from 0, stand on the right."""
     right = frozenset(numbers)
 
     def cells(name: str, texts: Iterable[str]) -> Html:
-        return tag("tr", *(tag(name, text, cls="num" if at in right else "") for at, text in enumerate(texts)))
+        return tag(
+            "tr",
+            *(tag(name, text, cls="num" if at in right else "") for at, text in enumerate(texts)),
+        )
 
     names = list(columns)
     head = (tag("thead", cells("th", names)),) if any(names) else ()

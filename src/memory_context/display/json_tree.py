@@ -29,13 +29,17 @@ def rows_of(found: Table) -> Html:
             rows.append(row[:COLUMNS])
         else:
             more += 1
-    numbers = [at for at in range(len(columns)) if rows and all(_is_number(row[at]) for row in rows)]
+    numbers = [
+        at for at in range(len(columns)) if rows and all(_is_number(row[at]) for row in rows)
+    ]
     drawn = table(columns, ([_cell(value) for value in row] for row in rows), numbers)
     return joined((drawn, *_notes(more, len(found.columns) - len(columns))))
 
 
 def _notes(rows: int, columns: int) -> Iterator[Html]:
-    left = [f"{count:,} more {noun}" for count, noun in ((rows, "rows"), (columns, "columns")) if count]
+    left = [
+        f"{count:,} more {noun}" for count, noun in ((rows, "rows"), (columns, "columns")) if count
+    ]
     if left:
         yield soft(f"⋯ {' and '.join(left)}")
 

@@ -49,7 +49,9 @@ def _facts(item: MemoryItem) -> Iterator[tuple[str, str]]:
         "agent": item.agent_id,
         "thread": item.thread_id,
         "media type": item.media_type,
-        "metadata": json.dumps(dict(item.content_metadata), ensure_ascii=False) if item.content_metadata else "",
+        "metadata": json.dumps(dict(item.content_metadata), ensure_ascii=False)
+        if item.content_metadata
+        else "",
         "stored": f"{item.created_at:%Y-%m-%d %H:%M} UTC",
         "expires": f"{item.expires_at:%Y-%m-%d %H:%M} UTC" if item.expires_at else "",
         "reads": f"{item.access_count:,}" if item.access_count else "",
@@ -86,7 +88,9 @@ def _table(items: Sequence[MemoryItem]) -> Html:
         "tokens": lambda one: f"{one.token_count:,}",
         "summary": lambda one: one.summary,
     }
-    filled = {name: cells for name, cell in columns.items() if any(cells := [cell(one) for one in items])}
+    filled = {
+        name: cells for name, cell in columns.items() if any(cells := [cell(one) for one in items])
+    }
     return table(filled, zip(*filled.values(), strict=True), (list(filled).index("tokens"),))
 
 
@@ -97,7 +101,11 @@ def _hit(item: MemoryItem, *, is_open: bool) -> Html:
     title = joined((*_title(item), soft(f"{where}{why}")))
     if is_secret(item):
         return folded(title, soft(SECRET_NOTE), is_open=is_open)
-    return folded(title, _passage(match), is_open=is_open) if match and match.passage else tag("div", title)
+    return (
+        folded(title, _passage(match), is_open=is_open)
+        if match and match.passage
+        else tag("div", title)
+    )
 
 
 def _passage(match: Match) -> Html:
@@ -113,11 +121,15 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[Line]:
     lines = match.passage.replace("\r\n", "\n").removesuffix("\n").split("\n")
     low = [word.casefold() for word in words]
     counts = {at: sum(word in line.casefold() for word in low) for at, line in enumerate(lines)}
-    speaking = sorted((at for at, count in counts.items() if count), key=lambda at: -counts[at]) or [0]
+    speaking = sorted(
+        (at for at, count in counts.items() if count), key=lambda at: -counts[at]
+    ) or [0]
     most = counts[speaking[0]]
     best = [at for at in speaking if counts[at] == most]
     around = (at + step for step in (1, -1, 2, -2) for at in best)
-    chosen = [at for at in dict.fromkeys([*best, *around, *speaking]) if 0 <= at < len(lines)][:PASSAGE_LINES]
+    chosen = [at for at in dict.fromkeys([*best, *around, *speaking]) if 0 <= at < len(lines)][
+        :PASSAGE_LINES
+    ]
     return [Line(first + at, lines[at]) for at in sorted(chosen)]
 
 
@@ -125,8 +137,14 @@ def marks_of(passage: str, why: Sequence[str]) -> list[str]:
     """What is highlighted in a passage: the words that it was found by, and other forms of them."""
     forms = words_of(passage, wanted_by(" ".join(why)))
     low = [word.casefold() for word in why if word.strip()]
-    others = [form for form in forms if (form.isascii() and form.isalnum()) or not _holds(form, low)]
-    return [word for word in (*why, *others) if word.strip() and re.search(re.escape(word), passage, re.IGNORECASE)]
+    others = [
+        form for form in forms if (form.isascii() and form.isalnum()) or not _holds(form, low)
+    ]
+    return [
+        word
+        for word in (*why, *others)
+        if word.strip() and re.search(re.escape(word), passage, re.IGNORECASE)
+    ]
 
 
 def _holds(form: str, words: Sequence[str]) -> bool:
@@ -155,4 +173,6 @@ def _hit_lines(item: MemoryItem) -> Iterator[str]:
     yield str(item.ref)
     if item.match and item.match.why and item.match.passage and not is_secret(item):
         words = marks_of(item.match.passage, item.match.why)
-        yield from (f"  {line.number}: {shortened(line.text)}" for line in passage_lines(item.match, words))
+        yield from (
+            f"  {line.number}: {shortened(line.text)}" for line in passage_lines(item.match, words)
+        )

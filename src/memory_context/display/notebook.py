@@ -40,5 +40,7 @@ def mimebundle(
         "text/plain": lambda: visible(as_text(value)),
         "text/html": lambda: page(as_html(value)),
     }
-    wanted = [kind for kind in draw if (not include or kind in include) and kind not in (exclude or ())]
+    wanted = [
+        kind for kind in draw if (not include or kind in include) and kind not in (exclude or ())
+    ]
     return {kind: draw[kind]() for kind in wanted}

@@ -37,7 +37,13 @@ def notable(lines: Sequence[str]) -> list[Line]:
         return head_and_tail(lines)
     levels = [level_of(line) for line in lines]
     marked = islice(
-        (at for wanted in ("error", "warning") for at, level in enumerate(levels) if level == wanted), NOTABLE
+        (
+            at
+            for wanted in ("error", "warning")
+            for at, level in enumerate(levels)
+            if level == wanted
+        ),
+        NOTABLE,
     )
     around = {at + step for at in marked for step in (-1, 0, 1)}
     ends = {*range(HEAD // 3), *range(len(lines) - TAIL, len(lines))}
@@ -45,12 +51,16 @@ def notable(lines: Sequence[str]) -> list[Line]:
     return [Line(at + 1, lines[at]) for at in chosen]
 
 
-def numbered(lines: Iterable[Line], draw: Callable[[str], Html], total: int, first: int = 1) -> Html:
+def numbered(
+    lines: Iterable[Line], draw: Callable[[str], Html], total: int, first: int = 1
+) -> Html:
     """Lines with their numbers, and what is left out from the line `first` to the line `total`."""
     return tag("pre", *_rows(lines, draw, total, first - 1))
 
 
-def _rows(lines: Iterable[Line], draw: Callable[[str], Html], total: int, before: int) -> Iterator[Html]:
+def _rows(
+    lines: Iterable[Line], draw: Callable[[str], Html], total: int, before: int
+) -> Iterator[Html]:
     width = len(f"{total}")
     for line in lines:
         if line.number > before + 1:
@@ -62,7 +72,9 @@ def _rows(lines: Iterable[Line], draw: Callable[[str], Html], total: int, before
 
 
 def _gap(count: int, width: int) -> Html:
-    return tag("span", f"{'⋯':>{width}} {count:,} more {'line' if count == 1 else 'lines'}\n", cls="soft")
+    return tag(
+        "span", f"{'⋯':>{width}} {count:,} more {'line' if count == 1 else 'lines'}\n", cls="soft"
+    )
 
 
 def shortened(text: str, start: int = 0) -> str:
@@ -125,4 +137,6 @@ def _marked(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
 
 def ending(text: str, total: int) -> Html:
     """That a text goes on behind what was looked at."""
-    return soft(f"Of {len(text):,} characters in {total:,} lines the first {LOOKED_AT:,} were looked at.")
+    return soft(
+        f"Of {len(text):,} characters in {total:,} lines the first {LOOKED_AT:,} were looked at."
+    )

@@ -43,7 +43,11 @@ def _decision(one: Decision) -> Iterator[str]:
     keys = one.opened or one.found
     yield one.asked if len(one.asked) <= ASKED else f"{one.asked[:ASKED]}…"
     yield one.judge
-    yield joined(part for key in keys for part in (tag("code", key, cls="key"), " ")) if keys else soft("nothing")
+    yield (
+        joined(part for key in keys for part in (tag("code", key, cls="key"), " "))
+        if keys
+        else soft("nothing")
+    )
     yield one.searched or ""
     yield one.why
     yield f"{one.tokens:,}"
@@ -63,8 +67,14 @@ def _decision_text(one: Decision) -> str:
 def stats(done: ContextStats) -> Html:
     """What a context has done, and a bar for what is left of what was folded."""
     rows = [(name, f"{value:,}") for name, value in _stats(done)]
-    rows.append(("tokens that every later prompt is smaller by", tag("b", f"{done.tokens_saved:,}")))
-    share = (done.tokens_shown + done.tokens_recalled) / done.tokens_folded if done.tokens_folded else 0.0
+    rows.append(
+        ("tokens that every later prompt is smaller by", tag("b", f"{done.tokens_saved:,}"))
+    )
+    share = (
+        (done.tokens_shown + done.tokens_recalled) / done.tokens_folded
+        if done.tokens_folded
+        else 0.0
+    )
     said = f"{share:.1%} of the folded tokens still stand in the prompt"
     note = tag("div", bar(share, 1 - share), " ", soft(said)) if done.tokens_folded else joined(())
     return joined((table(("", ""), rows, (1,)), note))
@@ -89,8 +99,14 @@ def stats_text(done: ContextStats) -> str:
 def package(made: ContextPackage) -> Html:
     """A package: its budget, what each tier got of it, what went in and what did not."""
     head = tag("div", tag("b", "ContextPackage"), soft(f" for: {made.task[:ASKED]}"), cls="head")
-    used = tag("div", bar(made.tokens / max(made.budget, 1), 1.0), f" {made.tokens:,} of {made.budget:,} tokens, ")
-    total = soft(f"{made.compression_ratio:.0%} of the {made.all_tokens:,} tokens that the tiers hold")
+    used = tag(
+        "div",
+        bar(made.tokens / max(made.budget, 1), 1.0),
+        f" {made.tokens:,} of {made.budget:,} tokens, ",
+    )
+    total = soft(
+        f"{made.compression_ratio:.0%} of the {made.all_tokens:,} tokens that the tiers hold"
+    )
     return joined((head, used, total, _tiers(made), *map(_entry, made.entries), *_left_out(made)))
 
 
@@ -98,10 +114,18 @@ def _tiers(made: ContextPackage) -> Html:
     whole = sum(made.allocation.values()) or 1
     taken = made.tokens_by_tier
     rows = [
-        (tier, f"{part / whole:.0%}", f"{taken[tier]:,}", bar(taken[tier] / max(made.budget, 1)), *_counts(made, tier))
+        (
+            tier,
+            f"{part / whole:.0%}",
+            f"{taken[tier]:,}",
+            bar(taken[tier] / max(made.budget, 1)),
+            *_counts(made, tier),
+        )
         for tier, part in made.allocation.items()
     ]
-    return table(("tier", "share", "tokens", "", "in", "left out", "not looked at"), rows, (1, 2, 4, 5, 6))
+    return table(
+        ("tier", "share", "tokens", "", "in", "left out", "not looked at"), rows, (1, 2, 4, 5, 6)
+    )
 
 
 def _counts(made: ContextPackage, tier: str) -> tuple[str, str, str]:
@@ -112,18 +136,32 @@ def _counts(made: ContextPackage, tier: str) -> tuple[str, str, str]:
 
 def _entry(entry: Entry) -> Html:
     key = tag("code", entry.item.memory_key, cls="key")
-    title = joined((key, f" {entry.item.summary} ", soft(f"· {entry.tier}, {entry.form}, {entry.tokens:,} tokens")))
+    title = joined(
+        (
+            key,
+            f" {entry.item.summary} ",
+            soft(f"· {entry.tier}, {entry.form}, {entry.tokens:,} tokens"),
+        )
+    )
     return folded(title, tag("pre", entry.text))
 
 
 def _left_out(made: ContextPackage) -> Iterator[Html]:
     if made.left_out:
-        rows = ((f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason) for one in made.left_out[:SHOWN])
-        yield folded(f"{len(made.left_out):,} left out", table(("rank", "tier", "key", "tokens", "why"), rows, (0, 3)))
+        rows = (
+            (f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason)
+            for one in made.left_out[:SHOWN]
+        )
+        yield folded(
+            f"{len(made.left_out):,} left out",
+            table(("rank", "tier", "key", "tokens", "why"), rows, (0, 3)),
+        )
 
 
 def package_text(made: ContextPackage) -> str:
     """A package in a terminal: its figures, and its text."""
     tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in made.tokens_by_tier.items())
-    figures = f"{made.tokens:,} of {made.budget:,} tokens ({tiers}), {len(made.left_out):,} left out"
+    figures = (
+        f"{made.tokens:,} of {made.budget:,} tokens ({tiers}), {len(made.left_out):,} left out"
+    )
     return f"ContextPackage: {figures}\n{made.text}"

@@ -72,12 +72,25 @@ def more(count: int, what: str = "lines") -> Text:
     return Text(f"… and {count:,} more {what}", style="dim italic")
 
 
-def table(columns: Sequence[str], rows: Sequence[Sequence[str]], footer: Sequence[str] = ()) -> Table:
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], footer: Sequence[str] = ()
+) -> Table:
     """A table whose first column is text and whose others are numbers."""
-    grid = Table(show_footer=bool(footer), box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    grid = Table(
+        show_footer=bool(footer),
+        box=None,
+        pad_edge=False,
+        padding=(0, 2, 0, 0),
+        header_style="bold",
+    )
     for index, name in enumerate(columns):
         end = footer[index] if footer else ""
-        grid.add_column(name, footer=Text(end, style="bold"), justify="right" if index else "left", overflow="fold")
+        grid.add_column(
+            name,
+            footer=Text(end, style="bold"),
+            justify="right" if index else "left",
+            overflow="fold",
+        )
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     return grid

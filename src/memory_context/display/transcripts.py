@@ -42,7 +42,9 @@ def pieces_of(text: str, known: AbstractSet[str]) -> list[Piece]:
 def _reference(line: str, known: AbstractSet[str]) -> MemoryRef | None:
     """The reference that a line consists of, where it stands for a text of the store."""
     refs = MemoryRef.find_all(line) if line.startswith("[MemoryRef: ") else []
-    return refs[0] if len(refs) == 1 and refs[0].key in known and line.rstrip().endswith("]") else None
+    return (
+        refs[0] if len(refs) == 1 and refs[0].key in known and line.rstrip().endswith("]") else None
+    )
 
 
 def conversation(view: ConversationView) -> Html:
@@ -93,9 +95,15 @@ def _gap(count: int) -> Html:
 
 def _row(turn: Turn, view: ConversationView, most: int) -> Html:
     label = joined(
-        (ROLES.get(turn.role, turn.role), Html("<br>"), soft(turn.name)) if turn.name != turn.role else (turn.role,)
+        (ROLES.get(turn.role, turn.role), Html("<br>"), soft(turn.name))
+        if turn.name != turn.role
+        else (turn.role,)
     )
-    what = [*_calls(turn), *(part for text in turn.texts for part in _text(text, view)), *_images(turn)]
+    what = [
+        *_calls(turn),
+        *(part for text in turn.texts for part in _text(text, view)),
+        *_images(turn),
+    ]
     return tag(
         "tr",
         tag("td", label, cls=f"who {turn.role}"),
@@ -130,7 +138,13 @@ def _text(text: str, view: ConversationView) -> Iterator[Html]:
 
 def _folded(ref: MemoryRef, preview: str, stored: int) -> Html:
     """A reference, and under it what the model sees of the text."""
-    title = joined((tag("code", ref.key, cls="key"), f" {ref.description} ", soft(f"· {stored:,} tokens in the store")))
+    title = joined(
+        (
+            tag("code", ref.key, cls="key"),
+            f" {ref.description} ",
+            soft(f"· {stored:,} tokens in the store"),
+        )
+    )
     return folded(title, tag("pre", preview.rstrip("\n"))) if preview.strip() else tag("div", title)
 
 
@@ -140,7 +154,9 @@ def _plain(text: str) -> Html:
     if len(lines) <= SHORT_LINES and len(text) <= SHORT_CHARACTERS:
         return tag("pre", text.strip("\n"))
     more = f"{len(lines):,} lines" if len(lines) > 1 else f"{len(text):,} characters"
-    return folded(joined((_cut(lines[0]), " ", soft(f"· {more}"))), text_of(text.strip("\n"), len(lines)))
+    return folded(
+        joined((_cut(lines[0]), " ", soft(f"· {more}"))), text_of(text.strip("\n"), len(lines))
+    )
 
 
 def conversation_text(view: ConversationView) -> str:

@@ -52,7 +52,9 @@ def listening(host: str, port: int) -> Generator[Place]:
     try:
         bound = socket.create_server((str(address), port), family=family)
     except (OSError, OverflowError) as error:
-        message = f"cannot listen on port {port} of {address}: {error}; --http 0 takes one that is free"
+        message = (
+            f"cannot listen on port {port} of {address}: {error}; --http 0 takes one that is free"
+        )
         raise InvalidArgumentError(message) from error
     with bound:
         shown = str(address) if address.version == 4 else f"[{address}]"
@@ -84,7 +86,9 @@ def serve_http(server: Server[Any], place: Place) -> None:
     )
     sys.stdout.write(f"{place.url}\n")
     sys.stdout.flush()
-    with ending(lambda: None):  # uvicorn ends by its own handlers, and then calls those that were there before
+    with ending(
+        lambda: None
+    ):  # uvicorn ends by its own handlers, and then calls those that were there before
         uvicorn.Server(config).run(sockets=[place.socket])
 
 
@@ -114,4 +118,6 @@ class _Endpoint:
 def _only_from_here(place: Place) -> TransportSecuritySettings:
     """Against DNS rebinding: a page of a foreign site, opened here, comes with another host or origin."""
     hosts = [f"{host}:{place.port}" for host in {place.host, LOOPBACK, "localhost"}]
-    return TransportSecuritySettings(allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts])
+    return TransportSecuritySettings(
+        allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
+    )

@@ -14,7 +14,9 @@ Wire: TypeAlias = dict[str, Any]
 Method: TypeAlias = Callable[[Wire], Wire]
 Methods: TypeAlias = Mapping[str, Method]
 
-INVALID_PARAMS = -32602  # JSON-RPC 2.0, section 5.1; MCP answers an unknown tool and an unknown resource with it
+INVALID_PARAMS = (
+    -32602
+)  # JSON-RPC 2.0, section 5.1; MCP answers an unknown tool and an unknown resource with it
 INTERNAL_ERROR = -32603
 
 

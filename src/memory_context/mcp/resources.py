@@ -43,7 +43,9 @@ class Resources:
         cursor = params.get("cursor")
         after = None if cursor is None else _parsed(cursor)
         items, more = list[MemoryItem](), True
-        while more and len(items) < self._page and sum(item.char_count for item in items) < MOST_READ:
+        while (
+            more and len(items) < self._page and sum(item.char_count for item in items) < MOST_READ
+        ):
             batch = self._batch((items[-1].created_at, items[-1].id) if items else after)
             items, more = items + batch, len(batch) == BATCH
         page: Wire = {"resources": [_resource(item) for item in items]}
@@ -77,7 +79,11 @@ class Resources:
             return self._manager.memory_store.query(self._manager.scope, limit=BATCH)
         moment, memory_id = after
         same = self._filtered({"created_at": moment, "id": {"$lt": memory_id}}, BATCH)
-        return same + (self._filtered({"created_at": {"$lt": moment}}, rest) if (rest := BATCH - len(same)) else [])
+        return same + (
+            self._filtered({"created_at": {"$lt": moment}}, rest)
+            if (rest := BATCH - len(same))
+            else []
+        )
 
     def _filtered(self, filters: Filters, limit: int) -> list[MemoryItem]:
         return self._manager.memory_store.query(self._manager.scope, filters, limit=limit)

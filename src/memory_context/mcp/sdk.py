@@ -67,7 +67,9 @@ def _server_2(methods: Methods) -> Server[Any]:
         on_list_tools=_handler(methods["ListTools"], types.ListToolsResult),
         on_call_tool=_handler(methods["CallTool"], types.CallToolResult),
         on_list_resources=_handler(methods["ListResources"], types.ListResourcesResult),
-        on_list_resource_templates=_handler(methods["ListResourceTemplates"], types.ListResourceTemplatesResult),
+        on_list_resource_templates=_handler(
+            methods["ListResourceTemplates"], types.ListResourceTemplatesResult
+        ),
         on_read_resource=_handler(methods["ReadResource"], types.ReadResourceResult),
     )
 

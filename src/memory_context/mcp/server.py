@@ -34,7 +34,9 @@ class Served:
     audit: bool = False
 
 
-def serve(served: Served, *, http: int | None = None, host: str | None = None, max_tokens: int = 500) -> None:
+def serve(
+    served: Served, *, http: int | None = None, host: str | None = None, max_tokens: int = 500
+) -> None:
     """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
 
     On standard input and output nothing is written but the protocol; over HTTP, standard output gets one line, the URL.
@@ -62,7 +64,9 @@ def serve(served: Served, *, http: int | None = None, host: str | None = None, m
         manager.memory_store.count(manager.scope)
         place = None if http is None else stack.enter_context(listening(host or LOOPBACK, http))
         logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
-        sys.stderr.write(f"{NAME} mcp: the memories of {served.user!r} in {manager.memory_store!r}\n")
+        sys.stderr.write(
+            f"{NAME} mcp: the memories of {served.user!r} in {manager.memory_store!r}\n"
+        )
         server = mcp_server(notes, max_tokens=max_tokens)
         if place is None:
             serve_stdio(server)

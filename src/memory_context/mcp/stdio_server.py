@@ -67,7 +67,10 @@ class _Lines:
         return line.decode("utf-8", "replace")
 
     def _read(self, descriptor: int) -> None:
-        with suppress(RuntimeError), os.fdopen(descriptor, "rb") as lines:  # RuntimeError: the loop has ended
+        with (
+            suppress(RuntimeError),
+            os.fdopen(descriptor, "rb") as lines,
+        ):  # RuntimeError: the loop has ended
             for line in lines:
                 self._put(line)
             self._put(b"")

@@ -10,13 +10,23 @@ from pydantic import ValidationError
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.model.tool_names import READING_TOOLS, STORE
 from memory_context.runtime import events, prompts
-from memory_context.tools.memory_tools import LEAST_ANSWER, Counting, MemoryToolError, Verb, problem_with
+from memory_context.tools.memory_tools import (
+    LEAST_ANSWER,
+    Counting,
+    MemoryToolError,
+    Verb,
+    problem_with,
+)
 
 _ANSWER = {
     "type": "object",
     "properties": {
         "text": {"type": "string", "description": prompts.MCP_ANSWER_TEXT},
-        "keys": {"type": "array", "items": {"type": "string"}, "description": prompts.MCP_ANSWER_KEYS},
+        "keys": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": prompts.MCP_ANSWER_KEYS,
+        },
     },
     "required": ["text", "keys"],
 }
@@ -59,12 +69,18 @@ class Tools:
             raise MemoryToolError(problem_with(error)) from None
         answer = verb.answer(self._memories[verb.name], args, self._max_tokens)
         text = on_wire(answer.text)
-        return {**_content(text), "structuredContent": {"text": text, "keys": list(answer.keys)}, "isError": False}
+        return {
+            **_content(text),
+            "structuredContent": {"text": text, "keys": list(answer.keys)},
+            "isError": False,
+        }
 
 
 def _tool(verb: Verb[Any]) -> Wire:
     schema = verb.args.model_json_schema()
-    arguments = {name: schema[name] for name in ("type", "properties", "required", "$defs") if name in schema}
+    arguments = {
+        name: schema[name] for name in ("type", "properties", "required", "$defs") if name in schema
+    }
     return {
         "name": verb.name,
         "description": verb.description,
@@ -78,7 +94,9 @@ def _hints(verb: Verb[Any]) -> Wire:
     """What a client may ask its user less often for. Where nothing is said, MCP takes a tool for destructive."""
     if verb.name in READING_TOOLS:
         return {"readOnlyHint": True, "openWorldHint": False}
-    return {"openWorldHint": False} | ({"destructiveHint": False, "idempotentHint": True} if verb.name == STORE else {})
+    return {"openWorldHint": False} | (
+        {"destructiveHint": False, "idempotentHint": True} if verb.name == STORE else {}
+    )
 
 
 def _content(text: str) -> Wire:

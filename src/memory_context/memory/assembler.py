@@ -12,7 +12,16 @@ from typing import Any, cast
 from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.memory.budgeting import Allocation, Assembled, Candidate, also, choose, improved, score, served
+from memory_context.memory.budgeting import (
+    Allocation,
+    Assembled,
+    Candidate,
+    also,
+    choose,
+    improved,
+    score,
+    served,
+)
 from memory_context.memory.context_package import (
     GLOBAL,
     ContextPackage,
@@ -108,7 +117,11 @@ class ContextAssembler:
         user = memories.scope.user_id
         ids = {"task": task_id, "project": project_id, **(tier_ids or {})}
         self.memories = memories
-        self._tiers = {tier: Scope(user, tier=tier, tier_id=one) for tier, one in ids.items() if one is not None}
+        self._tiers = {
+            tier: Scope(user, tier=tier, tier_id=one)
+            for tier, one in ids.items()
+            if one is not None
+        }
         self._tiers[GLOBAL] = Scope(user, tier=GLOBAL)
         self._history = Scope(user, tier=RECORD, tier_id=project_id or RECORD)
         self._clock = clock
@@ -143,14 +156,18 @@ class ContextAssembler:
             InvalidArgumentError: A negative number, or an allocation without a part above 0.
             StoreError: The store could not do it.
         """
-        _check_counts(budget_tokens=budget_tokens, head_tail=head_tail, max_item_tokens=max_item_tokens or 0)
+        _check_counts(
+            budget_tokens=budget_tokens, head_tail=head_tail, max_item_tokens=max_item_tokens or 0
+        )
         parts = _checked(DEFAULT_ALLOCATION if allocation is None else allocation)
         known = {tier: part for tier, part in parts.items() if part > 0 and tier in self._tiers}
         looked_at = max(LEAST_LOOKED_AT, budget_tokens // TOKENS_PER_CANDIDATE)
         with operation("assemble", self.memories.who, budget=budget_tokens) as assembling:
             looks = {tier: self._look(tier, looked_at) for tier in known}
             found = [
-                one for tier, look in looks.items() for one in self._ranked(tier, look, task, looked_at, head_tail)
+                one
+                for tier, look in looks.items()
+                for one in self._ranked(tier, look, task, looked_at, head_tail)
             ]
             found.sort(key=lambda one: (-one.worth, one.item.created_at, one.item.memory_key))
             package = self._package(task, budget_tokens, known, looks, found, max_item_tokens)
@@ -167,7 +184,11 @@ class ContextAssembler:
         Raises:
             StoreError: The store could not do it.
         """
-        store, key, found = self.memories.memory_store, f"{RECORD}_{package.id}", package.used(*texts)
+        store, key, found = (
+            self.memories.memory_store,
+            f"{RECORD}_{package.id}",
+            package.used(*texts),
+        )
         with self._recording:
             before = store.get(self._history, key)
             known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
@@ -176,7 +197,9 @@ class ContextAssembler:
                 self.memories.audit("stored", key)
         return known | found
 
-    def advice(self, allocation: Allocation | None = None, *, limit: int = RECORDED) -> AllocationAdvice:
+    def advice(
+        self, allocation: Allocation | None = None, *, limit: int = RECORDED
+    ) -> AllocationAdvice:
         """Which allocation would have put in most of the memories that turned out to be needed.
 
         The newest recorded assemblies of this project are made again, out of what was ranked then, with other
@@ -191,7 +214,9 @@ class ContextAssembler:
             StoreError: The store could not do it.
         """
         recorded: Filters = {"memory_type": RECORD, "is_active": False}
-        items = self.memories.memory_store.query(self._history, recorded, limit=limit, order_by=NEWEST)
+        items = self.memories.memory_store.query(
+            self._history, recorded, limit=limit, order_by=NEWEST
+        )
         facts: list[dict[str, Any]] = [json.loads(item.text) for item in items]
         history = [_assembled(one) for one in facts]
         current = _checked(allocation or (facts[0]["allocation"] if facts else DEFAULT_ALLOCATION))
@@ -199,7 +224,9 @@ class ContextAssembler:
         before, after = served(history, current), served(history, suggested)
         needed = sum(len(one.used) for one in history)
         better = after > before
-        return AllocationAdvice(len(history), needed, current, before, suggested if better else current, after)
+        return AllocationAdvice(
+            len(history), needed, current, before, suggested if better else current, after
+        )
 
     def _package(
         self,
@@ -213,14 +240,24 @@ class ContextAssembler:
         count, tiers, same = self.memories.counter.count, tuple(allocation), copies(ranked)
         wanted = [one for one in ranked if one.item.memory_key not in same]
         candidates = {one.item.memory_key: candidate_of(one, count, budget) for one in wanted}
-        room = max(0, budget - count(overhead([tier for tier in tiers if any(one.tier == tier for one in wanted)])))
+        room = max(
+            0,
+            budget
+            - count(overhead([tier for tier in tiers if any(one.tier == tier for one in wanted)])),
+        )
         places = choose(list(candidates.values()), room, allocation, longest)
         made = {
-            key: entry_of(one, places[key], task, count) for one in wanted if (key := one.item.memory_key) in places
+            key: entry_of(one, places[key], task, count)
+            for one in wanted
+            if (key := one.item.memory_key) in places
         }
         spare = room - sum(entry.tokens + 1 for entry in made.values())
         more = also(candidates.values(), made, room if longest is None else longest, spare)
-        made |= {key: entry_of(one, more[key], task, count) for one in wanted if (key := one.item.memory_key) in more}
+        made |= {
+            key: entry_of(one, more[key], task, count)
+            for one in wanted
+            if (key := one.item.memory_key) in more
+        }
         entries, text = fitted(made, wanted, tiers, budget, count)
         number = Counter(one.tier for one in ranked)
         return ContextPackage(
@@ -258,7 +295,11 @@ class ContextAssembler:
 
     def _look(self, tier: str, limit: int) -> _Look:
         """The first of a tier by importance and by age, and how much there is of it."""
-        others = [self._look_at(self.memories.offered, filters, limit) for filters in _OF_THE_USER if tier == GLOBAL]
+        others = [
+            self._look_at(self.memories.offered, filters, limit)
+            for filters in _OF_THE_USER
+            if tier == GLOBAL
+        ]
         looks = [self._look_at(self._scope(tier), None, limit), *others]
         items = tuple(item for look in looks for item in look.items)
         return _Look(items, sum(look.count for look in looks), sum(look.tokens for look in looks))
@@ -269,12 +310,16 @@ class ContextAssembler:
         if len(items) < limit:
             return _Look(tuple(items), len(items), sum(item.token_count for item in items))
         items += store.query(scope, filters, limit=limit, order_by=NEWEST)
-        return _Look(tuple(items), store.count(scope, filters), store.sum(scope, "token_count", filters))
+        return _Look(
+            tuple(items), store.count(scope, filters), store.sum(scope, "token_count", filters)
+        )
 
     def _ends(self, tier: str, count: int) -> list[MemoryItem]:
         """The memory of a tier that was written last, the first one, the last but one, and so on."""
         store, scope = self.memories.memory_store, self._scope(tier)
-        last, first = (store.query(scope, limit=count, order_by=order) for order in (NEWEST, OLDEST))
+        last, first = (
+            store.query(scope, limit=count, order_by=order) for order in (NEWEST, OLDEST)
+        )
         return [item for pair in zip(last, first, strict=False) for item in pair]
 
     def _record(self, package: ContextPackage, key: str, used: frozenset[str]) -> MemoryItem:
@@ -323,7 +368,11 @@ def _assembled(facts: Mapping[str, Any]) -> Assembled:
 def _checked(allocation: Allocation) -> dict[str, float]:
     """The allocation, if it is one."""
     parts = dict(allocation)
-    wrong = {tier: part for tier, part in parts.items() if not (math.isfinite(part) and 0 <= part <= MOST_PART)}
+    wrong = {
+        tier: part
+        for tier, part in parts.items()
+        if not (math.isfinite(part) and 0 <= part <= MOST_PART)
+    }
     if wrong or not any(parts.values()):
         message = f"an allocation gives tiers parts from 0 to {MOST_PART}, one of them above 0; not {wrong or parts}"
         raise InvalidArgumentError(message)

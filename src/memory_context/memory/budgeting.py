@@ -51,7 +51,11 @@ def score(relevance: float, importance: float, age: timedelta) -> float:
 
     The sum, its equal weights and the decay of 0.995 an hour are those of Park et al., "Generative Agents" (2023).
     """
-    return relevance + importance + math.exp(math.log(DECAY_PER_HOUR) * max(0.0, age / timedelta(hours=1)))
+    return (
+        relevance
+        + importance
+        + math.exp(math.log(DECAY_PER_HOUR) * max(0.0, age / timedelta(hours=1)))
+    )
 
 
 def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> dict[str, int]:
@@ -90,7 +94,9 @@ def choose(
     return _Filling(wanted, budget, allocation, longest).fill(wanted)
 
 
-def also(candidates: Iterable[Candidate], chosen: Container[str], longest: int, spare: int) -> dict[str, Place]:
+def also(
+    candidates: Iterable[Candidate], chosen: Container[str], longest: int, spare: int
+) -> dict[str, Place]:
     """The places of more that go in whole, best first, where excerpts took less than they might have.
 
     Args:
@@ -110,7 +116,9 @@ def also(candidates: Iterable[Candidate], chosen: Container[str], longest: int, 
 class _Filling:
     """A budget while it is filled."""
 
-    def __init__(self, wanted: Iterable[Candidate], budget: int, allocation: Allocation, longest: int | None) -> None:
+    def __init__(
+        self, wanted: Iterable[Candidate], budget: int, allocation: Allocation, longest: int | None
+    ) -> None:
         self.demand = dict.fromkeys(allocation, 0)
         for one in wanted:
             self.demand[one.tier] += one.whole
@@ -121,12 +129,18 @@ class _Filling:
         self.places = dict[str, Place]()
 
     def fill(self, wanted: Sequence[Candidate]) -> dict[str, Place]:
-        for one in sorted((one for one in wanted if one.kept is not None), key=lambda one: one.kept or 0):
-            _ = self._take(one, self._best(one), self.left) or self._take(one, Place("reference", one.short), self.left)
+        for one in sorted(
+            (one for one in wanted if one.kept is not None), key=lambda one: one.kept or 0
+        ):
+            _ = self._take(one, self._best(one), self.left) or self._take(
+                one, Place("reference", one.short), self.left
+            )
         for one in self._rest(wanted):
             self._take(one, self._best(one), min(self.left, self.room[one.tier]))
         for one in self._rest(wanted):
-            _ = self._take(one, self._best(one), self.left) or self._take(one, Place("reference", one.short), self.left)
+            _ = self._take(one, self._best(one), self.left) or self._take(
+                one, Place("reference", one.short), self.left
+            )
         return self.places
 
     def _rest(self, wanted: Sequence[Candidate]) -> list[Candidate]:
@@ -205,4 +219,8 @@ def _moves(allocation: Mapping[str, float]) -> Iterable[dict[str, float]]:
             left = round(allocation[giver] - step / STEPS, 9)
             for taker in allocation if left >= 0 else ():
                 if taker != giver:
-                    yield {**allocation, giver: left, taker: round(allocation[taker] + step / STEPS, 9)}
+                    yield {
+                        **allocation,
+                        giver: left,
+                        taker: round(allocation[taker] + step / STEPS, 9),
+                    }

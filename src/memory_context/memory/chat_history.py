@@ -71,17 +71,23 @@ class ConversationMemory:
         manager: MemoryManager | None = None,
         clock: Callable[[], datetime] = now,
     ) -> None:
-        if (max_turns is not None and max_turns < 1) or (idle_timeout is not None and idle_timeout <= 0):
+        if (max_turns is not None and max_turns < 1) or (
+            idle_timeout is not None and idle_timeout <= 0
+        ):
             message = f"max_turns is 1 or more, idle_timeout above 0, or None; not {max_turns!r} and {idle_timeout!r}"
             raise InvalidArgumentError(message)
         self.max_turns = max_turns
         self.idle_timeout = None if idle_timeout is None else timedelta(seconds=idle_timeout)
         self._clock = clock
         self._kept: _Kept = (
-            _InProcess(max_turns, self.idle_timeout) if manager is None else _InStore(manager, max_turns)
+            _InProcess(max_turns, self.idle_timeout)
+            if manager is None
+            else _InStore(manager, max_turns)
         )
 
-    def add_turn(self, session_id: str, role: str, text: str, data: Mapping[str, Any] | None = None) -> Turn:
+    def add_turn(
+        self, session_id: str, role: str, text: str, data: Mapping[str, Any] | None = None
+    ) -> Turn:
         """Add a turn behind all that are there.
 
         Args:
@@ -133,12 +139,17 @@ class ConversationMemory:
         return self._kept.clear(str(_session(session_id).tier_id))
 
 
-def window(turns: Sequence[Turn], most: int | None, idle: timedelta | None, moment: datetime) -> list[Turn]:
+def window(
+    turns: Sequence[Turn], most: int | None, idle: timedelta | None, moment: datetime
+) -> list[Turn]:
     """The newest `most` turns since the session was last idle for longer than `idle`; none if it is so at `moment`."""
     start = 0
     if idle is not None:
         times = [*(turn.at or moment for turn in turns), moment]
-        start = max((place for place in range(1, len(times)) if times[place] - times[place - 1] > idle), default=0)
+        start = max(
+            (place for place in range(1, len(times)) if times[place] - times[place - 1] > idle),
+            default=0,
+        )
     if most is not None:
         start = max(start, len(turns) - most)
     while 0 < start < len(turns) and turns[start].role == TOOL:
@@ -206,7 +217,9 @@ class _InStore:
         while True:  # another writer may have taken the number; somebody gets each, so this ends
             key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
             try:
-                return self._manager.store("\n".join(lines), description, TYPE, key=key, tier=TIER, tier_id=session)
+                return self._manager.store(
+                    "\n".join(lines), description, TYPE, key=key, tier=TIER, tier_id=session
+                )
             except KeyExistsError:
                 number += 1
 
@@ -240,7 +253,13 @@ def _lines(turns: Iterable[Turn], moment: datetime) -> list[str]:
     """One line of JSON for each turn. The id keeps equal turns of two writers apart: equal contents are one record."""
     mark = uuid4().hex
     facts = (
-        {"role": turn.role, "text": turn.text, "data": dict(turn.data), "at": moment.isoformat(), "id": mark}
+        {
+            "role": turn.role,
+            "text": turn.text,
+            "data": dict(turn.data),
+            "at": moment.isoformat(),
+            "id": mark,
+        }
         for turn in turns
     )
     return [str(to_content(one)[0]) for one in facts]
@@ -248,7 +267,9 @@ def _lines(turns: Iterable[Turn], moment: datetime) -> list[str]:
 
 def _turn(line: str, key: str) -> Turn:
     facts = json.loads(line)
-    return Turn(facts["role"], facts["text"], facts["data"], key, datetime.fromisoformat(facts["at"]))
+    return Turn(
+        facts["role"], facts["text"], facts["data"], key, datetime.fromisoformat(facts["at"])
+    )
 
 
 def _readable(line: str, key: str, stored_at: datetime) -> Turn | None:

@@ -20,7 +20,12 @@ from memory_context.runtime.deadlines import within
 from memory_context.text.similarity import groups, merged, shingles, words_of
 from memory_context.text.terms import names
 
-FROM, HASHES, INTO, BY = "consolidated_from", "consolidated_hashes", "consolidated_into", "consolidated_by"
+FROM, HASHES, INTO, BY = (
+    "consolidated_from",
+    "consolidated_hashes",
+    "consolidated_into",
+    "consolidated_by",
+)
 OLDEST = "-created_at"
 NAMES_KEPT = 0.8
 ASKED_AT_ONCE = 8
@@ -58,13 +63,20 @@ class ModelConsolidator:
 
     def merge(self, notes: Sequence[str], max_tokens: int) -> str | None:
         """See `NoteMerger.merge`."""
-        texts = (prompts.MERGE_NOTE.format(number=number, text=text) for number, text in enumerate(notes, 1))
+        texts = (
+            prompts.MERGE_NOTE.format(number=number, text=text)
+            for number, text in enumerate(notes, 1)
+        )
         question = prompts.MERGE_QUESTION.format(notes="\n\n".join(texts))
         return self._ask(prompts.MERGE_SYSTEM.format(limit=max_tokens), question)
 
     def extract(self, turns: Sequence[Turn]) -> Sequence[str]:
         """See `PreferenceExtractor.extract`."""
-        lines = (prompts.PREFERENCES_TURN.format(role=turn.role, text=turn.text) for turn in turns if turn.text)
+        lines = (
+            prompts.PREFERENCES_TURN.format(role=turn.role, text=turn.text)
+            for turn in turns
+            if turn.text
+        )
         system = prompts.PREFERENCES_SYSTEM.format(limit=MOST_PREFERENCES)
         answer = self._ask(system, "\n".join(lines)[-MOST_CHARACTERS:])
         found: object = json.loads(answer[answer.find("[") : answer.rfind("]") + 1])
@@ -155,7 +167,11 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     """
     _check(tier, merger, similarity, relatedness)
     scope = replace(memories.scope, tier=tier, tier_id=tier_id)
-    notes = [item for item in memories.memory_store.query(scope, limit=None, order_by=OLDEST) if _is_note(item)]
+    notes = [
+        item
+        for item in memories.memory_store.query(scope, limit=None, order_by=OLDEST)
+        if _is_note(item)
+    ]
     finished = _finish(memories, notes, dry_run=dry_run)
     left = [note for note in notes if note.memory_key not in finished]
     found = _related(left, relatedness, max_tokens) if merger else _alike(left, similarity)
@@ -200,14 +216,20 @@ def propose_preferences(
         events.EXTRACTOR_FAILED.log(error)
         return []
     proposed = [one_line(memories.kept(one), 300) for one in _texts(found)][:MOST_PREFERENCES]
-    known = memories.memory_store.query(memories.scope, {"memory_type": PREFERENCE}, limit=None, order_by=OLDEST)
+    known = memories.memory_store.query(
+        memories.scope, {"memory_type": PREFERENCE}, limit=None, order_by=OLDEST
+    )
     said = {words_of(item.text) for item in known}
     sources = {"extracted_from": list(dict.fromkeys(turn.key for turn in turns if turn.key))}
     stored = list[MemoryItem]()
     for text in proposed:
         if text and words_of(text) not in said and confirm(text):
             said.add(words_of(text))
-            stored.append(memories.remember(text, text, PREFERENCE, tier=GLOBAL, metadata=sources, importance=0.9))
+            stored.append(
+                memories.remember(
+                    text, text, PREFERENCE, tier=GLOBAL, metadata=sources, importance=0.9
+                )
+            )
     return stored
 
 
@@ -229,7 +251,11 @@ class _Work:
             return [self._made(group, text, "model")]
         alike = groups([shingles(item.text) for item in group], self.similarity)
         parts = [[group[place] for place in places] for places in alike]
-        return [self._made(part, merged([item.text for item in part]), "words") for part in parts if len(part) > 1]
+        return [
+            self._made(part, merged([item.text for item in part]), "words")
+            for part in parts
+            if len(part) > 1
+        ]
 
     def _by_model(self, group: Sequence[MemoryItem]) -> str | None:
         """The model's note, if it is one."""
@@ -241,7 +267,11 @@ class _Work:
         except Exception as error:  # noqa: BLE001 - whatever a merger of somebody else's raises
             events.MERGER_FAILED.log(error)
             return None
-        return answer.strip() if isinstance(answer, str) and self._is_good(group, answer.strip()) else None
+        return (
+            answer.strip()
+            if isinstance(answer, str) and self._is_good(group, answer.strip())
+            else None
+        )
 
     def _is_good(self, group: Sequence[MemoryItem], answer: str) -> bool:
         known = {name for item in group for name in names(item.text)}
@@ -255,14 +285,22 @@ class _Work:
     def _made(self, group: Sequence[MemoryItem], text: str, by: str) -> Consolidated:
         key = "" if self.dry_run else self._stored(group, text, by)
         sources = tuple(item.memory_key for item in group)
-        return Consolidated(key, sources, by, sum(item.token_count for item in group), self._tokens(text))
+        return Consolidated(
+            key, sources, by, sum(item.token_count for item in group), self._tokens(text)
+        )
 
     def _stored(self, group: Sequence[MemoryItem], text: str, by: str) -> str:
         first = group[-1]
-        links = {FROM: [item.memory_key for item in group], HASHES: [item.content_hash for item in group], BY: by}
+        links = {
+            FROM: [item.memory_key for item in group],
+            HASHES: [item.content_hash for item in group],
+            BY: by,
+        }
         new = self.memories.remember(
             text,
-            first.summary if len(group) == 1 or all(item.summary == first.summary for item in group) else None,
+            first.summary
+            if len(group) == 1 or all(item.summary == first.summary for item in group)
+            else None,
             first.memory_type,
             tier=first.tier,
             tier_id=first.tier_id,
@@ -303,8 +341,13 @@ def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bo
         )
         for key, digest in zip(*sources, strict=False):
             source = there.get(key)
-            if source is not None and (source.content_hash, source.tier_id) == (digest, note.tier_id):
-                found += [] if not dry_run and not _evict(memories, source, note.memory_key) else [key]
+            if source is not None and (source.content_hash, source.tier_id) == (
+                digest,
+                note.tier_id,
+            ):
+                found += (
+                    [] if not dry_run and not _evict(memories, source, note.memory_key) else [key]
+                )
     return found
 
 
@@ -316,7 +359,11 @@ def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
         return False
     links = {**item.content_metadata, INTO: into}
     try:
-        store.put(scope, replace(item, is_active=False, content_metadata=links, updated_at=now()), replaces=item)
+        store.put(
+            scope,
+            replace(item, is_active=False, content_metadata=links, updated_at=now()),
+            replaces=item,
+        )
     except RecordChangedError:
         return False
     return True
@@ -324,8 +371,15 @@ def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
 
 def _alike(notes: Iterable[MemoryItem], least: float) -> list[list[MemoryItem]]:
     """The groups of near-duplicates."""
-    rooms = ((room, groups([shingles(note.text) for note in room], least)) for room in _rooms(notes))
-    return [[room[place] for place in places] for room, found in rooms for places in found if len(places) > 1]
+    rooms = (
+        (room, groups([shingles(note.text) for note in room], least)) for room in _rooms(notes)
+    )
+    return [
+        [room[place] for place in places]
+        for room, found in rooms
+        for places in found
+        if len(places) > 1
+    ]
 
 
 def _related(notes: Iterable[MemoryItem], least: float, most: int) -> list[list[MemoryItem]]:
@@ -334,7 +388,11 @@ def _related(notes: Iterable[MemoryItem], least: float, most: int) -> list[list[
     for room in _rooms(notes):
         for places in groups([words_of(note.text) for note in room], least):
             found += _portions([room[place] for place in places], ASKED_AT_ONCE * most)
-    return [group for group in found if len(group) > 1 or most < group[0].token_count <= ASKED_AT_ONCE * most]
+    return [
+        group
+        for group in found
+        if len(group) > 1 or most < group[0].token_count <= ASKED_AT_ONCE * most
+    ]
 
 
 def _portions(group: Sequence[MemoryItem], most: int) -> list[list[MemoryItem]]:

@@ -141,7 +141,11 @@ class ContextPackage(Displayed):
     @property
     def compression_ratio(self) -> float:
         """The tokens of contents that went in, by the tokens of everything that the tiers hold; 1.0 for nothing."""
-        return sum(entry.selected for entry in self.entries) / self.all_tokens if self.all_tokens else 1.0
+        return (
+            sum(entry.selected for entry in self.entries) / self.all_tokens
+            if self.all_tokens
+            else 1.0
+        )
 
     def used(self, *texts: str) -> frozenset[str]:
         """The keys of the memories that `texts`, what a model said or called tools with, make use of.
@@ -152,11 +156,17 @@ class ContextPackage(Displayed):
         """
         said = "\n".join(texts)
         spoken, quoted = names(said) - names(self.task), runs(said, QUOTED_WORDS)
-        shown = (entry.item.memory_key for entry in self.entries if _speaks_of(entry, said, spoken, quoted))
+        shown = (
+            entry.item.memory_key
+            for entry in self.entries
+            if _speaks_of(entry, said, spoken, quoted)
+        )
         return frozenset((*shown, *(one.key for one in self.left_out if names_key(said, one.key))))
 
 
-def _speaks_of(entry: Entry, said: str, spoken: set[str], quoted: AbstractSet[tuple[str, ...]]) -> bool:
+def _speaks_of(
+    entry: Entry, said: str, spoken: set[str], quoted: AbstractSet[tuple[str, ...]]
+) -> bool:
     return (
         names_key(said, entry.item.memory_key)
         or not spoken.isdisjoint(names(entry.text))
@@ -188,8 +198,14 @@ def candidate_of(one: Ranked, count: Count, budget: int) -> Candidate:
     """What a memory would take; that of a text that is far too long is not counted anew."""
     item = one.item
     short = count(reference_text(item)) + 1
-    whole = count(whole_text(item)) + 1 if opens(item) and item.token_count <= 2 * budget else item.token_count
-    return Candidate(item.memory_key, one.tier, whole if opens(item) else short, short, opens(item), one.kept)
+    whole = (
+        count(whole_text(item)) + 1
+        if opens(item) and item.token_count <= 2 * budget
+        else item.token_count
+    )
+    return Candidate(
+        item.memory_key, one.tier, whole if opens(item) else short, short, opens(item), one.kept
+    )
 
 
 def entry_of(one: Ranked, place: Place, task: str, count: Count) -> Entry:
@@ -236,7 +252,11 @@ def ordered(ranked: Sequence[Ranked], tiers: Sequence[str]) -> list[Ranked]:
         rank, one = pair
         if one.kept is None:
             return tiers.index(one.tier), 1, rank
-        return (tiers.index(one.tier), 2, -one.kept) if one.kept % 2 == 0 else (tiers.index(one.tier), 0, one.kept)
+        return (
+            (tiers.index(one.tier), 2, -one.kept)
+            if one.kept % 2 == 0
+            else (tiers.index(one.tier), 0, one.kept)
+        )
 
     return [one for _, one in sorted(enumerate(ranked), key=place)]
 
@@ -252,11 +272,17 @@ def copies(ranked: Sequence[Ranked]) -> dict[str, str]:
 
 
 def fitted(
-    entries: Mapping[str, Entry], ranked: Sequence[Ranked], tiers: Sequence[str], budget: int, count: Count
+    entries: Mapping[str, Entry],
+    ranked: Sequence[Ranked],
+    tiers: Sequence[str],
+    budget: int,
+    count: Count,
 ) -> tuple[list[Entry], str]:
     """The entries that really fit, in order, and their text: without the worst, until it takes `budget` at most."""
     going = [one for one in ranked if one.item.memory_key in entries]
-    going.sort(key=lambda one: (one.kept is None, one.kept or 0))  # stable: best first behind those that are kept
+    going.sort(
+        key=lambda one: (one.kept is None, one.kept or 0)
+    )  # stable: best first behind those that are kept
     while going:
         shown = [entries[one.item.memory_key] for one in ordered(_by_rank(going, ranked), tiers)]
         text = render(shown, tiers)
@@ -272,7 +298,10 @@ def _by_rank(some: Sequence[Ranked], ranked: Sequence[Ranked]) -> list[Ranked]:
 
 
 def left_out_of(
-    ranked: Sequence[Ranked], candidates: Mapping[str, Candidate], entries: Iterable[Entry], same: Mapping[str, str]
+    ranked: Sequence[Ranked],
+    candidates: Mapping[str, Candidate],
+    entries: Iterable[Entry],
+    same: Mapping[str, str],
 ) -> list[LeftOut]:
     """What was ranked and did not go in, and why."""
     shown = {entry.item.memory_key for entry in entries}
@@ -280,9 +309,13 @@ def left_out_of(
     return [_left_out(rank, one, candidates, same) for rank, one in left]
 
 
-def _left_out(rank: int, one: Ranked, candidates: Mapping[str, Candidate], same: Mapping[str, str]) -> LeftOut:
+def _left_out(
+    rank: int, one: Ranked, candidates: Mapping[str, Candidate], same: Mapping[str, str]
+) -> LeftOut:
     key = one.item.memory_key
     if key in same:
         return LeftOut(key, one.tier, rank, one.item.token_count, f"the same text as {same[key]}")
     tokens = candidates[key].whole
-    return LeftOut(key, one.tier, rank, tokens, f"no room: {tokens} tokens, and better ones took the budget")
+    return LeftOut(
+        key, one.tier, rank, tokens, f"no room: {tokens} tokens, and better ones took the budget"
+    )

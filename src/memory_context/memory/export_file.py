@@ -63,7 +63,9 @@ class Reading:
             facts = dict(json.loads(self.file.readline()))
         version = facts.get("memory_context")
         if isinstance(version, int) and version > VERSION:
-            message = f"this export has the form {version}, this library reads {VERSION}; upgrade it"
+            message = (
+                f"this export has the form {version}, this library reads {VERSION}; upgrade it"
+            )
             raise InvalidRecordError(message)
         counts = facts.get("memories"), facts.get("deletions")
         if version == VERSION and isinstance(counts[0], int) and isinstance(counts[1], int):
@@ -90,7 +92,9 @@ class Reading:
             for number, line in enumerate(self.file, 2):
                 yield number, line
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.damaged.append(DamagedLine(number + 1, f"the compressed file is broken here: {error}"))
+            self.damaged.append(
+                DamagedLine(number + 1, f"the compressed file is broken here: {error}")
+            )
 
 
 def _record(line: bytes) -> Owned | None:

@@ -65,13 +65,22 @@ def examined(store: str | None) -> Iterator[Check]:
     The database is only read: nothing is created, upgraded or indexed. What cannot be looked at because of an earlier
     problem is left out.
     """
-    yield Check("memory-context", Status.OK, f"{_installed(DISTRIBUTION)}, Python {platform.python_version()}")
+    yield Check(
+        "memory-context",
+        Status.OK,
+        f"{_installed(DISTRIBUTION)}, Python {platform.python_version()}",
+    )
     yield _tokens()
     yield from _extras()
     if store:
         yield from _database(store)
     else:
-        yield Check("database", Status.NOTE, "not looked at", "name it: --store URL, or MEMORY_CONTEXT_STORE")
+        yield Check(
+            "database",
+            Status.NOTE,
+            "not looked at",
+            "name it: --store URL, or MEMORY_CONTEXT_STORE",
+        )
 
 
 def _tokens() -> Check:
@@ -79,17 +88,26 @@ def _tokens() -> Check:
     if counter.name != "estimate":
         return Check("token counting", Status.OK, f"exact, by {counter.name}")
     remedy = "let the machine reach the internet once, or put tiktoken's file of ranks into TIKTOKEN_CACHE_DIR"
-    return Check("token counting", Status.WARNING, "estimated: the ranks of o200k_base are not here", remedy)
+    return Check(
+        "token counting", Status.WARNING, "estimated: the ranks of o200k_base are not here", remedy
+    )
 
 
 def _extras() -> Iterator[Check]:
-    for extra, needs in sorted(needs_of_extras(importlib.metadata.requires(DISTRIBUTION) or ()).items()):
+    for extra, needs in sorted(
+        needs_of_extras(importlib.metadata.requires(DISTRIBUTION) or ()).items()
+    ):
         versions = {need: _installed(need) for need in needs}
         lacking = sorted(need for need, version in versions.items() if version is None)
         there = ", ".join(f"{need} {version}" for need, version in versions.items() if version)
         if lacking:
             found = f"without {', '.join(lacking)}" + (f"; there: {there}" if there else "")
-            yield Check(f"extra {extra}", Status.NOTE, found, f"if you need it: pip install '{DISTRIBUTION}[{extra}]'")
+            yield Check(
+                f"extra {extra}",
+                Status.NOTE,
+                found,
+                f"if you need it: pip install '{DISTRIBUTION}[{extra}]'",
+            )
         else:
             yield Check(f"extra {extra}", Status.OK, there)
 
@@ -116,14 +134,28 @@ def _database(url: str) -> Iterator[Check]:
         if inside.startswith(FILES):
             yield from _folder(inside)
         elif path := inspection.missing_file(inside):
-            yield Check("database", Status.PROBLEM, f"there is no file {path!r}", f"check the path, or {_MIGRATE}")
+            yield Check(
+                "database",
+                Status.PROBLEM,
+                f"there is no file {path!r}",
+                f"check the path, or {_MIGRATE}",
+            )
             return
         else:
             with SQLAlchemyStore(inside) as store:
-                yield Check("database", Status.OK, f"{look(store, inspection.server)}, {store.url or 'in memory'}")
+                yield Check(
+                    "database",
+                    Status.OK,
+                    f"{look(store, inspection.server)}, {store.url or 'in memory'}",
+                )
                 yield from _looked_into(store)
     except MemoryContextError as error:
-        yield Check("database", Status.PROBLEM, str(error), "check the URL, the server, and the rights of this user")
+        yield Check(
+            "database",
+            Status.PROBLEM,
+            str(error),
+            "check the URL, the server, and the rights of this user",
+        )
         return
     if inside != url:
         yield _readable(url)
@@ -133,13 +165,22 @@ def _folder(url: str) -> Iterator[Check]:
     """Whether a folder's files are memories."""
     with cast("FileStore", as_store(url)) as store:
         if not store.directory.is_dir():
-            yield Check("folder", Status.PROBLEM, f"there is no folder {str(store.directory)!r}", "check the path")
+            yield Check(
+                "folder",
+                Status.PROBLEM,
+                f"there is no folder {str(store.directory)!r}",
+                "check the path",
+            )
             return
         yield Check("folder", Status.OK, str(store.directory))
         damaged = store.damaged()
     if damaged:
-        found = f"{len(damaged):,} are no memories, the first: {damaged[0].path}, {damaged[0].reason}"
-        yield Check("files", Status.WARNING, found, "mend or remove them; until then they are skipped")
+        found = (
+            f"{len(damaged):,} are no memories, the first: {damaged[0].path}, {damaged[0].reason}"
+        )
+        yield Check(
+            "files", Status.WARNING, found, "mend or remove them; until then they are skipped"
+        )
     else:
         yield Check("files", Status.OK, "all are memories")
 
@@ -152,8 +193,14 @@ def _readable(url: str) -> Check:
             for user in users:
                 store.query(Scope(user), {"is_active": [True, False]}, limit=1)
     except MemoryContextError as error:
-        return Check("contents", Status.PROBLEM, str(error), "give the keys that it was written with")
-    return Check("contents", Status.OK, f"can be read, of each user the newest (users looked at: {len(users)})")
+        return Check(
+            "contents", Status.PROBLEM, str(error), "give the keys that it was written with"
+        )
+    return Check(
+        "contents",
+        Status.OK,
+        f"can be read, of each user the newest (users looked at: {len(users)})",
+    )
 
 
 def _looked_into(store: SQLAlchemyStore) -> Iterator[Check]:
@@ -175,20 +222,29 @@ def schema_check(revision: str | None, dialect: str) -> Check:
     if revision == HEAD:
         return Check("schema", Status.OK, f"revision {revision}")
     if revision is None:
-        return Check("schema", Status.NOTE, "none yet", f"nothing: the first use makes it; or {_MIGRATE}")
+        return Check(
+            "schema", Status.NOTE, "none yet", f"nothing: the first use makes it; or {_MIGRATE}"
+        )
     if revision not in REVISIONS:
         found = f"revision {revision}, this library knows {HEAD}"
         return Check("schema", Status.PROBLEM, found, "upgrade memory-context")
     found = f"revision {revision}, this library needs {HEAD}"
     if dialect == "sqlite":
-        return Check("schema", Status.WARNING, found, f"nothing: the next use upgrades it; or {_MIGRATE}")
+        return Check(
+            "schema", Status.WARNING, found, f"nothing: the next use upgrades it; or {_MIGRATE}"
+        )
     return Check("schema", Status.PROBLEM, found, _MIGRATE)
 
 
 def _whole(store: SQLAlchemyStore) -> Check:
     """Whether the file is sound, and tables and indexes are there."""
     if damage := look(store, inspection.damage):
-        return Check("tables", Status.PROBLEM, f"the file is damaged: {'; '.join(damage)}", "restore a backup")
+        return Check(
+            "tables",
+            Status.PROBLEM,
+            f"the file is damaged: {'; '.join(damage)}",
+            "restore a backup",
+        )
     if lacking := look(store, inspection.missing):
         remedy = "make them as postgresdb.sql in the project's repository does, or restore a backup"
         return Check("tables", Status.PROBLEM, f"missing: {', '.join(lacking)}", remedy)
@@ -201,7 +257,12 @@ def analyzer_check(version: int) -> Check:
         return Check("analyzer", Status.OK, f"version {version}")
     found = f"the index was made by version {version}, this library has {VERSION}"
     if version > VERSION:
-        return Check("analyzer", Status.WARNING, found, "upgrade memory-context, or searches miss what others store")
+        return Check(
+            "analyzer",
+            Status.WARNING,
+            found,
+            "upgrade memory-context, or searches miss what others store",
+        )
     return Check("analyzer", Status.WARNING, found, _REINDEX)
 
 
@@ -220,7 +281,10 @@ def _index(store: SQLAlchemyStore) -> Check:
             (look(store, inspection.count_unindexed), "memories are neither indexed nor pending"),
             (look(store, inspection.count_orphans), "rows belong to memories that are gone"),
             (len(look(store, inspection.miscounted)), "users have wrong counts"),
-            (len(look(store, inspection.unfindable)), "sampled memories are indexed under other words"),
+            (
+                len(look(store, inspection.unfindable)),
+                "sampled memories are indexed under other words",
+            ),
         )
         if count
     ]
@@ -232,4 +296,9 @@ def _index(store: SQLAlchemyStore) -> Check:
 def _over(count: int) -> Check:
     if not count:
         return Check("expired", Status.OK, "nothing is over its time")
-    return Check("expired", Status.NOTE, f"{count:,} memories are over their time", "memory-context gc deletes them")
+    return Check(
+        "expired",
+        Status.NOTE,
+        f"{count:,} memories are over their time",
+        "memory-context gc deletes them",
+    )

@@ -117,7 +117,9 @@ class MemoryManager:
         """Close it."""
         self.close()
 
-    def within(self, places: Iterable[Place], offered: Iterable[Place] | None = None) -> MemoryManager:
+    def within(
+        self, places: Iterable[Place], offered: Iterable[Place] | None = None
+    ) -> MemoryManager:
         """The same memories behind walls: of the runs, sessions, plans, tasks and projects only `places` are seen.
 
         Args:
@@ -137,7 +139,10 @@ class MemoryManager:
         seen = Scope(self.scope.user_id, places=frozenset(places)).places or frozenset[Place]()
         seen = seen if self._widest is None else seen & self._widest
         kept = seen if offered is None else seen & frozenset(offered)
-        self.scope, self.offered = replace(self.scope, places=seen), replace(self.scope, places=kept)
+        self.scope, self.offered = (
+            replace(self.scope, places=seen),
+            replace(self.scope, places=kept),
+        )
 
     @property
     def who(self) -> Who:
@@ -240,7 +245,8 @@ class MemoryManager:
             tier=tier,
             tier_id=tier_id,
             summary=one_line(
-                self._given(description, type) or self._described(body, type, tags, source, facts), MAX_SUMMARY
+                self._given(description, type) or self._described(body, type, tags, source, facts),
+                MAX_SUMMARY,
             ),
             content=body,
             media_type=media_type,
@@ -292,15 +298,28 @@ class MemoryManager:
         return self.kept(description) if description and is_long else description
 
     def _described(
-        self, content: Content, kind: str, tags: tuple[str, ...], source: str, facts: Mapping[str, Any]
+        self,
+        content: Content,
+        kind: str,
+        tags: tuple[str, ...],
+        source: str,
+        facts: Mapping[str, Any],
     ) -> str:
         """The line on a content that came without one; it tells nothing of a secret."""
         if kind == SECRET or SECRET in tags:
             return SECRET
         arguments = facts.get("arguments")
         content = self.kept(content) if isinstance(content, str) else content
-        line = describe(content, source=source, arguments=self.kept(arguments) if isinstance(arguments, str) else None)
-        return self.summaries.summary(content, line) if self.summaries and isinstance(content, str) else line
+        line = describe(
+            content,
+            source=source,
+            arguments=self.kept(arguments) if isinstance(arguments, str) else None,
+        )
+        return (
+            self.summaries.summary(content, line)
+            if self.summaries and isinstance(content, str)
+            else line
+        )
 
     def get(self, key: str) -> MemoryItem:
         """The record under `key`, without counting it as a read.
@@ -386,12 +405,21 @@ class MemoryManager:
                 return item.content
             text = _readable(item)
             most = DEFAULT_ANSWER if query and max_tokens is None else max_tokens
-            if most is not None and selection.selector in ("whole", "lines", "query") and "," not in (lines or ""):
+            if (
+                most is not None
+                and selection.selector in ("whole", "lines", "query")
+                and "," not in (lines or "")
+            ):
                 return self._within(item, text, lines, query or "", most)
             return read_part(text, selection, 0, max_tokens, self.counter.count).text
 
     def page(
-        self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int | None = None
+        self,
+        key: str,
+        selection: Selection | None = None,
+        *,
+        offset: int = 0,
+        max_tokens: int | None = None,
     ) -> Page:
         """A page of what is selected of the memory under `key`, with what part of how much it is.
 
@@ -408,7 +436,9 @@ class MemoryManager:
         with self._reading(key, wanted) as item:
             return read_part(_readable(item), wanted, offset, max_tokens, self.counter.count)
 
-    def answer(self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int) -> str:
+    def answer(
+        self, key: str, selection: Selection | None = None, *, offset: int = 0, max_tokens: int
+    ) -> str:
         """A page as a model reads it: reference, what part of how much it is, text, and the call for the next page.
 
         Nothing is raised because nothing matched: the answer says so, and what is there.
@@ -431,7 +461,9 @@ class MemoryManager:
         """The record under `key`, read while something of it is selected."""
         with operation("retrieve", self.who, selector=selection.selector) as reading:
             item = self.read(key)
-            reading.note(key=item.memory_key, tier=item.tier, type=item.memory_type, tokens=item.token_count)
+            reading.note(
+                key=item.memory_key, tier=item.tier, type=item.memory_type, tokens=item.token_count
+            )
             yield item
 
     def search(  # noqa: PLR0913 - each narrows the search, with a default
@@ -474,7 +506,9 @@ class MemoryManager:
         """
         given: tuple[object, object] = (query, limit)
         if not isinstance(given[0], str) or not isinstance(given[1], int) or limit < 1:
-            message = f"search takes a text and a limit of 1 or more, not {query!r:.80} and {limit!r}"
+            message = (
+                f"search takes a text and a limit of 1 or more, not {query!r:.80} and {limit!r}"
+            )
             raise InvalidArgumentError(message)
         if mode not in MODES:
             message = f"a search is {' or '.join(MODES)}, not {mode!r}"
@@ -489,7 +523,9 @@ class MemoryManager:
         }
         wanted = _joined(narrow, filters)
         with operation("search", self.who, mode=mode, limit=limit) as searching:
-            found = self.memory_store.search(self.scope, query, limit=limit, filters=wanted, mode=mode)
+            found = self.memory_store.search(
+                self.scope, query, limit=limit, filters=wanted, mode=mode
+            )
             searching.note(hits=len(found), keys=tuple(hit.memory_key for hit in found))
         self.audit("expanded", *(hit.memory_key for hit in found if not is_secret(hit)))
         return MemoryList(found)
@@ -516,7 +552,9 @@ class MemoryManager:
             StoreError: The store could not do it.
         """
         with operation("forget", self.who) as forgetting:
-            was_there = self.memory_store.delete(self.scope, check_key(key), reason=reason, soft=soft)
+            was_there = self.memory_store.delete(
+                self.scope, check_key(key), reason=reason, soft=soft
+            )
             forgetting.note(key=key if was_there else None)
         if was_there:
             self.audit("deleted", key)
@@ -530,7 +568,9 @@ class MemoryManager:
             StoreError: The store could not do it; what was deleted until then is gone.
         """
         scope = replace(self.scope, tier=tier, tier_id=tier_id)
-        keys = [item.memory_key for item in self.memory_store.list_all(scope)] if self.audits else []
+        keys = (
+            [item.memory_key for item in self.memory_store.list_all(scope)] if self.audits else []
+        )
         deleted = self.memory_store.clear(scope, reason=reason)
         self.audit("deleted", *keys)
         return deleted
@@ -553,7 +593,9 @@ class MemoryManager:
         if item.is_active:
             return item
         active = replace(item, is_active=True, updated_at=now())
-        revived = self.memory_store.put(self.scope, active, room=room or _built_in_room(item.tier), replaces=item)
+        revived = self.memory_store.put(
+            self.scope, active, room=room or _built_in_room(item.tier), replaces=item
+        )
         self.audit("stored", key)
         return revived
 
@@ -576,7 +618,9 @@ class MemoryManager:
             message = f"{self.memory_store!r} cannot be written down: it has no URL; use a database file or a server"
             raise NotSerializableError(message)
         if getattr(self.memory_store, "has_embedder", False):
-            message = "an embedder cannot be written down; give each process a store of its own with one"
+            message = (
+                "an embedder cannot be written down; give each process a store of its own with one"
+            )
             raise NotSerializableError(message)
         if getattr(innermost(self.memory_store), "quota", None) is not None:
             message = "a quota cannot be written down; give each process a store of its own with it"
@@ -588,7 +632,9 @@ class MemoryManager:
             "user_id": self.scope.user_id,
             "store": url,
             "agent_id": self.agent_id,
-            "password_variable": getattr(innermost(self.memory_store), "password_variable", self._password_variable),
+            "password_variable": getattr(
+                innermost(self.memory_store), "password_variable", self._password_variable
+            ),
             "audit": self._trail(),
         }
 
@@ -616,7 +662,9 @@ class MemoryManager:
             return text
         least = self.counter.count(item.ref.render())
         if most < least:
-            message = f"max_tokens={most} is less than the reference itself takes; give {least} or more"
+            message = (
+                f"max_tokens={most} is less than the reference itself takes; give {least} or more"
+            )
             raise BudgetTooSmallError(message)
         return excerpt(text, query, most, self.counter.count, first_line=first).text
 
@@ -640,7 +688,9 @@ def _built_in_room(tier: str) -> Room | None:
 
 def _check_names(*names: object) -> None:
     for name in names:
-        if name is not None and not (isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()):
+        if name is not None and not (
+            isinstance(name, str) and 0 < len(name) <= MAX_NAME and name.isprintable()
+        ):
             message = f"a type, tier, category or tag has 1 to {MAX_NAME} printable characters, not {name!r:.80}"
             raise InvalidArgumentError(message)
 

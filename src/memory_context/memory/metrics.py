@@ -94,7 +94,9 @@ def _observations(unit: Unit) -> Iterator[Observation]:
         for usage in one.usage(unit):
             sums[usage.tier, user] = sums.get((usage.tier, user), 0) + getattr(usage, unit)
     for (tier, user), total in sums.items():
-        yield Observation(total, {ATTRIBUTES["tier"]: tier} | ({WHO[0]: user} if user is not None else {}))
+        yield Observation(
+            total, {ATTRIBUTES["tier"]: tier} | ({WHO[0]: user} if user is not None else {})
+        )
 
 
 def _gauge(unit: Unit) -> None:

@@ -20,7 +20,9 @@ from memory_context.stores.sql.catalog import EXPIRED, Catalog, Doomed
 BATCH = 50
 Since: TypeAlias = Literal["created", "changed", "read"]
 UNITS = {"d": "days", "h": "hours", "w": "weeks"}
-_RULE = re.compile(r"(?P<what>[^=]*)=(?P<number>[0-9]{1,6})(?P<unit>[dhw])(?::(?P<since>created|changed|read))?")
+_RULE = re.compile(
+    r"(?P<what>[^=]*)=(?P<number>[0-9]{1,6})(?P<unit>[dhw])(?::(?P<since>created|changed|read))?"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,14 +83,23 @@ class RetentionRule:
     @property
     def reason(self) -> str:
         """What references to a memory that went by this rule say."""
-        which = [self.memory_type, self.tier and f"tier {self.tier}", "evicted" if self.evicted else None]
+        which = [
+            self.memory_type,
+            self.tier and f"tier {self.tier}",
+            "evicted" if self.evicted else None,
+        ]
         what = ", ".join(filter(None, which)) or "everything"
         return f"kept for {self.after} since it was {self.since}: {what}"
 
     def doomed(self, at: datetime) -> Doomed:
         """The memories that it says are over at a moment."""
         return Doomed(
-            self.reason, in_utc(at, -self.after), self.since, self.memory_type, self.tier, evicted=self.evicted
+            self.reason,
+            in_utc(at, -self.after),
+            self.since,
+            self.memory_type,
+            self.tier,
+            evicted=self.evicted,
         )
 
 
@@ -131,7 +142,9 @@ def delete_expired(
             deleted += catalog.delete_doomed(user, ids, which)
             if auditor:
                 kept = set(catalog.keys_of(user, ids))
-                auditor.note("deleted", (user, agent_id, None), (key for key in keys if key not in kept))
+                auditor.note(
+                    "deleted", (user, agent_id, None), (key for key in keys if key not in kept)
+                )
             done += len(ids)
             if progress:
                 progress(done, total)
@@ -149,7 +162,11 @@ def count_expired(
 ) -> dict[str, int]:
     """For each user how many memories `delete_expired` would delete."""
     catalog = Catalog(store)
-    rows = {row for which in _all(rules, with_zone(at, "at") or now()) for row in catalog.doomed(which, user_id)}
+    rows = {
+        row
+        for which in _all(rules, with_zone(at, "at") or now())
+        for row in catalog.doomed(which, user_id)
+    }
     return {user: len(list(those)) for user, those in groupby(sorted(rows), itemgetter(0))}
 
 

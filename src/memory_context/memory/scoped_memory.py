@@ -117,8 +117,15 @@ class ScopedMemory:
         }  # fmt: skip
         ids = {name: lives.get(policy.lifetime) for name, policy in self.policies.items()}
         given = ids if plan_id is None else ids | {"plan": plan_id}
-        self._ids = {name: None if tier_id is None else str(tier_id) for name, tier_id in given.items()}
-        self._given = {"run_id": run_id, "plan_id": plan_id, "task_id": task_id, "project_id": project_id}
+        self._ids = {
+            name: None if tier_id is None else str(tier_id) for name, tier_id in given.items()
+        }
+        self._given = {
+            "run_id": run_id,
+            "plan_id": plan_id,
+            "task_id": task_id,
+            "project_id": project_id,
+        }
         self.manager = owner.within(self.places)
 
     def __enter__(self) -> Self:
@@ -137,7 +144,9 @@ class ScopedMemory:
     @property
     def places(self) -> frozenset[Place]:
         """The runs, sessions, plans, tasks and projects that are open here, as pairs of tier and id."""
-        return frozenset((tier, tier_id) for tier, tier_id in self._ids.items() if tier_id is not None)
+        return frozenset(
+            (tier, tier_id) for tier, tier_id in self._ids.items() if tier_id is not None
+        )
 
     @property
     def open_tiers(self) -> list[str]:
@@ -157,7 +166,9 @@ class ScopedMemory:
         """
         policy = self._policy(tier)
         if not self._is_open(policy):
-            message = f"no {policy.lifetime} is open here, so there is no tier {tier!r}; {self._open()}"
+            message = (
+                f"no {policy.lifetime} is open here, so there is no tier {tier!r}; {self._open()}"
+            )
             raise InvalidTierError(message)
         return self._ids[tier]
 
@@ -254,7 +265,9 @@ class ScopedMemory:
             return self._counted(store.query(scope, wanted, limit=limit, order_by=NEWEST_FIRST))
         folded_too = {} if tier else {"tier": [*self.open_tiers, DETAIL]}
         wanted = {"is_active": [True, False]} | wanted | {"memory_key": check_key(key)} | folded_too
-        return next(iter(self._counted(store.query(scope, wanted, limit=1, order_by=NEWEST_FIRST))), None)
+        return next(
+            iter(self._counted(store.query(scope, wanted, limit=1, order_by=NEWEST_FIRST))), None
+        )
 
     def update(
         self,
@@ -282,7 +295,13 @@ class ScopedMemory:
         change = _Change(content, category, tags, metadata, priority)
         while (old := self._note(key)) is not None:
             new = self._changed(old, change)
-            if not self._may("update", old.tier, item=old, content=new.content, asks=old.memory_type == PREFERENCE):
+            if not self._may(
+                "update",
+                old.tier,
+                item=old,
+                content=new.content,
+                asks=old.memory_type == PREFERENCE,
+            ):
                 return None
             if (put := self._replaced(old, new)) is not None:
                 return put
@@ -302,7 +321,9 @@ class ScopedMemory:
             return None
         return self.manager.forget(key, reason="deleted")
 
-    def clear(self, category: str | None = None, tags: str | Iterable[str] = (), *, tier: str) -> int | None:
+    def clear(
+        self, category: str | None = None, tags: str | Iterable[str] = (), *, tier: str
+    ) -> int | None:
         """Delete the notes of a tier, evicted ones too; how many there were. None if it was declined.
 
         References to them say when and why they were deleted.
@@ -343,7 +364,9 @@ class ScopedMemory:
         See `MemoryManager.search`; `tier` None means every tier that is open here.
         """
         filters = self._filters(tier, category, tags, None)
-        return self.manager.search(query, limit, since=since, until=until, mode=mode, filters=filters)
+        return self.manager.search(
+            query, limit, since=since, until=until, mode=mode, filters=filters
+        )
 
     def list_categories(self, tier: str | None = None) -> list[Category]:
         """The categories of the notes as trees, by name, with counts; those without one first, under "".
@@ -353,15 +376,31 @@ class ScopedMemory:
             StoreError: The store could not do it.
         """
         counts: dict[str, int] = {}
-        for one in self.manager.memory_store.usage(self.manager.scope, self._filters(tier, None, (), None)):
+        for one in self.manager.memory_store.usage(
+            self.manager.scope, self._filters(tier, None, (), None)
+        ):
             counts[one.category or ""] = counts.get(one.category or "", 0) + one.items
         return trees(counts)
 
-    def count(self, tier: str | None = None, *, category: str | None = None, tags: str | Iterable[str] = ()) -> int:
+    def count(
+        self,
+        tier: str | None = None,
+        *,
+        category: str | None = None,
+        tags: str | Iterable[str] = (),
+    ) -> int:
         """How many notes there are: in one tier, or in all that are open here. Evicted ones do not count."""
-        return self.manager.memory_store.count(self.manager.scope, self._filters(tier, category, tags, None))
+        return self.manager.memory_store.count(
+            self.manager.scope, self._filters(tier, category, tags, None)
+        )
 
-    def size(self, tier: str | None = None, *, category: str | None = None, tags: str | Iterable[str] = ()) -> int:
+    def size(
+        self,
+        tier: str | None = None,
+        *,
+        category: str | None = None,
+        tags: str | Iterable[str] = (),
+    ) -> int:
         """How many characters the notes have together; `max_chars` counts the same."""
         wanted = self._filters(tier, category, tags, None)
         return sum(one.chars for one in self.manager.memory_store.usage(self.manager.scope, wanted))
@@ -370,7 +409,9 @@ class ScopedMemory:
         """The notes that made room for others, newest first: no longer offered, still there under their keys."""
         wanted = self._filters(tier, None, (), {"is_active": False})
         return MemoryList(
-            self.manager.memory_store.query(self.manager.scope, wanted, limit=None, order_by=NEWEST_FIRST)
+            self.manager.memory_store.query(
+                self.manager.scope, wanted, limit=None, order_by=NEWEST_FIRST
+            )
         )
 
     def revive(self, key: str) -> MemoryItem | None:
@@ -386,7 +427,11 @@ class ScopedMemory:
             StoreError: The store could not do it.
         """
         note = self._note(key)
-        return None if note is None else self.manager.revive(key, room=self.policies[note.tier].room or Room())
+        return (
+            None
+            if note is None
+            else self.manager.revive(key, room=self.policies[note.tier].room or Room())
+        )
 
     def promote(self, key: str, to: str) -> MemoryItem | None:
         """Move a memory to a wider tier: the same record under the same key. None for no such memory, or if declined.
@@ -404,7 +449,9 @@ class ScopedMemory:
             StoreError: The store could not do it; the memory is where it was.
         """
         tier_id = self.tier_id(to)
-        while (old := self.manager.memory_store.get(self.manager.scope, check_key(key))) is not None:
+        while (
+            old := self.manager.memory_store.get(self.manager.scope, check_key(key))
+        ) is not None:
             self._check_wider(old, to)
             new = replace(old, tier=to, tier_id=tier_id, identity=None, is_active=True)
             self._check(new)
@@ -424,28 +471,44 @@ class ScopedMemory:
             InvalidTierError: There is no such lifetime, or it is the user's, which does not end.
             StoreError: The store could not do it.
         """
-        ending = [name for name, policy in self.policies.items() if policy.lifetime == lifetime != "user"]
+        ending = [
+            name for name, policy in self.policies.items() if policy.lifetime == lifetime != "user"
+        ]
         if not ending:
             message = f"what ends is run, session, task or project, not {lifetime!r:.80}"
             raise InvalidTierError(message)
         tiers = [name for name in ending if self._is_open(self.policies[name])]
-        return sum(self.manager.clear(name, self._ids[name], reason=f"its {lifetime} ended") for name in tiers)
+        return sum(
+            self.manager.clear(name, self._ids[name], reason=f"its {lifetime} ended")
+            for name in tiers
+        )
 
     def add_reasoning(self, text: str, stage_id: str) -> str:
         """Keep what was thought in a stage of the task (importance 0.5); its key. Raises what `save` raises."""
         return self._saved(
-            text, 0.5, "task", type="reasoning", tags=[_stage(stage_id)], metadata={"stage_id": stage_id}
+            text,
+            0.5,
+            "task",
+            type="reasoning",
+            tags=[_stage(stage_id)],
+            metadata={"stage_id": stage_id},
         )
 
-    def add_tool_output(self, tool_id: str, output: Content | dict[str, Any] | list[Any], stage_id: str = "") -> str:
+    def add_tool_output(
+        self, tool_id: str, output: Content | dict[str, Any] | list[Any], stage_id: str = ""
+    ) -> str:
         """Keep what a tool gave in the task (importance 0.7), in a stage if one is named; its key."""
         tags = [_stage(stage_id)] if stage_id else []
         facts = {"tool_id": tool_id} | ({"stage_id": stage_id} if stage_id else {})
-        return self._saved(output, 0.7, "task", type="tool_output", tags=[f"tool:{tool_id}", *tags], metadata=facts)
+        return self._saved(
+            output, 0.7, "task", type="tool_output", tags=[f"tool:{tool_id}", *tags], metadata=facts
+        )
 
     def get_stage_outputs(self, stage_id: str) -> MemoryList:
         """What was kept in a stage of the task, reasoning and tools' outputs, oldest first."""
-        return self.get(tags=_stage(stage_id), filters=_of_type("reasoning", "tool_output"), tier="task")[::-1]
+        return self.get(
+            tags=_stage(stage_id), filters=_of_type("reasoning", "tool_output"), tier="task"
+        )[::-1]
 
     def add_decision(self, decision: str, tags: Iterable[str] = ()) -> str:
         """Keep a decision of the project (importance 0.9); its key. Raises what `save` raises."""
@@ -458,15 +521,24 @@ class ScopedMemory:
     def add_convention(self, convention: str, scope: str) -> str:
         """Keep a convention of the project (importance 0.8), with what it holds for as a tag; its key."""
         return self._saved(
-            convention, 0.8, "project", type="convention", tags=[scope] if scope else [], metadata={"scope": scope}
+            convention,
+            0.8,
+            "project",
+            type="convention",
+            tags=[scope] if scope else [],
+            metadata={"scope": scope},
         )
 
     def add_failure(self, code: str, lesson: str) -> str:
         """Keep what failed in the project, and what is to be learnt from it (importance 0.85); its key."""
         description = one_line(self.manager.kept(lesson))
-        return self._saved(f"{lesson}\n\n{code}", 0.85, "project", type="failure", description=description)
+        return self._saved(
+            f"{lesson}\n\n{code}", 0.85, "project", type="failure", description=description
+        )
 
-    def add_preference(self, preference: str, category: str | None = None, *, confirm: bool = False) -> str | None:
+    def add_preference(
+        self, preference: str, category: str | None = None, *, confirm: bool = False
+    ) -> str | None:
         """Keep what the user likes (importance 0.9); its key, None if `confirm` was wanted and declined.
 
         Raises:
@@ -479,7 +551,9 @@ class ScopedMemory:
         if not self._may("save", "global", content=preference, asks=confirm):
             return None
         facts = {"confirm": True} if confirm else None
-        return self._saved(preference, 0.9, "global", type=PREFERENCE, category=category, metadata=facts)
+        return self._saved(
+            preference, 0.9, "global", type=PREFERENCE, category=category, metadata=facts
+        )
 
     def query_preferences(self, category: str | None = None) -> MemoryList:
         """The user's preferences, of a category or below it if one is given, newest first."""
@@ -488,7 +562,12 @@ class ScopedMemory:
     def add_pattern(self, pattern: str, domain: str) -> str:
         """Keep a pattern that holds beyond a project (importance 0.7), with its domain as a tag; its key."""
         return self._saved(
-            pattern, 0.7, "global", type="pattern", tags=[domain] if domain else [], metadata={"domain": domain}
+            pattern,
+            0.7,
+            "global",
+            type="pattern",
+            tags=[domain] if domain else [],
+            metadata={"domain": domain},
         )
 
     def close(self) -> None:
@@ -512,7 +591,11 @@ class ScopedMemory:
         return replace(self.manager.scope, tier=tier, tier_id=self.tier_id(tier))
 
     def _filters(
-        self, tier: str | None, category: str | None, tags: str | Iterable[str], filters: Filters | None
+        self,
+        tier: str | None,
+        category: str | None,
+        tags: str | Iterable[str],
+        filters: Filters | None,
     ) -> dict[str, Any]:
         """What the notes of a tier, or of all open ones, must be."""
         tiers = self.open_tiers if tier is None else [tier]
@@ -520,7 +603,9 @@ class ScopedMemory:
             self.tier_id(str(tier))
         narrowed = _narrowed(category, tags) | {"tier": tiers}
         if both := narrowed.keys() & (filters or {}).keys():
-            message = f"{', '.join(sorted(both))} is an argument of its own; leave it out of filters"
+            message = (
+                f"{', '.join(sorted(both))} is an argument of its own; leave it out of filters"
+            )
             raise InvalidArgumentError(message)
         return narrowed | dict(filters or {})
 
@@ -569,10 +654,14 @@ class ScopedMemory:
         try:
             self.manager.memory_store.touch(self.manager.scope, [item.memory_key for item in items])
         except StoreError as error:
-            events.NOTES_NOT_COUNTED.log(error, user_id=self.manager.scope.user_id, notes=len(items))
+            events.NOTES_NOT_COUNTED.log(
+                error, user_id=self.manager.scope.user_id, notes=len(items)
+            )
             return MemoryList(items)
         moment = now()
-        return MemoryList(replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items)
+        return MemoryList(
+            replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items
+        )
 
     def _note(self, key: str) -> MemoryItem | None:
         """The note under `key`, of a tier of ours.
@@ -592,16 +681,24 @@ class ScopedMemory:
             _check_content(change.content)
             body, media_type = to_content(change.content)
             was_first_line = old.summary == self._first_line(old.content)
-            described = (self._first_line(change.content) or old.summary) if was_first_line else old.summary
+            described = (
+                (self._first_line(change.content) or old.summary) if was_first_line else old.summary
+            )
         new = replace(
             old,
             content=body,
             media_type=media_type,
             summary=described,
-            category=old.category if change.category is None else check_category(change.category or None),
+            category=old.category
+            if change.category is None
+            else check_category(change.category or None),
             tags=old.tags if change.tags is None else _words(change.tags),
-            content_metadata=old.content_metadata if change.metadata is None else check_metadata(change.metadata),
-            importance=old.importance if change.priority is None else importance_of(change.priority),
+            content_metadata=old.content_metadata
+            if change.metadata is None
+            else check_metadata(change.metadata),
+            importance=old.importance
+            if change.priority is None
+            else importance_of(change.priority),
             **self.manager.facts_of(body),
         )
         self._check(new)
@@ -650,8 +747,13 @@ def _check_content(content: object) -> None:
 
 
 def _narrowed(category: str | None, tags: str | Iterable[str]) -> dict[str, Any]:
-    narrowed = {"category": None if category is None else {"$under": check_category(category)}, "tags": _words(tags)}
-    return {name: list(value) if name == "tags" else value for name, value in narrowed.items() if value}
+    narrowed = {
+        "category": None if category is None else {"$under": check_category(category)},
+        "tags": _words(tags),
+    }
+    return {
+        name: list(value) if name == "tags" else value for name, value in narrowed.items() if value
+    }
 
 
 def _words(tags: str | Iterable[str]) -> tuple[str, ...]:

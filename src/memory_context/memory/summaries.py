@@ -105,7 +105,9 @@ class Summaries:
         shown = self._shown(text)
         try:
             with operation("summarize", characters=len(shown)):
-                answer = within(self.limits.seconds, partial(self._asked, shown, description), "summarizer")
+                answer = within(
+                    self.limits.seconds, partial(self._asked, shown, description), "summarizer"
+                )
         except Exception as error:  # noqa: BLE001 - whatever a summarizer of somebody else's raises
             answer = error
         failed = answer is not None and not isinstance(answer, str)
@@ -145,7 +147,9 @@ class Summaries:
         with self._lock:
             self.failures += 1
             self._breaker.note_failure()
-        events.SUMMARIZER_FAILED.log(summarizer=type(self.summarizer).__name__, problem=type(answer).__name__)
+        events.SUMMARIZER_FAILED.log(
+            summarizer=type(self.summarizer).__name__, problem=type(answer).__name__
+        )
 
 
 def as_summaries(summarizer: Summarizer | Summaries | None) -> Summaries | None:
@@ -154,7 +158,11 @@ def as_summaries(summarizer: Summarizer | Summaries | None) -> Summaries | None:
     Raises:
         InvalidArgumentError: It is no summarizer.
     """
-    return summarizer if summarizer is None or isinstance(summarizer, Summaries) else Summaries(summarizer)
+    return (
+        summarizer
+        if summarizer is None or isinstance(summarizer, Summaries)
+        else Summaries(summarizer)
+    )
 
 
 __all__ = ["Summaries", "Summarizer", "SummaryLimits", "as_summaries"]

@@ -17,7 +17,16 @@ from pathlib import Path
 from typing import IO, Final, Literal, TypeAlias, cast
 
 from memory_context.exceptions import InvalidArgumentError, StoreError
-from memory_context.memory.export_file import GZIP, VERSION, DamagedLine, Owned, Reading, line_of, new_file, write_line
+from memory_context.memory.export_file import (
+    GZIP,
+    VERSION,
+    DamagedLine,
+    Owned,
+    Reading,
+    line_of,
+    new_file,
+    write_line,
+)
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, MemoryItem, now
 from memory_context.model.scope import Scope
@@ -92,7 +101,11 @@ class Backup:
 
 
 def export_memories(
-    store: MemoryStore, path: str | os.PathLike[str], *, user_id: User, progress: Progress | None = None
+    store: MemoryStore,
+    path: str | os.PathLike[str],
+    *,
+    user_id: User,
+    progress: Progress | None = None,
 ) -> Exported:
     """Write everything of a user into a file of JSON lines; compressed, if its name ends with ``.gz``.
 
@@ -123,7 +136,11 @@ def export_memories(
 
 
 def export_user(
-    store: MemoryStore, user_id: str | int, path: str | os.PathLike[str], *, progress: Progress | None = None
+    store: MemoryStore,
+    user_id: str | int,
+    path: str | os.PathLike[str],
+    *,
+    progress: Progress | None = None,
 ) -> Exported:
     """Write what is stored of one user, never of anybody else, into a file: see `export_memories`.
 
@@ -137,7 +154,11 @@ def export_user(
 
 
 def import_memories(
-    store: MemoryStore, path: str | os.PathLike[str], *, user_id: User, progress: Progress | None = None
+    store: MemoryStore,
+    path: str | os.PathLike[str],
+    *,
+    user_id: User,
+    progress: Progress | None = None,
 ) -> Transferred:
     """Write everything of a user that a file of `export_memories` holds into a store.
 
@@ -186,7 +207,11 @@ def copy_memories(
 
 
 def backup_database(
-    store: MemoryStore, folder: str | os.PathLike[str], *, keep: int | None = None, progress: Progress | None = None
+    store: MemoryStore,
+    folder: str | os.PathLike[str],
+    *,
+    keep: int | None = None,
+    progress: Progress | None = None,
 ) -> Backup:
     """Copy a SQLite database that may be in use into a new file ``memory-{time}.db`` in a folder.
 
@@ -249,7 +274,11 @@ def _everything(store: MemoryStore, users: Iterable[str]) -> Iterator[Owned]:
 
 
 def _moved(
-    records: Iterable[Owned], store: MemoryStore, total: int, progress: Progress | None, file: Reading | None = None
+    records: Iterable[Owned],
+    store: MemoryStore,
+    total: int,
+    progress: Progress | None,
+    file: Reading | None = None,
 ) -> Transferred:
     """Write records into a store, batch by batch."""
     written, unchanged, done, conflicts = 0, 0, 0, list[Conflict]()
@@ -262,7 +291,11 @@ def _moved(
             if progress:
                 progress(done, max(done, total))
     result = Transferred(written, unchanged, tuple(conflicts))
-    return result if file is None else replace(result, damaged=tuple(file.damaged), complete=file.complete)
+    return (
+        result
+        if file is None
+        else replace(result, damaged=tuple(file.damaged), complete=file.complete)
+    )
 
 
 __all__ = [

@@ -12,7 +12,16 @@ from memory_context.model.reference import leading_key, one_line
 from memory_context.runtime import prompts
 
 OUTPUTS = ("tool_output", "command_output")
-COUNTED = ("note", "decision", "convention", "file_content", "tool_output", "command_output", "conversation", SECRET)
+COUNTED = (
+    "note",
+    "decision",
+    "convention",
+    "file_content",
+    "tool_output",
+    "command_output",
+    "conversation",
+    SECRET,
+)
 LOOKED_AT = 50
 LISTED = 5
 SHORT = 60
@@ -38,7 +47,9 @@ def begins_layer(text: str) -> bool:
     return text.startswith((prompts.LAYER_HEADER, prompts.ASSEMBLED_HEADER))
 
 
-def user_layer(assembler: ContextAssembler, task: str, budget: int, *, returning: bool) -> Layer | None:
+def user_layer(
+    assembler: ContextAssembler, task: str, budget: int, *, returning: bool
+) -> Layer | None:
     """What the assembler finds, then recent threads and commands, and what exists; at most `budget` tokens.
 
     None for a user of whom there is nothing to say. Where the thread is not a named one of a `returning` user, that is
@@ -69,12 +80,21 @@ def _recent(manager: MemoryManager) -> Iterator[str]:
     for thread, item in list(reversed(threads.items()))[:LISTED]:
         time = f"{item.created_at:%Y-%m-%d %H:%M}"
         yield prompts.LAYER_THREAD.format(thread=thread, time=time, summary=one_line(item.summary))
-    yield from (f"- {item.ref}" for item in [item for item in others if item.memory_type in OUTPUTS][:LISTED])
+    yield from (
+        f"- {item.ref}"
+        for item in [item for item in others if item.memory_type in OUTPUTS][:LISTED]
+    )
 
 
 def _existing(manager: MemoryManager) -> Iterator[str]:
-    counts = {kind: manager.memory_store.count(manager.offered, {"memory_type": kind}) for kind in COUNTED}
-    found = ", ".join(prompts.LAYER_COUNT.format(count=count, kind=kind) for kind, count in counts.items() if count)
+    counts = {
+        kind: manager.memory_store.count(manager.offered, {"memory_type": kind}) for kind in COUNTED
+    }
+    found = ", ".join(
+        prompts.LAYER_COUNT.format(count=count, kind=kind)
+        for kind, count in counts.items()
+        if count
+    )
     if found:
         yield prompts.LAYER_COUNTS.format(counts=found)
 

@@ -107,7 +107,9 @@ class Auditor:
         self._warned = False
         count("audit_entries", len(entries))
 
-    def _note_failure(self, error: Exception, entries: Sequence[AuditEntry], seconds: float) -> None:
+    def _note_failure(
+        self, error: Exception, entries: Sequence[AuditEntry], seconds: float
+    ) -> None:
         count("audit_failures")
         with self._lock:
             self.failures += 1

@@ -55,7 +55,9 @@ class Category:
 def trees(counts: Mapping[str, int], above: str = "") -> list[Category]:
     """The categories below a path."""
     start = f"{above}/" if above else ""
-    below = {path.removeprefix(start).partition("/")[0] for path in counts if path.startswith(start)}
+    below = {
+        path.removeprefix(start).partition("/")[0] for path in counts if path.startswith(start)
+    }
     return [_tree(counts, start + name) for name in sorted(below)]
 
 

@@ -254,7 +254,9 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         raise InvalidContentError(message)
     copy: dict[str, Any] = json.loads(_json(dict(metadata or {}), "metadata"))
     if not all(map(is_storable, _texts(copy))):
-        message = "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
+        message = (
+            "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
+        )
         raise InvalidContentError(message)
     return copy
 
@@ -264,7 +266,12 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from (text for pair in cast("dict[str, Any]", value).items() for part in pair for text in _texts(part))
+        yield from (
+            text
+            for pair in cast("dict[str, Any]", value).items()
+            for part in pair
+            for text in _texts(part)
+        )
     elif isinstance(value, list):
         yield from (text for part in cast("Iterable[Any]", value) for text in _texts(part))
 
@@ -275,7 +282,9 @@ def is_same(held: MemoryItem, item: MemoryItem) -> bool:
     same = type(held.content) is type(item.content) and all(
         getattr(held, fact) == getattr(item, fact) for fact in facts
     )
-    return item.identity is None and same and (item.content_hash != "" or held.content == item.content)
+    return (
+        item.identity is None and same and (item.content_hash != "" or held.content == item.content)
+    )
 
 
 def stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
@@ -283,7 +292,11 @@ def stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
 
     Within a minute of its last change it is `held` itself, if it is active and ends then anyway.
     """
-    ends = None if held.expires_at is None or item.expires_at is None else max(held.expires_at, item.expires_at)
+    ends = (
+        None
+        if held.expires_at is None or item.expires_at is None
+        else max(held.expires_at, item.expires_at)
+    )
     moment = now()
     if held.is_active and ends == held.expires_at and moment - held.updated_at < FRESH:
         return held
@@ -345,7 +358,9 @@ def _encodes(text: str) -> bool:
 
 def bytes_of(content: Content) -> int:
     """How many bytes `content` takes in a store, a text as UTF-8."""
-    return len(content) if isinstance(content, bytes) or content.isascii() else len(encoded(content))
+    return (
+        len(content) if isinstance(content, bytes) or content.isascii() else len(encoded(content))
+    )
 
 
 def encoded(content: Content) -> bytes:
@@ -400,7 +415,10 @@ def longer_key(item: MemoryItem) -> str | None:
     digest = item.content_hash if item.identity else item.id.hex * 2
     if not slug or len(piece) < SHORTEST_DIGEST or not digest.startswith(piece):
         return None
-    return next((key for key in generated_keys(slug, digest) if len(key.rpartition("_")[2]) > len(piece)), None)
+    return next(
+        (key for key in generated_keys(slug, digest) if len(key.rpartition("_")[2]) > len(piece)),
+        None,
+    )
 
 
 def with_hash(item: MemoryItem, content_hash: str) -> MemoryItem:
@@ -412,7 +430,12 @@ def with_hash(item: MemoryItem, content_hash: str) -> MemoryItem:
 def key_after(item: MemoryItem, content_hash: str) -> str:
     """The key of `item` with another hash: a new one where it was generated from the hash that it has."""
     slug, _, piece = item.memory_key.rpartition("_")
-    generated = item.identity and slug and len(piece) >= SHORTEST_DIGEST and item.content_hash.startswith(piece)
+    generated = (
+        item.identity
+        and slug
+        and len(piece) >= SHORTEST_DIGEST
+        and item.content_hash.startswith(piece)
+    )
     is_new = content_hash != item.content_hash
     return next(generated_keys(slug, content_hash)) if generated and is_new else item.memory_key
 

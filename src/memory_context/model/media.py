@@ -27,7 +27,9 @@ _SIGNATURES: Final = (
     (b"ID3", "audio/mpeg"),
     (b"OggS", "application/ogg"),
 )
-_DATA_URL = re.compile(r"\s*data:(?P<type>[\w.+/-]{0,100})(?:;[\w=.+-]{1,100}){0,5};base64,", re.IGNORECASE)
+_DATA_URL = re.compile(
+    r"\s*data:(?P<type>[\w.+/-]{0,100})(?:;[\w=.+-]{1,100}){0,5};base64,", re.IGNORECASE
+)
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
 
 
@@ -70,7 +72,9 @@ def _pixels_of_jpeg(data: bytes) -> tuple[int, int] | None:
     while place + 9 <= len(data) and data[place] == 0xFF:
         marker = data[place + 1]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(data[place + 7 : place + 9]), int.from_bytes(data[place + 5 : place + 7])
+            return int.from_bytes(data[place + 7 : place + 9]), int.from_bytes(
+                data[place + 5 : place + 7]
+            )
         place += 2 + max(2, int.from_bytes(data[place + 2 : place + 4]))
     return None
 
@@ -112,8 +116,14 @@ def _looks_encoded(text: str) -> bool:
     if len(text) < LEAST_BASE64 or " " in text[:LEAST_BASE64]:
         return False
     head = text[:LEAST_BASE64].replace("\r", "").replace("\n", "")
-    kinds = sum((any(map(str.isupper, head)), any(map(str.islower, head)), any(map(str.isdigit, head))))
-    if kinds < LEAST_KINDS or _BASE64.fullmatch(head) is None or 0 < text[:LEAST_BASE64].find("\n") < SHORTEST_LINE:
+    kinds = sum(
+        (any(map(str.isupper, head)), any(map(str.islower, head)), any(map(str.isdigit, head)))
+    )
+    if (
+        kinds < LEAST_KINDS
+        or _BASE64.fullmatch(head) is None
+        or 0 < text[:LEAST_BASE64].find("\n") < SHORTEST_LINE
+    ):
         return False
     body = "".join(text.split())
     return len(body) % 4 == 0 and _BASE64.fullmatch(body) is not None

@@ -38,11 +38,22 @@ LARGEST_COUNT = 2**63 - 1
 def record_of(item: MemoryItem, *, reads: bool = True) -> dict[str, Any]:
     """`item` as a JSON object: every field but `match`; without `reads`, not when and how often it was read."""
     as_text = isinstance(item.content, str) and is_storable(item.content)
-    body = {"content": item.content} if as_text else {"content_bytes": base64.b64encode(encoded(item.content)).decode()}
+    body = (
+        {"content": item.content}
+        if as_text
+        else {"content_bytes": base64.b64encode(encoded(item.content)).decode()}
+    )
     names = _FIELDS if reads else _FIELDS.keys() - _READS
     facts = {name: getattr(item, name) for name in _FIELDS if name in names}
-    facts |= {"tags": list(item.tags), "content_metadata": dict(item.content_metadata), "id": str(item.id)}
-    return {name: value.isoformat() if isinstance(value, datetime) else value for name, value in facts.items()} | body
+    facts |= {
+        "tags": list(item.tags),
+        "content_metadata": dict(item.content_metadata),
+        "id": str(item.id),
+    }
+    return {
+        name: value.isoformat() if isinstance(value, datetime) else value
+        for name, value in facts.items()
+    } | body
 
 
 def item_from(record: object) -> MemoryItem:
@@ -106,7 +117,9 @@ def _content(values: dict[str, Any]) -> Content:
         raise InvalidRecordError(message) from error
 
 
-def _read(values: Mapping[str, Any], kinds: Mapping[str, Callable[[Any], Any]], needed: set[str]) -> dict[str, Any]:
+def _read(
+    values: Mapping[str, Any], kinds: Mapping[str, Callable[[Any], Any]], needed: set[str]
+) -> dict[str, Any]:
     unknown, missing = values.keys() - kinds.keys(), needed - values.keys()
     if unknown or missing:
         names = ", ".join(sorted(map(repr, unknown or missing)))

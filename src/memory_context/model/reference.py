@@ -53,7 +53,9 @@ class MemoryRef:
             message = f"a reference with a description needs the count of its tokens: {self.key!r}"
             raise InvalidReferenceError(message)
         if self.tokens is not None and not _is_count(self.tokens):
-            message = f"a reference's count is a whole number from 0 to 10**18 - 1, not {self.tokens!r}"
+            message = (
+                f"a reference's count is a whole number from 0 to 10**18 - 1, not {self.tokens!r}"
+            )
             raise InvalidReferenceError(message)
 
     def render(self) -> str:
@@ -90,13 +92,18 @@ def _is_count(number: object) -> bool:
 
 def _from(match: re.Match[str]) -> MemoryRef:
     tokens = match["tokens"]
-    return MemoryRef(match["key"], match["description"] or "", int(tokens) if tokens is not None else None)
+    return MemoryRef(
+        match["key"], match["description"] or "", int(tokens) if tokens is not None else None
+    )
 
 
 def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
     """`text` as one printable line of at most `limit` characters without square brackets; idempotent."""
     start = text[: limit * 16].replace("[", "(").replace("]", ")")
-    plain = (" " if unicodedata.category(char)[0] in "CZ" else char for char in _IGNORABLE.sub(" ", start))
+    plain = (
+        " " if unicodedata.category(char)[0] in "CZ" else char
+        for char in _IGNORABLE.sub(" ", start)
+    )
     line = " ".join("".join(plain).split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
@@ -139,7 +146,12 @@ def without_references(text: str) -> str:
 
 def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:
     """The keys that `text` names: those of its references, and those of `keys` that stand in it as words."""
-    return frozenset((*(ref.key for ref in MemoryRef.find_all(text)), *(key for key in keys if names_key(text, key))))
+    return frozenset(
+        (
+            *(ref.key for ref in MemoryRef.find_all(text)),
+            *(key for key in keys if names_key(text, key)),
+        )
+    )
 
 
 def key_in(text: str) -> str:
@@ -149,4 +161,6 @@ def key_in(text: str) -> str:
 
 def names_key(text: str, key: str) -> bool:
     """Whether `key` stands in `text` as a word of its own."""
-    return key in text and re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", text) is not None
+    return (
+        key in text and re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", text) is not None
+    )

@@ -46,7 +46,9 @@ class Scope:
             if value is not None or name == "user_id":
                 object.__setattr__(self, name, _name(name, value))
         if self.places is not None:
-            named = frozenset((_name("tier", tier), _name("tier_id", tier_id)) for tier, tier_id in self.places)
+            named = frozenset(
+                (_name("tier", tier), _name("tier_id", tier_id)) for tier, tier_id in self.places
+            )
             object.__setattr__(self, "places", named)
 
     def narrowed(self) -> dict[str, str]:
@@ -56,7 +58,12 @@ class Scope:
 
     def sees(self, tier: str, tier_id: str | None) -> bool:
         """Whether what stands at this place is not behind a wall."""
-        return self.places is None or tier_id is None or tier in OPEN_TIERS or (tier, tier_id) in self.places
+        return (
+            self.places is None
+            or tier_id is None
+            or tier in OPEN_TIERS
+            or (tier, tier_id) in self.places
+        )
 
 
 _COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")

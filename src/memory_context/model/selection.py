@@ -8,7 +8,11 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any, Protocol, TypeAlias
 
-from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError, SelectionTimeoutError
+from memory_context.exceptions import (
+    BudgetTooSmallError,
+    InvalidSelectionError,
+    SelectionTimeoutError,
+)
 from memory_context.runtime.prompts import AND_MORE
 
 Cost: TypeAlias = Callable[[str], int]
@@ -151,7 +155,9 @@ def page_of(listing: Listing, offset: int, budget: int | None, cost: Cost) -> Pa
         if not text:
             message = f"max_tokens leaves {budget} tokens for the text, which is too little; give more, or select less"
             raise BudgetTooSmallError(message)
-    return Page(text, listing.part(offset, end), end if end < listing.total else None, listing.total)
+    return Page(
+        text, listing.part(offset, end), end if end < listing.total else None, listing.total
+    )
 
 
 def check_offset(offset: int, total: int) -> None:
@@ -211,15 +217,23 @@ class Deadline:
 
 def too_slow() -> SelectionTimeoutError:
     """The error that says so."""
-    message = f"this takes longer than {SECONDS:g} seconds; look for something simpler, or in fewer lines"
+    message = (
+        f"this takes longer than {SECONDS:g} seconds; look for something simpler, or in fewer lines"
+    )
     return SelectionTimeoutError(message)
 
 
 def listed(names: Iterable[object]) -> str:
     """`names` with commas, cut where they are many or long."""
     texts = [str(name) for name in names]
-    told = ", ".join(text if len(text) <= NAME_TOLD else f"{text[:NAME_TOLD]}…" for text in texts[:NAMES_TOLD])
-    return told if len(texts) <= NAMES_TOLD else f"{told} {AND_MORE.format(count=len(texts) - NAMES_TOLD)}"
+    told = ", ".join(
+        text if len(text) <= NAME_TOLD else f"{text[:NAME_TOLD]}…" for text in texts[:NAMES_TOLD]
+    )
+    return (
+        told
+        if len(texts) <= NAMES_TOLD
+        else f"{told} {AND_MORE.format(count=len(texts) - NAMES_TOLD)}"
+    )
 
 
 def quoted(value: object) -> str:

@@ -8,7 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal, TypeAlias, get_args
 
-from memory_context.exceptions import InvalidArgumentError, InvalidTierError, QuotaExceededError, TierFullError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidTierError,
+    QuotaExceededError,
+    TierFullError,
+)
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import DETAIL, OPEN_TIERS
 
@@ -75,8 +80,12 @@ class Quota:
         """Check the limits."""
         for name in ("max_items", "max_bytes"):
             value = getattr(self, name)
-            if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 0):
-                message = f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
+            if value is not None and (
+                not isinstance(value, int) or isinstance(value, bool) or value < 0
+            ):
+                message = (
+                    f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
+                )
                 raise InvalidArgumentError(message)
 
 
@@ -114,7 +123,10 @@ class Receipt:
 
 def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | None:
     """The error where `items` memories of `size` bytes are more than the quota allows."""
-    for unit, held, most in (("memories", items, quota.max_items), ("bytes", size, quota.max_bytes)):
+    for unit, held, most in (
+        ("memories", items, quota.max_items),
+        ("bytes", size, quota.max_bytes),
+    ):
         if most is not None and held > most:
             message = (
                 f"that would be {held:,} {unit}, and the user's quota is {most:,}; this was not stored. "
@@ -195,7 +207,9 @@ class TierPolicy:
             message = f"a tier's name has small letters, digits, - and _, and is none of our own, not {self.name!r:.80}"
             raise InvalidTierError(message)
         if self.lifetime not in LIFETIMES:
-            message = f"a tier's lifetime is one of {', '.join(LIFETIMES)}, not {self.lifetime!r:.80}"
+            message = (
+                f"a tier's lifetime is one of {', '.join(LIFETIMES)}, not {self.lifetime!r:.80}"
+            )
             raise InvalidTierError(message)
         if any(limit is not None and limit < 1 for limit in (self.max_chars, self.max_items)):
             message = f"the limits of the tier {self.name!r} are 1 or more, or None for none"
@@ -233,7 +247,11 @@ def wider(source: str, policies: Mapping[str, TierPolicy]) -> list[str]:
     From ``detail`` and other tiers without a policy, that is any.
     """
     least = LIFETIMES.index(policies[source].lifetime) if source in policies else 0
-    ranks = {name: LIFETIMES.index(policy.lifetime) for name, policy in policies.items() if name != source}
+    ranks = {
+        name: LIFETIMES.index(policy.lifetime)
+        for name, policy in policies.items()
+        if name != source
+    }
     return [name for name in sorted(ranks, key=ranks.__getitem__) if ranks[name] >= least]
 
 

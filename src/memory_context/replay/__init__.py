@@ -9,12 +9,23 @@ from memory_context.exceptions import MissingDependencyError
 
 try:
     from memory_context.replay.command import ReplayOptions, run_replay
-    from memory_context.replay.comparison import Comparing, Comparison, Result, Results, Row, compared
+    from memory_context.replay.comparison import (
+        Comparing,
+        Comparison,
+        Result,
+        Results,
+        Row,
+        compared,
+    )
     from memory_context.replay.measure import Figures, measure
     from memory_context.replay.needed_values import identifiers, is_visible, needed_values, squash
     from memory_context.replay.policies import Policy, Replayed, default_policies, parse_policy
     from memory_context.replay.prices import Price
-    from memory_context.replay.recording_files import parse_recording, read_recordings, stream_recordings
+    from memory_context.replay.recording_files import (
+        parse_recording,
+        read_recordings,
+        stream_recordings,
+    )
     from memory_context.replay.recordings import Recording
     from memory_context.replay.terminal_report import report
     from memory_context.replay.token_meter import Meter

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from autogen_core.model_context import TokenLimitedChatCompletionContext, UnboundedChatCompletionContext
+from autogen_core.model_context import (
+    TokenLimitedChatCompletionContext,
+    UnboundedChatCompletionContext,
+)
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import Tool, ToolSchema
 
@@ -32,7 +35,9 @@ class OffloadContext(UnboundedChatCompletionContext):
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a copy of `message`, its large results shown by their ends."""
-        large = [part for part in parts_of(message) if part.source is None and self._is_large(part.text)]
+        large = [
+            part for part in parts_of(message) if part.source is None and self._is_large(part.text)
+        ]
         texts = {part.index: self._shown(part.text, part.origin) for part in large}
         await super().add_message(with_texts(message, texts))
 
@@ -52,7 +57,11 @@ def ends_of(text: str, count: int) -> list[str]:
     if len(lines) <= 2 * count:
         return [line[:LINE] for line in lines]
     gap = GAP.format(first=count + 1, last=len(lines) - count, count=len(lines))
-    return [*(line[:LINE] for line in lines[:count]), gap, *(line[:LINE] for line in lines[len(lines) - count :])]
+    return [
+        *(line[:LINE] for line in lines[:count]),
+        gap,
+        *(line[:LINE] for line in lines[len(lines) - count :]),
+    ]
 
 
 class RemovingContext(UnboundedChatCompletionContext):
@@ -112,7 +121,12 @@ class _CountingClient(ScriptedChatClient):
         self._counter = counter
         self._counted: dict[int, tuple[LLMMessage, int]] = {}
 
-    def count_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()) -> int:  # noqa: ARG002 - the signature is AutoGen's
+    def count_tokens(
+        self,
+        messages: Sequence[LLMMessage],
+        *,
+        tools: Sequence[Tool | ToolSchema] = (),  # noqa: ARG002 - the signature is AutoGen's
+    ) -> int:
         """The tokens of a prompt as the report counts them."""
         return sum(self._count(message) for message in messages)
 

@@ -52,7 +52,10 @@ class Axis:
 
     def ticks(self) -> list[float]:
         """The values that are written beside it."""
-        first, last = math.ceil(self.low / self.step - 1e-9), math.floor(self.high / self.step + 1e-9)
+        first, last = (
+            math.ceil(self.low / self.step - 1e-9),
+            math.floor(self.high / self.step + 1e-9),
+        )
         return [number * self.step for number in range(first, last + 1)]
 
 
@@ -70,7 +73,9 @@ def axis(low: float, high: float, start: float, end: float, *, whole: bool = Fal
 
 def shown(text: str) -> str:
     """`text` as it may stand in HTML; characters that show nothing are replaced."""
-    return escape("".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text))
+    return escape(
+        "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
+    )
 
 
 def lines(series: Sequence[tuple[Mark, Sequence[float]]], title: str, across: str) -> str:
@@ -81,21 +86,27 @@ def lines(series: Sequence[tuple[Mark, Sequence[float]]], title: str, across: st
     x = Axis(1, max(count, 2), x.step, LEFT, WIDTH - RIGHT)
     y = axis(0, max(top, 1), HEIGHT - BOTTOM, TOP)
     drawn = [_line(mark, values, x, y) for mark, values in series if values]
-    ends = _ends([(y.place(values[-1]), mark, x.place(len(values))) for mark, values in series if values])
+    ends = _ends(
+        [(y.place(values[-1]), mark, x.place(len(values))) for mark, values in series if values]
+    )
     return _svg(title, [*_frame(x, y, across), *drawn, *ends])
 
 
 def _line(mark: Mark, values: Sequence[float], x: Axis, y: Axis) -> str:
     every = max(math.ceil(len(values) / MOST_POINTS), 1)
     numbers = sorted({*range(0, len(values), every), len(values) - 1})
-    points = " ".join(f"{x.place(number + 1):.1f},{y.place(values[number]):.1f}" for number in numbers)
+    points = " ".join(
+        f"{x.place(number + 1):.1f},{y.place(values[number]):.1f}" for number in numbers
+    )
     return f'<polyline class="line {mark.style}" points="{points}">{mark.title}</polyline>'
 
 
 def _ends(ends: Iterable[tuple[float, Mark, float]]) -> Iterator[str]:
     """The numbers of lines behind their ends, none on top of another."""
     ordered = sorted(ends, key=lambda one: one[0])
-    for y, (_, mark, x) in zip(spread([one[0] for one in ordered], LINE - 1.5, HEIGHT - BOTTOM), ordered, strict=True):
+    for y, (_, mark, x) in zip(
+        spread([one[0] for one in ordered], LINE - 1.5, HEIGHT - BOTTOM), ordered, strict=True
+    ):
         yield f'<text class="end {mark.style}" x="{x + 4:.1f}" y="{y + 3.5:.1f}">{mark.number}</text>'
 
 
@@ -126,7 +137,12 @@ def _labels(marks: Sequence[Mark], places: Sequence[tuple[float, float]]) -> Ite
     for mark, (px, py) in zip(marks, places, strict=True):
         text = f"{mark.number} {mark.name.partition(':')[0]}"[:18]
         box = next(
-            (box for box in _boxes(px, py, len(text) * LABEL) if not any(_meet(box, one) for one in taken)), None
+            (
+                box
+                for box in _boxes(px, py, len(text) * LABEL)
+                if not any(_meet(box, one) for one in taken)
+            ),
+            None,
         )
         if box is None:
             continue  # the number stands in the table and in the list below the chart all the same

@@ -10,7 +10,14 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskID, TaskProgressColumn, TextColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskID,
+    TaskProgressColumn,
+    TextColumn,
+    TimeRemainingColumn,
+)
 
 from memory_context.display import facts, make_console, plain
 from memory_context.exceptions import InvalidArgumentError
@@ -110,14 +117,18 @@ def _replay(options: ReplayOptions, console: Console) -> None:
 
 
 def _prepared(options: ReplayOptions) -> Comparing:
-    policies = [parse_policy(text) for text in options.policies] or default_policies(options.threshold)
+    policies = [parse_policy(text) for text in options.policies] or default_policies(
+        options.threshold
+    )
     comparing = Comparing(policies, Meter(), options.threshold)
     for policy in comparing.all_policies:
         check_policy(policy, comparing.meter)
     return comparing
 
 
-def _show(options: ReplayOptions, comparing: Comparing, console: Console, *, complete: bool) -> None:
+def _show(
+    options: ReplayOptions, comparing: Comparing, console: Console, *, complete: bool
+) -> None:
     names = tuple(file.name for file in options.files)
     summary = Summary(comparing.results(), names, comparing.meter.name, options.threshold, complete)
     if options.json:

@@ -164,7 +164,9 @@ class Comparing:
         """Those that are replayed, each once."""
         return list({one.name: one for one in (*self._bases(), *self.policies)}.values())
 
-    async def add(self, recording: Recording, done: Callable[[int], None] = lambda _prompts: None) -> None:
+    async def add(
+        self, recording: Recording, done: Callable[[int], None] = lambda _prompts: None
+    ) -> None:
         """Replay `recording` through every policy. If that is cut short, it counts nowhere.
 
         Args:
@@ -199,7 +201,9 @@ class Comparing:
 
     def _result(self, name: str, tally: _Tally, against: Comparison) -> Result:
         figures = tally.figures()
-        mean = tuple(tokens / runs for tokens, runs in zip(tally.by_call, self._reached, strict=True))
+        mean = tuple(
+            tokens / runs for tokens, runs in zip(tally.by_call, self._reached, strict=True)
+        )
         return Result(against.row(name, figures), figures, mean, tally.longest)
 
     def _tally(self, policy: Policy) -> _Tally:

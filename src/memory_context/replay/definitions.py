@@ -8,7 +8,9 @@ from memory_context.replay.prices import EACH_MESSAGE, Price
 
 def _entries(text: str) -> tuple[tuple[str, str], ...]:
     """Terms and what is said of them, out of paragraphs that begin with ``term: ``."""
-    parts = (" ".join(paragraph.split()).partition(": ") for paragraph in text.strip().split("\n\n"))
+    parts = (
+        " ".join(paragraph.split()).partition(": ") for paragraph in text.strip().split("\n\n")
+    )
     return tuple((term, said) for term, _, said in parts)
 
 

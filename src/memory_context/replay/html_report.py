@@ -55,7 +55,9 @@ _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 def page(summary: Summary) -> str:
     """The report as HTML. It loads nothing, runs nothing, and every text in it is escaped."""
-    return "\n".join((*_head(), *_table(summary), *_charts(summary), *_texts(), "</main></body></html>", ""))
+    return "\n".join(
+        (*_head(), *_table(summary), *_charts(summary), *_texts(), "</main></body></html>", "")
+    )
 
 
 def _marks(summary: Summary) -> list[Mark]:
@@ -82,9 +84,7 @@ def _table(summary: Summary) -> Iterator[str]:
 
 def _named(mark: Mark) -> str:
     line = f'<line class="line {mark.style}" x1="0" x2="26" y1="4" y2="4"/>'
-    return (
-        f'<svg class="swatch" viewBox="0 0 26 8" aria-hidden="true">{line}</svg>{mark.number} {_breakable(mark.name)}'
-    )
+    return f'<svg class="swatch" viewBox="0 0 26 8" aria-hidden="true">{line}</svg>{mark.number} {_breakable(mark.name)}'
 
 
 def _breakable(name: str) -> str:
@@ -103,22 +103,36 @@ def _charts(summary: Summary) -> Iterator[str]:
 def _mean(summary: Summary) -> Iterator[str]:
     results = summary.results
     enough = sum(runs * FEWEST >= results.runs for runs in results.reached)
-    series = [(mark, one.mean[:enough]) for mark, one in zip(_marks(summary), results.policies, strict=True)]
+    series = [
+        (mark, one.mean[:enough])
+        for mark, one in zip(_marks(summary), results.policies, strict=True)
+    ]
     said = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
-    yield from _figure("Tokens per call, mean", said, lines(series, said, "number of the call in its run"), summary)
+    yield from _figure(
+        "Tokens per call, mean", said, lines(series, said, "number of the call in its run"), summary
+    )
 
 
 def _longest(summary: Summary) -> Iterator[str]:
-    series = [(mark, one.longest) for mark, one in zip(_marks(summary), summary.results.policies, strict=True)]
+    series = [
+        (mark, one.longest)
+        for mark, one in zip(_marks(summary), summary.results.policies, strict=True)
+    ]
     said = f"The run with the most model calls: {summary.results.longest or 'none'}"
-    yield from _figure("Tokens per call, longest run", said, lines(series, said, "number of the call"), summary)
+    yield from _figure(
+        "Tokens per call, longest run", said, lines(series, said, "number of the call"), summary
+    )
 
 
 def _scatter(summary: Summary) -> Iterator[str]:
     results = zip(_marks(summary), summary.results.policies, strict=True)
     series = [(mark, one.row.visible, one.row.cost) for mark, one in results]
-    said = "Further right is more in sight, further down is cheaper; the unbounded context is at 1, 1"
-    yield from _figure("Cost against visible values", said, points(series, said, "visible", "cost"), summary)
+    said = (
+        "Further right is more in sight, further down is cheaper; the unbounded context is at 1, 1"
+    )
+    yield from _figure(
+        "Cost against visible values", said, points(series, said, "visible", "cost"), summary
+    )
 
 
 def _figure(title: str, said: str, chart: str, summary: Summary) -> Iterator[str]:

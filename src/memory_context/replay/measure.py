@@ -115,7 +115,9 @@ class Feed:
 
     replayed: Replayed
     seconds: float = 0.0
-    _entries: dict[int, tuple[LLMMessage, Entry]] = field(default_factory=dict[int, tuple[LLMMessage, Entry]])
+    _entries: dict[int, tuple[LLMMessage, Entry]] = field(
+        default_factory=dict[int, tuple[LLMMessage, Entry]]
+    )
 
     async def add(self, message: LLMMessage) -> None:
         """Add a message of the recording."""
@@ -129,13 +131,13 @@ class Feed:
         messages = await self.replayed.context.get_messages()
         self.seconds += perf_counter() - start
         entries = {id(one): self._entries.get(id(one)) or (one, entry(one)) for one in messages}
-        self._entries = (
-            entries  # only those of the newest prompt, and each with its message: an id lives as long as that
-        )
+        self._entries = entries  # only those of the newest prompt, and each with its message: an id lives as long as that
         return [entries[id(one)][1] for one in messages]
 
 
-async def measure(recordings: Iterable[Recording], policy: Policy, meter: Meter, price: Price | None = None) -> Figures:
+async def measure(
+    recordings: Iterable[Recording], policy: Policy, meter: Meter, price: Price | None = None
+) -> Figures:
     """The figures of `policy`, summed over all model calls of `recordings`.
 
     Every message of a recording is added to a fresh context of the policy's, and a prompt is asked for before each
@@ -155,7 +157,11 @@ def summed(calls: Sequence[Figures]) -> Figures:
 
 
 async def replay(
-    recording: Recording, needs: Iterable[Sequence[Need]], policy: Policy, meter: Meter, price: Price
+    recording: Recording,
+    needs: Iterable[Sequence[Need]],
+    policy: Policy,
+    meter: Meter,
+    price: Price,
 ) -> list[Figures]:
     """The figures of each model call of `recording`, whose `needs` are those of `needs_of`."""
     replayed = policy.open(meter)
@@ -166,7 +172,11 @@ async def replay(
 
 
 async def _run(
-    recording: Recording, needs: Iterable[Sequence[Need]], replayed: Replayed, meter: Meter, price: Price
+    recording: Recording,
+    needs: Iterable[Sequence[Need]],
+    replayed: Replayed,
+    meter: Meter,
+    price: Price,
 ) -> list[Figures]:
     found, before, feed, shelf, waiting = (
         list[Figures](),
@@ -180,7 +190,9 @@ async def _run(
             prompt = await feed.prompt()
             found.append(figures_of(Call(next(waiting), prompt, before), shelf, meter, price))
             before = prompt
-            await asyncio.sleep(0)  # contexts that never wait would keep Ctrl-C out until the run's end
+            await asyncio.sleep(
+                0
+            )  # contexts that never wait would keep Ctrl-C out until the run's end
         await feed.add(message)
     return [replace(one, seconds=feed.seconds / len(found)) for one in found]
 
@@ -191,7 +203,9 @@ def figures_of(call: Call, shelf: Shelf, meter: Meter, price: Price) -> Figures:
     shown = [meter.squash(one.text) for one in call.prompt] if call.needs else []
     named = [need for need in call.needs if any(need.word in text for text in shown)]
     visible = [
-        need for need in named if any(shows(need.word, need.passages, text) for text in shown if need.word in text)
+        need
+        for need in named
+        if any(shows(need.word, need.passages, text) for text in shown if need.word in text)
     ]
     hidden = [need for need in call.needs if need not in visible]
     stored = shelf.behind(call.prompt) if hidden else []

@@ -19,7 +19,9 @@ def identifiers(text: str) -> list[str]:
     small letter; ``.``, ``:``, ``/`` and ``-`` at their ends are not part of them.
     """
     words = (match.group().strip(".:/-") for match in _IDENTIFIER.finditer(text))
-    return list(dict.fromkeys(word for word in words if len(word) >= SHORTEST and _TELLING.search(word)))
+    return list(
+        dict.fromkeys(word for word in words if len(word) >= SHORTEST and _TELLING.search(word))
+    )
 
 
 def needed_values(reply: str, outputs: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -27,7 +29,8 @@ def needed_values(reply: str, outputs: Sequence[str], others: Sequence[str]) -> 
     return [
         value
         for value in identifiers(reply)
-        if any(value in output for output in outputs) and not any(value in other for other in others)
+        if any(value in output for output in outputs)
+        and not any(value in other for other in others)
     ]
 
 
@@ -59,7 +62,9 @@ def passages(word: str, outputs: Iterable[str]) -> frozenset[str]:
 
 def shows(word: str, known: frozenset[str], text: str) -> bool:
     """Whether one of the `known` passages of `word` stands in `text`, in time linear in the text."""
-    around = (text[start:end] for place in _places(word, text) for start, end in _sides(place, len(word)))
+    around = (
+        text[start:end] for place in _places(word, text) for start, end in _sides(place, len(word))
+    )
     if any(passage in known for passage in around):
         return True
     return any(passage in text for passage in known if not _is_window(word, passage))
@@ -73,7 +78,9 @@ def _passages(word: str, output: str) -> Iterator[str]:
 
 def _is_window(word: str, passage: str) -> bool:
     """Whether `passage` is `word` with its neighbours of one side, and not a whole output."""
-    return len(passage) == len(word) + NEIGHBOURS and (passage.startswith(word) or passage.endswith(word))
+    return len(passage) == len(word) + NEIGHBOURS and (
+        passage.startswith(word) or passage.endswith(word)
+    )
 
 
 def _places(word: str, text: str) -> Iterator[int]:

@@ -52,7 +52,9 @@ def needs_of(messages: Iterable[LLMMessage], meter: Meter) -> list[tuple[Need, .
 
 def needs(reply: AssistantMessage, past: Past, meter: Meter) -> tuple[Need, ...]:
     """What `reply` used of `past`."""
-    return tuple(_need(value, past, meter) for value in needed_values(said(reply), past.outputs, past.others))
+    return tuple(
+        _need(value, past, meter) for value in needed_values(said(reply), past.outputs, past.others)
+    )
 
 
 def _need(value: str, past: Past, meter: Meter) -> Need:

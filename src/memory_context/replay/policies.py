@@ -130,10 +130,20 @@ def _allowed(make: Callable[..., Replayed]) -> set[str]:
     parameters = inspect.signature(make).parameters.values()
     named = {one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
     passed_on = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-    return named | (set(inspect.signature(MemoryContext).parameters) - _OURS if passed_on else set())
+    return named | (
+        set(inspect.signature(MemoryContext).parameters) - _OURS if passed_on else set()
+    )
 
 
-_OURS = {"user_id", "store", "counter", "judge", "model_client", "initial_messages", "source_thresholds"}
+_OURS = {
+    "user_id",
+    "store",
+    "counter",
+    "judge",
+    "model_client",
+    "initial_messages",
+    "source_thresholds",
+}
 
 
 def _unbounded(_counter: TokenCounter) -> Replayed:
@@ -145,7 +155,9 @@ def _buffered(_counter: TokenCounter, *, size: int = 20) -> Replayed:
 
 
 def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
-    return Replayed(HeadAndTailChatCompletionContext(_whole("head", head, 1), _whole("tail", tail, 1)))
+    return Replayed(
+        HeadAndTailChatCompletionContext(_whole("head", head, 1), _whole("tail", tail, 1))
+    )
 
 
 def _memory(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401 - those of MemoryContext

@@ -71,12 +71,16 @@ def tokens_of(prompt: Iterable[Entry], counter: TokenCounter) -> int:
     return sum(counter.count(one.text) + EACH_MESSAGE for one in prompt)
 
 
-def tokens_of_prefix(before: Sequence[Entry], prompt: Sequence[Entry], counter: TokenCounter) -> int:
+def tokens_of_prefix(
+    before: Sequence[Entry], prompt: Sequence[Entry], counter: TokenCounter
+) -> int:
     """How many tokens at the beginning of `prompt` stood in the same place `before`.
 
     That goes message by message, then by characters inside the first that differs.
     """
-    same = next((i for i, pair in enumerate(zip(before, prompt, strict=False)) if pair[0] != pair[1]), None)
+    same = next(
+        (i for i, pair in enumerate(zip(before, prompt, strict=False)) if pair[0] != pair[1]), None
+    )
     if same is None:
         return tokens_of(prompt[: len(before)], counter)
     old, new = before[same], prompt[same]
@@ -87,5 +91,6 @@ def tokens_of_prefix(before: Sequence[Entry], prompt: Sequence[Entry], counter: 
 def _common(one: str, other: str) -> int:
     """How many characters `one` and `other` begin with alike."""
     return next(
-        (i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]), min(len(one), len(other))
+        (i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
+        min(len(one), len(other)),
     )

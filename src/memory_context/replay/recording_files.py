@@ -125,7 +125,9 @@ def _opened(path: Path) -> Generator[tuple[Iterator[str], Callable[[], float]], 
         with path.open("rb") as raw:
             size = path.stat().st_size  # 0 for a pipe, which has no position either
             unzipped = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw
-            lines = io.TextIOWrapper(unzipped, encoding="utf-8-sig", newline="\n")  # JSON may hold other line breaks
+            lines = io.TextIOWrapper(
+                unzipped, encoding="utf-8-sig", newline="\n"
+            )  # JSON may hold other line breaks
             yield lines, lambda: raw.tell() / size if size else 0.0
     except UnicodeDecodeError as error:
         message = f"{path.name} is no UTF-8 text: {error.reason}; {RIGHT}"

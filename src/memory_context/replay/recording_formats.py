@@ -34,7 +34,15 @@ _ROLES = {
     "chat": "user",
     "remove": "",
 }
-_AROUND = ("llm_context", "agent_state", "inner_team_state", "values", "channel_values", "checkpoint", "kwargs")
+_AROUND = (
+    "llm_context",
+    "agent_state",
+    "inner_team_state",
+    "values",
+    "channel_values",
+    "checkpoint",
+    "kwargs",
+)
 _NAMES = ("id", "thread_id", "run_id", "name")
 _MESSAGES: TypeAdapter[list[LLMMessage]] = TypeAdapter(list[LLMMessage])
 
@@ -120,7 +128,11 @@ def _autogen(messages: Sequence[Json]) -> list[LLMMessage]:
 def _chat(messages: Sequence[Json]) -> list[LLMMessage]:
     try:
         return list(to_messages(_openai(messages)))
-    except (AttributeError, TypeError, ValueError) as error:  # objects where lists belong, texts in place of objects
+    except (
+        AttributeError,
+        TypeError,
+        ValueError,
+    ) as error:  # objects where lists belong, texts in place of objects
         message = f"the messages have parts of the wrong kind: {error}"
         raise InvalidArgumentError(message) from error
 
@@ -145,17 +157,28 @@ def _kind(message: Json) -> str:
 
 def _openai(messages: Sequence[Json]) -> list[Json]:
     """The messages in OpenAI's form; those that LangChain keeps only to remove others are left out."""
-    return [_from_langchain(one) if "role" not in one else one for one in messages if _kind(one) != "remove"]
+    return [
+        _from_langchain(one) if "role" not in one else one
+        for one in messages
+        if _kind(one) != "remove"
+    ]
 
 
 def _from_langchain(message: Json) -> Json:
     fields = _fields(message)
     role = fields.get("role") if _kind(message) == "chat" else _ROLES[_kind(message)]
-    return {**fields, "role": role, "tool_calls": _calls(fields), "function_call": _raw(fields).get("function_call")}
+    return {
+        **fields,
+        "role": role,
+        "tool_calls": _calls(fields),
+        "function_call": _raw(fields).get("function_call"),
+    }
 
 
 def _fields(message: Json) -> Json:
-    return next((message[key] for key in ("data", "kwargs") if isinstance(message.get(key), dict)), message)
+    return next(
+        (message[key] for key in ("data", "kwargs") if isinstance(message.get(key), dict)), message
+    )
 
 
 def _calls(fields: Json) -> list[Json]:
@@ -168,7 +191,10 @@ def _calls(fields: Json) -> list[Json]:
 
 
 def _call(call: Json, arguments: object) -> Json:
-    return {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": _written(arguments)}}
+    return {
+        "id": call.get("id"),
+        "function": {"name": call.get("name"), "arguments": _written(arguments)},
+    }
 
 
 def _parts(fields: Json) -> list[Json]:
@@ -181,13 +207,17 @@ def _raw(fields: Json) -> Json:
 
 
 def _written(arguments: object) -> str:
-    return arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+    return (
+        arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
+    )
 
 
 def _sketch(value: object) -> str:
     """What a value out of a JSON file looks like, in a few words."""
     words: dict[type, Callable[[Any], str]] = {
-        dict: lambda one: f"an object with {', '.join(map(repr, list(one)[:5]))}" if one else "an empty object",
+        dict: lambda one: (
+            f"an object with {', '.join(map(repr, list(one)[:5]))}" if one else "an empty object"
+        ),
         list: lambda one: f"a list of {len(one)}" if one else "an empty list",
         str: lambda one: f"the text {one[:40]!r}",
     }

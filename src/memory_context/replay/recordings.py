@@ -82,10 +82,14 @@ def _call(recorded: Mapping[str, Any]) -> FunctionCall:
     function: Mapping[str, Any] = recorded.get("function") or {}
     arguments = function.get("arguments") or "{}"
     written = arguments if isinstance(arguments, str) else json.dumps(arguments)
-    return FunctionCall(id=str(recorded.get("id") or ""), name=str(function.get("name") or ""), arguments=written)
+    return FunctionCall(
+        id=str(recorded.get("id") or ""), name=str(function.get("name") or ""), arguments=written
+    )
 
 
-def _results(recorded: list[Mapping[str, Any]], calls: Mapping[str, str]) -> FunctionExecutionResultMessage:
+def _results(
+    recorded: list[Mapping[str, Any]], calls: Mapping[str, str]
+) -> FunctionExecutionResultMessage:
     """Results of calls that nobody made come last."""
     places = {call: place for place, call in enumerate(calls)}
     results = [_result(one, calls) for one in recorded]
@@ -97,7 +101,9 @@ def _result(recorded: Mapping[str, Any], calls: Mapping[str, str]) -> FunctionEx
     call = str(recorded.get("tool_call_id") or "")
     name = calls.get(call) or str(recorded.get("name") or UNKNOWN_TOOL)
     failed = recorded.get("status") == "error"  # as LangChain notes it
-    return FunctionExecutionResult(content=_text(recorded.get("content")), name=name, call_id=call, is_error=failed)
+    return FunctionExecutionResult(
+        content=_text(recorded.get("content")), name=name, call_id=call, is_error=failed
+    )
 
 
 def _text(content: object) -> str:

@@ -82,5 +82,8 @@ def _policy(result: Result) -> dict[str, Any]:
             "named": round(row.named, 6),
             "visible": round(row.visible, 6),
         },
-        "tokens_by_call": {"mean": [round(tokens, 1) for tokens in result.mean], "longest_run": list(result.longest)},
+        "tokens_by_call": {
+            "mean": [round(tokens, 1) for tokens in result.mean],
+            "longest_run": list(result.longest),
+        },
     }

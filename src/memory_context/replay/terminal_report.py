@@ -19,5 +19,18 @@ def report(rows: Iterable[Row]) -> Table:
 
 def cells(row: Row) -> list[str]:
     """The figures of a row as they are shown, in the order of `COLUMNS`."""
-    shares = (row.tokens, row.cost, row.peak_of_unbounded, row.peak_of_reference, row.named, row.visible)
-    return [row.policy, *(f"{share:.3f}" for share in shares), f"{row.lost:,}", f"{row.trips:,}", f"{row.seconds:.1f}"]
+    shares = (
+        row.tokens,
+        row.cost,
+        row.peak_of_unbounded,
+        row.peak_of_reference,
+        row.named,
+        row.visible,
+    )
+    return [
+        row.policy,
+        *(f"{share:.3f}" for share in shares),
+        f"{row.lost:,}",
+        f"{row.trips:,}",
+        f"{row.seconds:.1f}",
+    ]

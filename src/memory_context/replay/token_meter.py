@@ -34,7 +34,9 @@ class Meter:
 
     def exceeds(self, text: str, limit: int) -> bool:
         """Whether ``count(text) > limit``."""
-        return self.count(text) > limit if text in self._counts else self.counter.exceeds(text, limit)
+        return (
+            self.count(text) > limit if text in self._counts else self.counter.exceeds(text, limit)
+        )
 
     def squash(self, text: str) -> str:
         """See `squash`."""

@@ -26,7 +26,9 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
         except Exception as error:  # noqa: BLE001 - handed over
             answers.put((None, error))
 
-    threading.Thread(target=contextvars.copy_context().run, args=(run,), name=name, daemon=True).start()
+    threading.Thread(
+        target=contextvars.copy_context().run, args=(run,), name=name, daemon=True
+    ).start()
     try:
         result, error = answers.get(timeout=seconds)
     except queue.Empty:

@@ -41,7 +41,9 @@ class Event:
     level: int
     message: str
 
-    def log(self, error: BaseException | None = None, *, where: bool = False, **facts: object) -> None:
+    def log(
+        self, error: BaseException | None = None, *, where: bool = False, **facts: object
+    ) -> None:
         """Log that it happened.
 
         Args:
@@ -56,7 +58,12 @@ class Event:
         shown = traceback_of(error) if where and error is not None else None
         arguments = [facts] if facts else []
         logger.log(
-            self.level, self.message, *arguments, exc_info=shown, stacklevel=2, extra={"event": self.name, **facts}
+            self.level,
+            self.message,
+            *arguments,
+            exc_info=shown,
+            stacklevel=2,
+            extra={"event": self.name, **facts},
         )
 
 
@@ -74,7 +81,9 @@ def _event(name: str, level: int, message: str) -> Event:
     return Event(PREFIX + name, level, message)
 
 
-STORE_FAILED = _event("store_failed", logging.WARNING, "memory failed, the agent goes on with full texts: %(error)s")
+STORE_FAILED = _event(
+    "store_failed", logging.WARNING, "memory failed, the agent goes on with full texts: %(error)s"
+)
 FILE_REPLACED = _event(
     "file_replaced",
     logging.WARNING,
@@ -82,13 +91,19 @@ FILE_REPLACED = _event(
     "is put back, and from now on what stands there now is used",
 )
 MEMORY_FAILED = _event(
-    "memory_failed", logging.WARNING, "memory failed, the agent goes on without %(memory)r: %(error)s"
+    "memory_failed",
+    logging.WARNING,
+    "memory failed, the agent goes on without %(memory)r: %(error)s",
 )
 READ_NOT_COUNTED = _event(
-    "read_not_counted", logging.WARNING, "the read of %(memory_key)s could not be counted: %(error)s"
+    "read_not_counted",
+    logging.WARNING,
+    "the read of %(memory_key)s could not be counted: %(error)s",
 )
 NOTES_NOT_COUNTED = _event(
-    "notes_not_counted", logging.WARNING, "the reading of %(notes)d notes could not be counted: %(error)s"
+    "notes_not_counted",
+    logging.WARNING,
+    "the reading of %(notes)d notes could not be counted: %(error)s",
 )
 NOTES_NOT_DELETED = _event(
     "notes_not_deleted",
@@ -96,9 +111,13 @@ NOTES_NOT_DELETED = _event(
     "the notes of a %(lifetime)s that ended could not be deleted: %(error)s",
 )
 AUDIT_FAILED = _event(
-    "audit_failed", logging.WARNING, "the audit trail failed, %(entries)d entries wait or are lost: %(error)s"
+    "audit_failed",
+    logging.WARNING,
+    "the audit trail failed, %(entries)d entries wait or are lost: %(error)s",
 )
-USAGE_FAILED = _event("usage_failed", logging.WARNING, "what is stored could not be counted for a metric: %(error)s")
+USAGE_FAILED = _event(
+    "usage_failed", logging.WARNING, "what is stored could not be counted for a metric: %(error)s"
+)
 ENDED_UNREAD = _event(
     "ended_unread",
     logging.WARNING,
@@ -106,13 +125,21 @@ ENDED_UNREAD = _event(
     "run with the first tools' results; give AssistantAgent max_tool_iterations=10, say, or reflect_on_tool_use=True",
 )
 NOT_INDEXED = _event(
-    "not_indexed", logging.WARNING, "the memory %(memory_id)s is stored, but not indexed yet: %(error)s"
+    "not_indexed",
+    logging.WARNING,
+    "the memory %(memory_id)s is stored, but not indexed yet: %(error)s",
 )
 INDEX_BEHIND = _event(
-    "index_behind", logging.WARNING, "%(memories)d memories are not indexed yet, and not searched; see reindex()"
+    "index_behind",
+    logging.WARNING,
+    "%(memories)d memories are not indexed yet, and not searched; see reindex()",
 )
-VECTORS_FAILED = _event("vectors_failed", logging.WARNING, "vectors could not be made, reindex() makes them: %(error)s")
-FILE_SKIPPED = _event("file_skipped", logging.WARNING, "%(file)s holds no memory, and is skipped; `damaged` says why")
+VECTORS_FAILED = _event(
+    "vectors_failed", logging.WARNING, "vectors could not be made, reindex() makes them: %(error)s"
+)
+FILE_SKIPPED = _event(
+    "file_skipped", logging.WARNING, "%(file)s holds no memory, and is skipped; `damaged` says why"
+)
 RECORD_UNREADABLE = _event(
     "record_unreadable",
     logging.WARNING,
@@ -125,20 +152,30 @@ TOKENS_ESTIMATED = _event(
     "and could not be downloaded; see TIKTOKEN_CACHE_DIR",
 )
 FOLDER_MISSING = _event("folder_missing", logging.ERROR, "%(error)s; its first use will fail")
-PATH_REFUSED = _event("path_refused", logging.WARNING, "refused %(path)s of agent %(agent)s: %(error)s")
-REQUEST_FAILED = _event("request_failed", logging.WARNING, "a request could not be answered: %(error)s")
+PATH_REFUSED = _event(
+    "path_refused", logging.WARNING, "refused %(path)s of agent %(agent)s: %(error)s"
+)
+REQUEST_FAILED = _event(
+    "request_failed", logging.WARNING, "a request could not be answered: %(error)s"
+)
 REQUEST_BROKE = _event("request_broke", logging.ERROR, "a request could not be answered: %(error)s")
 TOOL_BROKE = _event("tool_broke", logging.ERROR, "%(tool)s failed: %(error)s")
 EVICTED = _event("evicted", logging.INFO, "the tier %(tier)s is full; evicted: %(memory_keys)s")
-JUDGE_FAILED = _event("judge_failed", logging.INFO, "the judge %(judge)s failed, words decide: %(error)s")
+JUDGE_FAILED = _event(
+    "judge_failed", logging.INFO, "the judge %(judge)s failed, words decide: %(error)s"
+)
 SUMMARIZER_FAILED = _event(
     "summarizer_failed",
     logging.INFO,
     "the summarizer %(summarizer)s failed, the text is described without it: %(problem)s",
 )
 MERGER_FAILED = _event("merger_failed", logging.INFO, "the merger failed, words decide: %(error)s")
-EXTRACTOR_FAILED = _event("extractor_failed", logging.INFO, "no preferences were proposed: %(error)s")
+EXTRACTOR_FAILED = _event(
+    "extractor_failed", logging.INFO, "no preferences were proposed: %(error)s"
+)
 RANKS_NOT_LOADED = _event("ranks_not_loaded", logging.DEBUG, "no download of %(url)s: %(error)s")
-RANKS_NOT_KEPT = _event("ranks_not_kept", logging.DEBUG, "%(ranks)s could not be kept in %(folder)s: %(error)s")
+RANKS_NOT_KEPT = _event(
+    "ranks_not_kept", logging.DEBUG, "%(ranks)s could not be kept in %(folder)s: %(error)s"
+)
 
 EVENTS = tuple(one for one in list(globals().values()) if isinstance(one, Event))

@@ -51,7 +51,10 @@ class Lock:
         self._lock.acquire()
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """Give it back."""
         self._lock.release()
@@ -79,7 +82,9 @@ class Gate:
         self._is_forking = False
         if sys.platform != "win32":
             os.register_at_fork(
-                before=self._before, after_in_parent=self._after_in_parent, after_in_child=self._after_in_child
+                before=self._before,
+                after_in_parent=self._after_in_parent,
+                after_in_child=self._after_in_child,
             )
 
     def __enter__(self) -> None:
@@ -90,7 +95,10 @@ class Gate:
             self._inside[me] = self._inside.get(me, 0) + 1
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """End."""
         me = threading.get_ident()

@@ -72,30 +72,58 @@ class Metric:
     description: str
 
 
-def _metric(name: str, kind: Literal["counter", "updowncounter", "histogram", "gauge"], unit: str, text: str) -> Metric:
+def _metric(
+    name: str, kind: Literal["counter", "updowncounter", "histogram", "gauge"], unit: str, text: str
+) -> Metric:
     return Metric(f"{SCOPE}.{name}", kind, unit, text)
 
 
 METRICS: Mapping[str, Metric] = {
     "memories": _metric("memories.stored", "counter", "{memory}", "Memories that were committed"),
     "bytes": _metric("bytes.stored", "counter", "By", "Bytes of their contents"),
-    "messages": _metric("messages", "counter", "{message}", "Messages that came into conversations"),
+    "messages": _metric(
+        "messages", "counter", "{message}", "Messages that came into conversations"
+    ),
     "folds": _metric("folds", "counter", "{text}", "Texts that were replaced by a reference"),
-    "late_folds": _metric("folds.late", "counter", "{batch}", "Batches of texts that were folded after reading"),
-    "tokens_folded": _metric("tokens.folded", "counter", "{token}", "Tokens of the texts that were folded"),
-    "tokens_shown": _metric("tokens.shown", "counter", "{token}", "Tokens of references and previews"),
+    "late_folds": _metric(
+        "folds.late", "counter", "{batch}", "Batches of texts that were folded after reading"
+    ),
+    "tokens_folded": _metric(
+        "tokens.folded", "counter", "{token}", "Tokens of the texts that were folded"
+    ),
+    "tokens_shown": _metric(
+        "tokens.shown", "counter", "{token}", "Tokens of references and previews"
+    ),
     "recalls": _metric("recalls", "counter", "{memory}", "Memories that a context brought back"),
-    "tokens_recalled": _metric("tokens.recalled", "counter", "{token}", "Tokens that were brought back"),
-    "tokens_noted": _metric("tokens.noted", "counter", "{token}", "Tokens of a run's notes in prompts"),
-    "compactions": _metric("compactions", "counter", "{compaction}", "Conversations' beginnings that were compacted"),
-    "tokens_compacted": _metric("tokens.compacted", "counter", "{token}", "Tokens that compactions took away"),
-    "tokens_saved": _metric("tokens.saved", "updowncounter", "{token}", "Tokens folded, less shown, recalled, noted"),
-    "store_failures": _metric("store.failures", "counter", "{failure}", "Failures that a run went on after"),
+    "tokens_recalled": _metric(
+        "tokens.recalled", "counter", "{token}", "Tokens that were brought back"
+    ),
+    "tokens_noted": _metric(
+        "tokens.noted", "counter", "{token}", "Tokens of a run's notes in prompts"
+    ),
+    "compactions": _metric(
+        "compactions", "counter", "{compaction}", "Conversations' beginnings that were compacted"
+    ),
+    "tokens_compacted": _metric(
+        "tokens.compacted", "counter", "{token}", "Tokens that compactions took away"
+    ),
+    "tokens_saved": _metric(
+        "tokens.saved", "updowncounter", "{token}", "Tokens folded, less shown, recalled, noted"
+    ),
+    "store_failures": _metric(
+        "store.failures", "counter", "{failure}", "Failures that a run went on after"
+    ),
     "judge_calls": _metric("judge.calls", "counter", "{call}", "Questions to judges with a model"),
     "judge_tokens": _metric("judge.tokens", "counter", "{token}", "Tokens that they cost"),
-    "summarizer_calls": _metric("summarizer.calls", "counter", "{call}", "Questions to summarizers"),
-    "audit_entries": _metric("audit.entries", "counter", "{entry}", "Entries that were written to a trail"),
-    "audit_failures": _metric("audit.failures", "counter", "{failure}", "Times that a trail could not be written to"),
+    "summarizer_calls": _metric(
+        "summarizer.calls", "counter", "{call}", "Questions to summarizers"
+    ),
+    "audit_entries": _metric(
+        "audit.entries", "counter", "{entry}", "Entries that were written to a trail"
+    ),
+    "audit_failures": _metric(
+        "audit.failures", "counter", "{failure}", "Times that a trail could not be written to"
+    ),
     "duration": _metric("operation.duration", "histogram", "s", "How long an operation took"),
     "usage_items": _metric("usage.items", "gauge", "{memory}", "Active memories, by tier"),
     "usage_bytes": _metric("usage.bytes", "gauge", "By", "Bytes of their contents, by tier"),
@@ -164,13 +192,17 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
         kind = SpanKind.CLIENT if name == "transaction" else SpanKind.INTERNAL
         self._span: Span = tracer.start_span(f"{SCOPE}.{name}", kind=kind, attributes=_named(facts))
         if _identified and who:
-            self._span.set_attributes({name: value for name, value in zip(WHO, who, strict=True) if value})
+            self._span.set_attributes(
+                {name: value for name, value in zip(WHO, who, strict=True) if value}
+            )
 
     def __enter__(self) -> Self:
         """Begin."""
         self._started = time.perf_counter()
         is_real = self._span.get_span_context().is_valid
-        self._attached = context_api.attach(trace.set_span_in_context(self._span)) if is_real else None
+        self._attached = (
+            context_api.attach(trace.set_span_in_context(self._span)) if is_real else None
+        )
         return self
 
     def note(self, **facts: Value | None) -> None:
@@ -179,7 +211,10 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
             self._span.set_attributes(_named(facts))
 
     def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
     ) -> None:
         """End; an error's words are not told, because they may quote content."""
         measured: dict[str, Value] = {"operation": self._name}

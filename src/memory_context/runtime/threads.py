@@ -35,7 +35,9 @@ if sys.platform != "win32":
     os.register_at_fork(after_in_child=_loop.cache_clear)
 
 
-_WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar("waiting", default=None)
+_WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars.ContextVar(
+    "waiting", default=None
+)
 
 
 def waiting_loop() -> asyncio.AbstractEventLoop | None:

@@ -24,7 +24,11 @@ AnyStore: TypeAlias = str | sa.URL | sa.Engine | sa.Pool | MemoryStore
 """All that a caller may name a store by: see `as_store`."""
 
 FILES = "file:"
-WRAPPERS = {"compressed": "CompressedStore", "encrypted": "EncryptedStore", "redacted": "RedactingStore"}
+WRAPPERS = {
+    "compressed": "CompressedStore",
+    "encrypted": "EncryptedStore",
+    "redacted": "RedactingStore",
+}
 _folders: WeakValueDictionary[Path, FileStore] = WeakValueDictionary()
 _lock = Lock()
 
@@ -42,7 +46,9 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
     named = os.environ.get(STORE_VARIABLE) if store is None else store
     if isinstance(named, str) and (outer := _outer(named)):
         wrapper = getattr(importlib.import_module("memory_context.stores"), WRAPPERS[outer])
-        return cast("MemoryStore", wrapper(as_store(named.removeprefix(f"{outer}+"), password_variable)))
+        return cast(
+            "MemoryStore", wrapper(as_store(named.removeprefix(f"{outer}+"), password_variable))
+        )
     if isinstance(named, str) and named.startswith(FILES):
         return _file_store(named)
     if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):

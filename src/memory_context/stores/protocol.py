@@ -69,7 +69,12 @@ class MemoryStore(Protocol):
         ...
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
+        self,
+        scope: Scope,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = 100,
+        order_by: str = "created_at",
     ) -> list[MemoryItem]:
         """The active memories that match, largest value of a column first: newest, most important.
 
@@ -110,7 +115,9 @@ class MemoryStore(Protocol):
         """
         ...
 
-    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
+    def delete(
+        self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
+    ) -> bool:
         """Delete the memory under `key` for good; whether there was one. When and why is kept (`deletion`).
 
         With `soft` it is only evicted, as by a full tier: it is no longer found or offered, its key still redeems, and

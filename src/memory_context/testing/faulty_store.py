@@ -54,7 +54,9 @@ class Injected:
     fault: Fault
 
 
-def random_faults(seed: int, kinds: Iterable[Fault] = tuple(Fault), share: float = 0.3) -> Iterator[Fault | None]:
+def random_faults(
+    seed: int, kinds: Iterable[Fault] = tuple(Fault), share: float = 0.3
+) -> Iterator[Fault | None]:
     """Faults without end, the same ones for the same arguments.
 
     Args:
@@ -146,7 +148,12 @@ _LATE = {Fault.DELAY, Fault.LOCKED}
 _OF_WRITES = {Fault.FULL, Fault.LOCKED}
 _READS = {"get", "get_many", "query", "search", "deletion", "count", "sum", "usage", "users"}
 _PAGES = {"list_all", "list_deleted"}
-_VERBS = {name for protocol in (MemoryStore, Administration) for name in vars(protocol) if not name.startswith("_")}
+_VERBS = {
+    name
+    for protocol in (MemoryStore, Administration)
+    for name in vars(protocol)
+    if not name.startswith("_")
+}
 _WRITES = (_VERBS | {"reindex"}) - _READS - _PAGES - {"close"}
 
 

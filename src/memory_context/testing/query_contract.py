@@ -37,15 +37,34 @@ class QueryContract:
             ({"memory_key": []}, set[str]()),
             ({"importance": {}}, {"a", "b", "c"}),
             ({"memory_type": "note", "tags": "blue"}, {"b"}),
-            ({"created_at": {"$gt": datetime(2020, 1, 1, tzinfo=timezone(timedelta(hours=5)))}}, {"b", "c"}),
+            (
+                {"created_at": {"$gt": datetime(2020, 1, 1, tzinfo=timezone(timedelta(hours=5)))}},
+                {"b", "c"},
+            ),
         ],
     )
     def test_filters(self, store: MemoryStore, filters: dict[str, Any], expected: set[str]) -> None:
         """Filters are equality, membership and comparisons; several must all hold."""
         old = datetime(2019, 12, 31, tzinfo=UTC)
-        store.put(ANN, memory(memory_key="a", memory_type="note", importance=0.1, tags=("red",), created_at=old))
-        store.put(ANN, memory(memory_key="b", memory_type="note", importance=0.5, tags=("red", "blue")))
-        store.put(ANN, memory(memory_key="c", memory_type="decision", importance=0.9, tags=("green",), category="x"))
+        store.put(
+            ANN,
+            memory(
+                memory_key="a", memory_type="note", importance=0.1, tags=("red",), created_at=old
+            ),
+        )
+        store.put(
+            ANN, memory(memory_key="b", memory_type="note", importance=0.5, tags=("red", "blue"))
+        )
+        store.put(
+            ANN,
+            memory(
+                memory_key="c",
+                memory_type="decision",
+                importance=0.9,
+                tags=("green",),
+                category="x",
+            ),
+        )
 
         assert expected == {item.memory_key for item in store.query(ANN, filters)}
         assert len(expected) == store.count(ANN, filters)
@@ -85,8 +104,12 @@ class QueryContract:
         for key, importance in {"a": 0.2, "b": 0.9, "c": 0.5}.items():
             store.put(ANN, memory(memory_key=key, importance=importance))
 
-        assert ["b", "c"] == [item.memory_key for item in store.query(ANN, order_by="importance", limit=2)]
-        assert ["a", "c", "b"] == [item.memory_key for item in store.query(ANN, order_by="-importance")]
+        assert ["b", "c"] == [
+            item.memory_key for item in store.query(ANN, order_by="importance", limit=2)
+        ]
+        assert ["a", "c", "b"] == [
+            item.memory_key for item in store.query(ANN, order_by="-importance")
+        ]
         for wrong in ("nothing", "", "+importance", "--importance", "content", "tags"):
             with pytest.raises(InvalidFilterError):
                 store.query(ANN, order_by=wrong)
@@ -97,19 +120,33 @@ class QueryContract:
         """Without more words a query gives the hundred newest, newest first; with None as its limit all of them."""
         start = datetime(2026, 1, 1, tzinfo=UTC)
         for minute in range(102):
-            store.put(ANN, memory(memory_key=f"k{minute:03}", created_at=start + timedelta(minutes=minute)))
+            store.put(
+                ANN,
+                memory(memory_key=f"k{minute:03}", created_at=start + timedelta(minutes=minute)),
+            )
 
-        assert [f"k{minute:03}" for minute in range(101, 1, -1)] == [item.memory_key for item in store.query(ANN)]
+        assert [f"k{minute:03}" for minute in range(101, 1, -1)] == [
+            item.memory_key for item in store.query(ANN)
+        ]
         assert 102 == len(store.query(ANN, limit=None))
         assert [] == store.query(ANN, limit=0)
 
     def test_order_of_texts_and_of_nothing(self, store: MemoryStore) -> None:
         """Texts are ordered and compared by their code points, nothing comes last, and - turns all of it round."""
-        for key, category in {"a": "b", "b": "B", "c": None, "d": "é", "e": "a_z", "f": "aZ"}.items():
+        for key, category in {
+            "a": "b",
+            "b": "B",
+            "c": None,
+            "d": "é",
+            "e": "a_z",
+            "f": "aZ",
+        }.items():
             store.put(ANN, memory(memory_key=key, category=category))
 
         ordered = [item.memory_key for item in store.query(ANN, order_by="category")]
 
         assert ["d", "a", "e", "f", "b", "c"] == ordered
         assert ordered[::-1] == [item.memory_key for item in store.query(ANN, order_by="-category")]
-        assert {"d", "a"} == {item.memory_key for item in store.query(ANN, {"category": {"$gt": "a_z"}})}
+        assert {"d", "a"} == {
+            item.memory_key for item in store.query(ANN, {"category": {"$gt": "a_z"}})
+        }

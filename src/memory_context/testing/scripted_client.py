@@ -81,9 +81,13 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         step = self.script[len(self.prompts)]
         self.prompts.append(list(messages))
         reply = step(messages) if callable(step) else step
-        usage = RequestUsage(prompt_tokens=self.count_tokens(messages, tools=tools), completion_tokens=0)
+        usage = RequestUsage(
+            prompt_tokens=self.count_tokens(messages, tools=tools), completion_tokens=0
+        )
         self._usage.prompt_tokens += usage.prompt_tokens
-        reason: Literal["stop", "function_calls"] = "stop" if isinstance(reply, str) else "function_calls"
+        reason: Literal["stop", "function_calls"] = (
+            "stop" if isinstance(reply, str) else "function_calls"
+        )
         return CreateResult(finish_reason=reason, content=reply, usage=usage, cached=False)
 
     async def create_stream(
@@ -106,11 +110,15 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
     async def close(self) -> None:
         """Nothing to close."""
 
-    def count_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()) -> int:
+    def count_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
         """Tokens of the messages' JSON, as memory-context counts them."""
         return sum(default_counter().count(message.model_dump_json()) for message in messages)
 
-    def remaining_tokens(self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()) -> int:
+    def remaining_tokens(
+        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
+    ) -> int:
         """What is left of 128,000."""
         return 128_000 - self.count_tokens(messages, tools=tools)
 
@@ -156,7 +164,10 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
     @classmethod
     def _from_config(cls, config: ScriptedChatClientConfig) -> Self:
         return cls(
-            [step if isinstance(step, str) else [FunctionCall(**call) for call in step] for step in config.script]
+            [
+                step if isinstance(step, str) else [FunctionCall(**call) for call in step]
+                for step in config.script
+            ]
         )
 
 
@@ -179,13 +190,18 @@ def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) ->
 
 
 def _shapes(messages: Sequence[LLMMessage]) -> Iterator[str]:
-    first = next((i for i, message in enumerate(messages) if not isinstance(message, SystemMessage)), len(messages))
+    first = next(
+        (i for i, message in enumerate(messages) if not isinstance(message, SystemMessage)),
+        len(messages),
+    )
     for index, message in enumerate(messages):
         if type(message) not in _EXACT:
             yield f"message {index} has the type {type(message).__name__}"
         if isinstance(message, SystemMessage) and index > first:
             yield f"message {index} is a system message behind others"
-        if isinstance(message, UserMessage | AssistantMessage) and not _SOURCE.fullmatch(message.source):
+        if isinstance(message, UserMessage | AssistantMessage) and not _SOURCE.fullmatch(
+            message.source
+        ):
             yield f"message {index} has the illegal source {message.source!r}"
 
 

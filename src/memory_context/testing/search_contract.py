@@ -16,7 +16,12 @@ class SearchContract:
     def test_search(self, store: MemoryStore) -> None:
         """What holds more of the words comes first, each hit with score and passage."""
         store.put(ANN, memory("the disk of worker-7 is full", memory_key="a"))
-        store.put(ANN, memory("\n".join(["noise"] * 900 + ["the disk is fine"] + ["noise"] * 900), memory_key="b"))
+        store.put(
+            ANN,
+            memory(
+                "\n".join(["noise"] * 900 + ["the disk is fine"] + ["noise"] * 900), memory_key="b"
+            ),
+        )
         store.put(ANN, memory("nothing of the kind", memory_key="c"))
 
         hits = store.search(ANN, "Why is the DISK of worker-7 full?")
@@ -51,7 +56,9 @@ class SearchContract:
 
     def test_long_query(self, store: MemoryStore) -> None:
         """Ten kilobytes of a log are a query; the memory that they stand in comes first."""
-        lines = [f"2026-01-01 step {i}: part-{i * 7919} handled by worker-{i % 97}" for i in range(400)]
+        lines = [
+            f"2026-01-01 step {i}: part-{i * 7919} handled by worker-{i % 97}" for i in range(400)
+        ]
         store.put(ANN, memory("\n".join(lines[:200]), memory_key="a"))
         store.put(ANN, memory("\n".join(lines[200:]), memory_key="b"))
 
@@ -67,7 +74,13 @@ class SearchContract:
 
     def test_found_by_description(self, store: MemoryStore) -> None:
         """Key, description, category and tags find a memory."""
-        item = memory(b"\0", memory_key="blob_77", summary="nightly backup", category="ops/restic", tags=("purple",))
+        item = memory(
+            b"\0",
+            memory_key="blob_77",
+            summary="nightly backup",
+            category="ops/restic",
+            tags=("purple",),
+        )
         store.put(ANN, item)
 
         for query in ("blob_77", "backups", "restic", "purple"):
@@ -89,7 +102,8 @@ class SearchContract:
         store.put(ANN, memory("a zebra", memory_key="own"), replace=True)
         store.delete(ANN, key)
         assert [[], [], ["own"]] == [
-            [hit.memory_key for hit in store.search(ANN, query)] for query in ("walrus", "yak", "zebra")
+            [hit.memory_key for hit in store.search(ANN, query)]
+            for query in ("walrus", "yak", "zebra")
         ]
 
         store.put(ANN, memory("a walrus", shared=True))
@@ -110,13 +124,28 @@ class SearchContract:
     def test_search_without_words(self, store: MemoryStore) -> None:
         """A search without words gives the newest first."""
         for minute in range(3):
-            store.put(ANN, memory(memory_key=f"k{minute}", created_at=datetime(2026, 1, 1, 0, minute, tzinfo=UTC)))
+            store.put(
+                ANN,
+                memory(
+                    memory_key=f"k{minute}", created_at=datetime(2026, 1, 1, 0, minute, tzinfo=UTC)
+                ),
+            )
 
         assert ["k2", "k1"] == [hit.memory_key for hit in store.search(ANN, " ", limit=2)]
 
     @pytest.mark.parametrize(
         "query",
-        ["'; DROP TABLE agent_memories; --", '" OR 1=1', "100%", "a_b", "\0", "\ud800", "(", "*" * 9999, "😀 中文"],
+        [
+            "'; DROP TABLE agent_memories; --",
+            '" OR 1=1',
+            "100%",
+            "a_b",
+            "\0",
+            "\ud800",
+            "(",
+            "*" * 9999,
+            "😀 中文",
+        ],
     )
     def test_any_query_is_legal(self, store: MemoryStore, query: str) -> None:
         """Operators, quotes, wildcards and broken text are words like others."""

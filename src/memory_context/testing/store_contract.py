@@ -29,7 +29,9 @@ from memory_context.testing.transfer_contract import MovingContract
 
 def note(content: str, project: str, **values: Any) -> MemoryItem:  # noqa: ANN401 - a field's values
     """A note of a project of ann's."""
-    return memory(content, source="note", tier="project", tier_id=project, char_count=len(content), **values)
+    return memory(
+        content, source="note", tier="project", tier_id=project, char_count=len(content), **values
+    )
 
 
 class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
@@ -73,7 +75,17 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
             b"",
             b"\x00\xff binary",
         ],
-        ids=["empty", "plain", "nul", "surrogate", "unicode", "breaks", "large", "no-bytes", "bytes"],
+        ids=[
+            "empty",
+            "plain",
+            "nul",
+            "surrogate",
+            "unicode",
+            "breaks",
+            "large",
+            "no-bytes",
+            "bytes",
+        ],
     )
     def test_content_is_exact(self, store: MemoryStore, content: Content) -> None:
         """Any text and any bytes come back as what they were."""
@@ -115,7 +127,9 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         text = store.put(ANN, memory("log", shared=True))
         data = store.put(ANN, memory(b"log", shared=True))
 
-        assert {"log", b"log"} == {item.content for item in store.get_many(ANN, [text.memory_key, data.memory_key])}
+        assert {"log", b"log"} == {
+            item.content for item in store.get_many(ANN, [text.memory_key, data.memory_key])
+        }
 
     def test_notes_are_what_their_writer_made(self, store: MemoryStore) -> None:
         """Two equal notes are two records."""
@@ -176,7 +190,9 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         """With replace a record that is put again is changed in place, under its generated key too."""
         item = store.put(ANN, memory("a note", tier="project"))
 
-        new = store.put(ANN, replace(item, is_active=False, content_metadata={"into": "x"}), replace=True)
+        new = store.put(
+            ANN, replace(item, is_active=False, content_metadata={"into": "x"}), replace=True
+        )
 
         assert item.memory_key == new.memory_key
         assert new == store.get(ANN, item.memory_key)
@@ -199,7 +215,10 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         assert store.deletion(BOB, key) is None
         bobs = store.put(BOB, memory("secret of ann", shared=True, user_id="bob"))
         assert ("bob", 1) == (bobs.user_id, store.count(BOB))
-        assert "bob's" == store.put(BOB, memory("bob's", memory_key=key, user_id="bob"), replace=True).content
+        assert (
+            "bob's"
+            == store.put(BOB, memory("bob's", memory_key=key, user_id="bob"), replace=True).content
+        )
         assert item == store.get(ANN, key)
 
     def test_put_into_another_scope(self, store: MemoryStore) -> None:
@@ -210,7 +229,13 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
             store.put(Scope("ann", thread_id="t1"), memory(thread_id="t2"))
 
     @pytest.mark.parametrize(
-        "narrow", [{"agent_id": "a"}, {"thread_id": "t"}, {"tier": "project"}, {"tier": "project", "tier_id": "p"}]
+        "narrow",
+        [
+            {"agent_id": "a"},
+            {"thread_id": "t"},
+            {"tier": "project"},
+            {"tier": "project", "tier_id": "p"},
+        ],
     )
     def test_scope_narrows(self, store: MemoryStore, narrow: dict[str, Any]) -> None:
         """Agent, thread, tier and its id narrow every verb."""
@@ -228,16 +253,28 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
 
     def test_sum(self, store: MemoryStore) -> None:
         """Tokens, characters and lines are summed up over the active memories of a scope that match."""
-        store.put(ANN, memory(memory_key="a", tier="project", token_count=3, char_count=11, memory_type="note"))
+        store.put(
+            ANN,
+            memory(
+                memory_key="a", tier="project", token_count=3, char_count=11, memory_type="note"
+            ),
+        )
         store.put(ANN, memory(memory_key="b", tier="project", token_count=4, char_count=2**40))
         store.put(ANN, memory(memory_key="c", tier="project", token_count=90, is_active=False))
         store.put(ANN, memory(memory_key="d", tier="task", token_count=70))
 
         project = Scope("ann", tier="project")
-        assert (7, 2**40 + 11) == (store.sum(project, "token_count"), store.sum(project, "char_count"))
+        assert (7, 2**40 + 11) == (
+            store.sum(project, "token_count"),
+            store.sum(project, "char_count"),
+        )
         assert 3 == store.sum(project, "token_count", {"memory_type": "note"})
         assert 77 == store.sum(ANN, "token_count")
-        assert 0 == store.sum(BOB, "token_count") == store.sum(ANN, "line_count", {"memory_key": "nothing"})
+        assert (
+            0
+            == store.sum(BOB, "token_count")
+            == store.sum(ANN, "line_count", {"memory_key": "nothing"})
+        )
         for column in ("content", "importance", "nothing"):
             with pytest.raises(InvalidFilterError):
                 store.sum(ANN, column)
@@ -294,7 +331,9 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         moment = datetime(2026, 1, 1, tzinfo=UTC)
         for index in range(450):
             item = memory(
-                memory_key=f"k{index}", created_at=moment + timedelta(seconds=index // 3), is_active=index > 0
+                memory_key=f"k{index}",
+                created_at=moment + timedelta(seconds=index // 3),
+                is_active=index > 0,
             )
             store.put(ANN, item)
 
@@ -335,15 +374,27 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
     def test_usage(self, store: MemoryStore) -> None:
         """How many memories and characters each category of each tier has, without what was evicted."""
         for number, category in enumerate(("b", "b", None, "a/c")):
-            store.put(ANN, memory("x" * number, tier="task", tier_id="t", category=category, char_count=number))
+            store.put(
+                ANN,
+                memory(
+                    "x" * number, tier="task", tier_id="t", category=category, char_count=number
+                ),
+            )
         store.put(ANN, memory("xyz", tier="global", category="b", char_count=3, is_active=False))
         store.put(ANN, memory("xyz", tier="global", category="b", char_count=3))
 
         found = [(one.tier, one.category, one.items, one.chars) for one in store.usage(ANN)]
 
-        assert [("global", "b", 1, 3), ("task", None, 1, 2), ("task", "a/c", 1, 3), ("task", "b", 2, 1)] == found
+        assert [
+            ("global", "b", 1, 3),
+            ("task", None, 1, 2),
+            ("task", "a/c", 1, 3),
+            ("task", "b", 2, 1),
+        ] == found
         assert all(one.bytes > 0 for one in store.usage(ANN) if one.chars)
-        assert ["a/c"] == [one.category for one in store.usage(Scope("ann", tier="task"), {"category": "a/c"})]
+        assert ["a/c"] == [
+            one.category for one in store.usage(Scope("ann", tier="task"), {"category": "a/c"})
+        ]
         assert [] == store.usage(BOB)
 
     @pytest.mark.parametrize("room", [Room(max_chars=10), Room(max_items=2)])
@@ -384,7 +435,9 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         start = datetime(2026, 1, 1, tzinfo=UTC)
         for number, importance in enumerate((0.9, 0.1, 0.5, 0.1, 0.1, 0.5, 0.5, 0.5, 0.5, 0.5)):
             moment = start + timedelta(minutes=number)
-            item = note(f"n{number}", "p", memory_key=f"n{number}", importance=importance, created_at=moment)
+            item = note(
+                f"n{number}", "p", memory_key=f"n{number}", importance=importance, created_at=moment
+            )
             store.put(ANN, item, room=room)
         store.put(ANN, note("the eleventh", "p", memory_key="n10", importance=0.0), room=room)
 
@@ -417,7 +470,12 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         new = store.put(ANN, moved, replaces=old)
 
         assert new == store.get(ANN, old.memory_key)
-        assert (old.id, old.created_at, "project", 0.9) == (new.id, new.created_at, new.tier, new.importance)
+        assert (old.id, old.created_at, "project", 0.9) == (
+            new.id,
+            new.created_at,
+            new.tier,
+            new.importance,
+        )
         assert [new.id] == [hit.id for hit in store.search(ANN, "log")]
         for gone in (old, memory("never put")):
             with pytest.raises(RecordChangedError):
@@ -435,7 +493,9 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
                 store.put(ANN, note("12345", "p1"), room=Room(max_chars=50))
             except TierFullError:
                 return False
-            return store.put(ANN, note(f"n{index}", "p2"), room=Room(max_items=5, evict=0.2)).is_active
+            return store.put(
+                ANN, note(f"n{index}", "p2"), room=Room(max_items=5, evict=0.2)
+            ).is_active
 
         with ThreadPoolExecutor(8) as pool:
             done = list(pool.map(put, range(40)))
@@ -473,7 +533,9 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
         def work(thread: int) -> None:
             for index in range(20):
                 store.put(ANN, memory(f"shared {index}", shared=True, source=f"tool{thread}"))
-                own = store.put(ANN, memory(f"{thread} {index}", memory_key=f"own-{thread}-{index}"))
+                own = store.put(
+                    ANN, memory(f"{thread} {index}", memory_key=f"own-{thread}-{index}")
+                )
                 assert store.get(ANN, own.memory_key) == own
                 store.touch(ANN, [own.memory_key])
 

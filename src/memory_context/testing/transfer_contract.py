@@ -28,12 +28,20 @@ class MovingContract:
 
     def test_restored_as_it_was(self, store: MemoryStore) -> None:
         """A record is restored with its id, times, reads and state, and is found."""
-        item = _old("a walrus", shared=True, is_active=False, access_count=7, accessed_at=LONG_AGO + timedelta(days=1))
+        item = _old(
+            "a walrus",
+            shared=True,
+            is_active=False,
+            access_count=7,
+            accessed_at=LONG_AGO + timedelta(days=1),
+        )
         active = _old("a yak", memory_key="y", access_count=1, accessed_at=LONG_AGO)
 
         assert Restored(written=2) == store.restore(ANN, [item, active])
 
-        assert [item, active] == sorted(store.list_all(ANN), key=lambda one: one.memory_key != item.memory_key)
+        assert [item, active] == sorted(
+            store.list_all(ANN), key=lambda one: one.memory_key != item.memory_key
+        )
         assert ["y"] == [hit.memory_key for hit in store.search(ANN, "walrus yak")]
 
     def test_restored_twice(self, store: MemoryStore) -> None:
@@ -74,7 +82,9 @@ class MovingContract:
         restored = store.restore(ANN, [*clashes.values(), _old("fine", memory_key="fine")])
 
         assert (1, 0) == (restored.written, restored.unchanged)
-        assert [item.id for item in clashes.values()] == [conflict.id for conflict in restored.conflicts]
+        assert [item.id for item in clashes.values()] == [
+            conflict.id for conflict in restored.conflicts
+        ]
         for word, conflict in zip(clashes, restored.conflicts, strict=True):
             assert word in conflict.reason
         assert shared.memory_key in restored.conflicts[2].reason
@@ -86,12 +96,18 @@ class MovingContract:
 
         restored = store.restore(ANN, [one, two, one])
 
-        assert (1, [two.id, one.id]) == (restored.written, [conflict.id for conflict in restored.conflicts])
+        assert (1, [two.id, one.id]) == (
+            restored.written,
+            [conflict.id for conflict in restored.conflicts],
+        )
         assert [one] == list(store.list_all(ANN))
 
     def test_deletions_move(self, store: MemoryStore) -> None:
         """When and why a memory was deleted is restored and listed; of two deletions of a key the later one stays."""
-        early, late = Deletion("a", LONG_AGO, "early"), Deletion("a", LONG_AGO + timedelta(days=1), "late")
+        early, late = (
+            Deletion("a", LONG_AGO, "early"),
+            Deletion("a", LONG_AGO + timedelta(days=1), "late"),
+        )
 
         assert Restored(written=2) == store.restore(ANN, [early, late])
         assert Restored(unchanged=1) == store.restore(ANN, [early])
@@ -127,7 +143,9 @@ class MovingContract:
         """A deletion of what is still here is a conflict."""
         store.put(ANN, memory(memory_key="k"))
 
-        [conflict] = store.restore(ANN, [Deletion("k", datetime(2099, 1, 1, tzinfo=UTC), "over")]).conflicts
+        [conflict] = store.restore(
+            ANN, [Deletion("k", datetime(2099, 1, 1, tzinfo=UTC), "over")]
+        ).conflicts
 
         assert ("k", None) == (conflict.memory_key, conflict.id)
         assert store.get(ANN, "k") is not None
@@ -142,7 +160,10 @@ class MovingContract:
         """A new memory cannot have the id of another, be it somebody else's."""
         item = store.put(ANN, memory(memory_key="k"))
 
-        for scope, wrong in ((ANN, replace(item, memory_key="l")), (BOB, replace(item, user_id="bob"))):
+        for scope, wrong in (
+            (ANN, replace(item, memory_key="l")),
+            (BOB, replace(item, user_id="bob")),
+        ):
             with pytest.raises(KeyExistsError, match=str(item.id)):
                 store.put(scope, wrong)
 

@@ -11,7 +11,9 @@ from memory_context.text.terms import names
 
 SHINGLE = 3
 SAME_LINE = 0.8
-NEGATIONS = frozenset(("no", "not", "never", "none", "nor", "without", "don", "doesn", "isn", "aren", "won", "cannot"))
+NEGATIONS = frozenset(
+    ("no", "not", "never", "none", "nor", "without", "don", "doesn", "isn", "aren", "won", "cannot")
+)
 _WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
 
@@ -45,7 +47,9 @@ def groups(sets: Sequence[AbstractSet[object]], least: float) -> list[list[int]]
     found, leaders = list[list[int]](), dict[object, list[int]]()
     for place, one in enumerate(sets):
         shared = Counter(group for element in one for group in leaders.get(element, ()))
-        near = [group for group in sorted(shared) if resemblance(one, sets[found[group][0]]) >= least]
+        near = [
+            group for group in sorted(shared) if resemblance(one, sets[found[group][0]]) >= least
+        ]
         if near:
             found[near[0]].append(place)
             continue
@@ -67,7 +71,9 @@ def merged(texts: Sequence[str]) -> str:
         there = list(lines)
         for line in map(_Line, text.split("\n")):
             if line.words and not any(other.covers(line) for other in there):
-                place = next((place for place, other in enumerate(there) if line.replaces(other)), None)
+                place = next(
+                    (place for place, other in enumerate(there) if line.replaces(other)), None
+                )
                 if place is None:
                     lines.append(line)
                 else:
@@ -87,7 +93,11 @@ class _Line:
         self.negations = self.words & NEGATIONS
 
     def covers(self, other: _Line) -> bool:
-        return other.words <= self.words and other.facts <= self.facts and self.negations == other.negations
+        return (
+            other.words <= self.words
+            and other.facts <= self.facts
+            and self.negations == other.negations
+        )
 
     def replaces(self, other: _Line) -> bool:
         alike = self.facts == other.facts and self.negations == other.negations

@@ -28,18 +28,33 @@ NAME = re.compile(
     r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@#-]{2,}[A-Za-z0-9_#@])(?P<key>\\*[\"']\s*:)?"
 )
 
-FAULTS = ("error", "failed", "failure", "fatal", "exception", "traceback", "panic", "denied", "refused", "undefined")
+FAULTS = (
+    "error",
+    "failed",
+    "failure",
+    "fatal",
+    "exception",
+    "traceback",
+    "panic",
+    "denied",
+    "refused",
+    "undefined",
+)
 BLOB = re.compile(r"[A-Za-z0-9+/=]+")
 
 
 def terms(text: str) -> list[str]:
     """The words of `text` that say something, lower-case, most frequent first, at most 32."""
     words = (match.group().lower() for match in _WORD.finditer(text[:READ_AT_MOST]))
-    counts = Counter(word for word in words if word not in STOP_WORDS and (len(word) > 1 or not word.isascii()))
+    counts = Counter(
+        word for word in words if word not in STOP_WORDS and (len(word) > 1 or not word.isascii())
+    )
     return [word for word, _ in counts.most_common(MAX_TERMS)]
 
 
-def occurrences(text: str, words: Iterable[str], most: int = PLACES) -> Iterator[tuple[str, list[int]]]:
+def occurrences(
+    text: str, words: Iterable[str], most: int = PLACES
+) -> Iterator[tuple[str, list[int]]]:
     """Where each of `words`, which are lower-case, stands in `text` in any case; the first `most` places."""
     lower = text.lower()
     for word in words:
@@ -48,7 +63,9 @@ def occurrences(text: str, words: Iterable[str], most: int = PLACES) -> Iterator
         else:  # a letter whose lower-case form is two characters has moved everything behind it
             places = [
                 match.start()
-                for match, _ in zip(re.finditer(re.escape(word), text, re.IGNORECASE), range(most), strict=False)
+                for match, _ in zip(
+                    re.finditer(re.escape(word), text, re.IGNORECASE), range(most), strict=False
+                )
             ]
         if places:
             yield word, places

@@ -89,7 +89,9 @@ def _worked(files: AgentFiles, args: FileArgs, most: int) -> Answer:
     try:
         return Answer(_COMMANDS[args.command](files, args, most))
     except AgentMemoryError as error:
-        raise MemoryToolError(cut(_advice(error, _shown(path or "")), most, files.counter.count)) from None
+        raise MemoryToolError(
+            cut(_advice(error, _shown(path or "")), most, files.counter.count)
+        ) from None
 
 
 def _advice(error: AgentMemoryError, path: str) -> str:
@@ -107,7 +109,9 @@ def _advice(error: AgentMemoryError, path: str) -> str:
 def _needed(args: FileArgs, name: str) -> Any:  # noqa: ANN401 - each argument's own
     """The argument `name`, which the command cannot do without."""
     if (value := getattr(args, name)) is None:
-        raise MemoryToolError(prompts.FILES_MISSING_ARGUMENT.format(command=args.command, name=name))
+        raise MemoryToolError(
+            prompts.FILES_MISSING_ARGUMENT.format(command=args.command, name=name)
+        )
     return value
 
 
@@ -141,8 +145,14 @@ def _view(files: AgentFiles, args: FileArgs, most: int) -> str:
     if [entry.path for entry in entries if not entry.is_folder] == [path]:
         return _viewed(files, args, path, most)
     text = "\n".join(map(_listed, entries))
-    form = prompts.FILES_LISTED.replace("{count}", str(len(entries))).replace("{path}", _shown(path))
-    return _paged(files, form, text, 1, args.offset, most) if entries else prompts.FILES_EMPTY.format(path=_shown(path))
+    form = prompts.FILES_LISTED.replace("{count}", str(len(entries))).replace(
+        "{path}", _shown(path)
+    )
+    return (
+        _paged(files, form, text, 1, args.offset, most)
+        if entries
+        else prompts.FILES_EMPTY.format(path=_shown(path))
+    )
 
 
 def _listed(entry: FileEntry) -> str:
@@ -169,7 +179,11 @@ def _paged(files: AgentFiles, form: str, text: str, first: int, offset: int, mos
     page = next_page(text, offset, len(text), most - count(frame) - SLACK, count)
     shown = text[page.start : page.end].rstrip("\n")
     answer = form.format(first=first + page.first - 1, last=first + page.last - 1, text=shown)
-    return answer if page.end == len(text) else answer + "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=page.end)
+    return (
+        answer
+        if page.end == len(text)
+        else answer + "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=page.end)
+    )
 
 
 def _create(files: AgentFiles, args: FileArgs, _: int) -> str:

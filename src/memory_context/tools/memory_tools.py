@@ -9,7 +9,15 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Annotated, Any, Generic, Protocol, TypeVar, cast
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, field_validator, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    ValidationError,
+    field_validator,
+    model_validator,
+)
 
 from memory_context.exceptions import (
     InvalidKeyError,
@@ -213,7 +221,9 @@ class Verb(Generic[Memories]):
 
 
 def _retrieved(manager: MemoryManager, args: RetrieveArgs, most: int) -> Answer:
-    return Answer(manager.answer(args.key, args.selection, offset=args.offset, max_tokens=most), (args.key,))
+    return Answer(
+        manager.answer(args.key, args.selection, offset=args.offset, max_tokens=most), (args.key,)
+    )
 
 
 def _searched(manager: MemoryManager, args: SearchArgs, most: int) -> Answer:
@@ -266,7 +276,11 @@ def as_meant(values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
     """Arguments of verbs on notes in the form that they are declared in: a compartment is a tier, words are tags."""
     if not isinstance(values, Mapping):
         return values
-    given = {name: value for name, value in cast("Mapping[str, Any]", values).items() if value is not None}
+    given = {
+        name: value
+        for name, value in cast("Mapping[str, Any]", values).items()
+        if value is not None
+    }
     if "compartment" in given:
         given.setdefault("tier", given.pop("compartment"))
     if isinstance(given.get("tier"), str):

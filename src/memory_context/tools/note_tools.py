@@ -75,7 +75,12 @@ class ListArgs(NoteArgs):
 
 def _saved(notes: ScopedMemory, args: SaveArgs, _: int) -> Answer:
     key = notes.save(
-        args.content, args.category or None, args.tags, args.metadata, args.priority, tier=args.tier or DEFAULT_TIER
+        args.content,
+        args.category or None,
+        args.tags,
+        args.metadata,
+        args.priority,
+        tier=args.tier or DEFAULT_TIER,
     )
     return Answer(prompts.SAVED.format(tier=args.tier or DEFAULT_TIER, ref=MemoryRef(key)), (key,))
 
@@ -86,7 +91,9 @@ def _got(notes: ScopedMemory, args: GetArgs, most: int) -> Answer:
         if item is None:
             raise MemoryToolError(prompts.NO_NOTE.format(key=args.key))
         return Answer(answer(item, Selection(), 0, most, notes.counter.count), (args.key,))
-    found = notes.get(category=args.category or None, tags=args.tags, tier=args.tier or None)[args.offset :]
+    found = notes.get(category=args.category or None, tags=args.tags, tier=args.tier or None)[
+        args.offset :
+    ]
     if not found:
         return Answer(prompts.NO_NOTES)
     return _listed(notes, found, args.offset, most)
@@ -107,14 +114,20 @@ def _listed(notes: ScopedMemory, found: list[MemoryItem], offset: int, most: int
         shown = [_shortened(found[0], left, notes)]
     rest = len(found) - len(shown)
     more = [prompts.NOTES_LEFT.format(count=rest, offset=offset + len(shown))] if rest else []
-    return Answer("\n".join((*shown, *more)), tuple(item.memory_key for item in found[: len(shown)]))
+    return Answer(
+        "\n".join((*shown, *more)), tuple(item.memory_key for item in found[: len(shown)])
+    )
 
 
 def _shortened(item: MemoryItem, budget: int, notes: ScopedMemory) -> str:
     """A note that is too long to be shown whole: its reference, which opens it, and some of it."""
     count, ref = notes.counter.count, item.ref.render()
     left = budget - count(ref) - 1
-    part = excerpt(item.text, "", left, count).text if left >= LEAST_TEXT and not is_secret(item) else ""
+    part = (
+        excerpt(item.text, "", left, count).text
+        if left >= LEAST_TEXT and not is_secret(item)
+        else ""
+    )
     return cut(f"{ref}\n{part}" if part else ref, budget, count)
 
 
@@ -127,7 +140,9 @@ def note_line(item: MemoryItem) -> str:
         f"priority {priority_of(item.importance)}",
     ]
     text = prompts.HIDDEN if is_secret(item) else quoted(item.text)
-    return prompts.NOTE.format(ref=MemoryRef(item.memory_key), facts=f"({', '.join(facts)})", text=text)
+    return prompts.NOTE.format(
+        ref=MemoryRef(item.memory_key), facts=f"({', '.join(facts)})", text=text
+    )
 
 
 def _cleared(notes: ScopedMemory, args: ClearArgs, _: int) -> Answer:
@@ -145,7 +160,9 @@ def _categories(notes: ScopedMemory, _: ListArgs, most: int) -> Answer:
 
 def _tree(categories: Iterable[Category], depth: int = 0) -> Iterator[str]:
     for one in categories:
-        yield prompts.CATEGORY.format(indent="  " * depth, path=one.path or prompts.NO_CATEGORY, count=one.total)
+        yield prompts.CATEGORY.format(
+            indent="  " * depth, path=one.path or prompts.NO_CATEGORY, count=one.total
+        )
         yield from _tree(one.children, depth + 1)
 
 

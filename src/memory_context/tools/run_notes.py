@@ -48,7 +48,9 @@ def unseen_notes(notes: ScopedMemory, seen: Mapping[str, str]) -> Noted | None:
     lines = (prompts.RUN_NOTES_HEADER, *map(note_line, fresh), *deleted, prompts.RUN_NOTES_FOOTER)
     text = "\n".join(lines)
     notes.manager.audit("recalled", *(item.memory_key for item in fresh))
-    return Noted(text, now_there, tuple(item.memory_key for item in fresh), notes.counter.count(text))
+    return Noted(
+        text, now_there, tuple(item.memory_key for item in fresh), notes.counter.count(text)
+    )
 
 
 def shown_tiers(notes: ScopedMemory) -> list[str]:

@@ -17,7 +17,11 @@ _CREATE = (
 _WATCHED = {
     "agent_memories": ("changed_memories", ("id",), ("id",)),
     "agent_memory_access": ("changed_reads", ("id",), ("memory_id",)),
-    "agent_memory_deletions": ("changed_deletions", ("user_id", "memory_key"), ("user_id", "memory_key")),
+    "agent_memory_deletions": (
+        "changed_deletions",
+        ("user_id", "memory_key"),
+        ("user_id", "memory_key"),
+    ),
 }
 _EVENTS = {"INSERT": "new", "UPDATE": "new", "DELETE": "old"}
 

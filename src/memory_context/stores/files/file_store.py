@@ -90,9 +90,18 @@ class FileStore:
         """The URL of this folder for another process; None where it has modes of its own."""
         return self.directory.as_uri() if self._is_plain else None
 
-    def put(self, scope: Scope, item: MemoryItem, *, replace: bool = False, **more: Any) -> MemoryItem:  # noqa: ANN401 - what the index takes
+    def put(
+        self,
+        scope: Scope,
+        item: MemoryItem,
+        *,
+        replace: bool = False,
+        **more: Any,  # noqa: ANN401 - what the index takes
+    ) -> MemoryItem:
         """See `MemoryStore.put`."""
-        return self._write(scope, [item.memory_key], lambda index: index.put(scope, item, replace=replace, **more))
+        return self._write(
+            scope, [item.memory_key], lambda index: index.put(scope, item, replace=replace, **more)
+        )
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
@@ -106,7 +115,12 @@ class FileStore:
             return self._opened().index.get_many(scope, wanted)
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
+        self,
+        scope: Scope,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = 100,
+        order_by: str = "created_at",
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
         return self._read(lambda index: index.query(scope, filters, limit=limit, order_by=order_by))
@@ -123,14 +137,20 @@ class FileStore:
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`."""
         return self._read(
-            lambda index: index.search(scope, query, limit=limit, filters=filters, mode=mode, passages=passages)
+            lambda index: index.search(
+                scope, query, limit=limit, filters=filters, mode=mode, passages=passages
+            )
         )
 
-    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
+    def delete(
+        self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
+    ) -> bool:
         """See `MemoryStore.delete`."""
         with self._lock:
             self._look_for(scope, [key])
-            return self._write(scope, [key], lambda index: index.delete(scope, key, reason=reason, soft=soft))
+            return self._write(
+                scope, [key], lambda index: index.delete(scope, key, reason=reason, soft=soft)
+            )
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -163,7 +183,9 @@ class FileStore:
         total = Restored()
         for batch in batches_of(records, size_of):
             keys = [record.memory_key for record in batch]
-            total += self._write(scope, keys, lambda index, batch=batch: self._restore(index, scope, batch))  # type: ignore[misc] # the default is its type
+            total += self._write(
+                scope, keys, lambda index, batch=batch: self._restore(index, scope, batch)
+            )  # type: ignore[misc] # the default is its type
         return total
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
@@ -224,7 +246,9 @@ class FileStore:
     def _delete(self, user_id: str, where: Conditions, reason: str) -> int:
         with self._lock:
             self._look()
-            return self._write(Scope(user_id), [], lambda index: index.delete_where(user_id, where, reason))
+            return self._write(
+                Scope(user_id), [], lambda index: index.delete_where(user_id, where, reason)
+            )
 
     def _read(self, work: Callable[[Index], T]) -> T:
         with self._lock:
@@ -266,7 +290,9 @@ class FileStore:
 
     def _restore(self, index: Index, scope: Scope, batch: list[MemoryItem | Deletion]) -> Restored:
         mirror = self._opened()
-        blocked = [one for one in batch if isinstance(one, MemoryItem) and mirror.holds_damaged(one)]
+        blocked = [
+            one for one in batch if isinstance(one, MemoryItem) and mirror.holds_damaged(one)
+        ]
         reason = "a damaged file stands in its place"
         conflicts = tuple(Conflict(one.user_id, one.memory_key, reason, one.id) for one in blocked)
         rest = [one for one in batch if one not in blocked]

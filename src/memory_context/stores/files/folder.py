@@ -62,7 +62,8 @@ def folder_of(category: str | None) -> tuple[str, ...]:
 
 def _escaped(part: str) -> str:
     name = "".join(
-        char if char in _PLAIN or (char.isalnum() and not char.isascii()) else _percent(char) for char in part
+        char if char in _PLAIN or (char.isalnum() and not char.isascii()) else _percent(char)
+        for char in part
     )
     edge = ". "
     if name[:1] in edge:
@@ -106,7 +107,9 @@ class Folder:
         InvalidArgumentError: A mode that gives others more than 0644 and 0755 do, or its owner too little.
     """
 
-    def __init__(self, path: Path, file_mode: int = FILE_MODE, directory_mode: int = DIRECTORY_MODE) -> None:
+    def __init__(
+        self, path: Path, file_mode: int = FILE_MODE, directory_mode: int = DIRECTORY_MODE
+    ) -> None:
         self.path = path
         self._file_mode = _checked(file_mode, FILE_MODE, 0o600)
         self._directory_mode = _checked(directory_mode, DIRECTORY_MODE, 0o700)
@@ -132,7 +135,11 @@ class Folder:
             OSError: It cannot be read, or is no plain file.
         """
         with self._opened(path.split("/")[:-1]) as directory:
-            handle = os.open(_name(path), os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, dir_fd=directory)
+            handle = os.open(
+                _name(path),
+                os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK,
+                dir_fd=directory,
+            )
         with os.fdopen(handle, "rb") as file:
             facts = os.fstat(handle)
             if not stat.S_ISREG(facts.st_mode):
@@ -162,7 +169,9 @@ class Folder:
                 with suppress(OSError):
                     os.unlink(draft, dir_fd=directory)
                 raise
-            return _with_seen(data, os.stat(_name(path), dir_fd=directory, follow_symlinks=False))[1]
+            return _with_seen(data, os.stat(_name(path), dir_fd=directory, follow_symlinks=False))[
+                1
+            ]
 
     def append(self, path: str, data: bytes) -> None:
         """Add whole lines to a file; a line that a crash cut off before is ended first."""
@@ -240,9 +249,7 @@ class Folder:
 
 def _checked(mode: int, widest: int, least: int) -> int:
     if mode & ~widest or mode & least != least:
-        message = (
-            f"the mode {mode:04o} is wider than {widest:04o}, or shuts its owner out; give {least:04o} to {widest:04o}"
-        )
+        message = f"the mode {mode:04o} is wider than {widest:04o}, or shuts its owner out; give {least:04o} to {widest:04o}"
         raise InvalidArgumentError(message)
     return mode
 

@@ -32,8 +32,12 @@ T = TypeVar("T")
 class Index(SQLAlchemyStore):
     """A `SQLAlchemyStore` in memory that can be filled from elsewhere, and tells what changed in it."""
 
-    def __init__(self, embedder: AnyEmbedder | None, embedding_model: str | None, quota: Quota | None = None) -> None:
-        super().__init__("sqlite://", embedder=embedder, embedding_model=embedding_model, quota=quota)
+    def __init__(
+        self, embedder: AnyEmbedder | None, embedding_model: str | None, quota: Quota | None = None
+    ) -> None:
+        super().__init__(
+            "sqlite://", embedder=embedder, embedding_model=embedding_model, quota=quota
+        )
         self._run(_changes.watch, writes=True)
 
     def read(self, work: Callable[[sa.Connection], T]) -> T:
@@ -50,7 +54,11 @@ class Index(SQLAlchemyStore):
 
     def item(self, memory_id: UUID) -> MemoryItem | None:
         """The record of that id."""
-        row = self._run(lambda connection: connection.execute(RECORDS.where(memories.c.id == memory_id)).one_or_none())
+        row = self._run(
+            lambda connection: connection.execute(
+                RECORDS.where(memories.c.id == memory_id)
+            ).one_or_none()
+        )
         return item_of(row) if row else None
 
     def ids(self, scope: Scope, keys: Sequence[str]) -> dict[str, UUID]:
@@ -59,13 +67,17 @@ class Index(SQLAlchemyStore):
         statement = sa.select(memories.c.memory_key, memories.c.id).where(
             *within(scope), memories.c.memory_key.in_(sa.select(wanted.c.value))
         )
-        rows = self._run(lambda connection: connection.execute(statement, {"keys": list(keys)}).all())
+        rows = self._run(
+            lambda connection: connection.execute(statement, {"keys": list(keys)}).all()
+        )
         return {row.memory_key: row.id for row in rows}
 
     def places(self, scope: Scope) -> list[Place]:
         """Where every memory of the scope stands in its order."""
         where, found = tuple(within(scope)), list[Place]()
-        while page := self._run(partial(places_after, where=where, last=found[-1] if found else None)):
+        while page := self._run(
+            partial(places_after, where=where, last=found[-1] if found else None)
+        ):
             found += page
         return found
 
@@ -82,7 +94,9 @@ class Index(SQLAlchemyStore):
     def load(self, user_id: str, items: Sequence[MemoryItem]) -> tuple[Conflict, ...]:
         """Take in records as they are, to be indexed at the first search. Their keys are not deleted any more."""
         keys = [item.memory_key for item in items]
-        noted = sa.delete(deletions).where(deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys))
+        noted = sa.delete(deletions).where(
+            deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys)
+        )
 
         def work(connection: sa.Connection) -> tuple[Conflict, ...]:
             connection.execute(noted)
@@ -93,7 +107,9 @@ class Index(SQLAlchemyStore):
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending, many memories in one transaction: after each opening that is all of them."""
         size = sa.func.coalesce(sa.func.length(memories.c.content), 0)
-        waiting = sa.select(pending.c.memory_id, size).join(memories, memories.c.id == pending.c.memory_id)
+        waiting = sa.select(pending.c.memory_id, size).join(
+            memories, memories.c.id == pending.c.memory_id
+        )
         mine = waiting.where(pending.c.user_id == user_id)
         rows = self._run(lambda connection: connection.execute(mine).all())
         for batch in batches_of(rows, lambda row: row[1]):
@@ -104,7 +120,9 @@ class Index(SQLAlchemyStore):
         found = self._run(lambda connection: connection.execute(chosen).all())
         batches = {item.id: indexing.prepared(item) for item in map(item_of, found)}
         small = [batch for batch in batches.values() if batch is not None]
-        self._run(lambda connection: [indexing.extend(connection, batch) for batch in small], writes=True)
+        self._run(
+            lambda connection: [indexing.extend(connection, batch) for batch in small], writes=True
+        )
         for memory_id, batch in batches.items():
             if batch is None:
                 self._index_rest(user_id, memory_id)

@@ -12,20 +12,41 @@ from pathlib import PurePosixPath
 from typing import Any, cast
 from uuid import UUID, uuid5
 
-from memory_context.exceptions import InvalidKeyError, InvalidRecordError, InvalidScopeError, StoreError
+from memory_context.exceptions import (
+    InvalidKeyError,
+    InvalidRecordError,
+    InvalidScopeError,
+    StoreError,
+)
 from memory_context.model.item import Deletion, MemoryItem, is_intact, new_key, now
-from memory_context.model.record_json import deletion_from, deletion_record, item_from, record_of, recounted
+from memory_context.model.record_json import (
+    deletion_from,
+    deletion_record,
+    item_from,
+    record_of,
+    recounted,
+)
 from memory_context.model.reference import check_key
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
-from memory_context.stores.files.folder import STATE, SUFFIX, Folder, Seen, Signature, category_in, folder_of
+from memory_context.stores.files.folder import (
+    STATE,
+    SUFFIX,
+    Folder,
+    Seen,
+    Signature,
+    category_in,
+    folder_of,
+)
 from memory_context.stores.files.memory_index import Index
 from memory_context.text.tokens.counter import default_counter
 
 DELETED = f"{STATE}/deleted.jsonl"
 READ = f"{STATE}/reads.jsonl"
 REMOVED = "its file was removed"
-DROPPED_IN = UUID("6b1f3a9e-2c0d-5a44-9d57-0f2f7d6f1c11")  # a namespace of our own: ids of files that come without one
+DROPPED_IN = UUID(
+    "6b1f3a9e-2c0d-5a44-9d57-0f2f7d6f1c11"
+)  # a namespace of our own: ids of files that come without one
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +118,11 @@ class Mirror:
         found = self._folder.scan()
         gone = [path for path in self._seen if path not in found]
         changed = [path for path, signature in found.items() if not self._is(path, signature)]
-        vanished = self._take_in(gone, [file for file in map(self._read, changed) if file]) if gone or changed else []
+        vanished = (
+            self._take_in(gone, [file for file in map(self._read, changed) if file])
+            if gone or changed
+            else []
+        )
         deleted = self._take_in_deletions()
         self._note_removed(vanished, notes=notes)
         if gone or changed or deleted:
@@ -175,7 +200,11 @@ class Mirror:
 
     def _take_in(self, gone: Sequence[str], files: Sequence[_File]) -> list[_Owner]:
         """Bring changed files into the index; whose memories went with the files that are gone."""
-        stale = {path: owner for path in [*gone, *(file.path for file in files)] if (owner := self._forget(path))}
+        stale = {
+            path: owner
+            for path in [*gone, *(file.path for file in files)]
+            if (owner := self._forget(path))
+        }
         reads = self.index.reads([owner.id for owner in stale.values()])
         for user, owners in _by_user(stale.values()).items():
             self.index.drop(user, [owner.id for owner in owners])
@@ -248,14 +277,20 @@ class Mirror:
         lines = list[dict[str, Any]]()
         for user, key in changed:
             deletion = self.index.deletion(Scope(user), key)
-            lines.append({"user_id": user} | (deletion_record(deletion) if deletion else {"memory_key": key}))
+            lines.append(
+                {"user_id": user} | (deletion_record(deletion) if deletion else {"memory_key": key})
+            )
         self._append(DELETED, lines)
         self._deletions = self._folder.signature(DELETED) if lines else self._deletions
 
     def _save_reads(self, ids: Sequence[UUID]) -> None:
         counts = self.index.reads(ids)
         self._append(
-            READ, [_read_line(memory_id, *counts[memory_id], self._reads.get(memory_id)) for memory_id in counts]
+            READ,
+            [
+                _read_line(memory_id, *counts[memory_id], self._reads.get(memory_id))
+                for memory_id in counts
+            ],
         )
         self._reads |= counts
 
@@ -378,9 +413,15 @@ def _by_user(things: Iterable[Any]) -> dict[str, list[Any]]:
     return users
 
 
-def _read_line(memory_id: UUID, count: int, moment: datetime, before: tuple[int, datetime] | None) -> dict[str, Any]:
+def _read_line(
+    memory_id: UUID, count: int, moment: datetime, before: tuple[int, datetime] | None
+) -> dict[str, Any]:
     """The reads since they were last written down, so that the lines of several processes add up."""
-    return {"id": str(memory_id), "reads": count - (before[0] if before else 0), "accessed_at": moment.isoformat()}
+    return {
+        "id": str(memory_id),
+        "reads": count - (before[0] if before else 0),
+        "accessed_at": moment.isoformat(),
+    }
 
 
 def _lines(folder: Folder, path: str) -> Iterator[dict[str, Any]]:
@@ -400,7 +441,10 @@ def _reads_in(lines: Iterable[dict[str, Any]]) -> dict[UUID, tuple[int, datetime
     reads: dict[UUID, tuple[int, datetime]] = {}
     for line in lines:
         with suppress(ValueError, KeyError, TypeError, OverflowError):
-            memory_id, moment = UUID(str(line["id"])), datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
+            memory_id, moment = (
+                UUID(str(line["id"])),
+                datetime.fromisoformat(line["accessed_at"]).astimezone(UTC),
+            )
             count, last = reads.get(memory_id, (0, moment))
             reads[memory_id] = (count + int(line["reads"]), max(last, moment))
     return reads

@@ -43,18 +43,22 @@ class WriterLock:
         except BlockingIOError as error:
             holder = _holder(os.pread(handle, 1000, 0))
             os.close(handle)
-            message = (
-                f"{holder} writes into {self._folder.path}; one process may at a time. Close that store, or only read"
-            )
+            message = f"{holder} writes into {self._folder.path}; one process may at a time. Close that store, or only read"
             raise StoreLockedError(message) from error
         except BaseException:
             os.close(handle)
             raise
         os.ftruncate(handle, 0)
-        facts = {"process": os.getpid(), "host": socket.gethostname(), "since": now().isoformat(timespec="seconds")}
+        facts = {
+            "process": os.getpid(),
+            "host": socket.gethostname(),
+            "since": now().isoformat(timespec="seconds"),
+        }
         os.pwrite(handle, json.dumps(facts).encode() + b"\n", 0)
         self._handle = handle
-        self._give_back = weakref.finalize(self, os.close, handle)  # also of a store that nobody closes
+        self._give_back = weakref.finalize(
+            self, os.close, handle
+        )  # also of a store that nobody closes
 
     def check(self) -> None:
         """Check that the lock is still the one in the folder.
@@ -65,10 +69,12 @@ class WriterLock:
         facts = None
         with suppress(OSError):
             facts = (self._folder.path / STATE / LOCK).lstat()
-        if self._handle is None or facts is None or not os.path.samestat(facts, os.fstat(self._handle)):
-            message = (
-                f"{self._folder.path} was removed or replaced while it was open; close the store, and open it again"
-            )
+        if (
+            self._handle is None
+            or facts is None
+            or not os.path.samestat(facts, os.fstat(self._handle))
+        ):
+            message = f"{self._folder.path} was removed or replaced while it was open; close the store, and open it again"
             raise StoreUnavailableError(message)
 
     def release(self) -> None:

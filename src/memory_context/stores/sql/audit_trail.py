@@ -127,7 +127,9 @@ class SQLAuditTrail:
         if self._closes:
             self._store.close()
 
-    def _pages(self, where: list[sa.ColumnElement[bool]], limit: int | None) -> Iterator[AuditEntry]:
+    def _pages(
+        self, where: list[sa.ColumnElement[bool]], limit: int | None
+    ) -> Iterator[AuditEntry]:
         newest: tuple[sa.UnaryExpression[Any], ...] = (audit.c.at.desc(), audit.c.id.desc())
         left, after = limit, list[sa.ColumnElement[bool]]()
         while left is None or left > 0:
@@ -139,7 +141,9 @@ class SQLAuditTrail:
                 return
             left = None if left is None else left - size
             last = rows[-1]
-            after = [sa.or_(audit.c.at < last.at, sa.and_(audit.c.at == last.at, audit.c.id < last.id))]
+            after = [
+                sa.or_(audit.c.at < last.at, sa.and_(audit.c.at == last.at, audit.c.id < last.id))
+            ]
 
 
 def as_auditor(
@@ -171,11 +175,15 @@ def _database_of(store: object) -> SQLAlchemyStore:
     inside = innermost(store)
     if isinstance(inside, SQLAlchemyStore):
         return inside
-    message = f"{type(inside).__name__} is no database, so the trail needs one of its own: give its URL"
+    message = (
+        f"{type(inside).__name__} is no database, so the trail needs one of its own: give its URL"
+    )
     raise InvalidArgumentError(message)
 
 
-def _check(action: object, since: datetime | None, until: datetime | None, limit: int | None) -> None:
+def _check(
+    action: object, since: datetime | None, until: datetime | None, limit: int | None
+) -> None:
     if action is not None and action not in ACTIONS:
         message = f"an action is one of {', '.join(ACTIONS)}, not {action!r:.80}"
         raise InvalidArgumentError(message)
@@ -187,7 +195,11 @@ def _check(action: object, since: datetime | None, until: datetime | None, limit
 
 
 def _conditions(
-    user_id: str, key: str | None, action: Action | None, since: datetime | None, until: datetime | None
+    user_id: str,
+    key: str | None,
+    action: Action | None,
+    since: datetime | None,
+    until: datetime | None,
 ) -> Iterator[sa.ColumnElement[bool]]:
     yield audit.c.user_id == user_id
     if key is not None:
@@ -200,7 +212,9 @@ def _conditions(
         yield audit.c.at < until
 
 
-def _rows(connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]]) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+def _rows(
+    connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]]
+) -> Sequence[sa.Row[*tuple[Any, ...]]]:
     return connection.execute(statement).all()
 
 

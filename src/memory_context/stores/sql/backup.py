@@ -15,7 +15,9 @@ from memory_context.exceptions import StoreError
 PAGES = 10_000
 
 
-def copy(connection: sa.Connection, path: Path, progress: Callable[[int, int], object] | None) -> None:
+def copy(
+    connection: sa.Connection, path: Path, progress: Callable[[int, int], object] | None
+) -> None:
     """Copy the database as this transaction sees it: writers go on, and are not in the copy.
 
     Raises:
@@ -26,7 +28,9 @@ def copy(connection: sa.Connection, path: Path, progress: Callable[[int, int], o
         if progress:
             progress(total - remaining, total)
 
-    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")  # a transaction begins with its first read
+    connection.exec_driver_sql(
+        "SELECT count(*) FROM sqlite_master"
+    )  # a transaction begins with its first read
     source = cast("sqlite3.Connection", connection.connection.driver_connection)
     try:
         with closing(sqlite3.connect(path)) as target:

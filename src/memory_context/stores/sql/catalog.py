@@ -29,7 +29,9 @@ class _Run(Protocol):
 
 
 class _Delete(Protocol):
-    def __call__(self, user_id: str, where: Sequence[sa.ColumnElement[bool]], reason: str, /) -> int: ...
+    def __call__(
+        self, user_id: str, where: Sequence[sa.ColumnElement[bool]], reason: str, /
+    ) -> int: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,14 +124,18 @@ class Doomed:
     evicted: bool = False
 
 
-_READ_AT = sa.select(access.c.accessed_at).where(access.c.memory_id == memories.c.id).scalar_subquery()
+_READ_AT = (
+    sa.select(access.c.accessed_at).where(access.c.memory_id == memories.c.id).scalar_subquery()
+)
 _SINCE: dict[str, sa.ColumnElement[Any]] = {
     "expired": memories.c.expires_at,
     "created": memories.c.created_at,
     "changed": memories.c.updated_at,
     "read": sa.func.coalesce(_READ_AT, memories.c.created_at, type_=UTCDateTime),
 }
-_FACTS = [field.name for field in fields(Entry) if field.name not in ("accessed_at", "access_count")]
+_FACTS = [
+    field.name for field in fields(Entry) if field.name not in ("accessed_at", "access_count")
+]
 _ENTRIES = sa.select(
     *(memories.c[name] for name in _FACTS),
     access.c.accessed_at,
@@ -170,7 +176,13 @@ class Catalog:
         self._run, self._delete = cast("_Run", run), cast("_Delete", delete)
 
     def entries(
-        self, scope: Scope, filters: Filters | None = None, *, sort: Sort = "newest", limit: int = 50, offset: int = 0
+        self,
+        scope: Scope,
+        filters: Filters | None = None,
+        *,
+        sort: Sort = "newest",
+        limit: int = 50,
+        offset: int = 0,
     ) -> list[Entry]:
         """The records that match, without their contents; active ones, unless the filters say something else.
 
@@ -197,8 +209,15 @@ class Catalog:
         """The records as the store around the innermost one gives them."""
         if not isinstance(self._store, StoreWrapper):
             return entries
-        items = {item.memory_key: item for item in self._store.get_many(scope, [one.memory_key for one in entries])}
-        return [_as_given(entry, items[entry.memory_key]) for entry in entries if entry.memory_key in items]
+        items = {
+            item.memory_key: item
+            for item in self._store.get_many(scope, [one.memory_key for one in entries])
+        }
+        return [
+            _as_given(entry, items[entry.memory_key])
+            for entry in entries
+            if entry.memory_key in items
+        ]
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """How many records match."""
@@ -209,7 +228,9 @@ class Catalog:
             ).scalar_one()
         )
 
-    def totals(self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None) -> list[Total]:
+    def totals(
+        self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
+    ) -> list[Total]:
         """How much there is by user, type or tier, most first; of one user, or of all."""
         name = memories.c[column]
         statement = (
@@ -227,7 +248,14 @@ class Catalog:
         )
         rows = self._run(lambda connection: connection.execute(statement).all())
         return [
-            Total(row[0], row.memories, int(row.evicted), int(row.tokens), int(row.characters), row.newest)
+            Total(
+                row[0],
+                row.memories,
+                int(row.evicted),
+                int(row.tokens),
+                int(row.characters),
+                row.newest,
+            )
             for row in rows
         ]
 
@@ -251,7 +279,10 @@ class Catalog:
         )
         rows = self._run(lambda connection: connection.execute(statement).all())
         return [
-            ThreadSummary(row.thread_id, row.memories, int(row.tokens), row.agents, row.first, row.last) for row in rows
+            ThreadSummary(
+                row.thread_id, row.memories, int(row.tokens), row.agents, row.first, row.last
+            )
+            for row in rows
         ]
 
     def count_threads(self, user: str | None = None) -> int:
@@ -273,17 +304,26 @@ class Catalog:
 
     def size(self) -> int:
         """The bytes that the database takes, the index too."""
-        return self._run(lambda connection: int(connection.execute(_SIZES[connection.dialect.name]).scalar() or 0))
+        return self._run(
+            lambda connection: int(
+                connection.execute(_SIZES[connection.dialect.name]).scalar() or 0
+            )
+        )
 
     def doomed(self, which: Doomed, user: str | None = None) -> list[tuple[str, UUID]]:
         """User and id of the memories that are to go, user by user, oldest first; of one user, or of all."""
         statement = sa.select(memories.c.user_id, memories.c.id).where(*_of(user), *_over(which))
         chosen = statement.order_by(memories.c.user_id, memories.c.created_at, memories.c.id)
-        return [(row.user_id, row.id) for row in self._run(lambda connection: connection.execute(chosen).all())]
+        return [
+            (row.user_id, row.id)
+            for row in self._run(lambda connection: connection.execute(chosen).all())
+        ]
 
     def keys_of(self, user: str, ids: Sequence[UUID]) -> list[str]:
         """The keys of those of a user's memories that are there, in their order."""
-        statement = sa.select(memories.c.memory_key).where(memories.c.user_id == user, memories.c.id.in_(ids))
+        statement = sa.select(memories.c.memory_key).where(
+            memories.c.user_id == user, memories.c.id.in_(ids)
+        )
         chosen = statement.order_by(memories.c.memory_key)
         return self._run(lambda connection: list(connection.execute(chosen).scalars()))
 
@@ -326,6 +366,8 @@ def _over(which: Doomed) -> list[sa.ColumnElement[bool]]:
     return [_SINCE[which.since] <= which.before, *same, *evicted]
 
 
-def _chosen(connection: sa.Connection, scope: Scope, filters: Filters | None) -> list[sa.ColumnElement[bool]]:
+def _chosen(
+    connection: sa.Connection, scope: Scope, filters: Filters | None
+) -> list[sa.ColumnElement[bool]]:
     active = [] if filters and "is_active" in filters else [memories.c.is_active.is_(sa.true())]
     return [*within(scope), *active, *conditions(filters, connection.dialect.name)]

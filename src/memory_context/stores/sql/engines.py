@@ -13,7 +13,11 @@ import sqlalchemy as sa
 from sqlalchemy import event
 from sqlalchemy.exc import ArgumentError, NoSuchModuleError
 
-from memory_context.exceptions import MissingDependencyError, StoreUnavailableError, UnsupportedDatabaseError
+from memory_context.exceptions import (
+    MissingDependencyError,
+    StoreUnavailableError,
+    UnsupportedDatabaseError,
+)
 from memory_context.runtime.forks import Lock, in_child, no_fork
 from memory_context.stores.sql.file_watch import Watch, WatchedConnection
 
@@ -34,7 +38,9 @@ _SQLITE_PRAGMAS = (
 )
 
 
-def store_url(url: str | sa.URL | None = None, password_variable: str = PASSWORD_VARIABLE) -> sa.URL:
+def store_url(
+    url: str | sa.URL | None = None, password_variable: str = PASSWORD_VARIABLE
+) -> sa.URL:
     """The database's URL: `url`, else ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
 
     A relative SQLite path is resolved against the working directory now. A PostgreSQL URL without a password takes it
@@ -71,7 +77,11 @@ def _checked(url: sa.URL) -> sa.URL:
 
 
 def _with_path(url: sa.URL) -> sa.URL:
-    if is_memory(url) or url.get_backend_name() != "sqlite" or str(url.database).startswith("file:"):
+    if (
+        is_memory(url)
+        or url.get_backend_name() != "sqlite"
+        or str(url.database).startswith("file:")
+    ):
         return url
     return url.set(database=str(Path(str(url.database)).expanduser().absolute()))
 
@@ -87,7 +97,12 @@ def without_password(url: sa.URL) -> str:
     """`url` as text, with no password anywhere in it."""
     query = {name: value for name, value in url.query.items() if "password" not in name.lower()}
     return sa.URL.create(
-        url.drivername, url.username, host=url.host, port=url.port, database=url.database, query=query
+        url.drivername,
+        url.username,
+        host=url.host,
+        port=url.port,
+        database=url.database,
+        query=query,
     ).render_as_string(hide_password=False)
 
 
@@ -175,9 +190,14 @@ def make_engine(url: sa.URL) -> sa.Engine:
     try:
         if url.get_backend_name() == "postgresql":
             return sa.create_engine(
-                url, hide_parameters=True, pool_pre_ping=True, connect_args={"connect_timeout": CONNECT_SECONDS}
+                url,
+                hide_parameters=True,
+                pool_pre_ping=True,
+                connect_args={"connect_timeout": CONNECT_SECONDS},
             )
-        arguments: dict[str, Any] = {"connect_args": {"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000}}
+        arguments: dict[str, Any] = {
+            "connect_args": {"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000}
+        }
         if is_memory(url):
             arguments |= {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
         watched = Path(url.database or "").is_absolute()

@@ -96,7 +96,13 @@ class Watch:
     _known: set[FileId] = field(default_factory=set[FileId])
     _kept: list[WatchedConnection] = field(default_factory=list[WatchedConnection])
 
-    def connect(self, dialect: sa.Dialect, _record: object, arguments: Any, options: Any) -> WatchedConnection:  # noqa: ANN401 - SQLAlchemy's signature
+    def connect(
+        self,
+        dialect: sa.Dialect,
+        _record: object,
+        arguments: Any,  # noqa: ANN401
+        options: Any,  # noqa: ANN401 - SQLAlchemy's signature
+    ) -> WatchedConnection:
         """A new connection to the file that stands there, which is made where there is none."""
 
         def connect() -> WatchedConnection:
@@ -119,12 +125,17 @@ class Watch:
     def _opened(self, connection: WatchedConnection) -> WatchedConnection:
         try:
             self.set_up(connection)
-            connection.execute("PRAGMA schema_version").fetchall()  # a new database has no log before it is read
+            connection.execute(
+                "PRAGMA schema_version"
+            ).fetchall()  # a new database has no log before it is read
         except BaseException:
             connection.close()
             raise
         log, log_index = file_at(self.path + _LOG), file_at(self.path + _LOG_INDEX)
-        connection.opened, connection.watch = Opened(self.path, file_at(self.path), log, log_index), self
+        connection.opened, connection.watch = (
+            Opened(self.path, file_at(self.path), log, log_index),
+            self,
+        )
         return connection
 
     def is_first_to_miss(self, connection: WatchedConnection, file: FileId | None) -> bool:
@@ -150,7 +161,9 @@ class Watch:
     def _gone(self) -> list[Opened]:
         """The files that are open and do not stand there any more."""
         connections = [reference() for reference in self._connections.valuerefs()]
-        return [one.opened for one in connections if one and one.opened and not one.opened.is_in_place]
+        return [
+            one.opened for one in connections if one and one.opened and not one.opened.is_in_place
+        ]
 
     def _make_way(self, connect: Callable[[], WatchedConnection]) -> None:
         """Let no log of a file that went away be taken for that of the one that stands here now."""
@@ -159,7 +172,9 @@ class Watch:
                 gone, is_missing = self._gone(), file_at(self.path) is None
                 if is_missing or file_at(self.path + _LOG) in {one.log for one in gone} - {None}:
                     _set_aside(self.path + _LOG)
-                if is_missing or file_at(self.path + _LOG_INDEX) in {one.log_index for one in gone} - {None}:
+                if is_missing or file_at(self.path + _LOG_INDEX) in {
+                    one.log_index for one in gone
+                } - {None}:
                     Path(self.path + _LOG_INDEX).unlink(missing_ok=True)
                 if is_missing:
                     connect().close()

@@ -62,7 +62,11 @@ def conditions(filters: Filters | None, dialect: str) -> Iterator[Condition]:
         InvalidFilterError: A column or an operator that there is not, or a value that the column cannot hold.
     """
     for name, wanted in (filters or {}).items():
-        yield _has_tag(wanted, dialect) if name == "tags" else _condition(column_named(name), wanted, dialect)
+        yield (
+            _has_tag(wanted, dialect)
+            if name == "tags"
+            else _condition(column_named(name), wanted, dialect)
+        )
 
 
 def within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
@@ -77,7 +81,10 @@ def in_sight(places: Iterable[Place]) -> sa.ColumnElement[bool]:
     ids: dict[str, list[str]] = {}
     for tier, tier_id in sorted(places):
         ids.setdefault(tier, []).append(tier_id)
-    open_ids = (sa.and_(memories.c.tier == tier, memories.c.tier_id.in_(listed)) for tier, listed in ids.items())
+    open_ids = (
+        sa.and_(memories.c.tier == tier, memories.c.tier_id.in_(listed))
+        for tier, listed in ids.items()
+    )
     return sa.or_(memories.c.tier_id.is_(None), memories.c.tier.in_(OPEN_TIERS), *open_ids)
 
 
@@ -106,12 +113,18 @@ def order_of(order_by: str, dialect: str) -> tuple[sa.ColumnElement[Any], ...]:
     ordered = _ordered(column, dialect)
     if order_by.startswith("-"):
         return (ordered.asc().nulls_first() if column.nullable else ordered.asc()), memories.c.id
-    return (ordered.desc().nulls_last() if column.nullable else ordered.desc()), memories.c.id.desc()
+    return (
+        ordered.desc().nulls_last() if column.nullable else ordered.desc()
+    ), memories.c.id.desc()
 
 
 def _ordered(column: sa.Column[Any], dialect: str) -> sa.ColumnElement[Any]:
     """The column, its texts in the order of their code points, as SQLite has them."""
-    return column.collate("C") if dialect == "postgresql" and isinstance(column.type, sa.Text) else column
+    return (
+        column.collate("C")
+        if dialect == "postgresql" and isinstance(column.type, sa.Text)
+        else column
+    )
 
 
 def counted_column(name: str) -> sa.Column[Any]:
@@ -133,13 +146,20 @@ def type_of(name: str) -> type:
         InvalidFilterError: There is none of that name.
     """
     kind = column_named(name).type
-    return kind.impl_instance.python_type if isinstance(kind, sa.types.TypeDecorator) else kind.python_type
+    return (
+        kind.impl_instance.python_type
+        if isinstance(kind, sa.types.TypeDecorator)
+        else kind.python_type
+    )
 
 
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, Mapping):
         operators = cast("Mapping[object, object]", wanted)
-        return sa.and_(sa.true(), *(_compared(column, name, value, dialect) for name, value in operators.items()))
+        return sa.and_(
+            sa.true(),
+            *(_compared(column, name, value, dialect) for name, value in operators.items()),
+        )
     if isinstance(wanted, _LISTS):
         values = list(cast("Iterable[object]", wanted))
         some = column.in_([_checked(column, value) for value in values if value is not None])
@@ -164,7 +184,9 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
 def _checked(column: sa.Column[Any], value: object) -> object:
     """`value`, which every database can compare with the column."""
     kind, right = next(found for type_, found in _KINDS.items() if isinstance(column.type, type_))
-    fits = value is None or (isinstance(value, kind) and (kind is bool or not isinstance(value, bool)))
+    fits = value is None or (
+        isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    )
     fits = fits and (not isinstance(value, str) or is_storable(value))
     if not fits or (isinstance(value, datetime) and value.tzinfo is None):
         message = f"{column.name} is filtered by {right}, not {value!r:.80}"

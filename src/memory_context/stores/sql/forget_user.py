@@ -10,7 +10,16 @@ import sqlalchemy as sa
 
 from memory_context.stores.sql import file_watch
 from memory_context.stores.sql.index import vector_index
-from memory_context.stores.sql.schema import access, audit, deletions, memories, metadata, owners, passages, pending
+from memory_context.stores.sql.schema import (
+    access,
+    audit,
+    deletions,
+    memories,
+    metadata,
+    owners,
+    passages,
+    pending,
+)
 
 _OPTIMIZE = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('optimize')"
 
@@ -26,11 +35,15 @@ def counts(connection: sa.Connection, user_id: str) -> Mapping[str, int]:
         "audit_entries": _count(connection, audit, audit.c.user_id == user_id),
     }
     tables = vector_index.tables(connection)
-    return found | {"vectors": sum(_count(connection, table, table.c.user_id == user_id) for table in tables)}
+    return found | {
+        "vectors": sum(_count(connection, table, table.c.user_id == user_id) for table in tables)
+    }
 
 
 def _count(connection: sa.Connection, table: sa.FromClause, where: sa.ColumnElement[bool]) -> int:
-    return connection.execute(sa.select(sa.func.count()).select_from(table).where(where)).scalar_one()
+    return connection.execute(
+        sa.select(sa.func.count()).select_from(table).where(where)
+    ).scalar_one()
 
 
 def remove_notes(connection: sa.Connection, user_id: str) -> None:
@@ -54,5 +67,7 @@ def scrub(engine: sa.Engine) -> bool:
             return not busy
     with engine.connect().execution_options(isolation_level="AUTOCOMMIT") as connection:
         for name in (*metadata.tables, *(table.name for table in vector_index.tables(connection))):
-            connection.exec_driver_sql(f"VACUUM {connection.dialect.identifier_preparer.quote(name)}")
+            connection.exec_driver_sql(
+                f"VACUUM {connection.dialect.identifier_preparer.quote(name)}"
+            )
     return True

@@ -46,7 +46,11 @@ def missing_file(url: str) -> str | None:
         UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL.
     """
     parsed = store_url(url)
-    if parsed.get_backend_name() != "sqlite" or is_memory(parsed) or str(parsed.database).startswith("file:"):
+    if (
+        parsed.get_backend_name() != "sqlite"
+        or is_memory(parsed)
+        or str(parsed.database).startswith("file:")
+    ):
         return None
     return None if Path(str(parsed.database)).exists() else str(parsed.database)
 
@@ -95,7 +99,9 @@ def count_unindexed(connection: sa.Connection) -> int:
     """How many memories the index neither holds nor waits for."""
     held = sa.exists(sa.select(passages.c.id).where(passages.c.memory_id == memories.c.id))
     waiting = sa.exists(sa.select(pending.c.memory_id).where(pending.c.memory_id == memories.c.id))
-    return connection.execute(sa.select(_COUNT).select_from(memories).where(~held, ~waiting)).scalar_one()
+    return connection.execute(
+        sa.select(_COUNT).select_from(memories).where(~held, ~waiting)
+    ).scalar_one()
 
 
 def count_orphans(connection: sa.Connection) -> int:
@@ -113,7 +119,11 @@ def count_orphans(connection: sa.Connection) -> int:
 def miscounted(connection: sa.Connection) -> list[str]:
     """The users for whom the index has other passages than were counted for its ranking."""
     found = (
-        sa.select(memories.c.user_id, _COUNT.label("passages"), sa.func.sum(passages.c.length).label("length"))
+        sa.select(
+            memories.c.user_id,
+            _COUNT.label("passages"),
+            sa.func.sum(passages.c.length).label("length"),
+        )
         .select_from(passages.join(memories, memories.c.id == passages.c.memory_id))
         .group_by(memories.c.user_id)
         .subquery()
@@ -122,7 +132,9 @@ def miscounted(connection: sa.Connection) -> list[str]:
         owners.c.length != sa.func.coalesce(found.c.length, 0)
     )
     joined = owners.outerjoin(found, found.c.user_id == owners.c.user_id)
-    return list(connection.execute(sa.select(owners.c.user_id).select_from(joined).where(wrong)).scalars())
+    return list(
+        connection.execute(sa.select(owners.c.user_id).select_from(joined).where(wrong)).scalars()
+    )
 
 
 def unfindable(connection: sa.Connection) -> list[str]:

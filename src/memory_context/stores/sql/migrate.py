@@ -50,9 +50,7 @@ def migrate(connection: sa.Connection) -> str | None:
     if revision is None:
         create_all(connection)
     elif revision not in REVISIONS:
-        message = (
-            f"the database has schema {revision}, which is newer than this library's {HEAD}; upgrade memory-context"
-        )
+        message = f"the database has schema {revision}, which is newer than this library's {HEAD}; upgrade memory-context"
         raise SchemaVersionError(message)
     elif revision != HEAD:
         upgrade(connection, HEAD)
@@ -73,12 +71,25 @@ def postgres_ddl() -> str:
     """The newest schema as plain SQL for PostgreSQL: what ``postgresdb.sql`` holds."""
     dialect = sa.make_url("postgresql+psycopg://").get_dialect()()
     tables = [*metadata.sorted_tables, version]
-    indexes = [index for table in tables for index in sorted(table.indexes, key=lambda index: str(index.name))]
+    indexes = [
+        index
+        for table in tables
+        for index in sorted(table.indexes, key=lambda index: str(index.name))
+    ]
     elements: list[DDLElement] = [*map(CreateTable, tables), *map(CreateIndex, indexes)]
-    statements = [str(element.compile(dialect=dialect)).strip().replace("\t", "    ") for element in elements]
+    statements = [
+        str(element.compile(dialect=dialect)).strip().replace("\t", "    ") for element in elements
+    ]
     rows = (sa.insert(settings).values(_ANALYZER), sa.insert(version).values(version_num=HEAD))
-    inserts = [str(row.compile(dialect=dialect, compile_kwargs={"literal_binds": True})) for row in rows]
-    return "".join(f"{statement};\n\n" for statement in (*statements, *inserts)).replace(" \n", "\n").rstrip() + "\n"
+    inserts = [
+        str(row.compile(dialect=dialect, compile_kwargs={"literal_binds": True})) for row in rows
+    ]
+    return (
+        "".join(f"{statement};\n\n" for statement in (*statements, *inserts))
+        .replace(" \n", "\n")
+        .rstrip()
+        + "\n"
+    )
 
 
 def upgrade(connection: sa.Connection, revision: str) -> None:

@@ -75,7 +75,9 @@ def _make_room(connection: sa.Connection, item: MemoryItem, room: Room, way: Way
         capacity.make(connection, item, room, holder)
 
 
-def _taken_over(connection: sa.Connection, item: MemoryItem, way: Way, read: MemoryItem) -> MemoryItem:
+def _taken_over(
+    connection: sa.Connection, item: MemoryItem, way: Way, read: MemoryItem
+) -> MemoryItem:
     """`item` in the place of `read`, if that is still there as it was read."""
     row = (*within(way.scope), memories.c.id == read.id)
     statement = sa.select(memories.c.updated_at).where(*row).with_for_update(key_share=True)
@@ -105,7 +107,9 @@ def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) 
     return True
 
 
-def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None) -> MemoryItem:
+def _overwrite(
+    connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None
+) -> MemoryItem:
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
     if _is_twice(connection, item):
         item = replace(item, identity=None)
@@ -118,8 +122,15 @@ def _overwrite(connection: sa.Connection, old: MemoryItem, new: MemoryItem, batc
 
 def _is_twice(connection: sa.Connection, item: MemoryItem) -> bool:
     """Whether another record has the identity: the content was kept in two forms, and becomes equal by being put."""
-    wanted = (memories.c.user_id == item.user_id, memories.c.identity == item.identity, memories.c.id != item.id)
-    return item.identity is not None and connection.execute(sa.select(memories.c.id).where(*wanted)).first() is not None
+    wanted = (
+        memories.c.user_id == item.user_id,
+        memories.c.identity == item.identity,
+        memories.c.id != item.id,
+    )
+    return (
+        item.identity is not None
+        and connection.execute(sa.select(memories.c.id).where(*wanted)).first() is not None
+    )
 
 
 def _stored_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:

@@ -22,9 +22,13 @@ from memory_context.stores.sql.schema import access, deletions, memories
 READS = {"accessed_at": None, "access_count": 0}
 
 # The two dialects' inserts have the same methods, but no common type; `sqlite.Insert` stands for both.
-INSERT = {"sqlite": sqlite.insert, "postgresql": cast("Callable[[sa.Table], sqlite.Insert]", postgresql.insert)}
+INSERT = {
+    "sqlite": sqlite.insert,
+    "postgresql": cast("Callable[[sa.Table], sqlite.Insert]", postgresql.insert),
+}
 _NEW = {
-    dialect: insert(memories).on_conflict_do_nothing().returning(memories.c.id) for dialect, insert in INSERT.items()
+    dialect: insert(memories).on_conflict_do_nothing().returning(memories.c.id)
+    for dialect, insert in INSERT.items()
 }
 _NOT_DELETED = sa.delete(deletions).where(
     deletions.c.user_id == sa.bindparam("user"), deletions.c.memory_key == sa.bindparam("wanted")
@@ -45,7 +49,10 @@ def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
 
 def is_taken(connection: sa.Connection, memory_id: UUID) -> bool:
     """Whether a record has this id: anybody's, because ids are unique in the whole database."""
-    return connection.execute(sa.select(memories.c.id).where(memories.c.id == memory_id)).first() is not None
+    return (
+        connection.execute(sa.select(memories.c.id).where(memories.c.id == memory_id)).first()
+        is not None
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +93,9 @@ class Known:
             self.by_identity[item.identity] = item.memory_key
 
 
-def known(connection: sa.Connection, user_id: str, records: Sequence[MemoryItem | Deletion]) -> Known:
+def known(
+    connection: sa.Connection, user_id: str, records: Sequence[MemoryItem | Deletion]
+) -> Known:
     """What the store has of `records`."""
     items = [record for record in records if isinstance(record, MemoryItem)]
     keys = [record.memory_key for record in records]
@@ -102,7 +111,9 @@ def known(connection: sa.Connection, user_id: str, records: Sequence[MemoryItem 
     for row in connection.execute(light.where(mine, clashes)):
         found.by_key[row.memory_key] = row.id
         found.by_identity.update({row.identity: row.memory_key} if row.identity else {})
-    gone = sa.select(deletions).where(deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys))
+    gone = sa.select(deletions).where(
+        deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys)
+    )
     for row in connection.execute(gone):
         found.deleted[row.memory_key] = Deletion(row.memory_key, row.deleted_at, row.reason)
     return found
@@ -122,7 +133,9 @@ def restore(
             total += _deletion(connection, user_id, record, here)
         elif record.id in here.mine:
             total += _again(connection, record)
-        elif reason := here.conflict_with(record) or (not insert_record(connection, record) and "changed meanwhile"):
+        elif reason := here.conflict_with(record) or (
+            not insert_record(connection, record) and "changed meanwhile"
+        ):
             total += Restored(conflicts=(Conflict(user_id, record.memory_key, reason, record.id),))
         else:
             here.learn(record)
@@ -145,12 +158,18 @@ def _again(connection: sa.Connection, item: MemoryItem) -> Restored:
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:
     """The fields in which two versions of a record differ, their reads aside."""
     one, other = replace(one, match=None, **READS), replace(other, match=None, **READS)  # type: ignore[arg-type] # as declared
-    return [each.name for each in fields(MemoryItem) if getattr(one, each.name) != getattr(other, each.name)]
+    return [
+        each.name
+        for each in fields(MemoryItem)
+        if getattr(one, each.name) != getattr(other, each.name)
+    ]
 
 
 def _deletion(connection: sa.Connection, user_id: str, deletion: Deletion, here: Known) -> Restored:
     if deletion.memory_key in here.by_key:
-        reason = f"it was deleted there on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC, and is still here"
+        reason = (
+            f"it was deleted there on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC, and is still here"
+        )
         return Restored(conflicts=(Conflict(user_id, deletion.memory_key, reason),))
     old = here.deleted.get(deletion.memory_key)
     if old and old.deleted_at >= deletion.deleted_at:
@@ -163,11 +182,17 @@ def _deletion(connection: sa.Connection, user_id: str, deletion: Deletion, here:
 def note_deletion(connection: sa.Connection, user_id: str, deletion: Deletion) -> None:
     """Keep when and why a memory was deleted."""
     facts = {"deleted_at": deletion.deleted_at, "reason": deletion.reason}
-    insert = INSERT[connection.dialect.name](deletions).values(user_id=user_id, memory_key=deletion.memory_key, **facts)
-    connection.execute(insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=facts))
+    insert = INSERT[connection.dialect.name](deletions).values(
+        user_id=user_id, memory_key=deletion.memory_key, **facts
+    )
+    connection.execute(
+        insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=facts)
+    )
 
 
-def unknown(connection: sa.Connection, user_id: str, records: Sequence[MemoryItem | Deletion]) -> list[MemoryItem]:
+def unknown(
+    connection: sa.Connection, user_id: str, records: Sequence[MemoryItem | Deletion]
+) -> list[MemoryItem]:
     """The records that would be new: those worth preparing the index for."""
     here = known(connection, user_id, records)
     items = (record for record in records if isinstance(record, MemoryItem))
@@ -180,4 +205,6 @@ def drop(connection: sa.Connection, user_id: str, ids: Iterable[UUID]) -> None:
     mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, memories.c.id.in_(chosen))
     indexing.remove(connection, user_id, mine)
     connection.execute(sa.delete(access).where(access.c.memory_id.in_(mine)))
-    connection.execute(sa.delete(memories).where(memories.c.user_id == user_id, memories.c.id.in_(chosen)))
+    connection.execute(
+        sa.delete(memories).where(memories.c.user_id == user_id, memories.c.id.in_(chosen))
+    )

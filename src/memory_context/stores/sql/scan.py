@@ -24,10 +24,14 @@ class Place(NamedTuple):
     size: int
 
 
-def places_after(connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], last: Place | None) -> list[Place]:
+def places_after(
+    connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], last: Place | None
+) -> list[Place]:
     """The next memories, oldest first."""
     order = (memories.c.created_at, memories.c.id)
-    size = sa.func.coalesce(sa.func.length(memories.c.content), sa.func.length(memories.c.content_bytes), 0)
+    size = sa.func.coalesce(
+        sa.func.length(memories.c.content), sa.func.length(memories.c.content_bytes), 0
+    )
     statement = sa.select(*order, size).where(*where).order_by(*order).limit(PAGE)
     if last is not None:
         place = sa.tuple_(sa.literal(last.created_at, UTCDateTime), sa.literal(last.id, sa.Uuid))
@@ -39,7 +43,9 @@ def items_at(
     connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], places: Sequence[Place]
 ) -> list[MemoryItem]:
     """The memories at these places, in their order, without those that are gone."""
-    rows = connection.execute(RECORDS.where(*where, memories.c.id.in_([place.id for place in places])))
+    rows = connection.execute(
+        RECORDS.where(*where, memories.c.id.in_([place.id for place in places]))
+    )
     found = {item.id: item for item in map(item_of, rows)}
     return [found[place.id] for place in places if place.id in found]
 

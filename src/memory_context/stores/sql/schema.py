@@ -33,7 +33,9 @@ class UTCDateTime(sa.types.TypeDecorator[datetime]):
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")  # SQLite numbers rows by itself for this type only
+integer = sa.BigInteger().with_variant(
+    sa.Integer(), "sqlite"
+)  # SQLite numbers rows by itself for this type only
 json_type = sa.JSON().with_variant(JSONB(), "postgresql")
 metadata = sa.MetaData()
 
@@ -61,8 +63,12 @@ memories = sa.Table(
     sa.Column("byte_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("content_hash", sa.Text, nullable=False, server_default=""),
     sa.Column("identity", sa.Text),
-    sa.Column("created_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()),
-    sa.Column("updated_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()),
+    sa.Column(
+        "created_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()
+    ),
+    sa.Column(
+        "updated_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()
+    ),
     sa.Column("expires_at", UTCDateTime),
     sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
     sa.Column("content", sa.Text),
@@ -72,7 +78,13 @@ memories = sa.Table(
     sa.Index("ix_agent_memories_user_created", "user_id", "created_at"),
     sa.Index("ix_agent_memories_user_thread", "user_id", "thread_id"),
     sa.Index(
-        "ix_agent_memories_user_tier", "user_id", "tier", "tier_id", "is_active", "char_count", "byte_count"
+        "ix_agent_memories_user_tier",
+        "user_id",
+        "tier",
+        "tier_id",
+        "is_active",
+        "char_count",
+        "byte_count",
     ),  # what rooms and quotas add up is read from the index alone
 )
 
@@ -82,7 +94,9 @@ access = sa.Table(
     sa.Column("memory_id", sa.Uuid(), primary_key=True),
     sa.Column("accessed_at", UTCDateTime, nullable=False),
     sa.Column("access_count", sa.BigInteger, nullable=False, server_default=sa.text("1")),
-    sa.ForeignKeyConstraint(["memory_id"], ["agent_memories.id"], name="fk_agent_memory_access", ondelete="CASCADE"),
+    sa.ForeignKeyConstraint(
+        ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_access", ondelete="CASCADE"
+    ),
 )
 
 deletions = sa.Table(
@@ -90,7 +104,9 @@ deletions = sa.Table(
     metadata,
     sa.Column("user_id", sa.Text, primary_key=True),
     sa.Column("memory_key", sa.Text, primary_key=True),
-    sa.Column("deleted_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()),
+    sa.Column(
+        "deleted_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()
+    ),
     sa.Column("reason", sa.Text, nullable=False, server_default=""),
 )
 
@@ -118,7 +134,9 @@ passages = sa.Table(
     sa.Column("line", sa.BigInteger, nullable=False),
     sa.Column("length", sa.Integer, nullable=False),
     sa.Column("lexemes", sa.Text().with_variant(TSVECTOR(), "postgresql")),
-    sa.ForeignKeyConstraint(["memory_id"], ["agent_memories.id"], name="fk_agent_memory_passages", ondelete="CASCADE"),
+    sa.ForeignKeyConstraint(
+        ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_passages", ondelete="CASCADE"
+    ),
     sa.UniqueConstraint("memory_id", "ordinal", name="uq_agent_memory_passages"),
     sa.Index(
         "ix_agent_memory_passages_lexemes",
@@ -136,7 +154,9 @@ pending = sa.Table(
     sa.Column("memory_id", sa.Uuid(), primary_key=True),
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("done", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-    sa.ForeignKeyConstraint(["memory_id"], ["agent_memories.id"], name="fk_agent_memory_pending", ondelete="CASCADE"),
+    sa.ForeignKeyConstraint(
+        ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_pending", ondelete="CASCADE"
+    ),
     sa.Index("ix_agent_memory_pending_user", "user_id"),
 )
 

@@ -104,7 +104,9 @@ class SQLAlchemyStore:
         self._ready: sa.Pool | None = None
         self._lock = Lock()
         model = None if embedder is None else as_model(embedder, embedding_model)
-        self._meaning = None if model is None else Meaning(model, self._url.get_backend_name(), self._run)
+        self._meaning = (
+            None if model is None else Meaning(model, self._url.get_backend_name(), self._run)
+        )
         in_child(self)
 
     def after_fork(self) -> None:
@@ -168,19 +170,30 @@ class SQLAlchemyStore:
         """See `MemoryStore.get_many`."""
         wanted = list(dict.fromkeys(keys))
         batches = (wanted[start : start + KEYS] for start in range(0, len(wanted), KEYS))
-        statements = (RECORDS.where(*within(scope), memories.c.memory_key.in_(batch)) for batch in batches)
-        found = {item.memory_key: item for statement in statements for item in self._items(statement)}
+        statements = (
+            RECORDS.where(*within(scope), memories.c.memory_key.in_(batch)) for batch in batches
+        )
+        found = {
+            item.memory_key: item for statement in statements for item in self._items(statement)
+        }
         return [found[key] for key in wanted if key in found]
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
+        self,
+        scope: Scope,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = 100,
+        order_by: str = "created_at",
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
         if limit is not None and limit < 0:
             message = f"a limit is 0 or more, or None for all, not {limit}"
             raise InvalidArgumentError(message)
         order = order_of(order_by, self._dialect)
-        return self._items(RECORDS.where(*self._active(scope, filters)).order_by(*order).limit(limit))
+        return self._items(
+            RECORDS.where(*self._active(scope, filters)).order_by(*order).limit(limit)
+        )
 
     def search(
         self,
@@ -239,7 +252,9 @@ class SQLAlchemyStore:
                 progress(done, len(works) * len(waiting))
         return len(waiting)
 
-    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
+    def delete(
+        self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
+    ) -> bool:
         """See `MemoryStore.delete`."""
         where = (*within(scope), memories.c.memory_key == key)
         if soft:
@@ -249,7 +264,9 @@ class SQLAlchemyStore:
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
         where = (deletions.c.user_id == scope.user_id, deletions.c.memory_key == key)
-        row = self._run(lambda connection: connection.execute(sa.select(deletions).where(*where)).one_or_none())
+        row = self._run(
+            lambda connection: connection.execute(sa.select(deletions).where(*where)).one_or_none()
+        )
         return Deletion(row.memory_key, row.deleted_at, row.reason) if row else None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
@@ -309,7 +326,10 @@ class SQLAlchemyStore:
         scope = Scope(user_id)
         removed = self._run(partial(_forgetting.counts, user_id=scope.user_id))
         self._delete(scope.user_id, tuple(within(scope)), "forgotten")
-        for work in (partial(_forgetting.remove_notes, user_id=scope.user_id), _forgetting.merge_index):
+        for work in (
+            partial(_forgetting.remove_notes, user_id=scope.user_id),
+            _forgetting.merge_index,
+        ):
             self._run(work, writes=True)
         return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
 
@@ -331,18 +351,26 @@ class SQLAlchemyStore:
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
-        statement = sa.select(sa.func.count()).select_from(memories).where(*self._active(scope, filters))
+        statement = (
+            sa.select(sa.func.count()).select_from(memories).where(*self._active(scope, filters))
+        )
         return self._run(lambda connection: connection.execute(statement).scalar_one())
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
         """See `MemoryStore.sum`."""
-        statement = sa.select(sa.func.sum(counted_column(column))).where(*self._active(scope, filters))
+        statement = sa.select(sa.func.sum(counted_column(column))).where(
+            *self._active(scope, filters)
+        )
         return int(self._run(lambda connection: connection.execute(statement).scalar()) or 0)
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
         """See `MemoryStore.usage`."""
         place = (memories.c.tier, memories.c.category)
-        sums = (sa.func.count(), sa.func.sum(memories.c.char_count), sa.func.sum(memories.c.byte_count))
+        sums = (
+            sa.func.count(),
+            sa.func.sum(memories.c.char_count),
+            sa.func.sum(memories.c.byte_count),
+        )
         statement = sa.select(*place, *sums).where(*self._active(scope, filters)).group_by(*place)
         rows = self._run(lambda connection: connection.execute(statement).all())
         found = [Usage(row[0], row[1], row[2], int(row[3]), int(row[4])) for row in rows]
@@ -357,7 +385,9 @@ class SQLAlchemyStore:
         with no_fork:
             return self._transaction(_migrate.migrate, writes=True)
 
-    def backup(self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None) -> None:
+    def backup(
+        self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None
+    ) -> None:
         """Copy this SQLite database, as it is at this moment, into a new file, while others read and write it.
 
         Args:
@@ -385,9 +415,13 @@ class SQLAlchemyStore:
     def _delete(self, user_id: str, where: Conditions, reason: str) -> int:
         doomed = sa.select(memories.c.id).where(*where)
         for memory_id in self._run(lambda connection: indexing.many_passages(connection, doomed)):
-            while self._run(partial(indexing.remove_batch, user_id=user_id, memory_id=memory_id), writes=True):
+            while self._run(
+                partial(indexing.remove_batch, user_id=user_id, memory_id=memory_id), writes=True
+            ):
                 pass
-        return self._run(lambda connection: _delete(connection, user_id, where, reason), writes=True)
+        return self._run(
+            lambda connection: _delete(connection, user_id, where, reason), writes=True
+        )
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user."""
@@ -425,7 +459,10 @@ class SQLAlchemyStore:
         return len(item.text) - place.start
 
     def _items(self, statement: sa.Select[*tuple[Any, ...]]) -> list[MemoryItem]:
-        return [item_of(row) for row in self._run(lambda connection: connection.execute(statement).all())]
+        return [
+            item_of(row)
+            for row in self._run(lambda connection: connection.execute(statement).all())
+        ]
 
     def _active(self, scope: Scope, filters: Filters | None) -> list[sa.ColumnElement[bool]]:
         active = [] if filters and "is_active" in filters else [memories.c.is_active.is_(sa.true())]
@@ -501,7 +538,9 @@ def _store_error(store: SQLAlchemyStore, error: SQLAlchemyError) -> StoreError:
 def _check_scope(scope: Scope, item: MemoryItem | Deletion) -> None:
     if isinstance(item, Deletion):
         return
-    wrong = {name: value for name, value in scope.narrowed().items() if getattr(item, name) != value}
+    wrong = {
+        name: value for name, value in scope.narrowed().items() if getattr(item, name) != value
+    }
     if not scope.sees(item.tier, item.tier_id):
         message = f"{item.tier} {item.tier_id!r} is not open here; nothing can be put there"
         raise InvalidScopeError(message)
@@ -513,12 +552,19 @@ def _check_scope(scope: Scope, item: MemoryItem | Deletion) -> None:
 def _delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:
     indexing.remove(connection, user_id, sa.select(memories.c.id).where(*where))
     doomed = sa.select(
-        memories.c.user_id, memories.c.memory_key, sa.literal(now(), UTCDateTime), sa.literal(reason)
+        memories.c.user_id,
+        memories.c.memory_key,
+        sa.literal(now(), UTCDateTime),
+        sa.literal(reason),
     ).where(*where)
     insert = INSERT[connection.dialect.name](deletions).from_select([*deletions.c.keys()], doomed)
     fresh = {"deleted_at": insert.excluded.deleted_at, "reason": insert.excluded.reason}
-    connection.execute(insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=fresh))
-    connection.execute(sa.delete(access).where(access.c.memory_id.in_(sa.select(memories.c.id).where(*where))))
+    connection.execute(
+        insert.on_conflict_do_update(index_elements=["user_id", "memory_key"], set_=fresh)
+    )
+    connection.execute(
+        sa.delete(access).where(access.c.memory_id.in_(sa.select(memories.c.id).where(*where)))
+    )
     return connection.execute(sa.delete(memories).where(*where)).rowcount
 
 
@@ -532,5 +578,7 @@ def _touch(connection: sa.Connection, where: Iterable[sa.ColumnElement[bool]]) -
     read = sa.select(memories.c.id, sa.literal(now(), UTCDateTime), sa.literal(1)).where(*where)
     insert = INSERT[connection.dialect.name](access).from_select([*access.c.keys()], read)
     fresh = {"accessed_at": insert.excluded.accessed_at, "access_count": access.c.access_count + 1}
-    upsert = insert.on_conflict_do_update(index_elements=["memory_id"], set_=fresh).returning(access.c.memory_id)
+    upsert = insert.on_conflict_do_update(index_elements=["memory_id"], set_=fresh).returning(
+        access.c.memory_id
+    )
     return len(connection.execute(upsert).all())

@@ -33,7 +33,11 @@ class CompressedStore(SealingStore):
         if len(data) < LEAST:
             return item
         small = packed({"media_type": item.media_type}, zlib.compress(data))
-        return replace(item, content=small, media_type=self.media_type) if len(small) < len(data) else item
+        return (
+            replace(item, content=small, media_type=self.media_type)
+            if len(small) < len(data)
+            else item
+        )
 
     def outward(self, item: MemoryItem) -> MemoryItem:
         """The record with its content.
@@ -49,5 +53,7 @@ class CompressedStore(SealingStore):
         except (ValueError, zlib.error) as error:
             message = f"the compressed content of {item.memory_key!r} is damaged: {error}"
             raise StoreError(message) from error
-        opened = replace(item, content=decoded(whole, facts["media_type"]), media_type=facts["media_type"])
+        opened = replace(
+            item, content=decoded(whole, facts["media_type"]), media_type=facts["media_type"]
+        )
         return with_hash(opened, item.content_hash)

@@ -65,7 +65,9 @@ class EncryptedStore(SealingStore):
 
     scheme: ClassVar[str | None] = "encrypted"
     media_type: ClassVar[str] = f"{SEALED}encrypted"
-    sealed: ClassVar[frozenset[str]] = frozenset({"summary", "media_type", "content_hash", "identity"})
+    sealed: ClassVar[frozenset[str]] = frozenset(
+        {"summary", "media_type", "content_hash", "identity"}
+    )
 
     def __init__(
         self,
@@ -109,7 +111,9 @@ class EncryptedStore(SealingStore):
             raise EncryptionError(message) from error
         return _opened(item, *unpacked(plain))
 
-    def reencrypt(self, user_id: str | None = None, progress: Callable[[int], object] | None = None) -> int:
+    def reencrypt(
+        self, user_id: str | None = None, progress: Callable[[int], object] | None = None
+    ) -> int:
         """Encrypt with the newest key what is encrypted with an older one, or not at all; how many records that were.
 
         Afterwards the older keys may go. It may be interrupted, and called again. A text that was stored before and
@@ -148,7 +152,11 @@ class EncryptedStore(SealingStore):
         under = list[MemoryItem]()
         for many in (1, TRIED):
             newest = self.inner.query(Scope(user_id), {"summary": HIDDEN, **_ANY}, limit=many)
-            under = [one for one in newest if one.media_type == self.media_type and one.data.startswith(_head(key))]
+            under = [
+                one
+                for one in newest
+                if one.media_type == self.media_type and one.data.startswith(_head(key))
+            ]
             if not newest or any(map(self._opens, under)):
                 return
         if under:
@@ -180,7 +188,9 @@ class EncryptedStore(SealingStore):
         """Whether the content is there under another key too: stored with a newer key, while this one was not."""
         if placed.identity is None:
             return False
-        found = self.inner.query(Scope(placed.user_id), {"identity": [placed.identity], **_ANY}, limit=1)
+        found = self.inner.query(
+            Scope(placed.user_id), {"identity": [placed.identity], **_ANY}, limit=1
+        )
         return any(one.id != placed.id for one in found)
 
     def _hash(self, item: MemoryItem) -> str:
@@ -219,7 +229,11 @@ def _sealed(placed: MemoryItem, plain: MemoryItem, key: DerivedKey) -> MemoryIte
     }
     nonce = os.urandom(NONCE_BYTES)
     sealed = _head(key) + nonce + key.encrypt(nonce, packed(facts, plain.data), _bound_to(plain))
-    hidden: dict[str, Any] = {"summary": HIDDEN, "content_metadata": {}, "media_type": EncryptedStore.media_type}
+    hidden: dict[str, Any] = {
+        "summary": HIDDEN,
+        "content_metadata": {},
+        "media_type": EncryptedStore.media_type,
+    }
     return replace(placed, content=sealed, match=None, **hidden)
 
 
@@ -246,7 +260,9 @@ def _opened(item: MemoryItem, facts: dict[str, Any], data: bytes) -> MemoryItem:
         raise EncryptionError(message)
     content = decoded(data, facts["media_type"])
     identity = identity_of(content, facts["content_hash"]) if item.identity else None
-    plain = {name: facts[name] for name in ("summary", "content_metadata", "media_type", "content_hash")}
+    plain = {
+        name: facts[name] for name in ("summary", "content_metadata", "media_type", "content_hash")
+    }
     return replace(item, content=content, identity=identity, **plain)
 
 

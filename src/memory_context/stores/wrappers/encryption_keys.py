@@ -8,7 +8,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from memory_context.exceptions import EncryptionError, InvalidArgumentError, MemoryContextError, MissingDependencyError
+from memory_context.exceptions import (
+    EncryptionError,
+    InvalidArgumentError,
+    MemoryContextError,
+    MissingDependencyError,
+)
 from memory_context.runtime.forks import no_fork
 
 try:
@@ -106,9 +111,7 @@ class Keyring:
         keys = _asked(self._source) if callable(self._source) else self._source
         given: object = keys
         if not isinstance(given, Mapping):
-            message = (
-                f"keys are a mapping of ids to keys of {KEY_BYTES} bytes, or what gives one, not {type(given).__name__}"
-            )
+            message = f"keys are a mapping of ids to keys of {KEY_BYTES} bytes, or what gives one, not {type(given).__name__}"
             raise InvalidArgumentError(message)
         if not keys:
             message = f"encryption needs at least one key of {KEY_BYTES} bytes; EncryptedStore.generate_key() makes one"
@@ -142,11 +145,15 @@ def from_environment() -> Keys:
     for place, entry in enumerate(entries, 1):
         key_id, _, text = entry.rpartition(":")
         keys[key_id] = _decoded(text)
-        if len(keys[key_id]) != KEY_BYTES:  # which of both is the key is not known, so neither is shown
+        if (
+            len(keys[key_id]) != KEY_BYTES
+        ):  # which of both is the key is not known, so neither is shown
             message = f"{KEYS_VARIABLE} reads id:key,id:key, keys of {KEY_BYTES} bytes in base64, but not entry {place}"
             raise InvalidArgumentError(message)
     if not keys:
-        message = f"encryption needs keys: set {KEYS_VARIABLE} to id:key, or pass keys={{'id': key}}"
+        message = (
+            f"encryption needs keys: set {KEYS_VARIABLE} to id:key, or pass keys={{'id': key}}"
+        )
         raise InvalidArgumentError(message)
     return keys
 

@@ -83,7 +83,11 @@ class RedactingStore(StoreWrapper):
     def placed(self, item: MemoryItem) -> MemoryItem:
         """See `StoreWrapper.placed`. What differed in its secrets only stays a record of its own: without identity."""
         cleared = self.inward(item)
-        return cleared if cleared.content_hash == item.content_hash else changed(cleared, identity=None)
+        return (
+            cleared
+            if cleared.content_hash == item.content_hash
+            else changed(cleared, identity=None)
+        )
 
     def outward(self, item: MemoryItem) -> MemoryItem:
         """See `StoreWrapper.outward`."""
@@ -105,9 +109,13 @@ class RedactingStore(StoreWrapper):
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`. The store inside and its embedder get the query without secrets."""
         words = self.redactor.words(query)
-        if query.strip() and not words:  # nothing but secrets; a search without words would list all there is
+        if (
+            query.strip() and not words
+        ):  # nothing but secrets; a search without words would list all there is
             return []
-        return super().search(scope, words, limit=limit, filters=filters, mode=mode, passages=passages)
+        return super().search(
+            scope, words, limit=limit, filters=filters, mode=mode, passages=passages
+        )
 
     def _clearing(self) -> Clearing:
         return Clearing(self.redactor, lambda text: as_counter(self._counter).count(text))

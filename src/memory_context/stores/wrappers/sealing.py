@@ -50,10 +50,14 @@ class SealingStore(StoreWrapper):
     media_type: ClassVar[str]
     sealed: ClassVar[frozenset[str]]
 
-    def __init__(self, store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None) -> None:
+    def __init__(
+        self, store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None
+    ) -> None:
         super().__init__(store)
         if self.has_embedder:
-            message = f"{self.inner!r} makes vectors, which tell of the contents; give it no embedder"
+            message = (
+                f"{self.inner!r} makes vectors, which tell of the contents; give it no embedder"
+            )
             raise InvalidArgumentError(message)
         self._check_inside()
 
@@ -75,7 +79,12 @@ class SealingStore(StoreWrapper):
         """The record that was sealed; one that never was, as it is."""
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
+        self,
+        scope: Scope,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = 100,
+        order_by: str = "created_at",
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`. Sealed columns are refused."""
         self.check_columns(*(filters or {}), order_by.removeprefix("-"))
@@ -92,10 +101,14 @@ class SealingStore(StoreWrapper):
         passages: bool = True,
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`, among the newest 500 that match."""
-        found = _promising(self.query(scope, filters, limit=SEARCHED), query, max(RANKED, RANKED_PER_HIT * limit))
+        found = _promising(
+            self.query(scope, filters, limit=SEARCHED), query, max(RANKED, RANKED_PER_HIT * limit)
+        )
         with SQLAlchemyStore("sqlite://") as opened:
             opened.restore(Scope(scope.user_id), found)
-            return opened.search(scope, query, limit=limit, filters=filters, mode=mode, passages=passages)
+            return opened.search(
+                scope, query, limit=limit, filters=filters, mode=mode, passages=passages
+            )
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`. Sealed columns are refused."""
@@ -123,22 +136,36 @@ class SealingStore(StoreWrapper):
             total += self.inner.restore(scope, self._as_they_are(scope, batch))
         return total
 
-    def _as_they_are(self, scope: Scope, batch: Sequence[MemoryItem | Deletion]) -> list[MemoryItem | Deletion]:
+    def _as_they_are(
+        self, scope: Scope, batch: Sequence[MemoryItem | Deletion]
+    ) -> list[MemoryItem | Deletion]:
         """The records sealed, under their own keys; what is there already, as it is there."""
-        here = {item.memory_key: item for item in self.inner.get_many(scope, [one.memory_key for one in batch])}
-        return [one if isinstance(one, Deletion) else self._as_it_is(one, here.get(one.memory_key)) for one in batch]
+        here = {
+            item.memory_key: item
+            for item in self.inner.get_many(scope, [one.memory_key for one in batch])
+        }
+        return [
+            one if isinstance(one, Deletion) else self._as_it_is(one, here.get(one.memory_key))
+            for one in batch
+        ]
 
     def _as_it_is(self, item: MemoryItem, held: MemoryItem | None) -> MemoryItem:
         if item.media_type == self.media_type:
             message = f"{item.memory_key!r} is sealed; open where it comes from through a {type(self).__name__}, too"
             raise InvalidRecordError(message)
-        return held if held is not None and not differences(self.outward(held), item) else self.placed(item)
+        return (
+            held
+            if held is not None and not differences(self.outward(held), item)
+            else self.placed(item)
+        )
 
     def check_columns(self, *names: str) -> None:
         """See `StoreWrapper.check_columns`: the sealed ones are refused."""
         for name in names:
             if name in self.sealed:
-                message = f"{name} is sealed in {self!r}; filter and order by other columns, or search"
+                message = (
+                    f"{name} is sealed in {self!r}; filter and order by other columns, or search"
+                )
                 raise InvalidFilterError(message)
 
 
@@ -147,7 +174,10 @@ def _promising(items: Sequence[MemoryItem], query: str, most: int) -> Sequence[M
     wanted = frozenset(wanted_of(query))
     if not wanted or len(items) <= most:
         return items[:most]
-    held = {item.id: len(held_by(searchable(item), wanted) | wanted.intersection(card_of(item))) for item in items}
+    held = {
+        item.id: len(held_by(searchable(item), wanted) | wanted.intersection(card_of(item)))
+        for item in items
+    }
     return sorted(items, key=lambda item: -held[item.id])[:most]
 
 

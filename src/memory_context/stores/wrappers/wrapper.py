@@ -32,7 +32,9 @@ class StoreWrapper:
     reads_contents: ClassVar[bool] = False
     scheme: ClassVar[str | None] = None
 
-    def __init__(self, store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None) -> None:
+    def __init__(
+        self, store: str | sa.URL | sa.Engine | sa.Pool | MemoryStore | None = None
+    ) -> None:
         self.inner = as_store(store)
         self._is_own = False
 
@@ -93,7 +95,9 @@ class StoreWrapper:
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
         inner = self.inward(item) if replaces is None else self.placed(item)
-        return self.outward(self._put(scope, item, inner, replace=replace, room=room, replaces=replaces))
+        return self.outward(
+            self._put(scope, item, inner, replace=replace, room=room, replaces=replaces)
+        )
 
     def _put(
         self,
@@ -136,10 +140,18 @@ class StoreWrapper:
         return [self.outward(item) for item in self.inner.get_many(scope, keys)]
 
     def query(
-        self, scope: Scope, filters: Filters | None = None, *, limit: int | None = 100, order_by: str = "created_at"
+        self,
+        scope: Scope,
+        filters: Filters | None = None,
+        *,
+        limit: int | None = 100,
+        order_by: str = "created_at",
     ) -> list[MemoryItem]:
         """See `MemoryStore.query`."""
-        return [self.outward(item) for item in self.inner.query(scope, filters, limit=limit, order_by=order_by)]
+        return [
+            self.outward(item)
+            for item in self.inner.query(scope, filters, limit=limit, order_by=order_by)
+        ]
 
     def search(
         self,
@@ -152,10 +164,14 @@ class StoreWrapper:
         passages: bool = True,
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`."""
-        found = self.inner.search(scope, query, limit=limit, filters=filters, mode=mode, passages=passages)
+        found = self.inner.search(
+            scope, query, limit=limit, filters=filters, mode=mode, passages=passages
+        )
         return [self.outward(item) for item in found]
 
-    def delete(self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
+    def delete(
+        self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
+    ) -> bool:
         """See `MemoryStore.delete`."""
         return self.inner.delete(scope, key, reason=self.said(reason), soft=soft)
 
@@ -179,7 +195,8 @@ class StoreWrapper:
     def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
         """See `MemoryStore.restore`."""
         return self.inner.restore(
-            scope, (self._told(one) if isinstance(one, Deletion) else self.placed(one) for one in records)
+            scope,
+            (self._told(one) if isinstance(one, Deletion) else self.placed(one) for one in records),
         )
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:

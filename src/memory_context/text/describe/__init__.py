@@ -54,7 +54,9 @@ __all__ = ["Kind", "describe", "parsed", "recognise"]
 _STRUCTURE = ("[", "{", "<", "|", "+-", "┌", "Traceback", "diff --git", "$ ", "HTTP/")
 LONGEST_WITH_LEAD = 1_000_000
 LONGEST_LEAD = 400
-_LEAD_END = re.compile(r"[^\n]{1,300}(?::|\.\.\.|…)[ \t]*\n+|[^\n]{1,300}\n\n+|(?:#+|=+|-+) [^\n]{1,200}\n+")
+_LEAD_END = re.compile(
+    r"[^\n]{1,300}(?::|\.\.\.|…)[ \t]*\n+|[^\n]{1,300}\n\n+|(?:#+|=+|-+) [^\n]{1,200}\n+"
+)
 _UTF8_MARK = "\ufeff"
 
 _ORDER: tuple[Callable[[Sample], Kind | None], ...] = (
@@ -76,7 +78,11 @@ _ORDER: tuple[Callable[[Sample], Kind | None], ...] = (
     recognise_source,
 )
 _SAY_LITTLE = (Plain, Prose, Markdown, Records, Settings)
-_WEAK: tuple[Callable[[Sample], Kind | None], ...] = (recognise_settings, recognise_records, recognise_markdown)
+_WEAK: tuple[Callable[[Sample], Kind | None], ...] = (
+    recognise_settings,
+    recognise_records,
+    recognise_markdown,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +138,9 @@ def describe(content: Content, *, source: str = "", arguments: str | None = None
     if wrapped.is_error and isinstance(kind, _SAY_LITTLE):
         kind = error_message(sample_of(wrapped.text))
     code = wrapped.exit_code
-    return replace(kind, cut=kind.cut or wrapped.cut).line(f"exit {code}" if code is not None else "")
+    return replace(kind, cut=kind.cut or wrapped.cut).line(
+        f"exit {code}" if code is not None else ""
+    )
 
 
 def recognise(text: str, hint: Hint | None = None, *, language: str = "") -> Kind:
@@ -140,7 +148,13 @@ def recognise(text: str, hint: Hint | None = None, *, language: str = "") -> Kin
     if not text.strip():
         return Blank(is_empty=not text)
     sample = sample_of(text.removeprefix(_UTF8_MARK), hint)
-    kind = _answer(sample) or _shown(sample, language) or _sure(sample) or _behind_lead(sample) or _weak(sample)
+    kind = (
+        _answer(sample)
+        or _shown(sample, language)
+        or _sure(sample)
+        or _behind_lead(sample)
+        or _weak(sample)
+    )
     return _looked_into(kind, sample) or kind or plain(sample)
 
 
@@ -180,9 +194,13 @@ def _looked_into(kind: Kind | None, sample: Sample) -> Kind | None:
 def _with_outputs(kind: Transcript, sample: Sample) -> Kind:
     """A transcript with what its commands printed: of one command only that, of several the first table."""
     if kind.commands == 1:
-        rest = sample_of(sample.text.lstrip().partition("\n")[2], replace(sample.hint, command=kind.names[0]))
+        rest = sample_of(
+            sample.text.lstrip().partition("\n")[2], replace(sample.hint, command=kind.names[0])
+        )
         return (_sure(rest) if rest.text.strip() else None) or kind
-    table = next((table for text in kind.outputs if (table := recognise_table(sample_of(text)))), None)
+    table = next(
+        (table for text in kind.outputs if (table := recognise_table(sample_of(text)))), None
+    )
     return replace(kind, inside=f"with a {table.facts}" if table else "")
 
 
@@ -192,14 +210,18 @@ def _answer(sample: Sample) -> Kind | None:
     if answer is None:
         return None
     body = sample.text[answer.body :]
-    return HttpAnswer(answer.status, answer.media_type, recognise(body, sample.hint) if body.strip() else None)
+    return HttpAnswer(
+        answer.status, answer.media_type, recognise(body, sample.hint) if body.strip() else None
+    )
 
 
 def _shown(sample: Sample, language: str) -> Kind | None:
     """A file as a viewer shows it, by what the file holds; or what a fence or a path calls code."""
     shown = viewed(sample.text)
     if shown is None:
-        return recognise_source(sample, None, language) if language or _is_code(sample.hint) else None
+        return (
+            recognise_source(sample, None, language) if language or _is_code(sample.hint) else None
+        )
     inner = sample_of(shown.text, replace(sample.hint, path=shown.path or sample.hint.path))
     if not shown.text.strip():
         return None

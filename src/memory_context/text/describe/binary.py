@@ -47,16 +47,21 @@ class Binary(Kind):
     @property
     def facts(self) -> str:
         """What it is and how large."""
-        return ", ".join(fact for fact in (self.notation, self.extent, counted(self.size, "byte")) if fact)
+        return ", ".join(
+            fact for fact in (self.notation, self.extent, counted(self.size, "byte")) if fact
+        )
 
 
 def recognise_bytes(content: bytes) -> Binary | None:
     """The kind of bytes by their magic number."""
     notation = next((name for magic, name in _MAGIC if content.startswith(magic)), "")
     if not notation or (
-        content[:2] in _SHORT and (len(content) < 64 or (content[:300].isascii() and b"\0" not in content[:300]))
+        content[:2] in _SHORT
+        and (len(content) < 64 or (content[:300].isascii() and b"\0" not in content[:300]))
     ):
-        notation = next((name for at, magic, name in _BY_OFFSET if content[at : at + len(magic)] == magic), "")
+        notation = next(
+            (name for at, magic, name in _BY_OFFSET if content[at : at + len(magic)] == magic), ""
+        )
     if notation == "ZIP archive":
         notation = next((name for part, name in _OFFICE if part in content[:4000]), notation)
     extent = " x ".join(map(str, pixels_of(content) or ()))

@@ -34,7 +34,8 @@ _RUFF_FULL = re.compile(
     re.MULTILINE,
 )
 _FLAKE = re.compile(
-    rf"^{_PLACE}:(?P<line>\d+):(?:\d+:)? (?P<code>[A-Z]{{1,3}}\d{{1,4}}):? (?:\[\*\] )?(?P<text>[^\n]*)", re.MULTILINE
+    rf"^{_PLACE}:(?P<line>\d+):(?:\d+:)? (?P<code>[A-Z]{{1,3}}\d{{1,4}}):? (?:\[\*\] )?(?P<text>[^\n]*)",
+    re.MULTILINE,
 )
 _PLAIN = re.compile(
     r"^(?P<path>(?:\./)?[^\s:]{1,200}\.(?:go|swift|zig|dart|hs|ml|lua|sh)):(?P<line>\d+):(?:\d+:)? (?P<text>[^\n]+)",
@@ -52,11 +53,21 @@ _FORMS = (
     (_BRACKETS, re.compile(r"\(\d+(?:,\d+)?\) ?: [ew]")),
     (_FLAKE, re.compile(r":\d+:(?:\d+:)? [A-Z]{1,3}\d")),
 )
-_ESLINT = re.compile(r"^[ \t]+(?P<line>\d+):\d+\s+(?P<level>error|warning)\s+(?P<text>\S[^\n]*)", re.MULTILINE)
-_ESLINT_SUM = re.compile(r"^[✖×] (\d{1,9}) problems? \((\d{1,9}) errors?, (\d{1,9}) warnings?", re.MULTILINE)
-_MYPY_SUM = re.compile(r"^(?:Found (\d{1,9}) errors? in (\d{1,9}) files?|Success: no issues found)", re.MULTILINE)
-_PYRIGHT_SUM = re.compile(r"^(\d{1,9}) errors?, (\d{1,9}) warnings?, \d+ (?:informations?|notes?)", re.MULTILINE)
-_TSC_SUM = re.compile(r"^Found (\d{1,9}) errors?(?: in (?:the same file|(\d{1,9}) files))?", re.MULTILINE)
+_ESLINT = re.compile(
+    r"^[ \t]+(?P<line>\d+):\d+\s+(?P<level>error|warning)\s+(?P<text>\S[^\n]*)", re.MULTILINE
+)
+_ESLINT_SUM = re.compile(
+    r"^[✖×] (\d{1,9}) problems? \((\d{1,9}) errors?, (\d{1,9}) warnings?", re.MULTILINE
+)
+_MYPY_SUM = re.compile(
+    r"^(?:Found (\d{1,9}) errors? in (\d{1,9}) files?|Success: no issues found)", re.MULTILINE
+)
+_PYRIGHT_SUM = re.compile(
+    r"^(\d{1,9}) errors?, (\d{1,9}) warnings?, \d+ (?:informations?|notes?)", re.MULTILINE
+)
+_TSC_SUM = re.compile(
+    r"^Found (\d{1,9}) errors?(?: in (?:the same file|(\d{1,9}) files))?", re.MULTILINE
+)
 _JAVAC_SUM = re.compile(r"^(\d{1,9}) errors?$", re.MULTILINE)
 _RUFF_SUM = re.compile(r"^(?:Found (\d{1,9}) errors?\.|All checks passed!)", re.MULTILINE)
 _CARGO = re.compile(
@@ -83,7 +94,11 @@ class Diagnostics(Kind):
         counts = [counted(self.errors, "error")] if self.errors or not self.warnings else []
         counts += [counted(self.warnings, "warning")] if self.warnings else []
         where = f" in {counted(self.files, 'file')}" if self.files else ""
-        return f"{self.tool}: {', '.join(counts)}{where}" if self.errors or self.warnings else f"{self.tool}: no errors"
+        return (
+            f"{self.tool}: {', '.join(counts)}{where}"
+            if self.errors or self.warnings
+            else f"{self.tool}: no errors"
+        )
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -95,7 +110,11 @@ def recognise_diagnostics(sample: Sample) -> Diagnostics | None:
     """What a compiler or linter says, if that is what most of a text is."""
     text = sample.text[:COUNTED_AT_MOST]
     return (
-        _eslint(sample, text) or _rust(sample, text) or _ruff(sample, text) or _placed(sample, text) or _clean(sample)
+        _eslint(sample, text)
+        or _rust(sample, text)
+        or _ruff(sample, text)
+        or _placed(sample, text)
+        or _clean(sample)
     )
 
 
@@ -105,7 +124,8 @@ def _found(tool: str, matches: list[re.Match[str]]) -> Diagnostics:
     warnings = sum(1 for level in levels if level.lower() == "warning")
     files = len({match["path"] for match in matches})
     serious = next(
-        (match for match, level in zip(matches, levels, strict=True) if "error" in level.lower()), matches[0]
+        (match for match, level in zip(matches, levels, strict=True) if "error" in level.lower()),
+        matches[0],
     )
     code = serious.groupdict().get("code")
     path = serious["path"].rsplit("/", 1)[-1]
@@ -115,19 +135,35 @@ def _found(tool: str, matches: list[re.Match[str]]) -> Diagnostics:
 
 def _placed(sample: Sample, text: str) -> Diagnostics | None:
     """``path:line: error: text`` and its like."""
-    if not _AT_LINE.search(sample.head) and (len(sample.text) <= HEAD or not _AT_LINE.search(sample.tail)):
+    if not _AT_LINE.search(sample.head) and (
+        len(sample.text) <= HEAD or not _AT_LINE.search(sample.tail)
+    ):
         return None
     for pattern, mark in _FORMS:
-        if not mark.search(sample.head) and (len(sample.text) <= HEAD or not mark.search(sample.tail)):
+        if not mark.search(sample.head) and (
+            len(sample.text) <= HEAD or not mark.search(sample.tail)
+        ):
             continue
         head = list(pattern.finditer(sample.head[:20_000])) or list(pattern.finditer(sample.tail))
         if len(head) > 0.05 * min(len(sample.filled), 100) and head:
             matches = list(pattern.finditer(text))
-            serious = [match for match in matches if (match.groupdict().get("level") or "error").lower() != "note"]
-            return _found(_tool(sample, matches[0], pattern), serious or matches) if matches else None
-    matches = list(_PLAIN.finditer(sample.head)) if sample.filled and sample.filled[0].startswith("# ") else []
+            serious = [
+                match
+                for match in matches
+                if (match.groupdict().get("level") or "error").lower() != "note"
+            ]
+            return (
+                _found(_tool(sample, matches[0], pattern), serious or matches) if matches else None
+            )
+    matches = (
+        list(_PLAIN.finditer(sample.head))
+        if sample.filled and sample.filled[0].startswith("# ")
+        else []
+    )
     if matches and len(matches) >= 0.7 * (len(sample.filled) - 1):
-        return _found("go build" if matches[0]["path"].endswith(".go") else "compiler output", matches)
+        return _found(
+            "go build" if matches[0]["path"].endswith(".go") else "compiler output", matches
+        )
     return None
 
 
@@ -139,7 +175,11 @@ def _tool(sample: Sample, match: re.Match[str], pattern: re.Pattern[str]) -> str
     if _PYRIGHT_SUM.search(sample.tail) or (pattern is _INDENTED and suffix in ("py", "pyi")):
         return "pyright"
     if suffix in ("py", "pyi"):
-        return "mypy" if _MYPY_SUM.search(sample.tail) or match["level"] in ("error", "note") else "linter"
+        return (
+            "mypy"
+            if _MYPY_SUM.search(sample.tail) or match["level"] in ("error", "note")
+            else "linter"
+        )
     named = {
         "ts": "tsc",
         "tsx": "tsc",
@@ -174,15 +214,22 @@ def _eslint(sample: Sample, text: str) -> Diagnostics | None:
 
 
 def _rust(sample: Sample, text: str) -> Diagnostics | None:
-    if not sample.mentions(("-->",)) or not (_RUST.search(sample.head) or _RUST.search(sample.tail)):
+    if not sample.mentions(("-->",)) or not (
+        _RUST.search(sample.head) or _RUST.search(sample.tail)
+    ):
         return None
     return _found(
-        "rustc" if not _CARGO.search(sample.head + sample.tail) else "cargo build", list(_RUST.finditer(text))
+        "rustc" if not _CARGO.search(sample.head + sample.tail) else "cargo build",
+        list(_RUST.finditer(text)),
     )
 
 
 def _ruff(sample: Sample, text: str) -> Diagnostics | None:
-    matches = list(_RUFF_FULL.finditer(text)) if "-->" in sample.head and _RUFF_FULL.search(sample.head) else []
+    matches = (
+        list(_RUFF_FULL.finditer(text))
+        if "-->" in sample.head and _RUFF_FULL.search(sample.head)
+        else []
+    )
     return _found("ruff", matches) if matches else None
 
 

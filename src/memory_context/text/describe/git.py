@@ -17,14 +17,26 @@ _COMMIT = re.compile(r"^commit [0-9a-f]{7,40}(?: \(.*\))?$", re.MULTILINE)
 _SUBJECT = re.compile(r"^    (\S[^\n]*)", re.MULTILINE)
 _ONELINE = re.compile(r"(?:[*|\\/ ]+)?[0-9a-f]{7,12} (?:\([^)]*\) )?\S.*$")
 _STAT = re.compile(
-    r"^ ?(\d{1,9}) files? changed(?:, (\d{1,9}) insertions?\(\+\))?(?:, (\d{1,9}) deletions?\(-\))?", re.MULTILINE
+    r"^ ?(\d{1,9}) files? changed(?:, (\d{1,9}) insertions?\(\+\))?(?:, (\d{1,9}) deletions?\(-\))?",
+    re.MULTILINE,
 )
 _STAT_LINE = re.compile(r"^ ?(\S.*?) +\| +(?:\d+ ?[+-]*|Bin .*)$", re.MULTILINE)
-_BRANCH = re.compile(r"(?:On branch (\S+)|HEAD detached at (\S+)|## (\S+?)(?:\.\.\.\S+)?(?: \[.*\])?$)")
-_CHANGED = re.compile(r"^\t(?:(modified|new file|deleted|renamed|both modified|typechange):\s+)?(\S.*)$", re.MULTILINE)
+_BRANCH = re.compile(
+    r"(?:On branch (\S+)|HEAD detached at (\S+)|## (\S+?)(?:\.\.\.\S+)?(?: \[.*\])?$)"
+)
+_CHANGED = re.compile(
+    r"^\t(?:(modified|new file|deleted|renamed|both modified|typechange):\s+)?(\S.*)$", re.MULTILINE
+)
 _PORCELAIN = re.compile(r"(?:[MADRCU?!T][ MADRCU?!T]|[ ][MADRCUT]) \S.*$")
-_BLAME = re.compile(r"\^?[0-9a-f]{7,40} (?:\S+ +)?\(.*? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} +\d+\)")
-_WORDS = {"new file": "added", "both modified": "conflicting", "typechange": "modified", None: "untracked"}
+_BLAME = re.compile(
+    r"\^?[0-9a-f]{7,40} (?:\S+ +)?\(.*? \d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4} +\d+\)"
+)
+_WORDS = {
+    "new file": "added",
+    "both modified": "conflicting",
+    "typechange": "modified",
+    None: "untracked",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +106,9 @@ class Status(Kind):
 
 def recognise_git(sample: Sample) -> Kind | None:
     """A diff, a history or a status."""
-    return _commits(sample) or _diff(sample) or _status(sample) or _blame(sample) or _oneline(sample)
+    return (
+        _commits(sample) or _diff(sample) or _status(sample) or _blame(sample) or _oneline(sample)
+    )
 
 
 def _diff(sample: Sample) -> Diff | None:
@@ -103,13 +117,19 @@ def _diff(sample: Sample) -> Diff | None:
     if ("diff --" in start and _GIT_FILE.search(start)) or (
         "+++ " in start and _PLUS_FILE.search(start) and _HUNK.search(start)
     ):
-        files = unique(_GIT_FILE.findall(text) or [path.strip() for path in _PLUS_FILE.findall(text)], 100_000)
+        files = unique(
+            _GIT_FILE.findall(text) or [path.strip() for path in _PLUS_FILE.findall(text)], 100_000
+        )
         removed = starts(text, "-") - starts(text, "--- ")
-        return Diff(len(files), starts(text, "+") - starts(text, "+++ "), max(removed, 0), _names(files))
+        return Diff(
+            len(files), starts(text, "+") - starts(text, "+++ "), max(removed, 0), _names(files)
+        )
     stat = _STAT.search(sample.tail) if " changed" in sample.tail else None
     if stat and _STAT_LINE.search(start):
         paths = unique(path.strip() for path in _STAT_LINE.findall(sample.head))
-        return Diff(int(stat[1]), int(stat[2] or 0), int(stat[3] or 0), _names(paths), "diff summary")
+        return Diff(
+            int(stat[1]), int(stat[2] or 0), int(stat[3] or 0), _names(paths), "diff summary"
+        )
     if _NORMAL_HUNK.match(start.lstrip()) and starts(text, "< ") + starts(text, "> "):
         return Diff(1, starts(text, "> "), starts(text, "< "))
     return None
@@ -123,17 +143,29 @@ def _commits(sample: Sample) -> Kind | None:
     if not _COMMIT.match(sample.head.lstrip()):
         return None
     count = len(_COMMIT.findall(sample.text))
-    subjects = [found[1] for part in _COMMIT.split(sample.head)[1:20] if (found := _SUBJECT.search(part))]
+    subjects = [
+        found[1] for part in _COMMIT.split(sample.head)[1:20] if (found := _SUBJECT.search(part))
+    ]
     if count == 1 and (diff := _diff(sample)):
         subject = short(subjects[0], 30) if subjects else ""
-        return Diff(diff.files, diff.added, diff.removed, diff.paths, f"commit {subject}" if subject else "commit")
+        return Diff(
+            diff.files,
+            diff.added,
+            diff.removed,
+            diff.paths,
+            f"commit {subject}" if subject else "commit",
+        )
     return Commits(count, tuple(short(subject, 60) for subject in subjects))
 
 
 def _oneline(sample: Sample) -> Commits | None:
     lines = sample.filled
     hashed = [match.string for match in most(_ONELINE, lines, 0.9)]
-    if len(lines) < 2 or not hashed or not any(c in "abcdef" for c in "".join(line[:9] for line in hashed[:9])):
+    if (
+        len(lines) < 2
+        or not hashed
+        or not any(c in "abcdef" for c in "".join(line[:9] for line in hashed[:9]))
+    ):
         return None
     subjects = tuple(short(line.lstrip("*|\\/ ").split(" ", 1)[1], 60) for line in hashed[:20])
     return Commits(sample.line_count, subjects)
@@ -186,4 +218,8 @@ class Blame(Kind):
 
 def _blame(sample: Sample) -> Blame | None:
     lines = sample.filled[:20]
-    return Blame(sample.line_count) if len(lines) > 1 and all(_BLAME.match(line) for line in lines) else None
+    return (
+        Blame(sample.line_count)
+        if len(lines) > 1 and all(_BLAME.match(line) for line in lines)
+        else None
+    )

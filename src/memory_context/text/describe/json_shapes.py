@@ -9,7 +9,15 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeAlias, cast
 
 from memory_context.text.describe.kind import Kind
-from memory_context.text.describe.literals import READ_AT_MOST, Read, as_list, is_dict, is_list, read_value, read_whole
+from memory_context.text.describe.literals import (
+    READ_AT_MOST,
+    Read,
+    as_list,
+    is_dict,
+    is_list,
+    read_value,
+    read_whole,
+)
 from memory_context.text.describe.sample import Sample
 from memory_context.text.describe.wording import counted, plural, short, singular, unique
 
@@ -19,9 +27,22 @@ _MANY = 6
 WEIGHED_AT_MOST = 20_000
 VALUES_AT_MOST = 20_000
 _TYPE_KEYS = ("object", "type", "kind", "__typename", "@type", "_type", "resourceType")
-_NAME_KEYS = ("id", "name", "title", "symbol", "key", "uuid", "slug", "longName", "shortName", "path", "url")
+_NAME_KEYS = (
+    "id",
+    "name",
+    "title",
+    "symbol",
+    "key",
+    "uuid",
+    "slug",
+    "longName",
+    "shortName",
+    "path",
+    "url",
+)
 _TOTAL = re.compile(
-    r"(?:total|num|nb|found|hits)?_?(?:count|results|found|hits|items|records|rows)|total|matches", re.IGNORECASE
+    r"(?:total|num|nb|found|hits)?_?(?:count|results|found|hits|items|records|rows)|total|matches",
+    re.IGNORECASE,
 )
 _ERROR_KEYS = ("error", "errors", "error_message", "errorMessage", "exception", "detail")
 _TYPE_WORD = re.compile(r"[A-Za-z][\w-]{1,30}")
@@ -134,7 +155,9 @@ def _of_value(read: Read, sample: Sample) -> Kind:
     kind = _kind_of(read.value, notation, _noun_of_table(sample))
     if is_sample and isinstance(kind, ObjectList):
         is_whole = sample.tail.rstrip()[-1:] in ("]", "}", ")")
-        return replace(kind, count=_estimate(read.value, sample), is_estimate=True, cut=not is_whole)
+        return replace(
+            kind, count=_estimate(read.value, sample), is_estimate=True, cut=not is_whole
+        )
     return replace(kind, cut=read.cut and not is_sample)
 
 
@@ -167,19 +190,33 @@ def _kind_of(value: Any, notation: str, noun: str) -> ObjectList | Object:  # no
         kind = _list(records, f"{notation}:", _noun_of_key(key) or noun)
         under = "" if _noun_of_key(key) else f" under {short(key)}"
         return replace(kind, about=kind.about + under, total=_total(owner))
-    texts = [(key, one) for key, one in list(value.items())[:100] if isinstance(one, str) and len(one) >= LONG_TEXT]
+    texts = [
+        (key, one)
+        for key, one in list(value.items())[:100]
+        if isinstance(one, str) and len(one) >= LONG_TEXT
+    ]
     keys = tuple(key for key in _keys(value) if not name.startswith(f"{key} "))
-    return Object(notation, name, keys, text=max(texts, key=lambda text: len(text[1]), default=("", "")))
+    return Object(
+        notation, name, keys, text=max(texts, key=lambda text: len(text[1]), default=("", ""))
+    )
 
 
 def _error_in(value: Dict) -> str:
     """What an object that is an error says."""
-    failed = value.get("success") is False or value.get("ok") is False or value.get("status") in ("error", "failed")
+    failed = (
+        value.get("success") is False
+        or value.get("ok") is False
+        or value.get("status") in ("error", "failed")
+    )
     for key in (*_ERROR_KEYS, *(("message", "msg", "reason") if failed else ())):
         error = value.get(key)
         if is_dict(error):
             error = cast("Dict", error).get("message") or cast("Dict", error).get("code")
-        if error and isinstance(error, str) and (failed or len(value) <= 4 or key == next(iter(value))):
+        if (
+            error
+            and isinstance(error, str)
+            and (failed or len(value) <= 4 or key == next(iter(value)))
+        ):
             return error
     return ""
 
@@ -191,10 +228,16 @@ def _list(items: list[Any], notation: str, noun: str) -> ObjectList:
     if records and len(records) >= len(sampled) - 1 and is_dict(sampled[0]):
         fields = unique(short(key) for record in records[:5] for key in record)
         return ObjectList(notation, len(items), noun or _noun_of(records) or "object", fields)
-    if items and all(is_list(item) and as_list(item) and is_dict(as_list(item)[0]) for item in sampled):
+    if items and all(
+        is_list(item) and as_list(item) and is_dict(as_list(item)[0]) for item in sampled
+    ):
         fields = unique(short(key) for key in cast("Dict", as_list(items[0])[0]))
         return ObjectList(notation, len(items), "list", fields, " of objects")
-    if items and all(is_list(item) for item in sampled) and len({len(item) for item in sampled}) == 1:
+    if (
+        items
+        and all(is_list(item) for item in sampled)
+        and len({len(item) for item in sampled}) == 1
+    ):
         width = f" x {counted(len(items[0]), 'column')}"
         firsts = tuple(short(value) for value in as_list(items[0]))
         return ObjectList(notation, len(items), noun or "row", firsts, width)
@@ -211,7 +254,9 @@ def _shown(items: list[Any]) -> Iterator[str]:
 def _scalar_noun(items: list[Any]) -> str:
     if items and all(isinstance(item, str) for item in items):
         return "string"
-    numbers = items and all(isinstance(item, int | float) and not isinstance(item, bool) for item in items)
+    numbers = items and all(
+        isinstance(item, int | float) and not isinstance(item, bool) for item in items
+    )
     return "number" if numbers else "value"
 
 
@@ -220,7 +265,12 @@ def _noun_of(records: list[Dict]) -> str:
     for key in _TYPE_KEYS:
         types = {one if isinstance(one := record.get(key), str) else "" for record in records}
         only = next(iter(types))
-        if len(types) == 1 and only and _TYPE_WORD.fullmatch(only) and only not in ("text", "object", "dict"):
+        if (
+            len(types) == 1
+            and only
+            and _TYPE_WORD.fullmatch(only)
+            and only not in ("text", "object", "dict")
+        ):
             return only.lower() if only.isupper() else only[0].lower() + only[1:]
     return ""
 
@@ -244,7 +294,11 @@ def _dominant(value: Dict) -> tuple[Dict | None, str]:
         if is_list(largest):
             items = as_list(largest)
             heavy = len(items) > 1 or len(value) <= 3
-            return (value, key) if heavy and items and isinstance(items[0], dict | list) else (None, "")
+            return (
+                (value, key)
+                if heavy and items and isinstance(items[0], dict | list)
+                else (None, "")
+            )
         value = cast("Dict", largest)
     return None, ""
 
@@ -272,7 +326,9 @@ def _weight(value: Any) -> int:  # noqa: ANN401 - any value
 
 def _total(value: Dict) -> int | None:
     """How many there are in all, where the object says it."""
-    numbers: Iterator[tuple[str, int]] = ((key, one) for key, one in value.items() if type(one) is int)
+    numbers: Iterator[tuple[str, int]] = (
+        (key, one) for key, one in value.items() if type(one) is int
+    )
     return next((one for key, one in numbers if 0 < one < 10**12 and _TOTAL.fullmatch(key)), None)
 
 
@@ -281,7 +337,9 @@ def _name_of(value: Dict) -> str:
     early = [key for key in list(value)[:6] if _ID_KEY.fullmatch(key)]
     for key in (*(key for key in _NAME_KEYS if key in value), *early):
         name = value[key]
-        if (isinstance(name, int) and not isinstance(name, bool)) or (isinstance(name, str) and name.strip()):
+        if (isinstance(name, int) and not isinstance(name, bool)) or (
+            isinstance(name, str) and name.strip()
+        ):
             return f"{key} {short(name, 30)}"
     return ""
 
@@ -297,9 +355,13 @@ def _keys(value: Dict) -> Iterator[str]:
 def _json_lines(sample: Sample) -> Kind | None:
     """Lines of which each is an object."""
     filled = sample.filled
-    if len(filled) < 2 or not all(_JSON_LINE.match(line) or len(line) >= 1000 for line in filled[:20]):
+    if len(filled) < 2 or not all(
+        _JSON_LINE.match(line) or len(line) >= 1000 for line in filled[:20]
+    ):
         return None
-    records = [read.value for line in filled[:20] if (read := read_value(line)) and is_dict(read.value)]
+    records = [
+        read.value for line in filled[:20] if (read := read_value(line)) and is_dict(read.value)
+    ]
     if len(records) < min(2, len(filled[:20])) or not records[0]:
         return None
     count = starts_of_objects(sample.text)
@@ -307,7 +369,9 @@ def _json_lines(sample: Sample) -> Kind | None:
     fields = unique(short(key) for record in records[:5] for key in record)
     if any(level in records[0] for level in _LEVELS):
         return JsonLog(count, _errors(sample.text), fields)
-    return ObjectList("JSON lines,", count, _noun_of_table(sample) or _noun_of(records) or "object", fields)
+    return ObjectList(
+        "JSON lines,", count, _noun_of_table(sample) or _noun_of(records) or "object", fields
+    )
 
 
 def starts_of_objects(text: str) -> int:

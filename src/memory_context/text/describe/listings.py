@@ -20,17 +20,25 @@ _TREE = re.compile(r"[│|\s\xa0]{0,200}?(?:├──|└──|\|--|`--|├─|
 _BRANCHES = ("├─", "└─", "|--", "`--")
 _TREE_SUM = re.compile(r"^(\d{1,9}) director(?:y|ies)(?:, (\d{1,9}) files?)?", re.MULTILINE)
 _MARKED = re.compile(r"\s*(?:[-*]\s*)?(?:\[(FILE|DIR|file|dir|F|D)\]|(?:📁|📄|🗂))\s*(\S.*)$")
-_PATH = re.compile(r"[ \t]*(?:\.{0,2}/|~/|[A-Za-z]:\\)?(?:[^\s/:|,;=(){}<>\"'*]+/)*[^\s/:|,;=(){}<>\"'*]*[\w*@-]/?$")
+_PATH = re.compile(
+    r"[ \t]*(?:\.{0,2}/|~/|[A-Za-z]:\\)?(?:[^\s/:|,;=(){}<>\"'*]+/)*[^\s/:|,;=(){}<>\"'*]*[\w*@-]/?$"
+)
 _NAME = re.compile(r"[\w.@+-]+\.[A-Za-z]\w{0,7}[*@]?$")
 _DU = re.compile(r"\s*[\d.]+[KMGTB]?\s+\.?[\w./~-]+$")
-_HIT = re.compile(r"(?P<path>(?:[A-Za-z]:)?[^\s:][^:\n]{0,200}):(?P<line>\d{1,9})[:-](?:\d{1,6}:)?(?!\d\d[:.])")
+_HIT = re.compile(
+    r"(?P<path>(?:[A-Za-z]:)?[^\s:][^:\n]{0,200}):(?P<line>\d{1,9})[:-](?:\d{1,6}:)?(?!\d\d[:.])"
+)
 _HITS = re.compile(r"^((?:[A-Za-z]:)?[^\s:][^:\n]{0,200}):\d{1,9}:", re.MULTILINE)
-_HIT_PATH = re.compile(r"(?P<path>(?:\.{0,2}/)?[\w./@+-]{0,200}\.[A-Za-z]\w{0,7}):(?![/:]| \S)(?=.)")
+_HIT_PATH = re.compile(
+    r"(?P<path>(?:\.{0,2}/)?[\w./@+-]{0,200}\.[A-Za-z]\w{0,7}):(?![/:]| \S)(?=.)"
+)
 _FILE = re.compile(r"[\w@/\\.~ +-]*[\w]\.\w{1,8}$|[\w@.~+-]*/[\w@/.~ +-]+$|Makefile$|Dockerfile$")
 _HEADING_HIT = re.compile(r"(\d{1,9})[:-](?:\d+:)?.*$")
 _COUNT = re.compile(r"((?:[\w@.~+-]*/)*[\w@.~+-]*\.?[\w-]+):(\d{1,9})$")
 _PLACE = re.compile(r"\d{1,9}([:-])(?!\d\d[:.\s-])")
-_FOUND = re.compile(r"^Found (\d{1,9}) (?:match(?:es)?|results?|files?|occurrences?)", re.IGNORECASE)
+_FOUND = re.compile(
+    r"^Found (\d{1,9}) (?:match(?:es)?|results?|files?|occurrences?)", re.IGNORECASE
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,8 +118,17 @@ def _long(sample: Sample) -> Listing | None:
         return None
     text = sample.text[:COUNTED_AT_MOST]
     folders = len(_LONG_FOLDER.findall(text))
-    named = [match[2] for line in body[:60] if (match := _LONG_NAME.match(line)) and match[2] not in (".", "..")]
-    return Listing(_notation(sample), len(_LONG_ANY.findall(text)) - folders, folders, unique(map(short, named)))
+    named = [
+        match[2]
+        for line in body[:60]
+        if (match := _LONG_NAME.match(line)) and match[2] not in (".", "..")
+    ]
+    return Listing(
+        _notation(sample),
+        len(_LONG_ANY.findall(text)) - folders,
+        folders,
+        unique(map(short, named)),
+    )
 
 
 def _notation(sample: Sample) -> str:
@@ -122,7 +139,9 @@ def _notation(sample: Sample) -> str:
 
 def _tree(sample: Sample) -> Listing | None:
     lines = sample.filled
-    drawn = [match.string for match in most(_TREE, lines, 0.6)] if sample.mentions(_BRANCHES) else []
+    drawn = (
+        [match.string for match in most(_TREE, lines, 0.6)] if sample.mentions(_BRANCHES) else []
+    )
     if len(drawn) < 2:
         return None
     names = unique(short(_TREE.sub("", line).strip()) for line in drawn[:40])
@@ -160,7 +179,10 @@ def _recursive(sample: Sample) -> Listing | None:
         return None
     count = len(re.findall(r"^\S+.*[^:\n]$", sample.text[:COUNTED_AT_MOST], re.MULTILINE))
     return Listing(
-        "recursive listing", count, len(_FOLDER.findall(sample.text[:COUNTED_AT_MOST])), unique(map(short, body))
+        "recursive listing",
+        count,
+        len(_FOLDER.findall(sample.text[:COUNTED_AT_MOST])),
+        unique(map(short, body)),
     )
 
 
@@ -168,8 +190,14 @@ def _paths(sample: Sample) -> Paths | None:
     lines = sample.filled
     if len(lines) < 2:
         return None
-    if len(most(_DU, lines, 0.9)) > 0.9 * len(lines) and sum(1 for line in lines if "/" in line) > 0.6 * len(lines):
-        return Paths(sample.line_count, unique(short(" ".join(line.split())) for line in lines), has_sizes=True)
+    if len(most(_DU, lines, 0.9)) > 0.9 * len(lines) and sum(
+        1 for line in lines if "/" in line
+    ) > 0.6 * len(lines):
+        return Paths(
+            sample.line_count,
+            unique(short(" ".join(line.split())) for line in lines),
+            has_sizes=True,
+        )
     words = [match.string for match in most(_PATH, lines, 0.9)]
     pathlike = [line for line in words if "/" in line or "\\" in line or _NAME.match(line.strip())]
     if len(pathlike) < 0.9 * len(lines):
@@ -192,7 +220,9 @@ def _counts(sample: Sample) -> Matches | None:
     if len(lines) < 2 or not found:
         return None
     names = [match[1] for match in found if match[2] != "0"]
-    return Matches(sum(int(match[2]) for match in found), len(names), unique(map(tail_of_path, names)))
+    return Matches(
+        sum(int(match[2]) for match in found), len(names), unique(map(tail_of_path, names))
+    )
 
 
 def _numbered(sample: Sample) -> Matches | None:
@@ -243,5 +273,7 @@ def _headed(sample: Sample) -> Matches | None:
     numbered = [line for line in lines if re.match(r"\s*(?:Line )?\d{1,9}[:-]", line)]
     if not numbered or len(names) + len(numbered) < 0.9 * len(lines):
         return None
-    count = len(re.findall(r"^\s{0,20}(?:Line )?\d{1,9}[:]", sample.text[:COUNTED_AT_MOST], re.MULTILINE))
+    count = len(
+        re.findall(r"^\s{0,20}(?:Line )?\d{1,9}[:]", sample.text[:COUNTED_AT_MOST], re.MULTILINE)
+    )
     return Matches(count, len(set(names)), unique(tail_of_path(name) for name in names))

@@ -22,7 +22,9 @@ _TOKEN = re.compile(
     )""",
     re.VERBOSE | re.DOTALL,
 )
-_STRING = re.compile(r"""('[^'\\]*(?:\\.[^'\\]*)*(?:'|\Z)|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z))""", re.DOTALL)
+_STRING = re.compile(
+    r"""('[^'\\]*(?:\\.[^'\\]*)*(?:'|\Z)|"[^"\\]*(?:\\.[^"\\]*)*(?:"|\Z))""", re.DOTALL
+)
 _NO_REPR = re.compile(r"[\w)\]}]\(|\0\(|[(\[]\s*,|true|false|null|NaN|Infinity")
 _DATE = re.compile(r"\bdatetime\.date(?:time)?\((\d+), (\d+), (\d+)(?:, \d+)*\)")
 _AS_BRACKETS = {ord("("): "[", ord(")"): "]"}
@@ -88,7 +90,11 @@ def read_whole(text: str) -> Read | None:
         if len(stripped) <= READ_AT_MOST and (found := _read_repr(stripped, len(text))) is not None:
             return found
     found = read_value(stripped[:READ_AT_MOST])
-    return found if found and (found.cut or not stripped[found.end : found.end + 2000].strip()) else None
+    return (
+        found
+        if found and (found.cut or not stripped[found.end : found.end + 2000].strip())
+        else None
+    )
 
 
 def _read_repr(text: str, end: int) -> Read | None:
@@ -305,7 +311,11 @@ def unescaped(body: str) -> str:
         return body
     plain = _ESCAPE.sub(_character, body)
     # JSON writes a character beyond the first plane as two halves.
-    return plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace") if "\\u" in body.lower() else plain
+    return (
+        plain.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+        if "\\u" in body.lower()
+        else plain
+    )
 
 
 def _character(match: re.Match[str]) -> str:

@@ -32,7 +32,9 @@ _ERROR_MARKS = (
 _WARNING_MARKS = ("WARN", "level=warn", " warning: ", "[warn")
 _DEBUG = re.compile(r"\b(?:TRACE|DEBUG)\b|level=debug")
 _ERROR_LINE = re.compile(f"(?:{'|'.join(map(re.escape, _ERROR_MARKS))})[^\n]*")
-_ACCESS = re.compile(r'\S+ \S+ \S+ \[[^\]\n]+\] "(?:GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) [^"\n]*" (\d{3}) ')
+_ACCESS = re.compile(
+    r'\S+ \S+ \S+ \[[^\]\n]+\] "(?:GET|POST|PUT|DELETE|HEAD|PATCH|OPTIONS) [^"\n]*" (\d{3}) '
+)
 _ACCESS_FAILED = re.compile(r'" 5\d\d ')
 _MESSAGE = re.compile(rf"^.*?\b(?:{_LEVEL}|level=\w+|ERR!|[Ee]rror:)[\])>:\s|-]*")
 
@@ -189,8 +191,14 @@ def recognise_install(sample: Sample) -> Log | None:
         return None
     text = sample.text[:COUNTED_AT_MOST]
     errors, warnings = len(_TOOL_ERROR.findall(text)), len(_TOOL_WARNING.findall(text))
-    outcomes = [next(group for group in match.groups() if group) for match in _OUTCOME.finditer(sample.tail)]
-    failed = next((one for one in outcomes if re.match(r"ERR|E:|npm ERR|error|make", one)), "") if errors else ""
+    outcomes = [
+        next(group for group in match.groups() if group) for match in _OUTCOME.finditer(sample.tail)
+    ]
+    failed = (
+        next((one for one in outcomes if re.match(r"ERR|E:|npm ERR|error|make", one)), "")
+        if errors
+        else ""
+    )
     return Log(
         f"{_command(sample, tool)} log",
         sample.line_count,
@@ -226,19 +234,35 @@ def recognise_log(sample: Sample) -> Log | None:
     text = sample.text[:COUNTED_AT_MOST]
     if all(_ACCESS.match(line) for line in lines[:5]):
         failed = len(_ACCESS_FAILED.findall(text))
-        request = re.search(r'"([^"\n]*)" (5\d\d)', sample.head) or re.search(r'"([^"\n]*)" (\d{3})', sample.head)
-        return Log("access log", sample.line_count, failed, 0, f"{request[1]} {request[2]}" if request else "")
+        request = re.search(r'"([^"\n]*)" (5\d\d)', sample.head) or re.search(
+            r'"([^"\n]*)" (\d{3})', sample.head
+        )
+        return Log(
+            "access log",
+            sample.line_count,
+            failed,
+            0,
+            f"{request[1]} {request[2]}" if request else "",
+        )
     error = _ERROR_LINE.search(sample.head)
     count = _count(text, _ERROR_MARKS)
     warnings = _count(text, _WARNING_MARKS) if not count else 0
     trace = find_trace(sample) if "Traceback" in sample.head or "\tat " in sample.head else None
-    first = trace.facts if trace else _without_time(_line_with(sample, error[0])) if error else _without_time(lines[0])
+    first = (
+        trace.facts
+        if trace
+        else _without_time(_line_with(sample, error[0]))
+        if error
+        else _without_time(lines[0])
+    )
     return Log("log", sample.line_count, count, warnings, short(first, 100))
 
 
 def _restarts(sample: Sample, stamped: int) -> bool:
     """Whether the other lines hang below those with a time: tracebacks do."""
-    below = sum(1 for line in sample.filled[:60] if line.startswith((" ", "\t", "Traceback", "Caused by")))
+    below = sum(
+        1 for line in sample.filled[:60] if line.startswith((" ", "\t", "Traceback", "Caused by"))
+    )
     return stamped >= 2 and stamped + below >= 0.8 * len(sample.filled[:60])
 
 
@@ -257,7 +281,9 @@ LONGEST_PIECE = 200
 
 def _without_time(line: str) -> str:
     """What a line of a log says, without when and how loud."""
-    bare = re.sub(rf"^[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*", "", line.strip())
+    bare = re.sub(
+        rf"^[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*", "", line.strip()
+    )
     said = re.sub(rf"^[\[(<]?{_LEVEL}[\])>]?[\s:|-]+", "", bare)
     return said or line
 
@@ -273,7 +299,11 @@ def recognise_transcript(sample: Sample) -> Transcript | None:
         if not lines or not prompt.match(lines[0]):
             continue
         commands = [match[1] for line in lines if (match := prompt.match(line))]
-        if prompt is _PROMPT and lines[0].startswith((">", "#", "%")) and len(commands) > 0.5 * len(lines):
+        if (
+            prompt is _PROMPT
+            and lines[0].startswith((">", "#", "%"))
+            and len(commands) > 0.5 * len(lines)
+        ):
             continue  # a quotation
         if prompt is _TRACED and (len(commands) < 3 or len(commands) < 0.2 * len(lines)):
             continue

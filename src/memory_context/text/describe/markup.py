@@ -11,9 +11,12 @@ from memory_context.text.describe.kind import Kind
 from memory_context.text.describe.sample import Sample
 from memory_context.text.describe.wording import counted, quoted, short, unique
 
-_HTML = re.compile(r"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL)
+_HTML = re.compile(
+    r"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL
+)
 _HTML_TAG = re.compile(
-    r"<(?:div|p|span|a|ul|li|table|tr|td|h[1-6]|br|img|section|article|script|form|button)\b[^<>]*>", re.IGNORECASE
+    r"<(?:div|p|span|a|ul|li|table|tr|td|h[1-6]|br|img|section|article|script|form|button)\b[^<>]*>",
+    re.IGNORECASE,
 )
 _HTML_START = re.compile(
     r"\s*<(?:div|p|span|a|ul|ol|table|h[1-6]|tr|td|th|section|article|main|nav|header|form|script|style|meta|link)\b",
@@ -120,7 +123,9 @@ def recognise_markup(sample: Sample) -> Kind | None:
 
 def _html(sample: Sample) -> Page | None:
     is_page = _HTML.match(sample.head)
-    if not is_page and (not _HTML_START.match(sample.head) or len(_HTML_TAG.findall(sample.head[:8000])) < 3):
+    if not is_page and (
+        not _HTML_START.match(sample.head) or len(_HTML_TAG.findall(sample.head[:8000])) < 3
+    ):
         return None
     found = _TITLE.search(sample.head) or _H1.search(sample.head)
     title = html.unescape(_TAGS.sub(" ", found[1])) if found else ""
@@ -136,8 +141,12 @@ def _xml(sample: Sample) -> Xml | None:
     if not elements and f"</{match[1]}>" not in sample.tail and "<?xml" not in sample.head[:200]:
         return None
     child, count = elements.most_common(1)[0] if elements else ("", 0)
-    first_most = next((name for name in elements if elements[name] > 0.5 * count and elements[name] > 1), child)
-    count = len(re.findall(rf"<{re.escape(first_most)}(?=[\s/>])", sample.text)) if first_most else 0
+    first_most = next(
+        (name for name in elements if elements[name] > 0.5 * count and elements[name] > 1), child
+    )
+    count = (
+        len(re.findall(rf"<{re.escape(first_most)}(?=[\s/>])", sample.text)) if first_most else 0
+    )
     title = _TITLE.search(sample.head) if root in _FEEDS else None
     names = unique(name for name in elements if name != first_most)
     return Xml(root, first_most, count, html.unescape(title[1]).strip() if title else "", names)
@@ -151,7 +160,9 @@ def recognise_markdown(sample: Sample) -> Markdown | None:
     marks = 3 * len(headings) + links + _emphasised(head) + 2 * _fences(head)
     if not headings and links <= 2 and marks <= 5:
         return None
-    if marks + 0.5 * sum(1 for line in sample.filled if _BULLET.match(line)) < max(3, 0.15 * len(sample.filled)):
+    if marks + 0.5 * sum(1 for line in sample.filled if _BULLET.match(line)) < max(
+        3, 0.15 * len(sample.filled)
+    ):
         return None
     names = unique(short(_plain(heading), 60) for heading in headings)
     is_whole = len(sample.text) <= len(head)
@@ -159,7 +170,11 @@ def recognise_markdown(sample: Sample) -> Markdown | None:
     total = links if is_whole or not links else len(_MARKDOWN_LINK.findall(sample.text))
     first = "" if names else short(_plain(sample.first), 60)
     return Markdown(
-        names[0] if names else "", sample.line_count, names[1:] or ((first,) if first else ()), count, total
+        names[0] if names else "",
+        sample.line_count,
+        names[1:] or ((first,) if first else ()),
+        count,
+        total,
     )
 
 
@@ -186,4 +201,9 @@ def _fences(text: str) -> int:
 
 def _plain(heading: str) -> str:
     """A heading without the marks in it."""
-    return re.sub(r"\[([^\[\]\n]*)\]\([^()\n]*\)", r"\1", heading).replace("**", "").replace("`", "").strip("# ")
+    return (
+        re.sub(r"\[([^\[\]\n]*)\]\([^()\n]*\)", r"\1", heading)
+        .replace("**", "")
+        .replace("`", "")
+        .strip("# ")
+    )

@@ -18,7 +18,9 @@ _YAML_KEY = re.compile(
 )
 _NAMING = re.compile(r"(?:\w*[_-])?(?:name|title|id)|\w+(?:Name|Title|Id)")
 _YAML_ITEM = re.compile(r"[ ]*- +\S")
-_YAML_LINE = re.compile(r"[ ]*(?:- *)*(?:[\"']?[\w.$/@][\w.$/@ -]{0,60}[\"']?:(?:\s|$)|- \S|#)|---\s*$|\.\.\.\s*$")
+_YAML_LINE = re.compile(
+    r"[ ]*(?:- *)*(?:[\"']?[\w.$/@][\w.$/@ -]{0,60}[\"']?:(?:\s|$)|- \S|#)|---\s*$|\.\.\.\s*$"
+)
 _PAIR = re.compile(
     r"[ \t]*(?:[-*•] +|\d{1,4}[.)] +)?\*{0,2}(?P<key>[A-Za-z][\w /()'-]{0,30}?)\*{0,2} ?:\*{0,2}(?:\s|$)"
 )
@@ -167,7 +169,11 @@ class Plain(Kind):
     def facts(self) -> str:
         """Lines, and those that speak of errors."""
         if self.is_error:
-            return "error message" if self.lines <= 3 else f"error message, {counted(self.lines, 'line')}"
+            return (
+                "error message"
+                if self.lines <= 3
+                else f"error message, {counted(self.lines, 'line')}"
+            )
         errors = f", {counted(self.errors, 'line')} with errors" if self.errors else ""
         inside = f", with a {self.inside}" if self.inside else ""
         return f"text, {counted(self.lines, 'line')}{errors}{inside}"
@@ -181,18 +187,26 @@ class Plain(Kind):
 def recognise_yaml(sample: Sample) -> Yaml | None:
     """Lines that nearly all are keys, items, or hang below one."""
     lines = [line for line in sample.filled if not line.lstrip().startswith("#")]
-    if len(lines) < 3 or lines[0].startswith((" ", "\t")) or any(line[:1] == "\t" for line in lines):
+    if (
+        len(lines) < 3
+        or lines[0].startswith((" ", "\t"))
+        or any(line[:1] == "\t" for line in lines)
+    ):
         return None
     if not _is_keyed(lines):
         return None
     matched = [match for line in lines if (match := _YAML_KEY.match(line))]
     top = [match for match in matched if not match["indent"] and not match["dash"]]
-    if not any(not match["value"].strip() or match["dash"] for match in matched) or len(matched) < 0.05 * len(lines):
+    if not any(not match["value"].strip() or match["dash"] for match in matched) or len(
+        matched
+    ) < 0.05 * len(lines):
         return None
     if any(match["key"].count(" ") > 2 for match in top):
         return None
     documents = (
-        starts(sample.text.rstrip(), "---\n") + (0 if lines[0] == "---" else 1) if "\n---\n" in sample.text else 1
+        starts(sample.text.rstrip(), "---\n") + (0 if lines[0] == "---" else 1)
+        if "\n---\n" in sample.text
+        else 1
     )
     return _yaml(sample, lines, matched, top, documents)
 
@@ -201,12 +215,20 @@ def _is_keyed(lines: list[str]) -> bool:
     """Whether a key comes first, each line is one or hangs below one, and some do."""
     if not _YAML_KEY.match(lines[0].removeprefix("- ")) and lines[0] != "---":
         return False
-    free = (line for line in lines if not line.startswith((" ", "-")) and line not in ("---", "..."))
-    return all(_YAML_KEY.match(line) for line in free) and any(line.startswith((" ", "- ")) for line in lines)
+    free = (
+        line for line in lines if not line.startswith((" ", "-")) and line not in ("---", "...")
+    )
+    return all(_YAML_KEY.match(line) for line in free) and any(
+        line.startswith((" ", "- ")) for line in lines
+    )
 
 
 def _yaml(
-    sample: Sample, lines: list[str], matched: list[re.Match[str]], top: list[re.Match[str]], documents: int
+    sample: Sample,
+    lines: list[str],
+    matched: list[re.Match[str]],
+    top: list[re.Match[str]],
+    documents: int,
 ) -> Yaml:
     items = [match for match in matched if match["dash"]]
     indents = Counter(len(match["indent"]) for match in items)
@@ -232,17 +254,30 @@ def _owner(lines: list[str], first: re.Match[str], indent: int) -> str | None:
     place = lines.index(first.string) if first.string in lines else 0
     for line in reversed(lines[:place]):
         match = _YAML_KEY.match(line)
-        if match and not match["dash"] and len(match["indent"]) <= indent and not match["value"].strip():
+        if (
+            match
+            and not match["dash"]
+            and len(match["indent"]) <= indent
+            and not match["value"].strip()
+        ):
             return match["key"]
     return None
 
 
 def _below(lines: list[str], key: str) -> tuple[str, ...]:
     """The keys directly below the last key of the first level."""
-    start = next((index for index, line in enumerate(lines) if line.startswith(f"{key}:")), len(lines))
-    inner = [match for line in lines[start + 1 :] if (match := _YAML_KEY.match(line)) and not match["dash"]]
+    start = next(
+        (index for index, line in enumerate(lines) if line.startswith(f"{key}:")), len(lines)
+    )
+    inner = [
+        match
+        for line in lines[start + 1 :]
+        if (match := _YAML_KEY.match(line)) and not match["dash"]
+    ]
     depth = min((len(match["indent"]) for match in inner), default=0)
-    return unique(short(match["key"].strip("\"'")) for match in inner if len(match["indent"]) == depth)
+    return unique(
+        short(match["key"].strip("\"'")) for match in inner if len(match["indent"]) == depth
+    )
 
 
 def _fields(matched: list[re.Match[str]], indent: int) -> tuple[str, ...]:
@@ -291,8 +326,12 @@ def _assigned(sample: Sample) -> Settings | Records | None:
     if sum(1 for line in lines if "==" in line) > 0.8 * len(lines):
         return Records("requirements, ", sample.line_count, "package", "", unique(pairs))
     if sections:
-        return Settings(len(pairs), unique(section.strip("[]") for section in sections), "settings file")
-    return Settings(max(len(pairs), sample.line_count if len(sample.lines) >= LINES else 0), unique(pairs))
+        return Settings(
+            len(pairs), unique(section.strip("[]") for section in sections), "settings file"
+        )
+    return Settings(
+        max(len(pairs), sample.line_count if len(sample.lines) >= LINES else 0), unique(pairs)
+    )
 
 
 def recognise_records(sample: Sample) -> Records | None:
@@ -303,12 +342,20 @@ def recognise_records(sample: Sample) -> Records | None:
 def _numbered(sample: Sample) -> Records | None:
     if not _NUMBERED.search(sample.head[:1000]):
         return None
-    entries = [(int(match[1]), match[2]) for match in _NUMBERED.finditer(sample.text[:COUNTED_AT_MOST])]
+    entries = [
+        (int(match[1]), match[2]) for match in _NUMBERED.finditer(sample.text[:COUNTED_AT_MOST])
+    ]
     steps = sum(1 for one, other in pairwise(entries) if other[0] == one[0] + 1)
     if len(entries) < 2 or steps < 0.8 * (len(entries) - 1):
         return None
-    keys = Counter(match["key"] for line in sample.filled if (match := _PAIR.match(line)) and not _NUMBERED.match(line))
-    common = tuple(short(key) for key, times in keys.items() if times >= 0.5 * min(len(entries), 10))
+    keys = Counter(
+        match["key"]
+        for line in sample.filled
+        if (match := _PAIR.match(line)) and not _NUMBERED.match(line)
+    )
+    common = tuple(
+        short(key) for key, times in keys.items() if times >= 0.5 * min(len(entries), 10)
+    )
     linked = len(_URL.findall(sample.head)) >= 0.8 * min(len(entries), 20)
     if not common and not linked and len(entries) < 0.3 * len(sample.filled):
         return None
@@ -350,7 +397,9 @@ def recognise_encoded(sample: Sample) -> Encoded | None:
     """Base64, hexadecimal digits, or the data of a URL."""
     start = sample.head[:4096].strip()
     if start.startswith("data:") and ";base64," in start[:200]:
-        return Encoded("base64 data URL", len(sample.text.strip()), short(start[5 : start.index(";base64,")]))
+        return Encoded(
+            "base64 data URL", len(sample.text.strip()), short(start[5 : start.index(";base64,")])
+        )
     body = re.sub(r"\n", "", start)
     if len(sample.text) < 100 or " " in body.strip():
         return (
@@ -360,7 +409,11 @@ def recognise_encoded(sample: Sample) -> Encoded | None:
         )
     if _HEX.fullmatch(body):
         return Encoded("hexadecimal digits", len(sample.text.strip()))
-    mixed = any(c.isdigit() for c in body) and any(c.isupper() for c in body) and any(c.islower() for c in body)
+    mixed = (
+        any(c.isdigit() for c in body)
+        and any(c.isupper() for c in body)
+        and any(c.islower() for c in body)
+    )
     if (
         mixed
         and _BASE64.fullmatch(body)
@@ -438,7 +491,11 @@ def plain(sample: Sample) -> Kind:
     words = len(_WORD.findall(start))
     wide = 0 if start.isascii() else len(_WIDE.findall(start))
     if _are_sentences(start, words) or wide > 80:
-        total = (len(text.split()) if len(text) < COUNTED_AT_MOST else len(text) // 6) if wide < words * 5 else 0
+        total = (
+            (len(text.split()) if len(text) < COUNTED_AT_MOST else len(text) // 6)
+            if wide < words * 5
+            else 0
+        )
         return Prose(total, first) if total else Plain(lines, 0, first)
     return Plain(lines, _error_lines(text[:ERRORS_COUNTED_AT_MOST].lower()), first)
 
@@ -454,7 +511,11 @@ def _are_sentences(text: str, words: int) -> bool:
 
 def _error_lines(text: str) -> int:
     """How many lines of a text in small letters speak of errors."""
-    return sum(1 for _ in _ERROR_LINE.finditer(text)) if any(word in text for word in _ERROR_WORDS) else 0
+    return (
+        sum(1 for _ in _ERROR_LINE.finditer(text))
+        if any(word in text for word in _ERROR_WORDS)
+        else 0
+    )
 
 
 def error_message(sample: Sample) -> Plain:

@@ -15,9 +15,21 @@ LONGEST_LINE = 1_000
 LONGEST_ARGUMENTS = 100_000
 _ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)")
 _COMMAND_KEYS = ("command", "cmd", "script", "commands", "shell_command")
-_PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "target_file", "abs_path", "uri", "url")
+_PATH_KEYS = (
+    "path",
+    "file_path",
+    "filepath",
+    "filename",
+    "file",
+    "target_file",
+    "abs_path",
+    "uri",
+    "url",
+)
 _QUERY_KEYS = ("sql", "query", "statement", "sql_query")
-_TABLE = re.compile(r"\bfrom\s+[\"`\[]?(?:\w+[\"`\]]?\.[\"`\[]?)?([A-Za-z_]\w{1,40})", re.IGNORECASE)
+_TABLE = re.compile(
+    r"\bfrom\s+[\"`\[]?(?:\w+[\"`\]]?\.[\"`\[]?)?([A-Za-z_]\w{1,40})", re.IGNORECASE
+)
 _PATH_WORD = re.compile(r"(?<![\w/.~-])[\w/.~-]*\w\.[A-Za-z]\w{0,5}(?![\w/.])")
 _SELECT = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
 
@@ -67,12 +79,16 @@ class Sample:
     @property
     def last(self) -> list[str]:
         """The last 300 lines of the tail, without those that are blank."""
-        return [line[:LONGEST_LINE] for line in self.tail.rsplit("\n", LINES)[-LINES:] if line.strip()]
+        return [
+            line[:LONGEST_LINE] for line in self.tail.rsplit("\n", LINES)[-LINES:] if line.strip()
+        ]
 
     @property
     def first(self) -> str:
         """The first line that is not blank."""
-        return next((line.strip() for line in self.lines if line.strip()), self.text[:LONGEST_LINE].strip())
+        return next(
+            (line.strip() for line in self.lines if line.strip()), self.text[:LONGEST_LINE].strip()
+        )
 
     def mentions(self, marks: tuple[str, ...]) -> bool:
         """Whether one of `marks` stands in the head or the tail: far cheaper than the search for a pattern."""
@@ -138,5 +154,10 @@ def _arguments(arguments: str) -> dict[str, Any]:
 def _first(given: dict[str, Any], names: tuple[str, ...]) -> str:
     """The first text that is given under one of `names`."""
     values = (given.get(name) for name in names)
-    texts = (" ".join(map(str, cast("list[object]", one)[:20])) if isinstance(one, list) else one for one in values)
-    return next((text[:LONGEST_LINE] for text in texts if isinstance(text, str) and text.strip()), "")
+    texts = (
+        " ".join(map(str, cast("list[object]", one)[:20])) if isinstance(one, list) else one
+        for one in values
+    )
+    return next(
+        (text[:LONGEST_LINE] for text in texts if isinstance(text, str) and text.strip()), ""
+    )

@@ -13,7 +13,9 @@ from memory_context.text.describe.wording import counted, short, tail_of_path, u
 COUNTED_AT_MOST = 8_000_000
 LOOKED_AT = 120
 FIRST = 40
-_NUMBERED = re.compile(r"[ \t]{0,8}(\d{1,7})(?:\t|→|[ \t]?\| ?|: ?|[ ]{2}(?=\S| ))(.*)$|[ \t]{0,8}(\d{1,7})$")
+_NUMBERED = re.compile(
+    r"[ \t]{0,8}(\d{1,7})(?:\t|→|[ \t]?\| ?|: ?|[ ]{2}(?=\S| ))(.*)$|[ \t]{0,8}(\d{1,7})$"
+)
 _SUFFIXES = {
     "py": "Python", "pyi": "Python", "js": "JavaScript", "mjs": "JavaScript", "cjs": "JavaScript", "jsx": "JavaScript",
     "ts": "TypeScript", "tsx": "TypeScript", "java": "Java", "kt": "Kotlin", "c": "C", "h": "C", "cc": "C++",
@@ -76,7 +78,9 @@ _VIEWERS = (
     re.compile(
         r"(?:OBSERVATION:\s*)?Here's the result of running `cat -n` on (?:a snippet of )?(?P<path>\S+?)`?:?\s*\n"
     ),
-    re.compile(r"(?:The file )?(?P<path>/\S+) has been (?:edited|created|updated)[^\n]*\n(?:[^\n]*`cat -n`[^\n]*\n)?"),
+    re.compile(
+        r"(?:The file )?(?P<path>/\S+) has been (?:edited|created|updated)[^\n]*\n(?:[^\n]*`cat -n`[^\n]*\n)?"
+    ),
     re.compile(r"==> (?P<path>\S+) <==\n"),
     re.compile(
         r"(?:File|Path|Contents of|Content of|Reading|# file|### File)(?: (?:contents? of|path))?:? [`'\"]?(?P<path>[\w./~\\-]+\.\w{1,8})[`'\"]?:?\s*\n"
@@ -116,9 +120,17 @@ class Source(Kind):
     @property
     def facts(self) -> str:
         """The language, the file, how much it defines; how many lines it has where it defines nothing."""
-        noun = "table" if self.language == "SQL" else "type" if self.language in ("C", "Go", "Rust") else "class"
+        noun = (
+            "table"
+            if self.language == "SQL"
+            else "type"
+            if self.language in ("C", "Go", "Rust")
+            else "class"
+        )
         counts = [
-            counted(number, word) for number, word in ((self.classes, noun), (self.functions, "function")) if number
+            counted(number, word)
+            for number, word in ((self.classes, noun), (self.functions, "function"))
+            if number
         ]
         facts = self.lines if self.lines.startswith("lines") or not counts else ", ".join(counts)
         return f"{self.language} source{f' {self.path}' if self.path else ''}{f', {facts}' if facts else ''}"
@@ -151,21 +163,34 @@ def _without_numbers(text: str) -> tuple[str, int] | None:
         return None
     lines = text[:200_000].split("\n")
     found = [
-        (int(match[1] or match[3]), match[2] or "") for line in lines[:LOOKED_AT] if (match := _NUMBERED.match(line))
+        (int(match[1] or match[3]), match[2] or "")
+        for line in lines[:LOOKED_AT]
+        if (match := _NUMBERED.match(line))
     ]
     filled = sum(1 for line in lines[:LOOKED_AT] if line.strip())
     steps = sum(1 for one, other in pairwise(found) if other[0] == one[0] + 1)
     first = next((line for line in lines if line.strip()), "")
-    if len(found) < 3 or not _NUMBERED.match(first) or len(found) < 0.9 * filled or steps < 0.9 * (len(found) - 1):
+    if (
+        len(found) < 3
+        or not _NUMBERED.match(first)
+        or len(found) < 0.9 * filled
+        or steps < 0.9 * (len(found) - 1)
+    ):
         return None
     bare = (match[2] or "" for line in lines if (match := _NUMBERED.match(line)))
     return "\n".join(bare), found[0][0]
 
 
-def recognise_source(sample: Sample, shown: Viewed | None = None, language: str = "") -> Source | None:
+def recognise_source(
+    sample: Sample, shown: Viewed | None = None, language: str = ""
+) -> Source | None:
     """The code that a text is; `language` is what a fence calls it."""
     path = (shown.path if shown else "") or _path(sample.hint)
-    named = _NAMES.get(language) or _SUFFIXES.get(language) or _SUFFIXES.get(path.rsplit(".", 1)[-1].lower(), "")
+    named = (
+        _NAMES.get(language)
+        or _SUFFIXES.get(language)
+        or _SUFFIXES.get(path.rsplit(".", 1)[-1].lower(), "")
+    )
     language = _language(sample, named)
     if not language:
         return None
@@ -173,7 +198,9 @@ def recognise_source(sample: Sample, shown: Viewed | None = None, language: str 
     classes, functions = _defined(_CLASSES, language, text), _defined(_FUNCTIONS, language, text)
     names = unique(short(name) for name in (*classes, *functions))
     path = path if _SUFFIXES.get(path.rsplit(".", 1)[-1].lower()) else ""
-    return Source(language, tail_of_path(path), _extent(sample, shown), len(classes), len(functions), names)
+    return Source(
+        language, tail_of_path(path), _extent(sample, shown), len(classes), len(functions), names
+    )
 
 
 def _path(hint: Hint) -> str:
@@ -196,7 +223,10 @@ def _language(sample: Sample, named: str) -> str:
         return named if signs >= max(1, len(lines) // 25) else ""
     if named:
         return (
-            named if sum(1 for line in lines if line.rstrip().endswith(("{", "}", ";", ")"))) > len(lines) // 4 else ""
+            named
+            if sum(1 for line in lines if line.rstrip().endswith(("{", "}", ";", ")")))
+            > len(lines) // 4
+            else ""
         )
     if sum(1 for line in lines if line.rstrip().endswith(_ENDS)) < 0.15 * len(lines):
         return ""
@@ -214,7 +244,10 @@ def _scores(lines: list[str]) -> dict[str, int]:
     scores = {language: _signs(sign, lines[:FIRST]) for language, sign in _SIGN.items()}
     likely = max(scores.values()) // 4
     rest = lines[FIRST:]
-    return {name: score + (_signs(_SIGN[name], rest) if score >= likely else 0) for name, score in scores.items()}
+    return {
+        name: score + (_signs(_SIGN[name], rest) if score >= likely else 0)
+        for name, score in scores.items()
+    }
 
 
 def _signs(sign: re.Pattern[str], lines: list[str]) -> int:

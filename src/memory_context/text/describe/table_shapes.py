@@ -43,7 +43,9 @@ class Table(Kind):
     def facts(self) -> str:
         """How large it is."""
         of = f" of {self.content}" if self.content else ""
-        return f"{self.notation}{of} {counted(self.rows, 'row')} x {counted(self.columns, 'column')}"
+        return (
+            f"{self.notation}{of} {counted(self.rows, 'row')} x {counted(self.columns, 'column')}"
+        )
 
     @property
     def details(self) -> tuple[str, ...]:
@@ -90,7 +92,9 @@ def _with_bars(sample: Sample, notation: str, header: str, before: int) -> Table
         if header.lstrip().startswith("|")
         else _filled_lines(text) - before
     )
-    return Table(notation, max(rows, 0), header.strip().strip("|").count("|") + 1, names, sample.hint.table)
+    return Table(
+        notation, max(rows, 0), header.strip().strip("|").count("|") + 1, names, sample.hint.table
+    )
 
 
 def _grid(sample: Sample, header: str) -> Table:
@@ -100,7 +104,11 @@ def _grid(sample: Sample, header: str) -> Table:
     rows = int(said[-1]) if said else sample.text.count(f"\n{mark}") - (header.strip()[:1] == mark)
     columns = len(_BARS.split(header.strip())) - 2
     return Table(
-        "SQL result" if said or sample.hint.table else "table", max(rows, 0), columns, names, sample.hint.table
+        "SQL result" if said or sample.hint.table else "table",
+        max(rows, 0),
+        columns,
+        names,
+        sample.hint.table,
     )
 
 
@@ -121,7 +129,9 @@ def _columns_under(sample: Sample, rule: str, header: str, before: int) -> Table
 
 def _filled_lines(text: str) -> int:
     return (
-        len(re.findall(r"[^\n]*[^\s][^\n]*", text)) if "\n\n" in text else text.count("\n") + (not text.endswith("\n"))
+        len(re.findall(r"[^\n]*[^\s][^\n]*", text))
+        if "\n\n" in text
+        else text.count("\n") + (not text.endswith("\n"))
     )
 
 
@@ -136,7 +146,11 @@ def _separated(sample: Sample) -> Table | None:
 
 def _agree(lines: list[str], separator: str) -> bool:
     rows = _cells(lines[: SAMPLED + 1], separator)
-    rows = rows[:-1] if len(rows) > SAMPLED or (len(rows) > 3 and len(rows[-1]) != len(rows[0])) else rows
+    rows = (
+        rows[:-1]
+        if len(rows) > SAMPLED or (len(rows) > 3 and len(rows[-1]) != len(rows[0]))
+        else rows
+    )
     widths = [len(row) for row in rows]
     if len(widths) < 2 or widths[0] < 2 or widths.count(widths[0]) < 0.95 * len(widths):
         return False
@@ -150,7 +164,9 @@ def _looks_tabular(rows: list[list[str]], separator: str) -> bool:
         return False
     if sum(1 for row in rows for cell in row if "   " in cell.strip()) > 0.3 * len(rows):
         return False
-    if any(len(cell) > LONGEST_CELL for cell in header) or not all(cell.strip() for cell in header[1:]):
+    if any(len(cell) > LONGEST_CELL for cell in header) or not all(
+        cell.strip() for cell in header[1:]
+    ):
         return separator == "\t" and len(rows) > 2
     spaced = sum(1 for row in rows for cell in row[1:] if cell.startswith(" ") and cell.strip())
     sentences = separator == "," and spaced > 0.8 * sum(len(row) - 1 for row in rows)
@@ -167,7 +183,9 @@ def _cells(lines: list[str], separator: str) -> list[list[str]]:
 
 def _of_cells(sample: Sample, separator: str) -> Table:
     rows = _cells(sample.filled[: SAMPLED + 1], separator)
-    is_header = not any(_NUMBER.fullmatch(cell.strip()) for cell in rows[0]) and len(set(rows[0])) == len(rows[0])
+    is_header = not any(_NUMBER.fullmatch(cell.strip()) for cell in rows[0]) and len(
+        set(rows[0])
+    ) == len(rows[0])
     in_quotes = '"' in sample.text and re.search(r'(?:^|[,;\t])"[^"\n]*\n', sample.head) is not None
     count = _quoted_rows(sample.text, separator) if in_quotes else _filled_lines(sample.text)
     names = _names(rows[0]) if is_header else ()
@@ -188,7 +206,9 @@ def _aligned(sample: Sample) -> Table | None:
     """Columns with two spaces or more between them, below a header of capitals or above pandas' footer."""
     lines = sample.filled
     if " columns]" in sample.tail and (said := _PANDAS.search(sample.tail)):
-        return Table("table", int(said[1]), int(said[2]), _names(lines[0].split()), sample.hint.table)
+        return Table(
+            "table", int(said[1]), int(said[2]), _names(lines[0].split()), sample.hint.table
+        )
     if len(lines) < 2:
         return None
     names = [name for name in _GAP.split(lines[0].strip()) if name]
@@ -210,6 +230,12 @@ def _aligned(sample: Sample) -> Table | None:
 def _pandas_like(sample: Sample, lines: list[str], words: list[str]) -> Table | None:
     """Rows that begin with 0, 1, 2, … below names."""
     starts = [line.split(maxsplit=1)[0] for line in lines[1:SAMPLED]]
-    if len(lines) < 3 or starts != [str(number) for number in range(len(starts))] or not lines[0].startswith(" "):
+    if (
+        len(lines) < 3
+        or starts != [str(number) for number in range(len(starts))]
+        or not lines[0].startswith(" ")
+    ):
         return None
-    return Table("table", _filled_lines(sample.text) - 1, len(words), _names(words), sample.hint.table)
+    return Table(
+        "table", _filled_lines(sample.text) - 1, len(words), _names(words), sample.hint.table
+    )

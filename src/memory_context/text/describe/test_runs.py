@@ -30,7 +30,17 @@ _MENTIONED = (
     "example,",
     "examples,",
 )
-_ORDER = ("failed", "error", "errors", "passed", "skipped", "xfailed", "xpassed", "deselected", "todo")
+_ORDER = (
+    "failed",
+    "error",
+    "errors",
+    "passed",
+    "skipped",
+    "xfailed",
+    "xpassed",
+    "deselected",
+    "todo",
+)
 _COUNT = re.compile(r"(\d{1,9}) (\w+)")
 _PYTEST = re.compile(
     r"^(?:=+ )?((?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun)(?:, )?)+|no tests (?:ran|collected)) in [\d.:]+",
@@ -40,7 +50,9 @@ _PYTEST_FAILED = re.compile(r"^(?:FAILED|ERROR) ([^\s]+(?:\[[^\]\n]*\])?)", re.M
 _PYTEST_LINE = re.compile(r"^(\S+::\S.*?) (?:FAILED|ERROR)\b", re.MULTILINE)
 _GATHERED = re.compile(r"^(?:=+ )?(\d{1,9}) tests? collected", re.MULTILINE)
 _COLLECTED = re.compile(r"^collected (\d{1,9}) items?", re.MULTILINE)
-_UNITTEST = re.compile(r"^Ran (\d{1,9}) tests? in [\d.]+s\s+(OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?", re.MULTILINE)
+_UNITTEST = re.compile(
+    r"^Ran (\d{1,9}) tests? in [\d.]+s\s+(OK|FAILED|NO TESTS RAN)(?: \(([^)]*)\))?", re.MULTILINE
+)
 _UNITTEST_FAILED = re.compile(r"^(?:FAIL|ERROR): (\S+)", re.MULTILINE)
 _JEST = re.compile(r"^Tests:\s+(.*\d+ total)", re.MULTILINE)
 _JEST_FAILED = re.compile(r"^[ \t]*● (.+ › .+|[^\n]{3,80})$", re.MULTILINE)
@@ -51,35 +63,52 @@ _MOCHA_FAILING = re.compile(r"^[ \t]*(?:[✖] )?(\d{1,9}) failing", re.MULTILINE
 _MOCHA_PENDING = re.compile(r"^[ \t]*(\d{1,9}) pending", re.MULTILINE)
 _MOCHA_FAILED = re.compile(r"^[ \t]+\d+\) (\S.*?):?$", re.MULTILINE)
 _GO = re.compile(
-    r"^(?:--- (?:PASS|FAIL|SKIP): |(?:ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[build failed\]))", re.MULTILINE
+    r"^(?:--- (?:PASS|FAIL|SKIP): |(?:ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[build failed\]))",
+    re.MULTILINE,
 )
 _GO_FAILED = re.compile(r"^[ \t]*--- FAIL: (\S+)", re.MULTILINE)
-_GO_PACKAGE = re.compile(r"^(ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[build failed\])", re.MULTILINE)
-_CARGO = re.compile(r"^test result: \w+\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored", re.MULTILINE)
+_GO_PACKAGE = re.compile(
+    r"^(ok|FAIL)\s+\S+\s+(?:\(cached\)|[\d.]+s|\[build failed\])", re.MULTILINE
+)
+_CARGO = re.compile(
+    r"^test result: \w+\. (\d{1,9}) passed; (\d{1,9}) failed; (\d{1,9}) ignored", re.MULTILINE
+)
 _CARGO_FAILED = re.compile(r"^test (\S+) (?:- .*)?\.\.\. FAILED", re.MULTILINE)
 _MAVEN = re.compile(
-    r"Tests run: (\d{1,9}), Failures: (\d{1,9}), Errors: (\d{1,9}), Skipped: (\d{1,9})\s*$", re.MULTILINE
+    r"Tests run: (\d{1,9}), Failures: (\d{1,9}), Errors: (\d{1,9}), Skipped: (\d{1,9})\s*$",
+    re.MULTILINE,
 )
 _MAVEN_FAILED = re.compile(r"^\[ERROR\]\s+([\w.$]+[.:#]\w+)(?::\d+| )", re.MULTILINE)
 _JUNIT = re.compile(r"^\[\s*(\d{1,9}) tests (successful|failed|skipped)\s*\]", re.MULTILINE)
-_JUNIT4 = re.compile(r"^(?:OK \((\d{1,9}) tests?\)|Tests run: (\d{1,9}),\s+Failures: (\d{1,9})\s*$)", re.MULTILINE)
-_GRADLE = re.compile(r"^(\d{1,9}) tests? completed(?:, (\d{1,9}) failed)?(?:, (\d{1,9}) skipped)?", re.MULTILINE)
+_JUNIT4 = re.compile(
+    r"^(?:OK \((\d{1,9}) tests?\)|Tests run: (\d{1,9}),\s+Failures: (\d{1,9})\s*$)", re.MULTILINE
+)
+_GRADLE = re.compile(
+    r"^(\d{1,9}) tests? completed(?:, (\d{1,9}) failed)?(?:, (\d{1,9}) skipped)?", re.MULTILINE
+)
 _GRADLE_FAILED = re.compile(r"^(\S.*? > .*?) FAILED$", re.MULTILINE)
-_RSPEC = re.compile(r"^(\d{1,9}) examples?, (\d{1,9}) failures?(?:, (\d{1,9}) pending)?", re.MULTILINE)
+_RSPEC = re.compile(
+    r"^(\d{1,9}) examples?, (\d{1,9}) failures?(?:, (\d{1,9}) pending)?", re.MULTILINE
+)
 _RSPEC_FAILED = re.compile(r"^rspec (\S+)", re.MULTILINE)
 _MINITEST = re.compile(
-    r"^(\d{1,9}) (?:runs|tests), \d+ assertions, (\d{1,9}) failures, (\d{1,9}) errors, (\d{1,9}) skips", re.MULTILINE
+    r"^(\d{1,9}) (?:runs|tests), \d+ assertions, (\d{1,9}) failures, (\d{1,9}) errors, (\d{1,9}) skips",
+    re.MULTILINE,
 )
 _PHPUNIT = re.compile(
-    r"^(?:OK \((\d{1,9}) tests?, \d+ assertions?\)|Tests: (\d{1,9}), Assertions: \d+((?:, \w+: \d+)*))", re.MULTILINE
+    r"^(?:OK \((\d{1,9}) tests?, \d+ assertions?\)|Tests: (\d{1,9}), Assertions: \d+((?:, \w+: \d+)*))",
+    re.MULTILINE,
 )
 _PHPUNIT_FAILED = re.compile(r"^\d+\) ([\w\\]+::\w+)", re.MULTILINE)
 _DOTNET = re.compile(
-    r"^(?:Passed|Failed)!\s+-\s+Failed:\s+(\d{1,9}), Passed:\s+(\d{1,9}), Skipped:\s+(\d{1,9})", re.MULTILINE
+    r"^(?:Passed|Failed)!\s+-\s+Failed:\s+(\d{1,9}), Passed:\s+(\d{1,9}), Skipped:\s+(\d{1,9})",
+    re.MULTILINE,
 )
 _DOTNET_FAILED = re.compile(r"^[ \t]+Failed ([\w.]+(?:\([^)\n]*\))?) \[", re.MULTILINE)
 _CTEST = re.compile(r"^\d+% tests passed, (\d{1,9}) tests? failed out of (\d{1,9})", re.MULTILINE)
-_CTEST_FAILED = re.compile(r"^[ \t]+\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Not Run)", re.MULTILINE)
+_CTEST_FAILED = re.compile(
+    r"^[ \t]+\d+ - (\S+) \((?:Failed|SEGFAULT|Timeout|Not Run)", re.MULTILINE
+)
 _GTEST = re.compile(r"^\[  PASSED  \] (\d{1,9}) tests?", re.MULTILINE)
 _GTEST_FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)", re.MULTILINE)
 _NODE = re.compile(r"^(?:#|ℹ) (pass|fail|skipped|todo) (\d{1,9})", re.MULTILINE)
@@ -125,19 +154,29 @@ def recognise_tests(sample: Sample) -> TestRun | None:
 
 
 def _run(
-    runner: str, counts: Iterable[tuple[int | str | None, str]], failing: Iterable[str] = (), **more: bool
+    runner: str,
+    counts: Iterable[tuple[int | str | None, str]],
+    failing: Iterable[str] = (),
+    **more: bool,
 ) -> TestRun:
     """A run with those counts that are not zero, failures first; with nothing else, that nothing passed."""
     known = [(int(number or 0), word) for number, word in counts]
-    known = [(number, "error" if word == "errors" and number == 1 else word) for number, word in known]
-    told = sorted((one for one in known if one[0]), key=lambda one: _ORDER.index(one[1]) if one[1] in _ORDER else 9)
+    known = [
+        (number, "error" if word == "errors" and number == 1 else word) for number, word in known
+    ]
+    told = sorted(
+        (one for one in known if one[0]),
+        key=lambda one: _ORDER.index(one[1]) if one[1] in _ORDER else 9,
+    )
     return TestRun(runner, tuple(told or known[:1]), unique(map(short_test, failing)), **more)
 
 
 def short_test(name: str) -> str:
     """A test's name without the folders of its file."""
     path, separator, rest = name.partition("::")
-    return short(f"{path.rsplit('/', 1)[-1]}{separator}{rest}" if separator and "/" in path else name, 60)
+    return short(
+        f"{path.rsplit('/', 1)[-1]}{separator}{rest}" if separator and "/" in path else name, 60
+    )
 
 
 def _last(pattern: re.Pattern[str], sample: Sample) -> re.Match[str] | None:
@@ -152,7 +191,11 @@ def _last(pattern: re.Pattern[str], sample: Sample) -> re.Match[str] | None:
 def _pytest(sample: Sample) -> TestRun | None:
     text = sample.text[-COUNTED_AT_MOST:]
     if summary := _last(_PYTEST, sample):
-        counts = [(int(n), word) for n, word in _COUNT.findall(summary[1]) if not word.startswith("warning")]
+        counts = [
+            (int(n), word)
+            for n, word in _COUNT.findall(summary[1])
+            if not word.startswith("warning")
+        ]
         return _run("pytest", counts, _PYTEST_FAILED.findall(text) or _PYTEST_LINE.findall(text))
     if gathered := _last(_GATHERED, sample):
         return _run("pytest", [(gathered[1], "collected")])
@@ -176,12 +219,22 @@ def _unittest(sample: Sample) -> TestRun | None:
     said = {name: int(number) for name, number in re.findall(r"(\w+)=(\d{1,9})", summary[3] or "")}
     bad = said.get("failures", 0) + said.get("errors", 0)
     others = said.get("skipped", 0) + said.get("expected failures", 0)
-    counts = [(said.get("failures"), "failed"), (said.get("errors"), "errors"), (said.get("skipped"), "skipped")]
+    counts = [
+        (said.get("failures"), "failed"),
+        (said.get("errors"), "errors"),
+        (said.get("skipped"), "skipped"),
+    ]
     passed = max(0, int(summary[1]) - bad - others)
-    return _run("unittest", [(passed, "passed"), *counts], _UNITTEST_FAILED.findall(sample.text[-COUNTED_AT_MOST:]))
+    return _run(
+        "unittest",
+        [(passed, "passed"), *counts],
+        _UNITTEST_FAILED.findall(sample.text[-COUNTED_AT_MOST:]),
+    )
 
 
-def _listed(runner: str, summary: re.Pattern[str], failed: re.Pattern[str]) -> Callable[[Sample], TestRun | None]:
+def _listed(
+    runner: str, summary: re.Pattern[str], failed: re.Pattern[str]
+) -> Callable[[Sample], TestRun | None]:
     """A runner whose summary is a list of numbers with words."""
 
     def recognise(sample: Sample) -> TestRun | None:
@@ -189,13 +242,22 @@ def _listed(runner: str, summary: re.Pattern[str], failed: re.Pattern[str]) -> C
         if not match:
             return None
         counts = [(n, word) for n, word in _COUNT.findall(match[1]) if word != "total"]
-        return _run(runner, counts, (name.strip() for name in failed.findall(sample.text[-COUNTED_AT_MOST:])))
+        return _run(
+            runner,
+            counts,
+            (name.strip() for name in failed.findall(sample.text[-COUNTED_AT_MOST:])),
+        )
 
     return recognise
 
 
 def _grouped(
-    runner: str, summary: re.Pattern[str], words: tuple[str, ...], failed: re.Pattern[str], *, added: bool = False
+    runner: str,
+    summary: re.Pattern[str],
+    words: tuple[str, ...],
+    failed: re.Pattern[str],
+    *,
+    added: bool = False,
 ) -> Callable[[Sample], TestRun | None]:
     """A runner whose summary has a number in each group; with `added`, those of several summaries are added up."""
 
@@ -220,7 +282,11 @@ def _mocha(sample: Sample) -> TestRun | None:
     if not passing:
         return None
     failing, pending = _MOCHA_FAILING.search(sample.tail), _MOCHA_PENDING.search(sample.tail)
-    counts = [(passing[1], "passed"), (failing and failing[1], "failed"), (pending and pending[1], "pending")]
+    counts = [
+        (passing[1], "passed"),
+        (failing and failing[1], "failed"),
+        (pending and pending[1], "pending"),
+    ]
     return _run("mocha", counts, _MOCHA_FAILED.findall(sample.tail) if failing else ())
 
 
@@ -233,13 +299,25 @@ def _go(sample: Sample) -> TestRun | None:
         packages = _GO_PACKAGE.findall(text)
         good, bad = packages.count("ok"), packages.count("FAIL")
         counts = [(len(failed) or None, "failed"), (good, "packages ok"), (bad, "packages failed")]
-        return _run("go test", [(n, w.replace("packages", "package") if n == 1 else w) for n, w in counts], failed)
-    return _run("go test", [(passed, "passed"), (len(failed), "failed"), (text.count("--- SKIP: "), "skipped")], failed)
+        return _run(
+            "go test",
+            [(n, w.replace("packages", "package") if n == 1 else w) for n, w in counts],
+            failed,
+        )
+    return _run(
+        "go test",
+        [(passed, "passed"), (len(failed), "failed"), (text.count("--- SKIP: "), "skipped")],
+        failed,
+    )
 
 
 def _junit(sample: Sample) -> TestRun | None:
     found: list[tuple[str, str]] = _JUNIT.findall(sample.tail)
-    return _run("JUnit", [(number, word.replace("successful", "passed")) for number, word in found]) if found else None
+    return (
+        _run("JUnit", [(number, word.replace("successful", "passed")) for number, word in found])
+        if found
+        else None
+    )
 
 
 def _junit4(sample: Sample) -> TestRun | None:
@@ -254,11 +332,22 @@ def _phpunit(sample: Sample) -> TestRun | None:
     match = _last(_PHPUNIT, sample)
     if not match:
         return None
-    said = {name.lower(): int(number) for name, number in re.findall(r"(\w+): (\d{1,9})", match[3] or "")}
+    said = {
+        name.lower(): int(number)
+        for name, number in re.findall(r"(\w+): (\d{1,9})", match[3] or "")
+    }
     bad = said.get("failures", 0) + said.get("errors", 0)
-    counts = [(said.get("failures"), "failed"), (said.get("errors"), "errors"), (said.get("skipped"), "skipped")]
+    counts = [
+        (said.get("failures"), "failed"),
+        (said.get("errors"), "errors"),
+        (said.get("skipped"), "skipped"),
+    ]
     passed = max(0, int(match[1] or match[2]) - bad - said.get("skipped", 0))
-    return _run("PHPUnit", [(passed, "passed"), *counts], _PHPUNIT_FAILED.findall(sample.text[-COUNTED_AT_MOST:]))
+    return _run(
+        "PHPUnit",
+        [(passed, "passed"), *counts],
+        _PHPUNIT_FAILED.findall(sample.text[-COUNTED_AT_MOST:]),
+    )
 
 
 def _ctest(sample: Sample) -> TestRun | None:
@@ -266,7 +355,11 @@ def _ctest(sample: Sample) -> TestRun | None:
     if not match:
         return None
     failed = int(match[1])
-    return _run("ctest", [(failed, "failed"), (int(match[2]) - failed, "passed")], _CTEST_FAILED.findall(sample.tail))
+    return _run(
+        "ctest",
+        [(failed, "failed"), (int(match[2]) - failed, "passed")],
+        _CTEST_FAILED.findall(sample.tail),
+    )
 
 
 def _gtest(sample: Sample) -> TestRun | None:
@@ -279,9 +372,17 @@ def _tap(sample: Sample) -> TestRun | None:
     text = sample.text[-COUNTED_AT_MOST:]
     said: dict[str, str] = dict(_NODE.findall(sample.tail))
     if {"pass", "fail"} <= said.keys():
-        counts = [(said["pass"], "passed"), (said["fail"], "failed"), (said.get("skipped"), "skipped")]
+        counts = [
+            (said["pass"], "passed"),
+            (said["fail"], "failed"),
+            (said.get("skipped"), "skipped"),
+        ]
         failed = [name for name in _TAP_FAILED.findall(text) if "\\" not in name]
-        return _run("node test", counts, failed or re.findall(r"^✖ (.+?) \([\d.]+ms\)", sample.tail, re.MULTILINE))
+        return _run(
+            "node test",
+            counts,
+            failed or re.findall(r"^✖ (.+?) \([\d.]+ms\)", sample.tail, re.MULTILINE),
+        )
     lines = _TAP_LINE.findall(text) if _TAP.search(sample.head) or _TAP.search(sample.tail) else []
     if not lines:
         return None
@@ -314,8 +415,14 @@ _RUNNERS: tuple[tuple[tuple[str, ...], Callable[[Sample], TestRun | None]], ...]
         ("test result: ",),
         _grouped("cargo test", _CARGO, ("passed", "failed", "ignored"), _CARGO_FAILED, added=True),
     ),
-    (("Tests run: ",), _grouped("Maven tests", _MAVEN, ("total", "failed", "errors", "skipped"), _MAVEN_FAILED)),
-    ((" completed",), _grouped("Gradle tests", _GRADLE, ("total", "failed", "skipped"), _GRADLE_FAILED)),
+    (
+        ("Tests run: ",),
+        _grouped("Maven tests", _MAVEN, ("total", "failed", "errors", "skipped"), _MAVEN_FAILED),
+    ),
+    (
+        (" completed",),
+        _grouped("Gradle tests", _GRADLE, ("total", "failed", "skipped"), _GRADLE_FAILED),
+    ),
     ((" example",), _grouped("rspec", _RSPEC, ("total", "failed", "pending"), _RSPEC_FAILED)),
     (
         (" assertions, ",),

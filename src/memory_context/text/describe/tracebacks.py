@@ -13,24 +13,32 @@ from memory_context.text.describe.wording import short, tail_of_path
 SEARCHED = 200_000
 _PYTHON = "Traceback (most recent call last)"
 _PYTHON_FRAME = re.compile(r'^[ \t]*(?:\+?\s*\|?\s*)?File "([^"\n]+)", line (\d+)', re.MULTILINE)
-_PYTHON_ERROR = re.compile(r"^(?:\s*\|\s)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: ([^\n]*))?$", re.MULTILINE)
+_PYTHON_ERROR = re.compile(
+    r"^(?:\s*\|\s)?((?:[A-Za-z_]\w*\.)*[A-Z]\w*)(?:: ([^\n]*))?$", re.MULTILINE
+)
 _SYNTAX = re.compile(
-    r'^[ \t]*File "([^"\n]+)", line (\d+)\n(?:[^\n]*\n){1,3}?((?:Syntax|Indentation|Tab)Error): ([^\n]*)', re.MULTILINE
+    r'^[ \t]*File "([^"\n]+)", line (\d+)\n(?:[^\n]*\n){1,3}?((?:Syntax|Indentation|Tab)Error): ([^\n]*)',
+    re.MULTILINE,
 )
 _IPYTHON = re.compile(r"^-{20,}\n(\w+)\s+Traceback \(most recent call last\)", re.MULTILINE)
-_CELL = re.compile(r"^(?:Cell In|File|Input In) *\[?(\S+?)[\],:]* ?(?:, )?line:? ?(\d+)", re.MULTILINE)
+_CELL = re.compile(
+    r"^(?:Cell In|File|Input In) *\[?(\S+?)[\],:]* ?(?:, )?line:? ?(\d+)", re.MULTILINE
+)
 _JAVA = re.compile(
     r"^(?:Exception in thread \"[^\"\n]*\" |Caused by: )?((?:[a-z]\w*\.)+[A-Z][\w$]*)(?:: ([^\n]*))?\n(?:[^\n]+\n){0,3}?\s+at [\w.$/<>]+\(",
     re.MULTILINE,
 )
-_JAVA_FRAME = re.compile(r"^[ \t]+at ([\w.$/<>]+)\(([\w$]+\.(?:java|kt|scala|groovy)):(\d+)\)", re.MULTILINE)
+_JAVA_FRAME = re.compile(
+    r"^[ \t]+at ([\w.$/<>]+)\(([\w$]+\.(?:java|kt|scala|groovy)):(\d+)\)", re.MULTILINE
+)
 _CAUSED = re.compile(r"^Caused by: ((?:[a-z]\w*\.)*[A-Z][\w$]*)(?:: ([^\n]*))?", re.MULTILINE)
 _NODE = re.compile(
     r"^(?:Uncaught |\[?)((?:[A-Z]\w*)?(?:Error|Exception)\w*)(?: \[\w+\])?(?:: ([^\n]*))?\n(?:(?!\s+at )[^\n]*\n){0,8}?\s+at [^\n]+:\d+:\d+\)?",
     re.MULTILINE,
 )
 _NODE_FRAME = re.compile(
-    r"^[ \t]+at (?:[^\n(]*\()?(?:file://)?([^\s():]*(?::[\\/][^\s():]*)?):(\d+):\d+\)?", re.MULTILINE
+    r"^[ \t]+at (?:[^\n(]*\()?(?:file://)?([^\s():]*(?::[\\/][^\s():]*)?):(\d+):\d+\)?",
+    re.MULTILINE,
 )
 _GO = re.compile(r"^(?:panic: |fatal error: )([^\n]*)", re.MULTILINE)
 _GO_FRAME = re.compile(r"^\t(\S+\.go):(\d+)", re.MULTILINE)
@@ -42,12 +50,16 @@ _DOTNET = re.compile(
     r"^(?:Unhandled [Ee]xception[.:] )?((?:[A-Z]\w*\.)+\w*Exception)(?: \([^)\n]*\))?: ([^\n]*)\n(?:[^\n]*\n){0,3}?\s+at ",
     re.MULTILINE,
 )
-_DOTNET_FRAME = re.compile(r"^[ \t]+at [^\n]+ in ([^\n:]+(?::[\\/][^\n:]+)?):line (\d+)", re.MULTILINE)
+_DOTNET_FRAME = re.compile(
+    r"^[ \t]+at [^\n]+ in ([^\n:]+(?::[\\/][^\n:]+)?):line (\d+)", re.MULTILINE
+)
 _RUBY = re.compile(
-    r"^(?:Traceback[^\n]*\n)?([^\s:]+\.rb):(\d+):in [`'][^'\n]*': ([^\n]*) \(([A-Z][\w:]*)\)", re.MULTILINE
+    r"^(?:Traceback[^\n]*\n)?([^\s:]+\.rb):(\d+):in [`'][^'\n]*': ([^\n]*) \(([A-Z][\w:]*)\)",
+    re.MULTILINE,
 )
 _PHP = re.compile(
-    r"^(?:PHP )?Fatal error:\s+(?:Uncaught ([\w\\]+): )?([^\n]*?) in (\S+\.php)(?::(\d+)| on line (\d+))", re.MULTILINE
+    r"^(?:PHP )?Fatal error:\s+(?:Uncaught ([\w\\]+): )?([^\n]*?) in (\S+\.php)(?::(\d+)| on line (\d+))",
+    re.MULTILINE,
 )
 _FOREIGN = re.compile(
     r"site-packages|dist-packages|/lib/python\d|<frozen |<string>|node_modules|node:|internal/|/usr/(?:lib|local/go)|/rustc/|\.cargo/registry|^java\.|^jdk\.|^sun\.|^org\.springframework"
@@ -112,7 +124,9 @@ _MARK = re.compile(
 def _own(frames: list[tuple[str, str]], *, last: bool) -> str:
     """The frame nearest to the error that is not a library's."""
     ordered = list(reversed(frames)) if last else frames
-    own = next((frame for frame in ordered if not _FOREIGN.search(frame[0])), None) or (ordered[0] if ordered else None)
+    own = next((frame for frame in ordered if not _FOREIGN.search(frame[0])), None) or (
+        ordered[0] if ordered else None
+    )
     return f"{tail_of_path(own[0])}:{own[1]}" if own else ""
 
 
@@ -131,7 +145,10 @@ def _python(text: str) -> Trace | None:
     if ipython := _IPYTHON.search(text):
         known = [match for match in errors if match[1].rsplit(".", 1)[-1] == ipython[1]]
         return Trace(
-            "Python", ipython[1], known[-1][2] or "" if known else "", f"cell line {cells[-1][1]}" if cells else ""
+            "Python",
+            ipython[1],
+            known[-1][2] or "" if known else "",
+            f"cell line {cells[-1][1]}" if cells else "",
         )
     own = _own([(frame[1], frame[2]) for frame in frames], last=True)
     if not errors:
@@ -141,7 +158,11 @@ def _python(text: str) -> Trace | None:
 
 def _syntax(text: str) -> Trace | None:
     match = _SYNTAX.search(text)
-    return Trace("Python", match[3], match[4], f"{tail_of_path(match[1])}:{match[2]}") if match else None
+    return (
+        Trace("Python", match[3], match[4], f"{tail_of_path(match[1])}:{match[2]}")
+        if match
+        else None
+    )
 
 
 def _java(text: str) -> Trace | None:
@@ -151,8 +172,12 @@ def _java(text: str) -> Trace | None:
     caused = list(_CAUSED.finditer(text, match.start()))
     cause = caused[-1] if caused else match
     frames = [(frame[1], frame[2], frame[3]) for frame in _JAVA_FRAME.finditer(text, cause.start())]
-    own = next((frame for frame in frames if not _FOREIGN.search(frame[0])), frames[0] if frames else None)
-    return Trace("Java", cause[1].rsplit(".", 1)[-1], cause[2] or "", f"{own[1]}:{own[2]}" if own else "")
+    own = next(
+        (frame for frame in frames if not _FOREIGN.search(frame[0])), frames[0] if frames else None
+    )
+    return Trace(
+        "Java", cause[1].rsplit(".", 1)[-1], cause[2] or "", f"{own[1]}:{own[2]}" if own else ""
+    )
 
 
 def _node(text: str) -> Trace | None:
@@ -183,20 +208,30 @@ def _dotnet(text: str) -> Trace | None:
     if not match:
         return None
     return Trace(
-        "C#", match[1].rsplit(".", 1)[-1], match[2], _own(_DOTNET_FRAME.findall(text, match.start()), last=False)
+        "C#",
+        match[1].rsplit(".", 1)[-1],
+        match[2],
+        _own(_DOTNET_FRAME.findall(text, match.start()), last=False),
     )
 
 
 def _ruby(text: str) -> Trace | None:
     match = _RUBY.search(text)
-    return Trace("Ruby", match[4], match[3], f"{tail_of_path(match[1])}:{match[2]}") if match else None
+    return (
+        Trace("Ruby", match[4], match[3], f"{tail_of_path(match[1])}:{match[2]}") if match else None
+    )
 
 
 def _php(text: str) -> Trace | None:
     match = _PHP.search(text)
     if not match:
         return None
-    return Trace("PHP", match[1] or "fatal error", match[2], f"{tail_of_path(match[3])}:{match[4] or match[5]}")
+    return Trace(
+        "PHP",
+        match[1] or "fatal error",
+        match[2],
+        f"{tail_of_path(match[3])}:{match[4] or match[5]}",
+    )
 
 
 # What the trace of a language cannot be without; where that is nothing, frames in lines that begin with ``at``.

@@ -77,7 +77,9 @@ def written(facts: str, details: Sequence[str], *, in_brackets: bool = False) ->
         joined = ", ".join([*known[:count], *(["…"] if count < len(details) else [])])
         if len(joined) <= room:
             return one_line(f"{facts}{opening}{joined}{closing}")
-    return one_line(facts if not known or room < 8 else f"{facts}{opening}{_cut(known[0], room)}{closing}")
+    return one_line(
+        facts if not known or room < 8 else f"{facts}{opening}{_cut(known[0], room)}{closing}"
+    )
 
 
 def _cut(text: str, room: int) -> str:

@@ -8,20 +8,39 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, cast
 
-from memory_context.text.describe.literals import WHOLE_AT_MOST, Read, as_list, is_dict, is_list, read_whole, unescaped
+from memory_context.text.describe.literals import (
+    WHOLE_AT_MOST,
+    Read,
+    as_list,
+    is_dict,
+    is_list,
+    read_whole,
+    unescaped,
+)
 
 DEEPEST = 5
 _REPR = re.compile(
     r"\s*(?:(?:meta|_meta)=\S{1,200}\s+)?(?:\w+\s*\(\s*)?(?:is_error=\w+,?\s+|isError=\w+,?\s+)?"
     r"(?:content|result|structuredContent)=(?=\[|['\"])"
 )
-_PARTS_REPR = re.compile(r"\s*\[(?=\w*(?:TextContent|TextResultContent|ImageContent|EmbeddedResource|TextBlock)\()")
+_PARTS_REPR = re.compile(
+    r"\s*\[(?=\w*(?:TextContent|TextResultContent|ImageContent|EmbeddedResource|TextBlock)\()"
+)
 _PART_TEXT = re.compile(r"\b(?:text|content)=(?=['\"])")
 _SINGLE = re.compile(r"'[^'\\]*(?:\\.[^'\\]*)*'", re.DOTALL)
 _DOUBLE = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _IS_ERROR = re.compile(r"\bis_?[eE]rror=True")
 _TEXT_KEYS = ("text", "content", "output", "stdout", "result", "data")
-_RUN_KEYS = {"stdout", "stderr", "output", "exit_code", "exitCode", "returncode", "return_code", "exit_status"}
+_RUN_KEYS = {
+    "stdout",
+    "stderr",
+    "output",
+    "exit_code",
+    "exitCode",
+    "returncode",
+    "return_code",
+    "exit_status",
+}
 _CODE_KEYS = ("exit_code", "exitCode", "returncode", "return_code", "exit_status", "code")
 _EXIT = re.compile(
     r"\s*[\[(<]?\s*(?:the\s+)?(?:(?:command|process)\s+)?(?:\w+\s+)?(?:with\s+)?"
@@ -33,7 +52,9 @@ _TAGGED = re.compile(
     r"\s*<(output|stdout|result|tool_result|function_results|observation|response|content|document|file)(?:\s[^<>\n]{0,200})?>\n?",
     re.IGNORECASE,
 )
-_LABEL = re.compile(r"\s*(?:OBSERVATION|Observation|Output|OUTPUT|Stdout|STDOUT|Result|Tool result|Response)\s*:\s*\n")
+_LABEL = re.compile(
+    r"\s*(?:OBSERVATION|Observation|Output|OUTPUT|Stdout|STDOUT|Result|Tool result|Response)\s*:\s*\n"
+)
 _FENCE = re.compile(r"\s*(`{3,}|~{3,})([\w+-]{0,20})[ \t]*\n")
 _TRUNCATED = re.compile(
     r"(?:(?:output|content|response|result|text|file|log)s?\s+(?:was |is |has been )?truncated|\[\.{3}|\btruncated\s*(?:to|after|\]|\)|\.{3})"
@@ -42,7 +63,8 @@ _TRUNCATED = re.compile(
     re.IGNORECASE,
 )
 _ENDED_TAG = re.compile(
-    r"\s*<(?:error|note|warning)>[^<]{0,500}</(?:error|note|warning)>\s*\Z|\s*<response clipped>.{0,600}\Z", re.DOTALL
+    r"\s*<(?:error|note|warning)>[^<]{0,500}</(?:error|note|warning)>\s*\Z|\s*<response clipped>.{0,600}\Z",
+    re.DOTALL,
 )
 
 
@@ -74,7 +96,9 @@ def unwrapped(text: str) -> Wrapped:
             break
         code = inner.exit_code if inner.exit_code is not None else whole.exit_code
         language = inner.language or whole.language
-        whole = Wrapped(inner.text, whole.cut or inner.cut, code, whole.is_error or inner.is_error, language)
+        whole = Wrapped(
+            inner.text, whole.cut or inner.cut, code, whole.is_error or inner.is_error, language
+        )
     return whole
 
 
@@ -94,7 +118,9 @@ def _one(text: str) -> Wrapped | None:
 
 def _mentions_text(start: str) -> bool:
     """Whether an object may be a wrapping, by what its beginning names."""
-    return any(f"{quote}{name}{quote}" in start for name in (*_TEXT_KEYS, *_RUN_KEYS) for quote in "'\"")
+    return any(
+        f"{quote}{name}{quote}" in start for name in (*_TEXT_KEYS, *_RUN_KEYS) for quote in "'\""
+    )
 
 
 def _of_object(text: str) -> Wrapped | None:
@@ -105,7 +131,11 @@ def _of_object(text: str) -> Wrapped | None:
     parts = value.get("content")
     if is_list(parts) and _are_parts(as_list(parts)):
         return Wrapped(_joined(as_list(parts)), read.cut, None, value.get("isError") is True)
-    if _RUN_KEYS & value.keys() and {"stdout", "output", "stderr"} & value.keys() and len(value) <= 8:
+    if (
+        _RUN_KEYS & value.keys()
+        and {"stdout", "output", "stderr"} & value.keys()
+        and len(value) <= 8
+    ):
         return _of_run(value, cut=read.cut)
     return _of_single(value, read)
 
@@ -116,7 +146,9 @@ def _of_single(value: Mapping[str, Any], read: Read) -> Wrapped | None:
     rest = sum(len(str(one)[:1000]) for name, one in value.items() if name not in _TEXT_KEYS)
     if len(texts) != 1 or len(value) > 3 or len(texts[0]) < 3 * rest or "\n" not in texts[0]:
         return None
-    return Wrapped(texts[0], read.cut, None, value.get("isError") is True or value.get("is_error") is True)
+    return Wrapped(
+        texts[0], read.cut, None, value.get("isError") is True or value.get("is_error") is True
+    )
 
 
 def _of_run(value: Mapping[str, Any], *, cut: bool) -> Wrapped | None:
@@ -148,7 +180,9 @@ def _of_list(text: str) -> Wrapped | None:
     if read is None or not is_list(read.value) or not _are_parts(as_list(read.value)):
         return None
     parts = as_list(read.value)
-    return Wrapped(_joined(parts), read.cut) if all(part["type"] == "text" for part in parts) else None
+    return (
+        Wrapped(_joined(parts), read.cut) if all(part["type"] == "text" for part in parts) else None
+    )
 
 
 def _of_string(text: str) -> Wrapped | None:
@@ -183,7 +217,11 @@ def _of_parts(text: str) -> Wrapped | None:
     while not cut and (match := _PART_TEXT.search(text, position)):
         inner, position, cut = _string_at(text, match.end())
         texts.append(inner)
-    return Wrapped("\n".join(texts), cut, None, _IS_ERROR.search(text, position) is not None) if texts else None
+    return (
+        Wrapped("\n".join(texts), cut, None, _IS_ERROR.search(text, position) is not None)
+        if texts
+        else None
+    )
 
 
 def _string_at(text: str, start: int) -> tuple[str, int, bool]:

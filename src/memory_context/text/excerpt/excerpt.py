@@ -92,7 +92,9 @@ def _chosen(
     return Choice(text, found, weights, ranking, cost).take(budget)
 
 
-def _within(order: list[int], budget: int, cost: Cost, render: Callable[[list[int]], Excerpt]) -> Excerpt:
+def _within(
+    order: list[int], budget: int, cost: Cost, render: Callable[[list[int]], Excerpt]
+) -> Excerpt:
     """As many of the pieces, best first, as the budget really allows."""
     while order:
         shown = render(sorted(order))
@@ -155,7 +157,11 @@ def _gap(text: str, behind: int, start: int, lines: _Lines) -> str:
     if "\n" not in between:
         return f" {GAP} " if behind else f"{GAP} "
     begins = text[start - 1] == "\n"
-    return ("\n" if behind else "") + GAP_AT_LINE.format(line=lines.at(start)) + ("\n" if begins else f"\n{GAP} ")
+    return (
+        ("\n" if behind else "")
+        + GAP_AT_LINE.format(line=lines.at(start))
+        + ("\n" if begins else f"\n{GAP} ")
+    )
 
 
 def _record(text: str, group: Group, run: Sequence[Piece]) -> str:

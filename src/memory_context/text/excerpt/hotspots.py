@@ -20,7 +20,10 @@ def regions(text: str, question: str) -> list[tuple[int, int]]:
     """Beginnings and ends of whole lines (or blocks, where lines are long), in order and apart from each other."""
     ends = [(0, HEAD), (len(text) - TAIL, len(text))]
     words = terms(question)
-    found = {word: {place // BLOCK for place in places} for word, places in occurrences(text, {*words, *FAULTS})}
+    found = {
+        word: {place // BLOCK for place in places}
+        for word, places in occurrences(text, {*words, *FAULTS})
+    }
     numbers = [*_best_blocks(found, words), *_faulty_blocks(found)]
     blocks = [(number * BLOCK, (number + 1) * BLOCK) for number in numbers]
     joined: list[tuple[int, int]] = []

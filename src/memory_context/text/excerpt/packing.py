@@ -29,7 +29,12 @@ class Choice:
     """
 
     def __init__(
-        self, text: str, found: Pieces, weights: Weights, ranking: Ranking, cost: Callable[[str], int]
+        self,
+        text: str,
+        found: Pieces,
+        weights: Weights,
+        ranking: Ranking,
+        cost: Callable[[str], int],
     ) -> None:
         """Take nothing yet.
 
@@ -40,7 +45,12 @@ class Choice:
             ranking: What makes a piece worth showing.
             cost: What a text costs. A piece is first thought to cost as much by its length as the text's beginning.
         """
-        self.pieces, self.groups, self.weights, self.ranking = found.pieces, found.groups, weights, ranking
+        self.pieces, self.groups, self.weights, self.ranking = (
+            found.pieces,
+            found.groups,
+            weights,
+            ranking,
+        )
         self._text, self._cost = text, cost
         unit = max(cost(text[:SAMPLE]), 1) / max(len(text[:SAMPLE]), 1)
         self._costs = [max(1.0, unit * (piece.end - piece.start)) for piece in self.pieces]
@@ -88,9 +98,17 @@ class Choice:
         ranking, relevance = self.ranking, self.weights.relevance[index]
         names = self.weights.names[index]
         new = sum(map(self._novelty if self._shown else self.weights.worth.__getitem__, names))
-        worth = (ranking.names * new + ranking.plain) * self.weights.near[index] * (1 + ranking.relevance * relevance)
+        worth = (
+            (ranking.names * new + ranking.plain)
+            * self.weights.near[index]
+            * (1 + ranking.relevance * relevance)
+        )
         if relevance:
-            worth += ranking.asked * relevance**3 / math.sqrt(1 + self._answered[self.weights.hits[index]])
+            worth += (
+                ranking.asked
+                * relevance**3
+                / math.sqrt(1 + self._answered[self.weights.hits[index]])
+            )
         return worth + self._beside.get(index, 0.0)
 
     def _novelty(self, name: str) -> float:
@@ -98,7 +116,11 @@ class Choice:
         if name in self._shown:
             return 0.0
         alike = self._alike[self._shape(name)]
-        return self.weights.worth[name] / (1 + alike) ** self.ranking.alike if alike else self.weights.worth[name]
+        return (
+            self.weights.worth[name] / (1 + alike) ** self.ranking.alike
+            if alike
+            else self.weights.worth[name]
+        )
 
     def _shape(self, name: str) -> str:
         """A name's form: its letters as a and A, its digits as 0."""
@@ -131,7 +153,9 @@ class Choice:
         bonus = NEIGHBOUR * self.ranking.asked * self.weights.relevance[index] ** 3
         for beside in self._around(index):
             if beside not in self._chosen:
-                gain = max(bonus, title if beside == index - 1 and not self.weights.names[beside] else 0.0)
+                gain = max(
+                    bonus, title if beside == index - 1 and not self.weights.names[beside] else 0.0
+                )
                 self._beside[beside] = max(self._beside.get(beside, 0.0), gain)
                 yield beside
 
@@ -143,10 +167,18 @@ class Choice:
     def _around(self, index: int) -> Iterator[int]:
         """The pieces before and behind one; of a record, all its members."""
         group = self.pieces[index].group
-        reach = len(self.pieces) if self.groups[group].kind == "object" and self.weights.relevance[index] else 1
+        reach = (
+            len(self.pieces)
+            if self.groups[group].kind == "object" and self.weights.relevance[index]
+            else 1
+        )
         for step in (-1, 1):
             beside = index + step
-            while abs(beside - index) <= reach and 0 <= beside < len(self.pieces) and self._in(group, beside):
+            while (
+                abs(beside - index) <= reach
+                and 0 <= beside < len(self.pieces)
+                and self._in(group, beside)
+            ):
                 yield beside
                 beside += step
 

@@ -89,7 +89,9 @@ class Weights:
     near: list[float]
 
 
-def weigh(text: str, found: Pieces, question: str, ranking: Ranking, known: AbstractSet[str]) -> Weights:
+def weigh(
+    text: str, found: Pieces, question: str, ranking: Ranking, known: AbstractSet[str]
+) -> Weights:
     """Weigh every piece of `text` by itself.
 
     Args:
@@ -137,14 +139,23 @@ def _weigh_names(
     for index, piece in enumerate(found.pieces):
         if len(names[index]) > 1:
             names[index] = list(dict.fromkeys(names[index]))
-        if names[index] and piece.end - piece.start >= LEAST_BLOB and BLOB.fullmatch(text, piece.start, piece.end):
+        if (
+            names[index]
+            and piece.end - piece.start >= LEAST_BLOB
+            and BLOB.fullmatch(text, piece.start, piece.end)
+        ):
             names[index] = []
     counts = Counter(chain.from_iterable(names))
     gains = [1 + ranking.repeated * min(1.0, math.log2(count) / 2) for count in range(1, 5)]
-    return {name: gains[min(count, 4) - 1] * _by_form(name, keys, fields, ranking) for name, count in counts.items()}
+    return {
+        name: gains[min(count, 4) - 1] * _by_form(name, keys, fields, ranking)
+        for name, count in counts.items()
+    }
 
 
-def _by_form(name: str, keys: AbstractSet[str], fields: AbstractSet[str], ranking: Ranking) -> float:
+def _by_form(
+    name: str, keys: AbstractSet[str], fields: AbstractSet[str], ranking: Ranking
+) -> float:
     if name in keys:
         return ranking.key
     if _NUMBER.fullmatch(name):
@@ -165,7 +176,9 @@ def _from_both_ends(indexes: list[int]) -> Iterator[int]:
         yield from dict.fromkeys((indexes[place], indexes[-1 - place]))
 
 
-def _places(text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]) -> Mapping[str, set[int]]:
+def _places(
+    text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]
+) -> Mapping[str, set[int]]:
     """For each of `words` that stands somewhere, the pieces that it stands in."""
     pieces: defaultdict[str, set[int]] = defaultdict(set)
     for start, end in found.regions:
@@ -188,8 +201,12 @@ def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]
     All that is asked for are the six words that count most, or one that stands in a single piece.
     """
     frequency = Counter(word for held in hits for word in held)
-    rarity = {word: weight(word) * math.log((1 + len(hits)) / count) for word, count in frequency.items()}
-    most = max(sum(sorted(rarity.values(), reverse=True)[:BEST_TERMS]), math.log(1 + len(hits)), SMALL)
+    rarity = {
+        word: weight(word) * math.log((1 + len(hits)) / count) for word, count in frequency.items()
+    }
+    most = max(
+        sum(sorted(rarity.values(), reverse=True)[:BEST_TERMS]), math.log(1 + len(hits)), SMALL
+    )
     found = [min(1.0, sum(rarity[word] for word in held) / most) if held else 0.0 for held in hits]
     least = ranking.share * max(found, default=0.0)
     return [relevance if relevance >= least else 0.0 for relevance in found]
@@ -198,5 +215,8 @@ def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]
 def _nearness(found: Pieces, length: int, ranking: Ranking) -> Iterator[float]:
     """How much of its worth a piece keeps where it stands."""
     for piece in found.pieces:
-        begin, end = math.exp(-piece.start / ranking.near), math.exp((piece.end - length) / ranking.near_end)
+        begin, end = (
+            math.exp(-piece.start / ranking.near),
+            math.exp((piece.end - length) / ranking.near_end),
+        )
         yield max(ranking.far, begin, ranking.end * end)

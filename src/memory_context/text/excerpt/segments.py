@@ -104,7 +104,9 @@ def cut_regions(text: str, regions: list[tuple[int, int]]) -> Pieces:
         if start == regions[0][0] or not header:
             _cut_text(text, start, end, found.pieces, 0)
         else:
-            found.pieces += (Piece(begin, stop, parent=0) for begin, stop in _packed(text, start, end))
+            found.pieces += (
+                Piece(begin, stop, parent=0) for begin, stop in _packed(text, start, end)
+            )
     return found
 
 
@@ -121,7 +123,9 @@ def _is_json(text: str) -> bool:
 
 def _is_json_lines(text: str) -> bool:
     lines = [text[start:end] for start, end in _lines(text, 0, len(text)) if end > start]
-    return len(lines) > 1 and all(line[0] == "{" and line[-1] == "}" and _is_json(line) for line in lines)
+    return len(lines) > 1 and all(
+        line[0] == "{" and line[-1] == "}" and _is_json(line) for line in lines
+    )
 
 
 def _cut_value(text: str, start: int, path: str, found: Pieces, depth: int) -> None:
@@ -184,7 +188,9 @@ def _cut_text(text: str, start: int, end: int, pieces: list[Piece], group: int) 
     if header:
         parent = len(pieces)
         pieces.append(Piece(start, header, group))
-        pieces += (Piece(begin, stop, group, parent) for begin, stop in _packed(text, header + 1, end))
+        pieces += (
+            Piece(begin, stop, group, parent) for begin, stop in _packed(text, header + 1, end)
+        )
         return
     scopes = list[tuple[int, int]]()
     for begin, stop in _packed(text, start, end):
@@ -211,13 +217,18 @@ def _indentation(text: str, begin: int) -> int:
 
 def _header(text: str, start: int, end: int) -> int:
     """Where the header of the table that begins here ends; 0 where none begins."""
-    places = list(islice(_lines(text, start, min(end, start + HEADER_CHARACTERS)), HEADER_LINES))[:-1]
+    places = list(islice(_lines(text, start, min(end, start + HEADER_CHARACTERS)), HEADER_LINES))[
+        :-1
+    ]
     lines = [text[begin:stop] for begin, stop in places]
     if len(lines) < LEAST_LINES:
         return 0
     if _MARKDOWN_RULE.fullmatch(lines[1]):
         return places[1][1]
-    even = any(lines[0].count(mark) > 1 and len({line.count(mark) for line in lines}) == 1 for mark in ",\t;|")
+    even = any(
+        lines[0].count(mark) > 1 and len({line.count(mark) for line in lines}) == 1
+        for mark in ",\t;|"
+    )
     return places[0][1] if even else 0
 
 
@@ -239,7 +250,11 @@ def _packed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 def _goes_with(text: str, begun: tuple[int, int], begin: int, stop: int) -> bool:
     if stop == begin:
         return begun[1] > begun[0]
-    if begun[1] - begun[0] >= SHORT or stop - begun[0] > LONG_LINE or text[begun[1] - 1 : begun[1]] == "\n":
+    if (
+        begun[1] - begun[0] >= SHORT
+        or stop - begun[0] > LONG_LINE
+        or text[begun[1] - 1 : begun[1]] == "\n"
+    ):
         return False
     return text[begin - 1] != "\n" or _indentation(text, begin) >= _indentation(text, begun[0])
 

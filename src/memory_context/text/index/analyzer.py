@@ -42,8 +42,14 @@ _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _RUN = re.compile(rf"([{_UNSPACED}]+)")
 _ACCENT = re.compile("[\u0300-\u036f]+")
 _MONTHS = "january february march april may june july august september october november december"
-_MONTH_FORMS = {form: number for number, name in enumerate(_MONTHS.split(), 1) for form in (name, name[:3], name[:4])}
-_MONTH_NAMES = frozenset(form for month in _MONTH_FORMS for form in (month, month.title(), month.upper()))
+_MONTH_FORMS = {
+    form: number
+    for number, name in enumerate(_MONTHS.split(), 1)
+    for form in (name, name[:3], name[:4])
+}
+_MONTH_NAMES = frozenset(
+    form for month in _MONTH_FORMS for form in (month, month.title(), month.upper())
+)
 _MONTH = rf"({'|'.join(sorted(_MONTH_FORMS, key=len, reverse=True))})\.?"
 _DATE = re.compile(
     rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,? (\d{{4}})\b",
@@ -83,14 +89,21 @@ def analyze(text: str) -> Analysis:
 def wanted_by(query: str) -> list[str]:
     """The lexemes that a query asks for: of scripts without spaces the pairs of characters, single ones if alone."""
     alone = {run for run in _RUN.findall(query) if len(run) == 1}
-    return [lexeme for lexeme in analyze(query).counts if len(lexeme) > 1 or lexeme in alone or not _RUN.match(lexeme)]
+    return [
+        lexeme
+        for lexeme in analyze(query).counts
+        if len(lexeme) > 1 or lexeme in alone or not _RUN.match(lexeme)
+    ]
 
 
 def held_by(text: str, wanted: Iterable[str]) -> set[str]:
     """Those of the lexemes `wanted` that `text` is found by."""
     missing, found = set(wanted), set[str]()
     words = dict.fromkeys(_COMPOUND.findall(text))
-    for lexemes in (*map(_lexemes_of, words), *(() if _MONTH_NAMES.isdisjoint(words) else (_dates(text),))):
+    for lexemes in (
+        *map(_lexemes_of, words),
+        *(() if _MONTH_NAMES.isdisjoint(words) else (_dates(text),)),
+    ):
         found.update(missing.intersection(lexemes))
         missing -= found
         if not missing:
@@ -101,7 +114,11 @@ def held_by(text: str, wanted: Iterable[str]) -> set[str]:
 def words_of(text: str, wanted: Iterable[str]) -> list[str]:
     """The words of `text`, as they are written, that are found by one of the lexemes `wanted`; each once, in order."""
     keys = frozenset(wanted)
-    return [word for word in dict.fromkeys(_COMPOUND.findall(text)) if not keys.isdisjoint(_lexemes_of(word))]
+    return [
+        word
+        for word in dict.fromkeys(_COMPOUND.findall(text))
+        if not keys.isdisjoint(_lexemes_of(word))
+    ]
 
 
 @lru_cache(_REMEMBERED)
@@ -142,7 +159,9 @@ def _of_compound(word: str) -> Iterator[str]:
 def _of_segment(segment: str) -> Iterator[str]:
     words = _WORD.findall(segment)
     if len(words) > 1:
-        yield from (_folded(name) for piece in (segment, *segment.split(".")) if (name := piece.strip("_-")))
+        yield from (
+            _folded(name) for piece in (segment, *segment.split(".")) if (name := piece.strip("_-"))
+        )
     for word in words:
         yield from _of_word(word)
 

@@ -66,7 +66,9 @@ def length_at(step: int) -> int:
 
 def encoded(counts: Mapping[str, int]) -> str:
     """The names of a passage's lexemes in the index, with a space between them."""
-    return " ".join([lexeme if count == 1 else lexeme + _step(count) for lexeme, count in counts.items()])
+    return " ".join(
+        [lexeme if count == 1 else lexeme + _step(count) for lexeme, count in counts.items()]
+    )
 
 
 def _step(count: int) -> str:
@@ -96,7 +98,9 @@ def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> 
     return there[: max(min(cheap, terms), MAX_TERMS)]
 
 
-def postings(frequencies: Mapping[str, Sequence[int]], statistics: Statistics, terms: int = MAX_TERMS) -> list[Posting]:
+def postings(
+    frequencies: Mapping[str, Sequence[int]], statistics: Statistics, terms: int = MAX_TERMS
+) -> list[Posting]:
     """What a query reads of the index.
 
     Args:
@@ -105,13 +109,17 @@ def postings(frequencies: Mapping[str, Sequence[int]], statistics: Statistics, t
         terms: How many of the lexemes it goes by at most.
     """
     chosen = rarest(frequencies, terms)
-    return [posting for lexeme in chosen for posting in _of(lexeme, frequencies[lexeme], statistics)]
+    return [
+        posting for lexeme in chosen for posting in _of(lexeme, frequencies[lexeme], statistics)
+    ]
 
 
 def _of(lexeme: str, counts: Sequence[int], statistics: Statistics) -> Iterable[Posting]:
     size = scale(statistics)
     rarity = idf(sum(counts), statistics.passages)
-    for name, (_, often), count in zip(names_of(lexeme, statistics.owner), STEPS, counts, strict=True):
+    for name, (_, often), count in zip(
+        names_of(lexeme, statistics.owner), STEPS, counts, strict=True
+    ):
         if count:
             yield Posting(name, rarity * often * (K1 + 1) * size, (often + K1 * (1 - B)) * size)
 

@@ -68,7 +68,14 @@ def passage_at(text: str, place: Place, stop: int, card: Iterable[str]) -> Passa
     counts = dict(found.counts)
     for lexeme in card:
         counts[lexeme] = counts.get(lexeme, 0) + 1
-    return Passage(place.ordinal, place.start, stop, place.line, length_at(step_of(found.length)), encoded(counts))
+    return Passage(
+        place.ordinal,
+        place.start,
+        stop,
+        place.line,
+        length_at(step_of(found.length)),
+        encoded(counts),
+    )
 
 
 def searchable(item: MemoryItem) -> str:
@@ -87,7 +94,13 @@ def cut(text: str, start: int) -> int:
 
 def card_of(item: MemoryItem) -> list[str]:
     """The lexemes that a memory is found by beside its content."""
-    texts = (item.memory_key, item.summary, item.category or "", *item.tags, *_texts(item.content_metadata))
+    texts = (
+        item.memory_key,
+        item.summary,
+        item.category or "",
+        *item.tags,
+        *_texts(item.content_metadata),
+    )
     found = analyze(" ".join(texts)[:CARD_CHARACTERS]).counts
     return list(islice((lexeme for lexeme in found if len(lexeme) > 1), CARD_LEXEMES))
 
@@ -95,7 +108,9 @@ def card_of(item: MemoryItem) -> list[str]:
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
     """The texts and numbers of a JSON value, without its keys."""
     if isinstance(value, Mapping):
-        yield from (text for part in cast("Mapping[str, Any]", value).values() for text in _texts(part))
+        yield from (
+            text for part in cast("Mapping[str, Any]", value).values() for text in _texts(part)
+        )
     elif isinstance(value, list | tuple):
         yield from (text for part in cast("Iterable[Any]", value) for text in _texts(part))
     elif value is not None and not isinstance(value, bool):

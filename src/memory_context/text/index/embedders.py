@@ -78,5 +78,7 @@ def _name_of(embedder: Any) -> Any:  # noqa: ANN401 - whatever a caller brings
 def _slug(name: str) -> str:
     """A part of a table's name, another one for every other name."""
     return (
-        re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:LONGEST_NAME] + "_" + sha256(name.encode()).hexdigest()[:8]
+        re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:LONGEST_NAME]
+        + "_"
+        + sha256(name.encode()).hexdigest()[:8]
     )

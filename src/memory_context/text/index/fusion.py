@@ -17,7 +17,9 @@ def normalized(scores: Mapping[K, float]) -> dict[K, float]:
     return {key: (score - lowest) / width if width > 0 else 1.0 for key, score in scores.items()}
 
 
-def fused(keyword: Mapping[K, float], semantic: Mapping[K, float], share: float = SEMANTIC_SHARE) -> dict[K, float]:
+def fused(
+    keyword: Mapping[K, float], semantic: Mapping[K, float], share: float = SEMANTIC_SHARE
+) -> dict[K, float]:
     """The blend of two rankings' scores, from 0 to 1, best first.
 
     What one ranking lacks has 0 there, as its lowest has: the edge of a ranking makes no step.

@@ -12,7 +12,11 @@ from typing import Final
 
 import regex
 
-from memory_context.exceptions import InvalidSelectionError, NothingMatchedError, SelectionTimeoutError
+from memory_context.exceptions import (
+    InvalidSelectionError,
+    NothingMatchedError,
+    SelectionTimeoutError,
+)
 from memory_context.model.selection import NARROWEST, Cost, Deadline, Selection, quoted, too_slow
 from memory_context.runtime import prompts
 from memory_context.runtime.regexes import compiled
@@ -57,7 +61,9 @@ class MatchingLines:
 
     def part(self, start: int, end: int) -> str:
         """Which of the matching lines they are."""
-        return prompts.PART_MATCHING.format(first=start + 1, last=end, total=self.total, count=self.count)
+        return prompts.PART_MATCHING.format(
+            first=start + 1, last=end, total=self.total, count=self.count
+        )
 
     def render(self, start: int, end: int) -> str:
         """The lines with their neighbours, each once, and a mark where lines between them are left out."""
@@ -101,7 +107,9 @@ class MatchingLines:
         start, hit = self.starts[index], self.hits[index]
         if hit != UNKNOWN or self.width is None:
             return hit
-        return start + _folded_position(self.text[start : _end_of_line(self.text, start)], self.folded)
+        return start + _folded_position(
+            self.text[start : _end_of_line(self.text, start)], self.folded
+        )
 
     def _clipped(self, start: int, hit: int) -> str:
         """The line at `start`, or of a long one what stands around `hit`."""
@@ -115,7 +123,9 @@ class MatchingLines:
         return f"{left}{self.text[first:last]}{right}".strip()
 
 
-def matching_lines(text: str, count: int, selection: Selection, budget: int | None) -> MatchingLines:
+def matching_lines(
+    text: str, count: int, selection: Selection, budget: int | None
+) -> MatchingLines:
     """The lines of `text`, which has `count`, that `selection` asks for by ``contains`` or ``pattern``.
 
     Time is linear in the text for ``contains``; a pattern has 5 seconds of the process's CPU (`regex` counts so).
@@ -127,7 +137,11 @@ def matching_lines(text: str, count: int, selection: Selection, budget: int | No
     """
     wanted = folded(selection.contains or "")
     starts, numbers, hits = array("q"), array("q"), array("q")
-    found = _by_pattern(text, selection.pattern) if selection.pattern is not None else _by_words(text, wanted)
+    found = (
+        _by_pattern(text, selection.pattern)
+        if selection.pattern is not None
+        else _by_words(text, wanted)
+    )
     for start, number, hit in found:
         starts.append(start)
         numbers.append(number)
@@ -171,7 +185,9 @@ def _by_words(text: str, wanted: str) -> Iterator[tuple[int, int, int]]:
         number += text.count("\n", start, end)
 
 
-def _touched(text: str, place: int, line: int, hit: int, count: int, done: int) -> Iterator[tuple[int, int, int]]:
+def _touched(
+    text: str, place: int, line: int, hit: int, count: int, done: int
+) -> Iterator[tuple[int, int, int]]:
     """`count` lines from the one at `place` on, without those up to line `done`."""
     for i in range(line, line + count):
         if i > done and place < len(text):
@@ -233,7 +249,11 @@ def _searcher(pattern: str) -> Callable[[str, int, Deadline], tuple[int, int] | 
 def _wrong_pattern(pattern: str, error: Exception) -> str:
     place = getattr(error, "pos", None)
     reason = getattr(error, "msg", None) or "too complex"
-    where = "" if place is None else f" at position {place} ({pattern[:place][-20:]}⟨here⟩{pattern[place:][:20]})"
+    where = (
+        ""
+        if place is None
+        else f" at position {place} ({pattern[:place][-20:]}⟨here⟩{pattern[place:][:20]})"
+    )
     return f"pattern={quoted(pattern[:80])} is no regular expression: {reason}{where}"
 
 
@@ -253,11 +273,14 @@ def _nearest(text: str, wanted: str) -> list[tuple[int, str]]:
     if all(place < 0 for place in places):
         vocabulary = list(dict.fromkeys(_WORDS.findall(low)))[:WORDS_COMPARED]
         words = _WORDS.findall(wanted.lower()[:200])[:4]
-        near = [match for word in words for match in difflib.get_close_matches(word, vocabulary, 1, 0.7)]
+        near = [
+            match for word in words for match in difflib.get_close_matches(word, vocabulary, 1, 0.7)
+        ]
         places = [low.find(word) for word in near]
     starts = sorted({head.rfind("\n", 0, place) + 1 for place in places if place >= 0})[:NEAREST]
     return [
-        (text.count("\n", 0, start) + 1, text[start : _end_of_line(text, start)][:LONGEST_HINT]) for start in starts
+        (text.count("\n", 0, start) + 1, text[start : _end_of_line(text, start)][:LONGEST_HINT])
+        for start in starts
     ]
 
 

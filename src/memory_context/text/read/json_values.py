@@ -46,13 +46,21 @@ def records(text: str) -> Iterator[Any]:
         ValueError: A line is not JSON.
         RecursionError: A line is nested too deeply.
     """
-    return (json.loads(line, parse_constant=str) for line in lines_of(text) if line and not line.isspace())
+    return (
+        json.loads(line, parse_constant=str)
+        for line in lines_of(text)
+        if line and not line.isspace()
+    )
 
 
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
     """The texts of an MCP tool's result, or of the list of parts that AutoGen makes of it."""
     parts = cast("Mapping[str, Any]", value).get("content") if isinstance(value, dict) else value
-    return [part["text"] for part in cast("Sequence[Any]", parts) if _is_text(part)] if isinstance(parts, list) else []
+    return (
+        [part["text"] for part in cast("Sequence[Any]", parts) if _is_text(part)]
+        if isinstance(parts, list)
+        else []
+    )
 
 
 def _is_text(part: Any) -> bool:  # noqa: ANN401 - whatever JSON holds

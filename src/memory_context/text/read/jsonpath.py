@@ -12,7 +12,11 @@ from jsonpath_rfc9535.filter_expressions import Expression, FilterQuery
 from jsonpath_rfc9535.function_extensions import ExpressionType, FilterFunction
 from jsonpath_rfc9535.tokens import TokenStream
 
-from memory_context.exceptions import InvalidSelectionError, NothingMatchedError, SelectionTimeoutError
+from memory_context.exceptions import (
+    InvalidSelectionError,
+    NothingMatchedError,
+    SelectionTimeoutError,
+)
 from memory_context.model.selection import Cost, Deadline, listed, quoted, too_slow
 from memory_context.runtime import prompts
 from memory_context.runtime.regexes import compiled
@@ -76,7 +80,9 @@ class ValueParts:
 
     def part(self, start: int, end: int) -> str:
         """Which of them they are."""
-        return prompts.PART_VALUE.format(unit=self.unit, first=start + 1, last=end, total=self.total)
+        return prompts.PART_VALUE.format(
+            unit=self.unit, first=start + 1, last=end, total=self.total
+        )
 
     def render(self, start: int, end: int) -> str:
         """Valid JSON: a list, an object or a text with these parts."""
@@ -89,7 +95,12 @@ class ValueParts:
         values = _shorter(self._items(index, index + 1)[0])
         texts = (to_json(self._joined(index, [value])) for value in values)
         short = next((text for text in texts if cost(text) <= budget), "")
-        nameless = to_json({abridged(key, SHORTEST_TEXT, 1): prompts.NO_ROOM for key in self.keys[index : index + 1]})
+        nameless = to_json(
+            {
+                abridged(key, SHORTEST_TEXT, 1): prompts.NO_ROOM
+                for key in self.keys[index : index + 1]
+            }
+        )
         return short or (nameless if self.keys and cost(nameless) <= budget else "")
 
     def _items(self, start: int, end: int) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -109,7 +120,9 @@ def parts_of(found: FoundValues) -> ValueParts | None:
     unit = next((unit for kind, unit in _UNITS if isinstance(value, kind)), None)
     if not value or unit is None:
         return None
-    return ValueParts(value, unit, list(cast("Mapping[str, Any]", value)) if unit == "members" else [])
+    return ValueParts(
+        value, unit, list(cast("Mapping[str, Any]", value)) if unit == "members" else []
+    )
 
 
 def found_values(text: str, path: str) -> FoundValues:
@@ -164,11 +177,22 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
         case list():
             items = cast("Sequence[Any]", value)
             kept = [abridged(item, limit, depth - 1) for item in items[:parts]]
-            return kept if len(items) <= parts else [*kept, prompts.MORE_PARTS.format(count=len(items) - parts)]
+            return (
+                kept
+                if len(items) <= parts
+                else [*kept, prompts.MORE_PARTS.format(count=len(items) - parts)]
+            )
         case dict():
             members = list(cast("Mapping[str, Any]", value).items())
-            short = {abridged(key, 60, 1): abridged(item, limit, depth - 1) for key, item in members[:parts]}
-            more = {} if len(members) <= parts else {"…": prompts.MORE_PARTS.format(count=len(members) - parts)}
+            short = {
+                abridged(key, 60, 1): abridged(item, limit, depth - 1)
+                for key, item in members[:parts]
+            }
+            more = (
+                {}
+                if len(members) <= parts
+                else {"…": prompts.MORE_PARTS.format(count=len(members) - parts)}
+            )
             return short | more
         case _:
             return value
@@ -181,7 +205,9 @@ def _gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
             return prompts.A_TEXT.format(count=len(value))
         case list():
             items = cast("Sequence[Any]", value)
-            first = next((cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)), None)
+            first = next(
+                (cast("Mapping[str, Any]", item) for item in items if isinstance(item, dict)), None
+            )
             keys = prompts.WITH_KEYS.format(keys=listed(first)) if first else ""
             return prompts.A_LIST.format(count=len(items), keys=keys)
         case dict():
@@ -208,8 +234,15 @@ def _nothing(environment: _Environment, query: JSONPathQuery, path: str, roots: 
     told = list[str]()
     for count in range(len(query.segments) - 1, -1, -1):
         shorter = JSONPathQuery(env=environment, segments=query.segments[:count])
-        nodes = (next(iter(environment.found(shorter, root)), None) for root in reversed(roots[-ROOTS_TOLD:]))
-        told = [prompts.LEADS_TO.format(node=node.path()[:200], gist=_gist(node.value)) for node in nodes if node]
+        nodes = (
+            next(iter(environment.found(shorter, root)), None)
+            for root in reversed(roots[-ROOTS_TOLD:])
+        )
+        told = [
+            prompts.LEADS_TO.format(node=node.path()[:200], gist=_gist(node.value))
+            for node in nodes
+            if node
+        ]
         if told:
             break
     return " ".join((prompts.NO_VALUE.format(path=quoted(path[:80])), *told))
@@ -280,7 +313,9 @@ class _Pattern(FilterFunction):
             return False
         try:
             wanted = compiled(_DOT.sub(_dot, pattern))
-            match = getattr(wanted, self._method)(text, timeout=self._deadline.left(), concurrent=True)
+            match = getattr(wanted, self._method)(
+                text, timeout=self._deadline.left(), concurrent=True
+            )
         except SelectionTimeoutError:
             raise
         except (TimeoutError, MemoryError) as error:

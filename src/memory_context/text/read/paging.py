@@ -97,7 +97,9 @@ def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> Span:
     """
     stop = min(end, start + CHARACTERS_TRIED_PER_TOKEN * max(budget, 1))
     while stop > start + 1 and (spent := cost(text[start:stop])) > budget:
-        stop = max(start + 1, start + min((stop - start) * budget // spent, (stop - start) * 9 // 10))
+        stop = max(
+            start + 1, start + min((stop - start) * budget // spent, (stop - start) * 9 // 10)
+        )
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop
     first = text.count("\n", 0, start) + 1

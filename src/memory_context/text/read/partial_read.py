@@ -19,7 +19,9 @@ DEFAULT_ANSWER = 500
 LONGEST_FOOTER = 600
 LONGEST_KEY = 60
 MOST_RANGES = 12
-_LARGEST_PART = prompts.PART_LINES.format(lines="1000000-1000000", count=1e6, start=1e6, end=1e6, chars=1e6)
+_LARGEST_PART = prompts.PART_LINES.format(
+    lines="1000000-1000000", count=1e6, start=1e6, end=1e6, chars=1e6
+)
 
 
 def read_part(text: str, selection: Selection, offset: int, budget: int | None, cost: Cost) -> Page:
@@ -35,7 +37,9 @@ def read_part(text: str, selection: Selection, offset: int, budget: int | None, 
         raise BudgetTooSmallError
     match selection.selector:
         case "contains" | "pattern":
-            return page_of(matching_lines(text, count_lines(text), selection, budget), offset, budget, cost)
+            return page_of(
+                matching_lines(text, count_lines(text), selection, budget), offset, budget, cost
+            )
         case "path":
             return _values(text, selection.path or "", offset, budget, cost)
         case "where":
@@ -52,7 +56,11 @@ def _values(text: str, path: str, offset: int, budget: int | None, cost: Cost) -
     parts = parts_of(found) if budget is not None or offset else None
     if parts is None:
         return page_of(found, offset, budget, cost)
-    whole = None if offset or budget is None or found.size(0) > 8 * budget else page_of(found, 0, budget, cost)
+    whole = (
+        None
+        if offset or budget is None or found.size(0) > 8 * budget
+        else page_of(found, 0, budget, cost)
+    )
     if whole is not None and whole.text == found.render(0, 1):
         return whole
     return page_of(parts, offset, budget, cost)
@@ -63,9 +71,13 @@ def _excerpt(text: str, query: str, budget: int | None, cost: Cost) -> Page:
     if text and not chosen.text:
         raise BudgetTooSmallError
     ranges = chosen.ranges
-    wording = prompts.PART_EXCERPT if 0 < len(ranges) <= MOST_RANGES else prompts.PART_EXCERPT_BRIEFLY
+    wording = (
+        prompts.PART_EXCERPT if 0 < len(ranges) <= MOST_RANGES else prompts.PART_EXCERPT_BRIEFLY
+    )
     shown = sum(last - first + 1 for first, last in ranges)
-    return Page(chosen.text, wording.format(lines=_ranges(ranges), count=count_lines(text)), None, shown)
+    return Page(
+        chosen.text, wording.format(lines=_ranges(ranges), count=count_lines(text)), None, shown
+    )
 
 
 def _ranges(ranges: tuple[tuple[int, int], ...]) -> str:
@@ -75,7 +87,11 @@ def _ranges(ranges: tuple[tuple[int, int], ...]) -> str:
 def _lines(text: str, lines: str | None, offset: int, budget: int | None, cost: Cost) -> Page:
     """Lines as they stand, page by page; a mark stands where lines between them are left out."""
     count = count_lines(text)
-    spans = [Span(0, len(text), 1, count)] if lines is None else spans_of_lines(text, parse_ranges(lines, count))
+    spans = (
+        [Span(0, len(text), 1, count)]
+        if lines is None
+        else spans_of_lines(text, parse_ranges(lines, count))
+    )
     total = spans[-1].end
     check_offset(offset, total)
     pieces = list(_pieces(text, spans, offset, budget, cost))
@@ -89,7 +105,9 @@ def _lines(text: str, lines: str | None, offset: int, budget: int | None, cost: 
     return Page(shown, _part_of_lines(text, pieces, count), _next(pieces[-1].end, total), total)
 
 
-def _pieces(text: str, spans: list[Span], offset: int, budget: int | None, cost: Cost) -> Iterator[Span]:
+def _pieces(
+    text: str, spans: list[Span], offset: int, budget: int | None, cost: Cost
+) -> Iterator[Span]:
     """What a page from `offset` on shows of `spans`; it ends before a span of which no line fits any more."""
     left, before = budget, None
     for span in spans:
@@ -127,7 +145,9 @@ def _next(end: int, total: int) -> int | None:
 def _part_of_lines(text: str, pieces: list[Span], count: int) -> str:
     lines = _ranges(tuple((piece.first, piece.last) for piece in pieces))
     start, end = pieces[0].start, pieces[-1].end
-    return prompts.PART_LINES.format(lines=lines, count=count, start=start, end=end, chars=len(text))
+    return prompts.PART_LINES.format(
+        lines=lines, count=count, start=start, end=end, chars=len(text)
+    )
 
 
 def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost: Cost) -> str:
@@ -157,7 +177,9 @@ def described_binary(item: MemoryItem, selection: Selection) -> str | None:
     return None if encoded is None else f"base64 of {described(encoded.data, encoded.media_type)}"
 
 
-def _framed(text: str, item: MemoryItem, selection: Selection, offset: int, most: int, cost: Cost) -> str:
+def _framed(
+    text: str, item: MemoryItem, selection: Selection, offset: int, most: int, cost: Cost
+) -> str:
     """The page in its frame."""
     head = _head(item, most, cost)
     frame = prompts.PAGE.format(ref=head, part=_LARGEST_PART, text="")
@@ -175,10 +197,15 @@ def _framed(text: str, item: MemoryItem, selection: Selection, offset: int, most
 def _head(item: MemoryItem, most: int, cost: Cost) -> str:
     """The reference; its key where it is long, and of a very long key the beginning."""
     short = f"[MemoryRef: {item.memory_key}]"
-    return next((text for text in (item.ref.render(), short) if cost(text) <= most // 3), f"{short[:LONGEST_KEY]}…]")
+    return next(
+        (text for text in (item.ref.render(), short) if cost(text) <= most // 3),
+        f"{short[:LONGEST_KEY]}…]",
+    )
 
 
-def _footer(item: MemoryItem, selection: Selection, next_offset: int | None, most: int, cost: Cost) -> str:
+def _footer(
+    item: MemoryItem, selection: Selection, next_offset: int | None, most: int, cost: Cost
+) -> str:
     """How to go on: as a call, unless that would be very long."""
     if selection.selector == "query":
         footer = prompts.OTHER_LINES.format(key=item.memory_key)
@@ -186,6 +213,8 @@ def _footer(item: MemoryItem, selection: Selection, next_offset: int | None, mos
         return prompts.NO_MORE
     else:
         arguments = {"key": item.memory_key, **selection.arguments, "offset": next_offset}
-        footer = prompts.NEXT_PAGE.format(arguments=", ".join(f"{k}={quoted(v)}" for k, v in arguments.items()))
+        footer = prompts.NEXT_PAGE.format(
+            arguments=", ".join(f"{k}={quoted(v)}" for k, v in arguments.items())
+        )
     brief = prompts.NEXT_PAGE_BRIEFLY.format(offset=next_offset)
     return footer if len(footer) <= LONGEST_FOOTER and cost(footer) <= most // 3 else brief

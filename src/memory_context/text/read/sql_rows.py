@@ -13,7 +13,15 @@ from itertools import islice
 from typing import Any, Final
 
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
-from memory_context.model.selection import CHARACTERS_TRIED, Cost, Deadline, Selection, listed, quoted, too_slow
+from memory_context.model.selection import (
+    CHARACTERS_TRIED,
+    Cost,
+    Deadline,
+    Selection,
+    listed,
+    quoted,
+    too_slow,
+)
 from memory_context.runtime import prompts
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.tables import Row, Table, table_of
@@ -36,7 +44,9 @@ substr substring sum time total trim typeof unicode unixepoch upper
 _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 _NUMBER = re.compile(r"\s*[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d{1,17})?(?:[eE][-+]?\d{1,2})?\s*")
 _NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
-_TOKEN = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--|/\*|[(),;'"`\[]""")
+_TOKEN = re.compile(
+    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--|/\*|[(),;'"`\[]"""
+)
 _ROW_NUMBERS: Final = ("rowid", "_rowid_", "oid")
 _QUOTED = re.compile(r'"([^"]+)"|`([^`]+)`|\[([^\]]+)\]')
 _SPECIAL = re.compile(r'[,"\r\n]|^\s|\s$')
@@ -61,7 +71,9 @@ class FoundRows:
 
     def part(self, start: int, end: int) -> str:
         """Which of the rows they are."""
-        return prompts.PART_ROWS.format(first=start + 1, last=end, total=self.total, of=self.of, name=self.name)
+        return prompts.PART_ROWS.format(
+            first=start + 1, last=end, total=self.total, of=self.of, name=self.name
+        )
 
     def render(self, start: int, end: int) -> str:
         """CSV as RFC 4180 has it, lines ending in a line feed; nested values as JSON, missing ones empty."""
@@ -81,7 +93,11 @@ class FoundRows:
 
 
 def _cut(cell: str, width: int) -> str:
-    return cell if len(cell) <= width else cell[:width] + prompts.GAP_IN_LINE.format(count=len(cell) - width).rstrip()
+    return (
+        cell
+        if len(cell) <= width
+        else cell[:width] + prompts.GAP_IN_LINE.format(count=len(cell) - width).rstrip()
+    )
 
 
 def found_rows(text: str, selection: Selection, offset: int, budget: int | None) -> FoundRows:
@@ -99,7 +115,9 @@ def found_rows(text: str, selection: Selection, offset: int, budget: int | None)
     table = table_of(text)
     where = "1" if selection.where is None else _expression("where", selection.where)
     columns = _columns(table, selection.columns)
-    window = slice(offset, None if budget is None else offset + CHARACTERS_TRIED * max(budget, 1) + 1)
+    window = slice(
+        offset, None if budget is None else offset + CHARACTERS_TRIED * max(budget, 1) + 1
+    )
     with closing(_database(table)) as database:
         [(count,)] = database.execute(f"SELECT count(*) FROM {TABLE}")  # noqa: S608 - a constant
         _lock_up(database)
@@ -133,7 +151,9 @@ def _database(table: Table) -> sqlite3.Connection:
     database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
     numeric, longest = _numeric(table), LEAST_LENGTH
     kinds = ("NUMERIC" if number else "TEXT" for number in numeric)
-    names = ", ".join(f"{_name(name)} {kind}" for name, kind in zip(table.columns, kinds, strict=True))
+    names = ", ".join(
+        f"{_name(name)} {kind}" for name, kind in zip(table.columns, kinds, strict=True)
+    )
 
     def stored() -> Iterator[Row]:
         nonlocal longest
@@ -148,10 +168,16 @@ def _database(table: Table) -> sqlite3.Connection:
     marks = ", ".join("?" * len(numeric))
     database.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", stored())  # noqa: S608 - a constant, and marks
     absent = ", ".join(f"'{text}'" for text in _NO_VALUE)
-    for name in (_name(name) for name, number in zip(table.columns, numeric, strict=True) if number):
-        database.execute(f"UPDATE {TABLE} SET {name} = NULL WHERE lower(trim({name})) IN ({absent})")  # noqa: S608 - a quoted name
+    for name in (
+        _name(name) for name, number in zip(table.columns, numeric, strict=True) if number
+    ):
+        database.execute(
+            f"UPDATE {TABLE} SET {name} = NULL WHERE lower(trim({name})) IN ({absent})"  # noqa: S608 - a quoted name
+        )
     database.execute("COMMIT")
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, min(UTF8 * longest + LEAST_LENGTH, LARGEST_LENGTH))
+    database.setlimit(
+        sqlite3.SQLITE_LIMIT_LENGTH, min(UTF8 * longest + LEAST_LENGTH, LARGEST_LENGTH)
+    )
     return database
 
 
@@ -193,7 +219,9 @@ def _replace(text: object, old: object, new: object) -> str | None:
 
 def _trimmed(trim: Callable[[str, str], str]) -> Callable[[object, object], str | None]:
     """As SQLite's own, for few characters."""
-    return lambda text, characters: None if text is None or characters is None else trim(str(text), _short(characters))
+    return lambda text, characters: (
+        None if text is None or characters is None else trim(str(text), _short(characters))
+    )
 
 
 def _short(value: object) -> str:
@@ -218,13 +246,19 @@ def _selected(
 ) -> tuple[tuple[str, ...], list[Row], int]:
     """The names, the rows in `window`, and how many rows there are."""
     plain = [column for column in columns if isinstance(column, int)]
-    number = next((name for name in _ROW_NUMBERS if name not in map(str.lower, table.columns)), None)
+    number = next(
+        (name for name in _ROW_NUMBERS if name not in map(str.lower, table.columns)), None
+    )
     condition = f"FROM {TABLE} WHERE (\n{where}\n)"
     if number is not None and len(plain) == len(columns):
-        numbers = array("q", (number for (number,) in database.execute(f"SELECT {number} {condition}")))
+        numbers = array(
+            "q", (number for (number,) in database.execute(f"SELECT {number} {condition}"))
+        )
         rows = [[row[i] for i in plain] for row in _numbered(table.rows(), numbers[window])]
         return tuple(table.columns[i] for i in plain), rows, len(numbers)
-    wanted = ", ".join(_name(table.columns[column]) if isinstance(column, int) else column for column in columns)
+    wanted = ", ".join(
+        _name(table.columns[column]) if isinstance(column, int) else column for column in columns
+    )
     cursor = database.execute(f"SELECT {wanted} {condition}")
     names = tuple(description[0] for description in cursor.description)
     stop = window.stop or sys.maxsize
@@ -254,10 +288,14 @@ def _numeric(table: Table) -> list[bool]:
 
 
 def _is_numeric(cells: list[Any]) -> bool:
-    texts = [cell for cell in cells if isinstance(cell, str) and cell.strip().lower() not in _NO_VALUE]
+    texts = [
+        cell for cell in cells if isinstance(cell, str) and cell.strip().lower() not in _NO_VALUE
+    ]
     if any(isinstance(cell, int | float) for cell in cells):
         return True
-    return bool(texts) and all(_NUMBER.fullmatch(text) and any(map(str.isdigit, text)) for text in texts)
+    return bool(texts) and all(
+        _NUMBER.fullmatch(text) and any(map(str.isdigit, text)) for text in texts
+    )
 
 
 def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -329,7 +367,9 @@ def _name(name: str) -> str:
 
 def _refused(selection: Selection, error: Exception, table: Table) -> str:
     given = ", ".join(
-        f"{k}={quoted(v[:80])}" for k, v in (("where", selection.where), ("columns", selection.columns)) if v
+        f"{k}={quoted(v[:80])}"
+        for k, v in (("where", selection.where), ("columns", selection.columns))
+        if v
     )
     problem = str(error)
     if "not authorized" in problem or "prohibited" in problem:
@@ -345,5 +385,7 @@ def _nothing(selection: Selection, table: Table, count: int) -> str:
 def _told(table: Table) -> str:
     """The names of the columns, with an example of what stands in each."""
     row = next(table.rows(), [None] * len(table.columns))
-    named = (f"{name} ({cell_text(cell)[:30]})" for name, cell in zip(table.columns, row, strict=True))
+    named = (
+        f"{name} ({cell_text(cell)[:30]})" for name, cell in zip(table.columns, row, strict=True)
+    )
     return prompts.COLUMNS.format(columns=listed(named))

@@ -13,7 +13,14 @@ from typing import Any, Final, cast
 
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.item import is_storable
-from memory_context.text.read.json_values import NOTHING, is_json_lines, lines_of, parse, records, wrapped
+from memory_context.text.read.json_values import (
+    NOTHING,
+    is_json_lines,
+    lines_of,
+    parse,
+    records,
+    wrapped,
+)
 
 MOST_COLUMNS = 1000
 LINES_TRIED = 50
@@ -77,12 +84,20 @@ def _of_json(value: Any) -> Table | None:  # noqa: ANN401 - whatever JSON holds
     """The rows of a list, or of the longest of the lists that are least deep in an object."""
     level: list[tuple[str, Any]] = [("$", value)]
     while level:
-        lists = [(path, cast("Sequence[Any]", item)) for path, item in level if isinstance(item, list) and item]
+        lists = [
+            (path, cast("Sequence[Any]", item))
+            for path, item in level
+            if isinstance(item, list) and item
+        ]
         if lists:
             path, longest = max(lists, key=lambda pair: len(pair[1]))
             return _of_values(longest, f"the JSON list {path}")
-        objects = ((path, cast("dict[str, Any]", item)) for path, item in level if isinstance(item, dict))
-        level = [(f"{path}.{key}", item) for path, members in objects for key, item in members.items()]
+        objects = (
+            (path, cast("dict[str, Any]", item)) for path, item in level if isinstance(item, dict)
+        )
+        level = [
+            (f"{path}.{key}", item) for path, members in objects for key, item in members.items()
+        ]
     return None
 
 
@@ -97,18 +112,26 @@ def _of_json_lines(text: str) -> Table:
     except (ValueError, RecursionError) as error:
         message = f"a line of these JSON lines is not JSON: {error}"
         raise InvalidSelectionError(message) from error
-    return Table(_names(list(keys)), lambda: ([r.get(key) for key in keys] for r in records(text)), "the JSON lines")
+    return Table(
+        _names(list(keys)),
+        lambda: ([r.get(key) for key in keys] for r in records(text)),
+        "the JSON lines",
+    )
 
 
 def _of_values(values: Sequence[Any], name: str) -> Table:
     """Objects become rows under their keys, lists rows under numbered columns, other values one column ``value``."""
     if all(isinstance(value, dict) for value in values):
         keys = list(dict.fromkeys(key for value in values for key in value))
-        return Table(_names(keys), lambda: ([value.get(key) for key in keys] for value in values), name)
+        return Table(
+            _names(keys), lambda: ([value.get(key) for key in keys] for value in values), name
+        )
     if all(isinstance(value, list) for value in values):
         width = max(map(len, values))
         columns = _names([""] * width)
-        return Table(columns, lambda: ([*value, *[None] * (width - len(value))] for value in values), name)
+        return Table(
+            columns, lambda: ([*value, *[None] * (width - len(value))] for value in values), name
+        )
     return Table(("value",), lambda: ([value] for value in values), name)
 
 
@@ -124,9 +147,18 @@ def _delimited(text: str) -> Table | None:
     for delimiter in DELIMITERS:
         head = list(islice(_cells(text, delimiter), LINES_TRIED))
         width = len(head[0]) if head else 0
-        if width > 1 and len(head) > 1 and sum(len(row) == width for row in head) >= LEAST_EVEN * len(head):
+        if (
+            width > 1
+            and len(head) > 1
+            and sum(len(row) == width for row in head) >= LEAST_EVEN * len(head)
+        ):
             name = "the TSV" if delimiter == "\t" else "the CSV"
-            return Table(_names(head[0]), partial(_rows_of_csv, text, delimiter, width), name, is_storable(text))
+            return Table(
+                _names(head[0]),
+                partial(_rows_of_csv, text, delimiter, width),
+                name,
+                is_storable(text),
+            )
     return None
 
 
@@ -138,7 +170,11 @@ def _cells(text: str, delimiter: str) -> Iterator[list[str]]:
     """The rows of CSV, empty lines left out."""
     lines = (f"{line}\n" for line in lines_of(text.removeprefix("\ufeff")))
     try:
-        yield from (row for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t") if row)
+        yield from (
+            row
+            for row in csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
+            if row
+        )
     except csv.Error as error:
         message = f"this CSV cannot be read: {error}"
         raise InvalidSelectionError(message) from error
@@ -150,7 +186,11 @@ def _markdown(text: str) -> Table | None:
     for line in lines_of(text) if "|" in text else ():
         if "-" in line and "|" in line and "|" in before and _RULE.fullmatch(line):
             columns = _names(_split(before))
-            return Table(columns, partial(_rows_below, text, place + len(line) + 1, len(columns)), "the Markdown table")
+            return Table(
+                columns,
+                partial(_rows_below, text, place + len(line) + 1, len(columns)),
+                "the Markdown table",
+            )
         before, place = line, place + len(line) + 1
     return None
 

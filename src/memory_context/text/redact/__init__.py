@@ -8,7 +8,14 @@ stopped: no text makes them slow.
 from __future__ import annotations
 
 from memory_context.text.redact.json_leaves import Form, Leaves, cleared_json, is_json
-from memory_context.text.redact.redactor import KINDS, Redacted, RedactionPattern, Redactor, Secret, without_pieces
+from memory_context.text.redact.redactor import (
+    KINDS,
+    Redacted,
+    RedactionPattern,
+    Redactor,
+    Secret,
+    without_pieces,
+)
 
 __all__ = [
     "KINDS",

@@ -12,16 +12,20 @@ from functools import cache
 
 import regex
 
-from memory_context.text.redact.plausibility import RELATIVE_PATH, is_code, is_made_up, is_no_secret, is_random
+from memory_context.text.redact.plausibility import (
+    RELATIVE_PATH,
+    is_code,
+    is_made_up,
+    is_no_secret,
+    is_random,
+)
 from memory_context.text.redact.rules import Match
 
 LOOKED_AT = 64
 _QUOTE = r"\\{0,7}[\"'`]"
 _SPACE = r"[ \t]{0,8}"
 _WORDS = r"[A-Za-z_][\w.|\[\] ]{0,40}"
-_FIELDS = (
-    rf"(?:(?:{_QUOTE})?\w{{1,20}}(?:{_QUOTE})?\s?[:=]\s?(?:{_QUOTE})?[\w.:/-]{{0,40}}(?:{_QUOTE})?[,\s]{{1,20}}){{0,3}}"
-)
+_FIELDS = rf"(?:(?:{_QUOTE})?\w{{1,20}}(?:{_QUOTE})?\s?[:=]\s?(?:{_QUOTE})?[\w.:/-]{{0,40}}(?:{_QUOTE})?[,\s]{{1,20}}){{0,3}}"
 _ATTRIBUTES = rf"(?:\s[\w:.-]{{1,40}}={_QUOTE}[^\"'<>\\]{{0,80}}{_QUOTE}){{0,4}}"
 _MARKUP = (  # <name>…</, <name id="…">…</, key="name">…</
     rf"(?P<markup>(?:(?<=<[\w:.-]{{0,60}}){_ATTRIBUTES}|(?<=\b(?:key|name)={_QUOTE}[\w:.-]{{0,60}}){_QUOTE})"
@@ -39,7 +43,9 @@ _SIGNS = "|".join(
     )
 )
 _SCHEME = r"(?:(?:Token|ApiKey|Key|apikey|token)[ =](?:token=)?)?"
-_OF_PYTHON = r"(?:(?:[bBrRuU]{1,2}|f(?=[\"'][^\"'{]*[\"']))(?=[\"'])|@(?=\"))?(?:''(?=')|\"\"(?=\"))?"
+_OF_PYTHON = (
+    r"(?:(?:[bBrRuU]{1,2}|f(?=[\"'][^\"'{]*[\"']))(?=[\"'])|@(?=\"))?(?:''(?=')|\"\"(?=\"))?"
+)
 
 _ESCAPES = regex.compile(r"\\[bfnrt]")
 _CALLS = ("(", "[", "{")
@@ -89,7 +95,9 @@ class Assigned:
         values = _of_line(text, name.start())
         return (self._line(text, name, values) if values else None) or piece
 
-    def _whole(self, text: str, name: Match, values: _Values, *, is_bare: bool = True) -> tuple[int, int] | None:
+    def _whole(
+        self, text: str, name: Match, values: _Values, *, is_bare: bool = True
+    ) -> tuple[int, int] | None:
         some, rest = values
         value = some.match(text, name.end())
         if value is None or not self._is_meant(text, name, value, is_bare=is_bare):
@@ -103,7 +111,11 @@ class Assigned:
         is_cut = text[value.end() : value.end() + 1] in _CUTS
         if not self._is_secret(name, value[0].rstrip(")]}"), is_cut=is_cut, is_bare=True):
             return None
-        return None if is_code(value[0], is_cut=is_cut) or is_no_secret(value[0], is_cut=False) else value.span()
+        return (
+            None
+            if is_code(value[0], is_cut=is_cut) or is_no_secret(value[0], is_cut=False)
+            else value.span()
+        )
 
     def _is_meant(self, text: str, name: Match, value: Match, *, is_bare: bool) -> bool:
         found = _ESCAPES.sub("", value[0]) if "\\" in value[0] else value[0]
@@ -117,7 +129,9 @@ class Assigned:
             return False
         if is_bare and (called in found.lower() or is_code(found, is_cut=False)):
             return False
-        return not (called == "pwd" and RELATIVE_PATH.fullmatch(found)) and not is_no_secret(found, is_cut=is_cut)
+        return not (called == "pwd" and RELATIVE_PATH.fullmatch(found)) and not is_no_secret(
+            found, is_cut=is_cut
+        )
 
 
 _CUTS = frozenset(" \t\"'`,;")
@@ -167,19 +181,25 @@ def _in_quotes(opened: str) -> _Values:
     char = rf"(?:[^\s\\{ends}]|\\++[^\s\\{ends}]|{inner_quote}|{last_backslashes}{others})"
     first = "" if quote == '"' else '(?!["`])'
     # A colon here may stand behind the name of something in JSON, which ends like a value's name: {"password=":1}.
-    return _values(char, begins=rf"(?!:(?:-?\d[\d.eE+-]*+[,}}\]]|[\"\[{{\\]|true|false|null)){first}")
+    return _values(
+        char, begins=rf"(?!:(?:-?\d[\d.eE+-]*+[,}}\]]|[\"\[{{\\]|true|false|null)){first}"
+    )
 
 
 _BARE_PASSWORD = _values(r"[^\s\"'`,;&(){}\[\]<>\\|]")
 _BARE_KEY = _values(r"[^\s\"'`,;&(){}\[\]<>\\|@]")
-_IN_MARKUP = _values(rf"(?:(?!\]\]>|</)[^\s\"\\]|\\++(?:(?!\]\]>|</)[^\s\"\\]|(?=</|\]\]>))|\"{_NO_END})")
+_IN_MARKUP = _values(
+    rf"(?:(?!\]\]>|</)[^\s\"\\]|\\++(?:(?!\]\]>|</)[^\s\"\\]|(?=</|\]\]>))|\"{_NO_END})"
+)
 # Up to a blank, a quote, a tag, or what is assigned to the next name: of a query string, of a connection's string.
 _LINE = r"(?:(?!</|<br|[&;,][A-Za-z_][\w. -]{{0,40}}=|[,;]++(?:\s|$)){}){{4,512}}+"
 _OF_LINE = regex.compile(_LINE.format(r"[^\s\"'`]"), regex.MULTILINE)
 _OF_ESCAPED_LINE = regex.compile(_LINE.format(r"[^\s\"'`\\]"), regex.MULTILINE)
 
 
-_DEPLOYED = "BASE|PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
+_DEPLOYED = (
+    "BASE|PROD|PRODUCTION|LIVE|STAGING|STAGE|DEV|TEST|QA|UAT|CI|LOCAL|OLD|NEW|PRIMARY|SECONDARY"
+)
 
 # What must follow a name before it is worth a closer look: a sign and some of a value.
 _AHEAD = (
@@ -198,11 +218,21 @@ def _assigned(kind: str, hint: str, name: str, *, is_password: bool = False) -> 
 
 
 def _argument(
-    kind: str, hint: str, name: str = "", before: str = "--[A-Za-z0-9_-]{0,40}?", *, is_password: bool = False
+    kind: str,
+    hint: str,
+    name: str = "",
+    before: str = "--[A-Za-z0-9_-]{0,40}?",
+    *,
+    is_password: bool = False,
 ) -> Assigned:
     """A rule for a value that stands behind a blank: of an option, or in .netrc."""
     named = rf"{before}(?P<name>(?i:{name or hint}))[ \t]{{1,8}}(?P<open>{_QUOTE})?"
-    return Assigned(kind, re.compile(f"{before}(?:{hint})[ \\t]".lower().encode()), regex.compile(named), is_password)
+    return Assigned(
+        kind,
+        re.compile(f"{before}(?:{hint})[ \\t]".lower().encode()),
+        regex.compile(named),
+        is_password,
+    )
 
 
 def _planned(kind: str, name: str, *, is_password: bool = False) -> Assigned:
@@ -234,7 +264,9 @@ ASSIGNED = (
     _assigned("token", "authorization", "authorization"),
     _assigned("api_key", "key(?<=[iesthngr _-]key)", f"key(?<={_KEY})"),
     _argument("password", f"{_PASSWORD}?|pwd", is_password=True),
-    _argument("password", "password", before=r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}", is_password=True),
+    _argument(
+        "password", "password", before=r"login[ \t]{1,8}[^\s]{1,64}\s{1,8}", is_password=True
+    ),
     _argument("secret", "secret(?:[_-]?key)?"),
     _argument("token", "token", _TOKEN),
     _argument("api_key", f"(?:{_SORTS_OF_KEY})[_-]?key"),

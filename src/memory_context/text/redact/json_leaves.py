@@ -82,12 +82,16 @@ class Leaves:
 
     def _kept(self, value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
         """A value that is no business of a user's patterns."""
-        inner = Leaves(self.redactor.known, until=self.until, counts=self.counts, secrets=self.secrets)
+        inner = Leaves(
+            self.redactor.known, until=self.until, counts=self.counts, secrets=self.secrets
+        )
         return inner.value(value)
 
     def _named(self, value: Any, name: str) -> Any:  # noqa: ANN401 - a text or a number
         """A value that may be a secret because of its name only."""
-        redacted, secrets = self.redactor.cleared(json.dumps({name: value}, ensure_ascii=False), until=self.until)
+        redacted, secrets = self.redactor.cleared(
+            json.dumps({name: value}, ensure_ascii=False), until=self.until
+        )
         if not redacted.counts:
             return value
         try:
@@ -105,7 +109,9 @@ class Leaves:
         return redacted.text
 
 
-def cleared_json(redactor: Redactor, text: str, form: Form) -> tuple[Redacted, tuple[Secret, ...]] | None:
+def cleared_json(
+    redactor: Redactor, text: str, form: Form
+) -> tuple[Redacted, tuple[Secret, ...]] | None:
     """`text` without secrets, and what they were; None if it is not JSON of this form as the library writes it."""
     if not _is_of(form, text):
         return None
@@ -154,4 +160,8 @@ def _loaded(text: str) -> tuple[Any] | None:
 
 def _free(name: str, taken: Mapping[str, Any]) -> str:
     """`name`, with a number if another one became the same."""
-    return next(one for one in (name, *(f"{name} {number}" for number in range(2, len(taken) + 3))) if one not in taken)
+    return next(
+        one
+        for one in (name, *(f"{name} {number}" for number in range(2, len(taken) + 3)))
+        if one not in taken
+    )

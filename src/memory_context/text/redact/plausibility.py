@@ -46,7 +46,12 @@ def is_random(value: str) -> bool:
     if len(value) < _LEAST_KEY or not value.isascii():
         return False
     if not any(map(str.isdigit, value)):
-        return len(value) >= _LETTERS_ALONE and value.isalpha() and not value.islower() and not _is_name(value)
+        return (
+            len(value) >= _LETTERS_ALONE
+            and value.isalpha()
+            and not value.islower()
+            and not _is_name(value)
+        )
     return any(map(str.isalpha, value)) and not _is_name(value)
 
 
@@ -61,10 +66,14 @@ def stands_for_another(value: str) -> bool:
 
 def is_no_secret(value: str, *, is_cut: bool) -> bool:
     """Whether this says by its form that it is none; `is_cut`: it ends at a blank, so a bracket may not be closed."""
-    return stands_for_another(value) or bool(_EXAMPLE.fullmatch(value) or (is_cut and _OPENED.fullmatch(value)))
+    return stands_for_another(value) or bool(
+        _EXAMPLE.fullmatch(value) or (is_cut and _OPENED.fullmatch(value))
+    )
 
 
 def is_code(value: str, *, is_cut: bool) -> bool:
     """Whether this, without quotes, is an expression or a type of a programming language, or YAML's."""
     cut = _CALLED.fullmatch(value) if is_cut else None
-    return any((_EXPRESSION.fullmatch(value), _CODE.fullmatch(value), _TAG_OR_ANCHOR.fullmatch(value), cut))
+    return any(
+        (_EXPRESSION.fullmatch(value), _CODE.fullmatch(value), _TAG_OR_ANCHOR.fullmatch(value), cut)
+    )

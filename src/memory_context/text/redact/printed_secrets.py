@@ -18,7 +18,9 @@ _HEAD = re.compile(rf"-----BEGIN {_NAME}-----")
 _FOOT = re.compile(rf"-----END {_NAME}-----")
 _COLOUR = re.compile(r"(?:\x1b|\\+(?:u001[bB]|x1[bB]|033|e))\[[0-9;]{0,12}[mK]")
 _BREAK = r"(?:<br ?/?>)?(?:\r\n|[\r\n]|(?:\\+r)?\\+n|\\+r|&#(?:10|13|x[aAdD]);|(?:%0[dD])?%0[aA])|<br ?/?>"
-_STOP = re.compile(rf"(?P<line_break>{_BREAK})|[\"'`]")  # behind a quote a string of JSON may have ended
+_STOP = re.compile(
+    rf"(?P<line_break>{_BREAK})|[\"'`]"
+)  # behind a quote a string of JSON may have ended
 _TOKEN = re.compile(r"[A-Za-z0-9]+|\s+|.", re.DOTALL)
 _BODY = re.compile("[A-Za-z0-9+/]{16,}={0,2}")
 _LAST = re.compile("[A-Za-z0-9+/]{1,15}={0,2}|=[A-Za-z0-9+/]{4}")
@@ -92,7 +94,9 @@ def _margin(text: str, place: int) -> tuple[str, ...] | None:
     stops = [stop.end() for stop in _STOP.finditer(text, begin, place)]
     if begin and not stops:
         return None
-    return tuple(map(_shape, _TOKEN.findall(_COLOUR.sub("", text[stops[-1] if stops else begin : place]))))
+    return tuple(
+        map(_shape, _TOKEN.findall(_COLOUR.sub("", text[stops[-1] if stops else begin : place])))
+    )
 
 
 def _shape(token: str) -> str:

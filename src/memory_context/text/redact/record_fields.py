@@ -16,7 +16,13 @@ def _paths(*paths: str) -> frozenset[tuple[str, ...]]:
 
 
 _LINKS = (
-    *("redacted", "consolidated_from", "consolidated_hashes", "consolidated_into", "consolidated_by"),
+    *(
+        "redacted",
+        "consolidated_from",
+        "consolidated_hashes",
+        "consolidated_into",
+        "consolidated_by",
+    ),
     *("extracted_from", "call_id", "stage_id", "tool_id", "mime_type", "mime_name", "is_image"),
 )
 _METADATA = {
@@ -36,14 +42,18 @@ _TURN = Form(
         *("role", "at", "id"),
         *_members("data", of=("id", "type", "tool_call_id", "status", "usage_metadata")),
         *_members("data.tool_calls.*", "data.invalid_tool_calls.*", of=("id", "type", "name")),
-        *_members("data.content.*", of=("id", "type", "tool_use_id", "tool_call_id", "name", "index")),
+        *_members(
+            "data.content.*", of=("id", "type", "tool_use_id", "tool_call_id", "name", "index")
+        ),
     ),
     named=_paths("", "data", "data.tool_calls.*", "data.invalid_tool_calls.*", "data.content.*"),
     needed=frozenset(("role", "text", "data", "at", "id")),
 )
 # Messages of AutoGen's that were compacted; `data` is an image in base64.
 _MESSAGE = Form(
-    kept=_paths("type", "source", *_members("content.*", of=("id", "call_id", "name", "is_error", "data"))),
+    kept=_paths(
+        "type", "source", *_members("content.*", of=("id", "call_id", "name", "is_error", "data"))
+    ),
     named=_paths("", "content.*"),
     needed=frozenset(("type", "content")),
 )
@@ -74,4 +84,8 @@ def is_kept_tag(item: MemoryItem, tag: str) -> bool:
     """Whether the library made this tag, and looks for it."""
     facts = item.content_metadata
     named = (f"stage:{facts.get('stage_id')}", f"tool:{facts.get('tool_id')}")
-    return tag == SECRET or tag in named or (item.memory_type == STORE_ITEM and bool(_TAG_OF_NAMESPACE.fullmatch(tag)))
+    return (
+        tag == SECRET
+        or tag in named
+        or (item.memory_type == STORE_ITEM and bool(_TAG_OF_NAMESPACE.fullmatch(tag)))
+    )

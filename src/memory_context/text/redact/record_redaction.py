@@ -9,7 +9,16 @@ from typing import Any, cast
 
 from memory_context.model.item import SECRET, Match, MemoryItem
 from memory_context.model.record_json import recounted
-from memory_context.text.redact import Form, Leaves, Redacted, Redactor, Secret, cleared_json, is_json, without_pieces
+from memory_context.text.redact import (
+    Form,
+    Leaves,
+    Redacted,
+    Redactor,
+    Secret,
+    cleared_json,
+    is_json,
+    without_pieces,
+)
 from memory_context.text.redact.record_fields import form_of, is_kept_tag, metadata_form
 
 NOTED = "redacted"
@@ -54,11 +63,15 @@ class Clearing:
     def _content(self, item: MemoryItem) -> str | bytes:
         if isinstance(item.content, bytes):
             return item.content
-        redacted, self._secrets = self._structured(item, item.content) or self.redactor.cleared(item.content)
+        redacted, self._secrets = self._structured(item, item.content) or self.redactor.cleared(
+            item.content
+        )
         self.counts.update(redacted.counts)
         return redacted.text
 
-    def _structured(self, item: MemoryItem, content: str) -> tuple[Redacted, tuple[Secret, ...]] | None:
+    def _structured(
+        self, item: MemoryItem, content: str
+    ) -> tuple[Redacted, tuple[Secret, ...]] | None:
         """What `Redactor.cleared` returns, where the content is JSON that the library wrote and a pattern may break."""
         form = form_of(item) if self.redactor.has_own else None
         if form is None:
@@ -102,6 +115,8 @@ class Clearing:
 def _noted(metadata: Mapping[str, Any], counts: Mapping[str, int]) -> dict[str, Any]:
     """`metadata` with what was redacted; what a caller keeps under that name stays."""
     there = metadata.get(NOTED, {})
-    if not isinstance(there, dict) or not all(isinstance(one, int) for one in cast("dict[str, Any]", there).values()):
+    if not isinstance(there, dict) or not all(
+        isinstance(one, int) for one in cast("dict[str, Any]", there).values()
+    ):
         return dict(metadata)
     return {**metadata, NOTED: dict(Counter(cast("dict[str, int]", there)) + Counter(counts))}

@@ -32,7 +32,12 @@ _RUN = 16
 _MANY = 256
 _JOINTED = 10
 _EVERYWHERE: tuple[Finding, ...] = (*BLOCKS, *PRINTED, *ANYWHERE, *CARRIED, *ASSIGNED)
-_ORDER = {one: rank for rank, one in enumerate(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *_EVERYWHERE)))}
+_ORDER = {
+    one: rank
+    for rank, one in enumerate(
+        dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *_EVERYWHERE))
+    )
+}
 KINDS = tuple(_ORDER)
 _IN_KEYS = (string.ascii_letters + string.digits + "_-").encode()
 _RUNS = bytes(ord("a") if code in _IN_KEYS else ord(" ") for code in range(256))
@@ -104,7 +109,10 @@ class Redactor:
     """
 
     def __init__(
-        self, patterns: Mapping[str, str | RedactionPattern] | None = None, *, without: Iterable[str] = ()
+        self,
+        patterns: Mapping[str, str | RedactionPattern] | None = None,
+        *,
+        without: Iterable[str] = (),
     ) -> None:
         left_out = frozenset(without)
         if unknown := left_out - set(KINDS):
@@ -117,8 +125,13 @@ class Redactor:
             message = f"patterns are a mapping of names to patterns, not {type(given).__name__}"
             raise InvalidArgumentError(message)
         self._own = [_Own.of(name, pattern) for name, pattern in (patterns or {}).items()]
-        self.kinds = (*(kind for kind in KINDS if kind not in left_out), *(own.kind for own in self._own))
-        self._ranks = {kind: rank for rank, kind in enumerate((*(own.kind for own in self._own), *KINDS))}
+        self.kinds = (
+            *(kind for kind in KINDS if kind not in left_out),
+            *(own.kind for own in self._own),
+        )
+        self._ranks = {
+            kind: rank for rank, kind in enumerate((*(own.kind for own in self._own), *KINDS))
+        }
 
     def redact(self, text: str) -> Redacted:
         """`text` without its secrets. Line breaks stay, JSON stays JSON, and doing it again changes nothing.
@@ -152,7 +165,9 @@ class Redactor:
         redacted = self.redact(text)
         return _MARKED.sub(" ", redacted.text).strip() if redacted.counts else text
 
-    def cleared(self, text: str, *, until: float | None = None) -> tuple[Redacted, tuple[Secret, ...]]:
+    def cleared(
+        self, text: str, *, until: float | None = None
+    ) -> tuple[Redacted, tuple[Secret, ...]]:
         """What `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then.
 
         A user's patterns have time `until` a moment of the monotonic clock, where one is given.
@@ -167,16 +182,25 @@ class Redactor:
         return Redacted(text, dict(Counter(secret.kind for secret in secrets))), tuple(secrets)
 
     def _spans(self, text: str, until: float | None) -> list[_Span]:
-        found = [*self._known(text), *self._users(text, deadline_for(text) if until is None else until)]
+        found = [
+            *self._known(text),
+            *self._users(text, deadline_for(text) if until is None else until),
+        ]
         if not found:
             return []
         spans = _outside(_merged(found, self._ranks), text)
-        return _of_whole_values(spans, text) if self._own and text.lstrip()[:1] in ("{", "[") else spans
+        return (
+            _of_whole_values(spans, text)
+            if self._own and text.lstrip()[:1] in ("{", "[")
+            else spans
+        )
 
     def _known(self, text: str) -> Iterator[_Span]:
         if not self._everywhere and not self._in_runs:
             return
-        flat = text.encode("ascii", "replace").lower()  # one byte for each character, so places are the same
+        flat = text.encode(
+            "ascii", "replace"
+        ).lower()  # one byte for each character, so places are the same
         runs = _long_runs(flat)
         joints = _before_joints(runs)
         for rule in self._in_runs:
@@ -211,8 +235,17 @@ class _Own:
         try:
             ready = compiled(pattern.pattern)
             matches_nothing = ready.fullmatch("", timeout=SECONDS)
-        except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError) as error:
-            message = f"the pattern of {name!r} is no regular expression: {getattr(error, 'msg', error)}"
+        except (
+            regex.error,
+            RecursionError,
+            OverflowError,
+            ValueError,
+            IndexError,
+            KeyError,
+        ) as error:
+            message = (
+                f"the pattern of {name!r} is no regular expression: {getattr(error, 'msg', error)}"
+            )
             raise InvalidArgumentError(message) from error
         except (MemoryError, TimeoutError) as error:
             message = f"the pattern of {name!r} does not end, not even on an empty text; does it call itself?"
@@ -262,7 +295,9 @@ def _long_runs(flat: bytes) -> bytes:
 
 def _before_joints(runs: bytes) -> bytes:
     """What stands before each _ and each -: where most keys have their name."""
-    return b" ".join(joint.join(part[-_JOINTED:] for part in runs.split(joint)) for joint in (b"_", b"-"))
+    return b" ".join(
+        joint.join(part[-_JOINTED:] for part in runs.split(joint)) for joint in (b"_", b"-")
+    )
 
 
 def _of_rule(rule: Finding, text: str, flat: bytes) -> Iterator[_Span]:

@@ -44,7 +44,9 @@ def _is_user_and_password(match: Match) -> bool:
 def _is_password(match: Match) -> bool:
     """Not what documentation writes in its place."""
     value = match["value"]
-    return value.strip("<>{}[]()$%*").lower() not in _USED_AS_EXAMPLES and not stands_for_another(value)
+    return value.strip("<>{}[]()$%*").lower() not in _USED_AS_EXAMPLES and not stands_for_another(
+        value
+    )
 
 
 # A backslash before a quote escapes it: in JSON that ends the argument's string, or is its end.
@@ -76,5 +78,10 @@ CARRIED = (
         rf"(?<=\bcurl\b[^\n|;]{{0,300}}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{{1,64}}:(?P<value>{_ARGUMENT})",
         _is_password,
     ),
-    rule("password", r"sshpass\s", rf"sshpass\s{{1,4}}-p[ =]?[\"']?(?P<value>{_ARGUMENT})", _is_password),
+    rule(
+        "password",
+        r"sshpass\s",
+        rf"sshpass\s{{1,4}}-p[ =]?[\"']?(?P<value>{_ARGUMENT})",
+        _is_password,
+    ),
 )

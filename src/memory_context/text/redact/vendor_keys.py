@@ -37,14 +37,22 @@ IN_RUNS = (
     _key("google_key", "GOCSPX-", rf"{_WORD}{{28}}{END}"),
     _key("slack_token", "xox[abceoprs]-", r"[A-Za-z0-9-]{10,250}"),
     _key("slack_token", "xapp-", r"[0-9]-[A-Z0-9]{5,20}-[0-9]{5,20}-[a-z0-9]{20,100}"),
-    rule("stripe_key", "k_(?:live|test)_", rf"(?<=(?P<head>{START}[rs]))k_(?:live|test)_[A-Za-z0-9]{{10,247}}"),
+    rule(
+        "stripe_key",
+        "k_(?:live|test)_",
+        rf"(?<=(?P<head>{START}[rs]))k_(?:live|test)_[A-Za-z0-9]{{10,247}}",
+    ),
     _key("stripe_key", "whsec_", r"[A-Za-z0-9+/]{24,100}={0,2}"),
     _key("npm_token", "npm_", rf"[A-Za-z0-9]{{36}}{END}"),
     _key("pypi_token", "pypi-", rf"AgE{_WORD}{{50,1000}}"),
     _key("huggingface_token", "hf_", rf"(?=[A-Za-z0-9]*[A-Z])[A-Za-z0-9]{{30,40}}{END}"),
     _key("huggingface_token", "api_org_", rf"(?=[A-Za-z0-9]*[A-Z])[A-Za-z0-9]{{30,40}}{END}"),
     rule("azure_key", "azdo", rf"(?<=(?P<head>{START}[A-Za-z0-9]{{76}}))AZDO[A-Za-z0-9]{{4}}{END}"),
-    rule("azure_key", "jqqj99", rf"(?<=(?P<head>{START}[A-Za-z0-9]{{52}}))JQQJ99[A-Za-z0-9]{{26}}{END}"),
+    rule(
+        "azure_key",
+        "jqqj99",
+        rf"(?<=(?P<head>{START}[A-Za-z0-9]{{52}}))JQQJ99[A-Za-z0-9]{{26}}{END}",
+    ),
     _key("digitalocean_token", "do[opr]_v1_", rf"[a-f0-9]{{64}}{END}"),
     _key("databricks_token", "dapi", rf"[a-f0-9]{{32}}(?:-[0-9])?{END}"),
     _key("docker_token", "dckr_[op]at_", rf"{_WORD}{{27,40}}"),
@@ -70,7 +78,11 @@ IN_RUNS = (
     _key("heroku_key", "HRKU-", rf"AA{_WORD}{{50,70}}"),
     _key("planetscale_token", "pscale_", r"(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
     _key("private_key", "AGE-SECRET-KEY-", rf"1[A-Z0-9]{{58}}{END}"),
-    _key("jwt", "eyJ", rf"(?<![_-]eyJ){_WORD}{{8,}}+(?:\.(?:eyJ|e30){_WORD}*+\.{_WORD}*+|(?:\.{_WORD}*+){{4}})"),
+    _key(
+        "jwt",
+        "eyJ",
+        rf"(?<![_-]eyJ){_WORD}{{8,}}+(?:\.(?:eyJ|e30){_WORD}*+\.{_WORD}*+|(?:\.{_WORD}*+){{4}})",
+    ),
 )
 
 # A dot or a colon cuts these into runs that are too short, or their hints stand outside.
@@ -83,8 +95,20 @@ ANYWHERE = (
     _key("sendgrid_key", r"SG\.", rf"{_WORD}{{22}}\.{_WORD}{{43}}(?!{_WORD})"),
     _key("vault_token", r"hv[bsr]\.", rf"{_WORD}{{24,400}}"),
     _key("google_token", r"ya29\.", rf"{_WORD}{{20,2000}}"),
-    rule("azure_key", "q~", rf"(?<=(?P<head>{START}[A-Za-z0-9_~.-]{{3}}[0-9]))Q~[A-Za-z0-9_~.-]{{31,34}}"),
+    rule(
+        "azure_key",
+        "q~",
+        rf"(?<=(?P<head>{START}[A-Za-z0-9_~.-]{{3}}[0-9]))Q~[A-Za-z0-9_~.-]{{31,34}}",
+    ),
     rule("azure_key", "sig=", r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/_-]{40,100}={0,2})"),
-    rule("slack_webhook", r"hooks\.slack\.com/", r"hooks\.slack\.com/[a-z]+/(?P<value>[A-Za-z0-9/]{30,100})"),
-    rule("discord_webhook", "/api/webhooks/", rf"/api/webhooks/[0-9]{{15,22}}/(?P<value>{_WORD}{{60,80}})"),
+    rule(
+        "slack_webhook",
+        r"hooks\.slack\.com/",
+        r"hooks\.slack\.com/[a-z]+/(?P<value>[A-Za-z0-9/]{30,100})",
+    ),
+    rule(
+        "discord_webhook",
+        "/api/webhooks/",
+        rf"/api/webhooks/[0-9]{{15,22}}/(?P<value>{_WORD}{{60,80}})",
+    ),
 )

@@ -30,8 +30,12 @@ def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
     )
 
 
-_PIECES = regex.compile(_pattern(r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}", r"\p{L}", r"\p{N}"))
-_ASCII_PIECES = re.compile(_pattern("A-Z", "a-z", "A-Za-z", "0-9"))  # the same pieces of ASCII text at twice the speed
+_PIECES = regex.compile(
+    _pattern(r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}", r"\p{L}", r"\p{N}")
+)
+_ASCII_PIECES = re.compile(
+    _pattern("A-Z", "a-z", "A-Za-z", "0-9")
+)  # the same pieces of ASCII text at twice the speed
 _PARTS = regex.compile(
     r"(?P<suffix>(?<=\p{L})'\p{Latin}+)|(?P<latin>\p{Latin}+)|(?P<han>\p{Han}+)|(?P<hiragana>\p{Hiragana}+)"
     r"|(?P<katakana>[\p{Katakana}ー]+)|(?P<hangul>\p{Hangul}+)|(?P<cyrillic>\p{Cyrillic}+)|(?P<arabic>\p{Arabic}+)"
@@ -96,7 +100,9 @@ def estimate_tokens(text: str) -> int:
 
 @lru_cache(maxsize=1 << 15)
 def _piece(piece: str) -> int:
-    parts = [(part.lastgroup, part[0], piece[: part.start()][-1:]) for part in _PARTS.finditer(piece)]
+    parts = [
+        (part.lastgroup, part[0], piece[: part.start()][-1:]) for part in _PARTS.finditer(piece)
+    ]
     if all(kind == "mark" for kind, _, _ in parts):
         return _punctuation(piece)
     return sum(_part(kind, run, before) for kind, run, before in parts)
@@ -107,7 +113,9 @@ def _punctuation(piece: str) -> int:
     if not core.strip():
         return 100
     shown = _CONTROL.sub("", core)
-    return 100 * (len(core) - len(shown)) + _runs(len(_REPEATED.sub(r"\1", shown)), ascii_only=shown.isascii())
+    return 100 * (len(core) - len(shown)) + _runs(
+        len(_REPEATED.sub(r"\1", shown)), ascii_only=shown.isascii()
+    )
 
 
 def _runs(count: int, *, ascii_only: bool) -> int:
@@ -145,7 +153,9 @@ def _shape(word: str) -> str:
 def _han(character: str) -> int:
     if character in _IN_WORDS:
         return _HAN_IN_WORDS
-    code = character.encode("gb2312", "ignore")  # which orders its characters by use: the common ones come first
+    code = character.encode(
+        "gb2312", "ignore"
+    )  # which orders its characters by use: the common ones come first
     if not code:
         return _HAN_TRADITIONAL
     return _HAN_COMMON if code < _FIRST_RARE else _HAN_RARE

@@ -91,12 +91,17 @@ def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
         return None
     pairs = (line.split() for line in data.splitlines() if line)
     ranks = {base64.b64decode(token): int(rank) for token, rank in pairs}
-    return tiktoken.Encoding(file.name, pat_str=file.pattern, mergeable_ranks=ranks, special_tokens={})
+    return tiktoken.Encoding(
+        file.name, pat_str=file.pattern, mergeable_ranks=ranks, special_tokens={}
+    )
 
 
 def _local(file: RankFile) -> bytes | None:
     candidates = (_read(path) for path in _paths(file))
-    return next((data for data in candidates if data and hashlib.sha256(data).hexdigest() == file.sha256), None)
+    return next(
+        (data for data in candidates if data and hashlib.sha256(data).hexdigest() == file.sha256),
+        None,
+    )
 
 
 def _paths(file: RankFile) -> Iterator[Path]:

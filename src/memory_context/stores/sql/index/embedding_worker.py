@@ -74,17 +74,24 @@ class Meaning:
         text = searchable(item)
         for start in range(0, len(lacking), BATCH):
             batch = lacking[start : start + BATCH]
-            vectors = self._model.documents([text[first:last] or item.summary for _, first, last in batch])
+            vectors = self._model.documents(
+                [text[first:last] or item.summary for _, first, last in batch]
+            )
             ordinals = [ordinal for ordinal, *_ in batch]
             self._run(
-                partial(vector_index.add, table=table, item=item, ordinals=ordinals, vectors=vectors), writes=True
+                partial(
+                    vector_index.add, table=table, item=item, ordinals=ordinals, vectors=vectors
+                ),
+                writes=True,
             )
 
     def embed_missing(self, user_id: str) -> None:
         """Make all vectors that a user's memories lack, until there are none or the store closes."""
         with self._embedding:
             table = self._own_table()
-        for memory_id in self._run(lambda connection: vector_index.incomplete(connection, table, user_id)):
+        for memory_id in self._run(
+            lambda connection: vector_index.incomplete(connection, table, user_id)
+        ):
             if self._closing:
                 return
             self.embed(user_id, memory_id)
@@ -94,7 +101,9 @@ class Meaning:
         with self._lock:
             self._waiting.add(user_id)
             if self._thread is None and not self._closing:
-                self._thread = threading.Thread(target=self._work, name="memory-context-embedder", daemon=True)
+                self._thread = threading.Thread(
+                    target=self._work, name="memory-context-embedder", daemon=True
+                )
                 self._thread.start()
 
     def close(self) -> None:
@@ -122,6 +131,8 @@ class Meaning:
     def _own_table(self) -> sa.Table:
         if self._table is None:
             table, vector = self.of_query(PROBE)
-            self._run(lambda connection: vector_index.ensure(connection, table, len(vector)), writes=True)
+            self._run(
+                lambda connection: vector_index.ensure(connection, table, len(vector)), writes=True
+            )
             self._table = table
         return self._table

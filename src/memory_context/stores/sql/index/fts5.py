@@ -17,7 +17,9 @@ from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Statistics, step_of
 
 TABLE = "agent_memory_index"
-_JOINING = "".join(char for char in map(chr, range(33, 127)) if not char.isalnum() and char not in "'\"")
+_JOINING = "".join(
+    char for char in map(chr, range(33, 127)) if not char.isalnum() and char not in "'\""
+)
 _CREATE = (
     f"""CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING fts5(
     lexemes, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '{_JOINING}'")""",
@@ -30,9 +32,13 @@ _COARSE = f"({_FINE} + ({_STEP} & {_FINE - 1})) << (({_STEP} >> {FINE_BITS}) - 1
 _LENGTH = f"CASE WHEN {_STEP} < {2 * _FINE} THEN {_STEP} ELSE {_COARSE} END"
 _LAST_ID = "SELECT seq FROM sqlite_sequence WHERE name = 'agent_memory_passages'"
 _ADD = sa.text("INSERT INTO agent_memory_index(rowid, lexemes) VALUES (:id, :names)")
-_REMOVE = sa.text("INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes) VALUES ('delete', :id, :names)")
+_REMOVE = sa.text(
+    "INSERT INTO agent_memory_index(agent_memory_index, rowid, lexemes) VALUES ('delete', :id, :names)"
+)
 _REMOVE_ALL = "INSERT INTO agent_memory_index(agent_memory_index) VALUES ('delete-all')"
-_HOLDS = sa.text("SELECT 1 FROM agent_memory_index WHERE agent_memory_index MATCH :quoted AND rowid = :id")
+_HOLDS = sa.text(
+    "SELECT 1 FROM agent_memory_index WHERE agent_memory_index MATCH :quoted AND rowid = :id"
+)
 _FREQUENCIES = sa.text(
     "SELECT q.key, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
 )
@@ -48,7 +54,9 @@ SELECT p.id, p.memory_id, p.start, p.stop, p.line, s.score
 FROM scored AS s CROSS JOIN agent_memory_passages AS p ON p.id = s.id"""
 _SCORED = _QUERY + ", scored AS ({sum}{most})" + _PLACED
 SCORED = sa.text(_SCORED.format(sum=_SUM.format(length=_LENGTH), most=""))
-BEST = sa.text(_SCORED.format(sum=_SUM.format(length=_LENGTH), most=" ORDER BY score DESC, id LIMIT :most"))
+BEST = sa.text(
+    _SCORED.format(sum=_SUM.format(length=_LENGTH), most=" ORDER BY score DESC, id LIMIT :most")
+)
 
 
 def create(connection: sa.Connection) -> None:
@@ -60,9 +68,14 @@ def create(connection: sa.Connection) -> None:
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
     """Insert rows of passages with their ``names``."""
     first = ((connection.exec_driver_sql(_LAST_ID).scalar() or 0) >> LENGTH_BITS) + 1
-    named = [row | {"id": (first + place << LENGTH_BITS) + step_of(row["length"])} for place, row in enumerate(rows)]
+    named = [
+        row | {"id": (first + place << LENGTH_BITS) + step_of(row["length"])}
+        for place, row in enumerate(rows)
+    ]
     columns = [name for name in named[0] if name != "names"]
-    connection.execute(sa.insert(passages), [{name: row[name] for name in columns} for row in named])
+    connection.execute(
+        sa.insert(passages), [{name: row[name] for name in columns} for row in named]
+    )
     connection.execute(_ADD, [{"id": row["id"], "names": row["names"]} for row in named])
 
 
@@ -90,12 +103,15 @@ def values_of(
     return {"postings": json.dumps(values), "most": limit}
 
 
-def _frequencies(connection: sa.Connection, owner: int, wanted: Sequence[str]) -> dict[str, list[int]]:
+def _frequencies(
+    connection: sa.Connection, owner: int, wanted: Sequence[str]
+) -> dict[str, list[int]]:
     """For each lexeme, how many passages hold it under each of its names."""
     names = [name for lexeme in wanted for name in bm25.names_of(lexeme, owner)]
     rows = connection.execute(_FREQUENCIES, {"names": json.dumps(names)})
     holding: dict[int, int] = {row.key: row.doc for row in rows}
     steps = len(bm25.STEPS)
     return {
-        lexeme: [holding.get(place * steps + step, 0) for step in range(steps)] for place, lexeme in enumerate(wanted)
+        lexeme: [holding.get(place * steps + step, 0) for step in range(steps)]
+        for place, lexeme in enumerate(wanted)
     }

@@ -18,7 +18,15 @@ from memory_context.model.item import MemoryItem
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row import RECORDS, item_of
 from memory_context.stores.sql.schema import memories, passages, pending
-from memory_context.text.index.chunks import SIZE, Passage, Place, card_of, passage_at, passages_of, searchable
+from memory_context.text.index.chunks import (
+    SIZE,
+    Passage,
+    Place,
+    card_of,
+    passage_at,
+    passages_of,
+    searchable,
+)
 
 BATCH = 500
 _LEAST_CHARACTERS = SIZE // 2
@@ -55,7 +63,9 @@ def insert(connection: sa.Connection, item: MemoryItem, batch: Batch | None) -> 
         connection.execute(sa.insert(pending).values(memory_id=item.id, user_id=item.user_id))
         return
     fresh = batch.memory.memory_key == item.memory_key
-    keyword_index.add(connection, item.user_id, item.id, batch.passages if fresh else list(passages_of(item)))
+    keyword_index.add(
+        connection, item.user_id, item.id, batch.passages if fresh else list(passages_of(item))
+    )
 
 
 def is_pending(connection: sa.Connection, user_id: str) -> bool:
@@ -68,19 +78,25 @@ _OF_USER = sa.select(pending.c.memory_id).where(pending.c.user_id == sa.bindpara
 
 def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[tuple[str, UUID]]:
     """User and id of the memories that the index lacks something of, newest first; of one user, or of all."""
-    statement = sa.select(pending.c.user_id, pending.c.memory_id).join(memories, memories.c.id == pending.c.memory_id)
+    statement = sa.select(pending.c.user_id, pending.c.memory_id).join(
+        memories, memories.c.id == pending.c.memory_id
+    )
     chosen = statement if user_id is None else statement.where(pending.c.user_id == user_id)
     rows = connection.execute(chosen.order_by(memories.c.created_at.desc()))
     return [(row.user_id, row.memory_id) for row in rows]
 
 
-def unfinished(connection: sa.Connection, user_id: str, memory_id: UUID) -> tuple[MemoryItem, Place] | None:
+def unfinished(
+    connection: sa.Connection, user_id: str, memory_id: UUID
+) -> tuple[MemoryItem, Place] | None:
     """A pending memory of a user, and where its next passage begins; None if it is complete by now, or gone."""
     done = connection.execute(sa.select(pending.c.done).where(*_row(user_id, memory_id))).scalar()
     item = item_by_id(connection, user_id, memory_id)
     if done is None or item is None:
         return None
-    known = sa.select(sa.func.count()).select_from(passages).where(passages.c.memory_id == memory_id)
+    known = (
+        sa.select(sa.func.count()).select_from(passages).where(passages.c.memory_id == memory_id)
+    )
     ordinal = connection.execute(known).scalar_one()
     return item, Place(ordinal, done, 1 + searchable(item).count("\n", 0, done))
 
@@ -96,7 +112,9 @@ def extend(connection: sa.Connection, batch: Batch) -> bool:
     """Index the next batch of a pending memory; False if another process has done it, or is about to."""
     keyword_index.lock(connection)
     row = _row(batch.memory.user_id, batch.memory.id)
-    done = connection.execute(sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)).scalar()
+    done = connection.execute(
+        sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)
+    ).scalar()
     if done != batch.start:
         return False
     keyword_index.add(connection, batch.memory.user_id, batch.memory.id, batch.passages)
@@ -112,7 +130,9 @@ def _row(user_id: str, memory_id: UUID) -> tuple[sa.ColumnElement[bool], ...]:
 
 def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> MemoryItem | None:
     """The user's memory of that id."""
-    row = connection.execute(RECORDS.where(memories.c.user_id == user_id, memories.c.id == memory_id)).one_or_none()
+    row = connection.execute(
+        RECORDS.where(memories.c.user_id == user_id, memories.c.id == memory_id)
+    ).one_or_none()
     return item_of(row) if row else None
 
 
@@ -125,7 +145,9 @@ def remove(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUI
                 pass
     else:
         _remove_rows(connection, user_id, doomed)
-    connection.execute(sa.delete(pending).where(pending.c.user_id == user_id, pending.c.memory_id.in_(doomed)))
+    connection.execute(
+        sa.delete(pending).where(pending.c.user_id == user_id, pending.c.memory_id.in_(doomed))
+    )
 
 
 def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
@@ -140,9 +162,15 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
         return False
     card, text = card_of(item), searchable(item)
     places = ((row.id, Place(row.ordinal, row.start, row.line), row.stop) for row in rows)
-    keyword_index.remove(connection, user_id, {id_: passage_at(text, place, stop, card) for id_, place, stop in places})
+    keyword_index.remove(
+        connection,
+        user_id,
+        {id_: passage_at(text, place, stop, card) for id_, place, stop in places},
+    )
     connection.execute(sa.delete(pending).where(*_row(user_id, memory_id)))
-    connection.execute(sa.insert(pending).values(memory_id=memory_id, user_id=user_id, done=rows[-1].start))
+    connection.execute(
+        sa.insert(pending).values(memory_id=memory_id, user_id=user_id, done=rows[-1].start)
+    )
     return True
 
 
@@ -150,7 +178,9 @@ def many_passages(connection: sa.Connection, doomed: sa.Select[*tuple[UUID]]) ->
     """Which memories have so many passages on SQLite that taking them out needs transactions of its own."""
     if connection.dialect.name != "sqlite" or _are_all(connection, doomed):
         return []
-    statement = sa.select(passages.c.memory_id).where(passages.c.memory_id.in_(doomed), passages.c.ordinal == BATCH)
+    statement = sa.select(passages.c.memory_id).where(
+        passages.c.memory_id.in_(doomed), passages.c.ordinal == BATCH
+    )
     return list(connection.execute(statement).scalars())
 
 
@@ -162,7 +192,9 @@ def _are_all(connection: sa.Connection, doomed: sa.Select[*tuple[UUID]]) -> bool
 
 def _remove_rows(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
     inside = passages.c.memory_id.in_(doomed)
-    counted = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(passages.c.length), 0)).where(inside)
+    counted = sa.select(sa.func.count(), sa.func.coalesce(sa.func.sum(passages.c.length), 0)).where(
+        inside
+    )
     number, length = connection.execute(counted).one()
     if connection.dialect.name == "sqlite":
         fts5.remove_all(connection)

@@ -44,8 +44,12 @@ _HIT = [
     *(sa.column(name, sa.BigInteger) for name in ("start", "stop", "line")),
     sa.column("score", sa.Float),
 ]
-_SCORED = {dialect: index.SCORED.columns(*_HIT).subquery("scored") for dialect, index in _INDEXES.items()}
-_BEST = {dialect: index.BEST.columns(*_HIT).subquery("scored") for dialect, index in _INDEXES.items()}
+_SCORED = {
+    dialect: index.SCORED.columns(*_HIT).subquery("scored") for dialect, index in _INDEXES.items()
+}
+_BEST = {
+    dialect: index.BEST.columns(*_HIT).subquery("scored") for dialect, index in _INDEXES.items()
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,9 @@ class Hit:
 
 def version_of(connection: sa.Connection) -> int:
     """The version of the analyzer that the index was made by; 0 if by none."""
-    value = connection.execute(sa.select(settings.c.value).where(settings.c.name == ANALYZER)).scalar()
+    value = connection.execute(
+        sa.select(settings.c.value).where(settings.c.name == ANALYZER)
+    ).scalar()
     return int(value or 0)
 
 
@@ -89,10 +95,14 @@ def reset(connection: sa.Connection) -> None:
     connection.execute(sa.delete(passages))
     connection.execute(sa.update(owners).values(passages=0, length=0))
     connection.execute(sa.delete(pending))
-    everything = sa.select(memories.c.id, memories.c.user_id).where(sa.true())  # or SQLite takes ON for a join's
+    everything = sa.select(memories.c.id, memories.c.user_id).where(
+        sa.true()
+    )  # or SQLite takes ON for a join's
     insert = sqlite.insert if connection.dialect.name == "sqlite" else postgresql.insert
     noted = insert(pending).from_select(["memory_id", "user_id"], everything)
-    connection.execute(noted.on_conflict_do_nothing())  # of a large text that was stored a moment ago
+    connection.execute(
+        noted.on_conflict_do_nothing()
+    )  # of a large text that was stored a moment ago
     connection.execute(sa.delete(settings).where(settings.c.name == ANALYZER))
     connection.execute(sa.insert(settings).values(name=ANALYZER, value=str(VERSION)))
 
@@ -106,7 +116,9 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
 def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequence[Passage]) -> None:
     """Index passages of a memory."""
     owner = _owner_of(connection, user_id)
-    rows = [_row(memory_id, passage) | {"names": bm25.owned(passage.names, owner)} for passage in found]
+    rows = [
+        _row(memory_id, passage) | {"names": bm25.owned(passage.names, owner)} for passage in found
+    ]
     _INDEXES[connection.dialect.name].add(connection, rows)
     count(connection, user_id, len(found), sum(passage.length for passage in found))
 
@@ -132,7 +144,9 @@ def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Passage]
     """Take passages, by the ids of their rows, out of the index."""
     if connection.dialect.name == "sqlite":
         owner = _owner_of(connection, user_id)
-        fts5.remove(connection, {id_: bm25.owned(passage.names, owner) for id_, passage in found.items()})
+        fts5.remove(
+            connection, {id_: bm25.owned(passage.names, owner) for id_, passage in found.items()}
+        )
     connection.execute(sa.delete(passages).where(passages.c.id.in_(list(found))))
     count(connection, user_id, -len(found), -sum(passage.length for passage in found.values()))
 
@@ -167,6 +181,12 @@ def ranked(
     dialect = connection.dialect.name
     values = _INDEXES[dialect].values_of(connection, statistics, bm25.tried(wanted), terms, limit)
     scored = (_BEST if inside is None else _SCORED)[dialect]
-    chosen = sa.select(scored) if inside is None else sa.select(scored).where(scored.c.memory_id.in_(inside))
-    rows = connection.execute(chosen.order_by(scored.c.score.desc(), scored.c.id).limit(limit), values)
+    chosen = (
+        sa.select(scored)
+        if inside is None
+        else sa.select(scored).where(scored.c.memory_id.in_(inside))
+    )
+    rows = connection.execute(
+        chosen.order_by(scored.c.score.desc(), scored.c.id).limit(limit), values
+    )
     return [Hit(row.memory_id, row.start, row.stop, row.line, row.score) for row in rows]

@@ -58,7 +58,9 @@ class Search:
     terms: int = MAX_TERMS
 
 
-def best_if_indexed(connection: sa.Connection, search: Search) -> list[tuple[MemoryItem, Hit]] | None:
+def best_if_indexed(
+    connection: sa.Connection, search: Search
+) -> list[tuple[MemoryItem, Hit]] | None:
     """See `best`; None if the index lacks something of the user's."""
     return None if indexing.is_pending(connection, search.user_id) else best(connection, search)
 
@@ -104,7 +106,9 @@ def _hits(connection: sa.Connection, search: Search, inside: Inside) -> dict[UUI
 def _by_words(connection: sa.Connection, search: Search, inside: Inside, pool: int) -> list[Hit]:
     if not search.wanted:
         return []
-    return keyword_index.ranked(connection, search.user_id, search.wanted, inside, pool, search.terms)
+    return keyword_index.ranked(
+        connection, search.user_id, search.wanted, inside, pool, search.terms
+    )
 
 
 def _by_meaning(connection: sa.Connection, search: Search, inside: Inside, pool: int) -> list[Hit]:
@@ -119,7 +123,9 @@ def _blended(words: Mapping[UUID, Hit], meaning: Mapping[UUID, Hit]) -> dict[UUI
     if not words or not meaning:
         return dict(words or meaning)
     scores = fused(_scores(words), _scores(meaning))
-    return {id_: replace(words.get(id_) or meaning[id_], score=score) for id_, score in scores.items()}
+    return {
+        id_: replace(words.get(id_) or meaning[id_], score=score) for id_, score in scores.items()
+    }
 
 
 def _scores(hits: Mapping[UUID, Hit]) -> dict[UUID, float]:
@@ -151,12 +157,16 @@ def _with_items(
     chosen = list(found.values())[: 2 * search.limit]
     hits = {hit.memory_id: hit for hit in chosen if hit.score >= chosen[: search.limit][-1].score}
     rows = connection.execute(_of(RECORDS, hits, search))
-    items = sorted(map(item_of, rows), key=lambda item: item.accessed_at or item.created_at, reverse=True)
+    items = sorted(
+        map(item_of, rows), key=lambda item: item.accessed_at or item.created_at, reverse=True
+    )
     items.sort(key=lambda item: -round(hits[item.id].score, 9))
     return ((item, hits[item.id]) for item in items[: search.limit])
 
 
-def _of(statement: sa.Select[*tuple[Any, ...]], ids: Iterable[UUID], search: Search) -> sa.Select[*tuple[Any, ...]]:
+def _of(
+    statement: sa.Select[*tuple[Any, ...]], ids: Iterable[UUID], search: Search
+) -> sa.Select[*tuple[Any, ...]]:
     """Those of `ids` that meet the conditions; in a form in which SQLite looks up the ids, and not the whole tier."""
     meets = sa.case((sa.and_(sa.true(), *search.conditions), 1), else_=0)
     return statement.where(memories.c.id.in_(list(ids)), meets == 1)

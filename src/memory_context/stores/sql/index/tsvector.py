@@ -18,9 +18,13 @@ from memory_context.text.index.bm25 import Statistics
 
 ENOUGH = 300
 _ADD = sa.insert(passages).values(
-    lexemes=sa.func.array_to_tsvector(sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " "))
+    lexemes=sa.func.array_to_tsvector(
+        sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
+    )
 )
-_HOLDS = sa.text("SELECT 1 FROM agent_memory_passages WHERE id = :id AND lexemes @@ CAST(:quoted AS tsquery)")
+_HOLDS = sa.text(
+    "SELECT 1 FROM agent_memory_passages WHERE id = :id AND lexemes @@ CAST(:quoted AS tsquery)"
+)
 _FREQUENCIES = sa.text("""
 SELECT q.lexeme, (
     SELECT count(*) FROM (
@@ -74,7 +78,9 @@ def values_of(
     rows = [
         {"term": place, "often": often, "name": _quoted(name)}
         for place, lexeme in enumerate(_rarest(connection, statistics.owner, wanted, terms))
-        for name, (_, often) in zip(bm25.names_of(lexeme, statistics.owner), bm25.STEPS, strict=True)
+        for name, (_, often) in zip(
+            bm25.names_of(lexeme, statistics.owner), bm25.STEPS, strict=True
+        )
     ]
     return {
         "wanted": json.dumps(rows),
@@ -89,7 +95,10 @@ def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str], terms:
     """All of a short query; of a long one the rarest lexemes, counted up to a number at which they are common."""
     if len(wanted) <= terms:
         return list(wanted)
-    rows = [{"lexeme": lexeme, "names": " | ".join(map(_quoted, bm25.names_of(lexeme, owner)))} for lexeme in wanted]
+    rows = [
+        {"lexeme": lexeme, "names": " | ".join(map(_quoted, bm25.names_of(lexeme, owner)))}
+        for lexeme in wanted
+    ]
     enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
     found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough})
     return bm25.rarest({lexeme: [count] for lexeme, count in found}, terms)

@@ -51,7 +51,9 @@ def as_array(vectors: Sequence[Vector]) -> NDArray[np.float32]:
     if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
         message = f"an embedder gives one vector of numbers for each text, not an array of shape {rows.shape}"
         raise StoreError(message)
-    unit: NDArray[np.float32] = rows / numpy.maximum(numpy.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    unit: NDArray[np.float32] = rows / numpy.maximum(
+        numpy.linalg.norm(rows, axis=1, keepdims=True), 1e-12
+    )
     return unit
 
 
@@ -61,7 +63,12 @@ def table_of(model: Model, dimensions: int, dialect: str) -> sa.Table:
     return sa.Table(
         name,
         sa.MetaData(),
-        sa.Column("memory_id", sa.Uuid(), sa.ForeignKey(memories.c.id, ondelete="CASCADE"), primary_key=True),
+        sa.Column(
+            "memory_id",
+            sa.Uuid(),
+            sa.ForeignKey(memories.c.id, ondelete="CASCADE"),
+            primary_key=True,
+        ),
         sa.Column("ordinal", sa.BigInteger, primary_key=True, autoincrement=False),
         sa.Column("user_id", sa.Text, nullable=False, index=True),
         sa.Column("vector", _vector_type(dimensions, dialect), nullable=False),
@@ -99,27 +106,39 @@ def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
 def forget(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
     """Delete the vectors of a user's memories, of every model."""
     for table in tables(connection):
-        connection.execute(sa.delete(table).where(table.c.user_id == user_id, table.c.memory_id.in_(doomed)))
+        connection.execute(
+            sa.delete(table).where(table.c.user_id == user_id, table.c.memory_id.in_(doomed))
+        )
 
 
 def tables(connection: sa.Connection) -> list[sa.TableClause]:
     """The tables of every model."""
-    names = connection.execute(sa.select(settings.c.name).where(settings.c.name.startswith(SETTING))).scalars()
+    names = connection.execute(
+        sa.select(settings.c.name).where(settings.c.name.startswith(SETTING))
+    ).scalars()
     columns = (sa.column("memory_id", sa.Uuid), sa.column("user_id", sa.Text))
     return [sa.table(name.removeprefix(SETTING), *columns) for name in names]
 
 
-def missing(connection: sa.Connection, table: sa.Table | None, memory_id: UUID) -> list[tuple[int, int, int]]:
+def missing(
+    connection: sa.Connection, table: sa.Table | None, memory_id: UUID
+) -> list[tuple[int, int, int]]:
     """Ordinal, start and stop of a memory's passages that have no vector of this model."""
-    statement = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop).where(_lacks(connection, table))
-    rows = connection.execute(statement.where(passages.c.memory_id == memory_id).order_by(passages.c.ordinal))
+    statement = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop).where(
+        _lacks(connection, table)
+    )
+    rows = connection.execute(
+        statement.where(passages.c.memory_id == memory_id).order_by(passages.c.ordinal)
+    )
     return [(row.ordinal, row.start, row.stop) for row in rows]
 
 
 def incomplete(connection: sa.Connection, table: sa.Table | None, user_id: str) -> list[UUID]:
     """The user's memories of which a passage has no vector of this model."""
     lacking = sa.exists(
-        sa.select(passages.c.id).where(passages.c.memory_id == memories.c.id, _lacks(connection, table))
+        sa.select(passages.c.id).where(
+            passages.c.memory_id == memories.c.id, _lacks(connection, table)
+        )
     )
     mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, lacking)
     return list(connection.execute(mine).scalars())
@@ -133,11 +152,17 @@ def _lacks(connection: sa.Connection, table: sa.Table | None) -> sa.ColumnElemen
 
 
 def add(
-    connection: sa.Connection, table: sa.Table, item: MemoryItem, ordinals: Sequence[int], vectors: Sequence[Vector]
+    connection: sa.Connection,
+    table: sa.Table,
+    item: MemoryItem,
+    ordinals: Sequence[int],
+    vectors: Sequence[Vector],
 ) -> None:
     """Keep the vectors of a memory's passages, unless the memory is gone, or another process was first."""
     here = sa.select(memories.c.id).where(
-        memories.c.user_id == item.user_id, memories.c.id == item.id, memories.c.content_hash == item.content_hash
+        memories.c.user_id == item.user_id,
+        memories.c.id == item.id,
+        memories.c.content_hash == item.content_hash,
     )
     if connection.execute(here).first() is None:
         return
@@ -160,7 +185,12 @@ def add(
 
 
 def nearest(
-    connection: sa.Connection, table: sa.Table, user_id: str, vector: Vector, inside: Inside, limit: int
+    connection: sa.Connection,
+    table: sa.Table,
+    user_id: str,
+    vector: Vector,
+    inside: Inside,
+    limit: int,
 ) -> list[Hit]:
     """The passages whose vectors have the greatest cosine with `vector`, best first."""
     if not sa.inspect(connection).has_table(table.name):
@@ -178,20 +208,32 @@ Near: TypeAlias = dict[tuple[UUID, int], float]
 
 
 def _by_numpy(
-    connection: sa.Connection, table: sa.Table, query: NDArray[np.float32], conditions: Conditions, limit: int
+    connection: sa.Connection,
+    table: sa.Table,
+    query: NDArray[np.float32],
+    conditions: Conditions,
+    limit: int,
 ) -> Near:
     numpy = load_numpy()
-    rows = connection.execute(sa.select(table.c.memory_id, table.c.ordinal, table.c.vector).where(*conditions)).all()
+    rows = connection.execute(
+        sa.select(table.c.memory_id, table.c.ordinal, table.c.vector).where(*conditions)
+    ).all()
     if not rows:
         return {}
-    matrix = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.float32).reshape(len(rows), -1)
+    matrix = numpy.frombuffer(b"".join(row.vector for row in rows), dtype=numpy.float32).reshape(
+        len(rows), -1
+    )
     cosines = matrix @ query
     best: list[int] = numpy.argsort(-cosines, kind="stable")[:limit].tolist()
     return {(rows[place].memory_id, rows[place].ordinal): float(cosines[place]) for place in best}
 
 
 def _by_pgvector(
-    connection: sa.Connection, table: sa.Table, query: NDArray[np.float32], conditions: Conditions, limit: int
+    connection: sa.Connection,
+    table: sa.Table,
+    query: NDArray[np.float32],
+    conditions: Conditions,
+    limit: int,
 ) -> Near:
     connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
     distance = table.c.vector.cosine_distance(query).label("distance")
@@ -208,6 +250,7 @@ def _placed(connection: sa.Connection, found: Near) -> list[Hit]:
     if not found:
         return []
     places: dict[tuple[UUID, int], tuple[int, int, int]] = {
-        (row.memory_id, row.ordinal): (row.start, row.stop, row.line) for row in connection.execute(statement)
+        (row.memory_id, row.ordinal): (row.start, row.stop, row.line)
+        for row in connection.execute(statement)
     }
     return [Hit(key[0], *places[key], cosine) for key, cosine in found.items() if key in places]

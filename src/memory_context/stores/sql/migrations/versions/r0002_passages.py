@@ -25,7 +25,9 @@ def upgrade() -> None:
     if op.get_bind().dialect.name == "sqlite":
         for statement in _FTS5:
             op.get_bind().exec_driver_sql(statement)
-    op.execute("INSERT INTO agent_memory_pending (memory_id, user_id) SELECT id, user_id FROM agent_memories")
+    op.execute(
+        "INSERT INTO agent_memory_pending (memory_id, user_id) SELECT id, user_id FROM agent_memories"
+    )
     op.execute("INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '1')")
 
 
@@ -68,7 +70,10 @@ def _create_passages() -> None:
         sa.Column("length", sa.Integer, nullable=False),
         sa.Column("lexemes", sa.Text().with_variant(TSVECTOR(), "postgresql")),
         sa.ForeignKeyConstraint(
-            ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_passages", ondelete="CASCADE"
+            ["memory_id"],
+            ["agent_memories.id"],
+            name="fk_agent_memory_passages",
+            ondelete="CASCADE",
         ),
         sa.UniqueConstraint("memory_id", "ordinal", name="uq_agent_memory_passages"),
         sqlite_autoincrement=True,

@@ -15,7 +15,10 @@ _SIZES = {
 
 def upgrade() -> None:
     """Add the column and fill it, put it into the index of tiers, and create the table."""
-    op.add_column("agent_memories", sa.Column("byte_count", sa.BigInteger, nullable=False, server_default=sa.text("0")))
+    op.add_column(
+        "agent_memories",
+        sa.Column("byte_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+    )
     memories = sa.table("agent_memories", sa.column("byte_count"))
     op.execute(sa.update(memories).values(byte_count=sa.text(_SIZES[op.get_bind().dialect.name])))
     op.drop_index("ix_agent_memories_user_tier", "agent_memories")
@@ -35,4 +38,6 @@ def upgrade() -> None:
         sa.Column("action", sa.Text, nullable=False),
     )
     op.create_index("ix_agent_memory_audit_user_at", "agent_memory_audit", ["user_id", "at"])
-    op.create_index("ix_agent_memory_audit_user_key", "agent_memory_audit", ["user_id", "memory_key"])
+    op.create_index(
+        "ix_agent_memory_audit_user_key", "agent_memory_audit", ["user_id", "memory_key"]
+    )
