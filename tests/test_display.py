@@ -466,7 +466,7 @@ def test_values_do_not_load_what_draws_them() -> None:
     """A record is made without the modules that draw it, and drawn without IPython and without a host."""
     program = """
 import sys
-from memory_context._items import MemoryItem
+from memory_context.model.item import MemoryItem
 item = MemoryItem(user_id="42", memory_key="k", content="a text")
 assert not any(name.startswith("memory_context.display") for name in sys.modules)
 assert "a text" in item._repr_mimebundle_()["text/html"]
@@ -476,6 +476,20 @@ assert not {"IPython", "autogen_core", "langchain_core", "mcp", "typer"} & set(s
         [sys.executable, "-c", program], capture_output=True, text=True, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_value_that_nothing_draws() -> None:
+    """A value of a type without a drawer shows its `repr`, as text; one of a subtype shows what its base shows."""
+
+    class Unknown(Displayed):
+        def __repr__(self) -> str:
+            return "<Unknown>"
+
+    class Memories(MemoryList):
+        pass
+
+    assert {"text/plain": "<Unknown>"} == Unknown()._repr_mimebundle_()
+    assert bundle(MemoryList([item_with("a")])) == bundle(Memories([item_with("a")]))
 
 
 @given(part=st.floats(0, 1))

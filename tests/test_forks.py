@@ -21,7 +21,7 @@ from sources import SOURCES
 _START = """
 import os, signal, sys, threading, time
 from memory_context import MemoryManager
-from memory_context._forks import Lock
+from memory_context.runtime.forks import Lock
 
 def child(work):
     # the exit status of a forked child that does `work`, and is killed if it hangs
@@ -157,7 +157,7 @@ thread.join()
 assert 0 == code
 """
 _EMBEDDER = """
-from memory_context._scopes import Scope
+from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 begun, goes_on = threading.Event(), threading.Event()
 parent = os.getpid()

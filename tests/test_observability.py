@@ -433,7 +433,7 @@ def test_without_an_sdk() -> None:
     program = (
         "from opentelemetry import context, trace\n"
         "from memory_context import MemoryManager\n"
-        "from memory_context._telemetry import operation\n"
+        "from memory_context.runtime.telemetry import operation\n"
         "before = context.get_current()\n"
         "with operation('store', ('ann', None, None), type='note') as storing:\n"
         "    storing.note(key='k')\n"

@@ -1,4 +1,4 @@
-"""Keeps the prompts of AutoGen and LangChain agents small without losing anything.
+"""Keep the prompts of AutoGen and LangChain agents small without losing anything.
 
 Two concepts teach it all. A *memory* (`MemoryItem`) is a record in a store; it lives as long as its tier says.
 A *context* (`MemoryContext`) is one conversation; it holds messages and references to memories, and can be thrown
@@ -12,6 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from memory_context.model import drawers
 from memory_context.runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -181,7 +182,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load a public name from its home."""
+    """Load the public *name* from the module that defines it."""
     if name == "exceptions":
         return importlib.import_module("memory_context.exceptions")
     if name not in _HOMES:
@@ -191,5 +192,13 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
 
 
 def __dir__() -> list[str]:
-    """The public names."""
+    """Return the public names."""
     return sorted(__all__)
+
+
+def _load_drawers() -> None:
+    """Import what draws the library's values, which registers itself."""
+    from memory_context.display import notebook as notebook  # noqa: PLC0415 - once a value is shown
+
+
+drawers.load_with(_load_drawers)

@@ -1,33 +1,70 @@
-"""What makes a value show itself in a notebook. How it looks is decided by `memory_context.display`."""
+"""A registry of drawers: how values look in a notebook. `memory_context.display` fills it."""
 
 from __future__ import annotations
 
-from collections.abc import Collection
-from importlib import import_module
-from typing import Any
+from collections.abc import Callable, Collection
+from typing import Any, TypeAlias
+
+Drawer: TypeAlias = Callable[[Any], str]
+
+_drawers: dict[type, dict[str, Drawer]] = {}
+_load: Callable[[], object] | None = None
+
+
+def register(shown: type, *, text: Drawer, html: Drawer) -> None:
+    """Draw values of the type *shown* with *text* in a terminal and with *html* in a notebook."""
+    _drawers[shown] = {"text/plain": text, "text/html": html}
+
+
+def load_with(load: Callable[[], object]) -> None:
+    """Call *load*, which registers drawers, once a value is first shown.
+
+    Drawing needs most of the library. A program that shows nothing need not import it.
+    """
+    global _load  # noqa: PLW0603 - one registry for the process
+    _load = load
+
+
+def _drawers_of(shown: type) -> dict[str, Drawer] | None:
+    if _load is not None:
+        _load()
+    for base in shown.__mro__:
+        if base in _drawers:
+            return _drawers[base]
+    return None
 
 
 class Displayed:
-    """Shows itself as text and as HTML where IPython's protocol of rich display is spoken.
-
-    What draws it is loaded when it is first shown: a value knows of nothing above it.
-    """
+    """Shows itself as text and as HTML where IPython's protocol of rich display is spoken."""
 
     __slots__ = ()
 
     def _repr_mimebundle_(
         self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
     ) -> dict[str, str]:
-        """The value by media type: ``text/plain`` and ``text/html``; see IPython's "Rich display" documentation."""
-        draw: Any = import_module("memory_context.display.notebook").mimebundle
-        bundle: dict[str, str] = draw(self._drawn_as(), include, exclude)
+        """Return the value by media type; only its `repr` as text if nothing draws it.
+
+        Args:
+            include: The media types that are wanted; all if empty or None.
+            exclude: The media types that are not wanted.
+        """
+        value = self._drawn_as()
+        drawers = _drawers_of(type(value))
+        if drawers is None:
+            return {"text/plain": repr(self)}
+        bundle: dict[str, str] = {}
+        for media_type, draw in drawers.items():
+            is_wanted = not include or media_type in include
+            if is_wanted and media_type not in (exclude or ()):
+                bundle[media_type] = draw(value)
         return bundle
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, FBT001 - IPython's protocol
-        """The value as text for IPython, which asks lists for it in this way; inside of another value one line."""
+        """Print the value as text: IPython asks lists in this way. Inside another value, print one line."""
         text = self._repr_mimebundle_(include=["text/plain"])["text/plain"]
-        printer.text(text.partition("\n")[0] if cycle or len(printer.stack) > 1 else text)
+        is_nested = cycle or len(printer.stack) > 1
+        printer.text(text.partition("\n")[0] if is_nested else text)
 
     def _drawn_as(self) -> object:
-        """What is drawn for it: itself."""
+        """Return what is drawn in place of the value: by default itself."""
         return self
