@@ -829,7 +829,8 @@ class TestDoctor:
     def test_estimated_tokens(self, tmp_path: Path) -> None:
         """Where the ranks are not at hand, it says so, and how to get them."""
         code = (
-            "from memory_context import set_default_counter; from memory_context.text.tokens.counter import estimating_counter;"
+            "from memory_context import set_default_counter;"
+            "from memory_context.text.tokens.counter import estimating_counter;"
             "set_default_counter(estimating_counter()); from memory_context.cli import main; main()"
         )
         environment = {

@@ -1,4 +1,4 @@
-"""Processes that fork while other threads use the library: children work, never hang, and lose nothing.
+"""Processes that fork: a child has connections and locks of its own, and loses nothing.
 
 A process of pytest's has threads, and must not fork itself: each test starts one that does.
 """
@@ -6,16 +6,12 @@ A process of pytest's has threads, and must not fork itself: each test starts on
 from __future__ import annotations
 
 import re
-import sqlite3
 import subprocess
 import sys
-from contextlib import closing
-from pathlib import Path
 
 import pytest
 
 from memory_context import MemoryManager
-from memory_context.stores import EncryptedStore
 from sources import SOURCES
 
 _START = """
@@ -41,80 +37,15 @@ def say(words):
 
 manager = MemoryManager(sys.argv[1], user_id="ann")
 """
-_WRITERS = """
-stop = threading.Event()
-failures = []
-def write(name):
-    for number in range(10_000):
-        try:
-            say(manager.store(f"{name} {number}", key=f"{name}-{number}"))
-        except Exception as error:
-            failures.append(error)
-        time.sleep(0.001)
-        if stop.is_set():
-            return
-threads = [threading.Thread(target=write, args=(f"thread{number}",)) for number in range(3)]
-for thread in threads:
-    thread.start()
-def one(number):
-    return child(lambda: say(manager.store(f"child {number}", key=f"child-{number}")))
-codes = [one(number) for number in range(8)]
-stop.set()
-for thread in threads:
-    thread.join()
-assert [0] * 8 == codes, codes
-assert not failures, failures
-"""
-_FIRST_USE = """
-thread = threading.Thread(target=lambda: say(manager.store("first", key="first")))
-thread.start()
-time.sleep(0.5)
-assert thread.is_alive()
-assert 0 == child(lambda: say(manager.store("child", key="child")))
-thread.join()
-"""
-_FIRST_COUNT = """
-import tempfile
-found = tempfile._get_default_tempdir
-def slow():
-    time.sleep(1)
-    return found()
-tempfile._get_default_tempdir = slow
-thread = threading.Thread(target=lambda: say(manager.store("first", key="first")))
-thread.start()
-while not tempfile._once_lock.locked():
-    assert thread.is_alive()
-assert 0 == child(lambda: say(manager.store("child", key="child")))
-thread.join()
-"""
-_DRIVER = """
-begun = threading.Event()
-class Slow:
-    def find_spec(self, name, path=None, target=None):
-        if name == "psycopg":
-            begun.set()
-            time.sleep(1)
-sys.meta_path.insert(0, Slow())
-thread = threading.Thread(target=lambda: say(manager.store("first", key="first")))
-thread.start()
-begun.wait()
-assert 0 == child(lambda: say(manager.store("child", key="child")))
-thread.join()
-"""
-_KEYS = """
-from memory_context.stores import _keys
-lock, begun, made = threading.Lock(), threading.Event(), _keys.HKDF
-def slow(*arguments, **more):
-    with lock:
-        begun.set()
-        time.sleep(0.5)
-        return made(*arguments, **more)
-_keys.HKDF = slow
-thread = threading.Thread(target=lambda: say(manager.store("first", key="first")))
-thread.start()
-begun.wait()
-assert 0 == child(lambda: say(manager.store("child", key="child")))
-thread.join()
+_CHILDREN = """
+say(manager.store("parent", key="parent"))
+def work(number):
+    assert "parent" == manager.retrieve("parent")
+    say(manager.store(f"child {number}", key=f"child-{number}"))
+assert 0 == child(lambda: work(0))
+assert 0 == child(lambda: work(1))
+assert "child 1" == manager.retrieve("child-1")
+say(manager.store("afterwards", key="afterwards"))
 """
 _IDLE = """
 def is_open(database):
@@ -196,55 +127,12 @@ def run(program: str, url: str) -> list[str]:
     return keys
 
 
-def integrity(path: Path) -> str:
-    """What SQLite says of the database."""
-    with closing(sqlite3.connect(path)) as connection:
-        return str(connection.execute("PRAGMA integrity_check").fetchone()[0])
-
-
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
-def test_while_threads_write(request: pytest.FixtureRequest, fixture: str, tmp_path: Path) -> None:
-    """Children that are forked in the middle of other threads' transactions store too; nothing fails or is lost."""
-    keys = run(_WRITERS, request.getfixturevalue(fixture))
+def test_used_before(request: pytest.FixtureRequest, fixture: str) -> None:
+    """Children of a process that has used its store, and parents of children that have, store and find everything."""
+    keys = run(_CHILDREN, request.getfixturevalue(fixture))
 
-    assert {f"child-{number}" for number in range(8)} <= set(keys)
-    assert fixture == "postgres_url" or "ok" == integrity(tmp_path / "memory.db")
-
-
-def test_in_the_first_use(sqlite_url: str, tmp_path: Path) -> None:
-    """A child that is forked while another thread waits to create the schema has it, and works."""
-    with closing(
-        sqlite3.connect(tmp_path / "memory.db", isolation_level=None, check_same_thread=False)
-    ) as other:
-        other.execute("PRAGMA journal_mode=WAL")
-        other.execute("BEGIN IMMEDIATE")
-        command = [sys.executable, "-W", "ignore", "-c", _START + _FIRST_USE, sqlite_url]
-        with subprocess.Popen(
-            command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-        ) as process:
-            with pytest.raises(subprocess.TimeoutExpired):
-                process.wait(3)
-            other.execute("ROLLBACK")
-            out, errors = process.communicate(timeout=60)
-
-    assert (0, "", {"first", "child"}) == (process.returncode, errors, set(out.split()))
-
-
-def test_in_the_first_count(sqlite_url: str) -> None:
-    """A child that is forked while another thread loads the tokenizer, and holds a lock of `tempfile`, works."""
-    assert {"first", "child"} == set(run(_FIRST_COUNT, sqlite_url))
-
-
-def test_in_the_import_of_a_driver(postgres_url: str) -> None:
-    """A child that is forked while another thread imports the database's driver, and holds its lock, works."""
-    assert {"first", "child"} == set(run(_DRIVER, postgres_url))
-
-
-def test_in_the_first_encryption(sqlite_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A child that is forked while another thread derives keys, and holds a lock of the library that does it, works."""
-    monkeypatch.setenv("MEMORY_CONTEXT_KEYS", f"a:{EncryptedStore.generate_key()}")
-
-    assert {"first", "child"} == set(run(_KEYS, f"encrypted+{sqlite_url}"))
+    assert keys == ["parent", "child-0", "child-1", "afterwards"]
 
 
 def test_locks(sqlite_url: str) -> None:
@@ -263,11 +151,11 @@ def test_no_open_file_is_taken_over(sqlite_url: str) -> None:
 
 
 def test_no_other_locks() -> None:
-    """The library's locks are those that a fork frees; `_tokens` makes its choice anew, with its lock."""
+    """The library's locks are those that a fork frees; `tokens/counter.py` makes its choice anew, with its lock."""
     found = {
         path.name
         for path in SOURCES
         if re.search(r"threading\.R?Lock\b|threading import .*Lock", path.read_text())
     }
 
-    assert found <= {"_forks.py", "_tokens.py"}
+    assert found <= {"forks.py", "counter.py"}

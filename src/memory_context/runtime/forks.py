@@ -1,7 +1,4 @@
-"""What a forked child does not take over: locks that were held by threads of its parent, which are not in it.
-
-They would stay locked for ever: a fork copies the locks, and of all threads only the one that forks.
-"""
+"""What a forked child must not take over: a fork copies locks and connections, and of all threads only the one that forks."""
 
 from __future__ import annotations
 
@@ -15,10 +12,10 @@ from weakref import WeakValueDictionary
 
 
 class Heir(Protocol):
-    """Something that is not the same after a fork."""
+    """Something that must be renewed in a forked child."""
 
     def after_fork(self) -> object:
-        """In the child, before anything else is done there: become usable."""
+        """Become usable in the child, where this is called before anything else."""
         ...
 
 
@@ -26,8 +23,14 @@ _heirs = WeakValueDictionary[int, Heir]()
 
 
 def in_child(heir: Heir) -> None:
-    """Call ``heir.after_fork()`` in each forked child, as long as `heir` lives. In no order of several."""
+    """Call ``heir.after_fork()`` in each forked child as long as *heir* lives; several are called in no order."""
     _heirs[id(heir)] = heir
+
+
+def before_fork(call: Callable[[], object]) -> None:
+    """Call *call* in the parent before each fork."""
+    if sys.platform != "win32":
+        os.register_at_fork(before=call)
 
 
 def _after_fork() -> None:
@@ -47,7 +50,6 @@ class Lock:
         in_child(self)
 
     def __enter__(self) -> None:
-        """Take it."""
         self._lock.acquire()
 
     def __exit__(
@@ -56,11 +58,10 @@ class Lock:
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give it back."""
         self._lock.release()
 
     def after_fork(self) -> None:
-        """Take a new lock where a thread of the parent held this one."""
+        """Take a new lock where a thread of the parent, which is not in the child, holds this one."""
         if self._lock.acquire(blocking=False):
             self._lock.release()
         else:

@@ -18,7 +18,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.runtime.forks import Lock, in_child, no_fork
+from memory_context.runtime.forks import Lock, before_fork, in_child
 from memory_context.stores.sql.file_watch import Watch, WatchedConnection
 
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
@@ -175,7 +175,7 @@ class EngineRegistry:
 
 registry = EngineRegistry()
 in_child(registry)
-no_fork.when_empty(registry.close_idle)
+before_fork(registry.close_idle)
 
 
 def make_engine(url: sa.URL) -> sa.Engine:

@@ -14,7 +14,6 @@ from memory_context.exceptions import (
     MemoryContextError,
     MissingDependencyError,
 )
-from memory_context.runtime.forks import no_fork
 
 try:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -43,16 +42,14 @@ class DerivedKey:
 
     def keyed_hash(self, user_id: str, kind: str, data: bytes) -> str:
         """HMAC-SHA-256 over a user's content of a kind, in hex: equal ones of two users, and of two kinds, have two."""
-        with no_fork:
-            mac = HMAC(self.hash_key, SHA256())
-            mac.update(f"{user_id}\0{kind}\0".encode())
-            mac.update(data)
-            return mac.finalize().hex()
+        mac = HMAC(self.hash_key, SHA256())
+        mac.update(f"{user_id}\0{kind}\0".encode())
+        mac.update(data)
+        return mac.finalize().hex()
 
     def encrypt(self, nonce: bytes, plain: bytes, bound_to: bytes) -> bytes:
         """The ciphertext, which is only valid with `nonce` and `bound_to`."""
-        with no_fork:
-            return self.cipher.encrypt(nonce, plain, bound_to)
+        return self.cipher.encrypt(nonce, plain, bound_to)
 
     def decrypt(self, nonce: bytes, sealed: bytes, bound_to: bytes) -> bytes:
         """What was encrypted.
@@ -61,8 +58,7 @@ class DerivedKey:
             InvalidTag: With another key, another nonce, or bound to something else; or it was changed.
             ValueError: The nonce is not one.
         """
-        with no_fork:
-            return self.cipher.decrypt(nonce, sealed, bound_to)
+        return self.cipher.decrypt(nonce, sealed, bound_to)
 
 
 class Keyring:
@@ -178,8 +174,7 @@ def derived(key_id: object, key: object) -> DerivedKey:
         size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
         message = f"the key {key_id!r} must be {KEY_BYTES} bytes, not {size}; EncryptedStore.generate_key() makes one"
         raise InvalidArgumentError(message)
-    with no_fork:
-        return DerivedKey(key_id, AESGCM(_expanded(key, b"content")), _expanded(key, b"hash"))
+    return DerivedKey(key_id, AESGCM(_expanded(key, b"content")), _expanded(key, b"hash"))
 
 
 def _expanded(key: bytes, purpose: bytes) -> bytes:

@@ -11,7 +11,7 @@ import tiktoken
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
-from memory_context.runtime.forks import in_child, no_fork
+from memory_context.runtime.forks import in_child
 from memory_context.text.tokens.estimate import estimate_tokens
 from memory_context.text.tokens.ranks import load_encoding, rank_file_for
 
@@ -126,8 +126,7 @@ def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCoun
 def counter_for_model(model: str | None = None) -> TokenCounter:
     """A counter for a model's name, exact if the ranks of its encoding are here or come within 5 seconds."""
     file = rank_file_for(model)
-    with no_fork:  # what loads it, as `tempfile`, has locks that would stay closed in a child
-        encoding = load_encoding(file)
+    encoding = load_encoding(file)
     if encoding is not None:
         return ChunkedCounter(file.name, partial(_encode_count, encoding))
     events.TOKENS_ESTIMATED.log(ranks=file.name)
