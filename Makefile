@@ -1,12 +1,12 @@
 # `make demo` and `make test` set up .venv themselves, with uv where it is installed, else with venv and pip.
 .DEFAULT_GOAL := help
-.PHONY: help demo test soak lint build ci clean
+.PHONY: help demo test test-long test-all soak lint build ci clean
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
-WORKERS ?= 3
+WORKERS ?= 2
 
 ifdef UV
 CREATE = $(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
@@ -17,7 +17,7 @@ INSTALL = $(BIN)/python -m pip install --quiet
 endif
 
 help: ## say what there is
-	@grep -E '^[a-z]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
+	@grep -E '^[a-z-]+:.*##' Makefile | sed -E 's/:.*## /\t/' | expand -t 12
 
 $(BIN)/python:
 	$(CREATE)
@@ -37,11 +37,17 @@ $(VENV)/lint: pyproject.toml $(VENV)/test | $(BIN)/python
 demo: $(VENV)/demo ## run an agent on this machine's own data, without a key or a server
 	$(BIN)/memory-context demo
 
-test: $(VENV)/test ## run the whole test suite, a real PostgreSQL included
-	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not soak'
+test: $(VENV)/test ## run the test suite, a real PostgreSQL included
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not long and not soak'
 
-soak: $(VENV)/test ## run the long tests
-	$(BIN)/python -m pytest -m soak
+test-long: $(VENV)/test ## run what `make test` leaves out: crashes, faults, load, upgrades
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'long and not soak' --hypothesis-profile=long
+
+test-all: $(VENV)/test ## run both at once, and try each property on more examples
+	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not soak' --hypothesis-profile=long
+
+soak: $(VENV)/test ## run the tests that take hours
+	$(BIN)/python -m pytest -m soak --hypothesis-profile=long
 
 lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
 	$(BIN)/ruff check src tests benchmarks notebooks

@@ -11,6 +11,26 @@ from uuid import uuid4
 
 import psycopg
 import pytest
+from hypothesis import HealthCheck, settings
+
+# No example has a deadline, and slow ones are no failure: both would measure the machine.
+# The quick suite tries the same few examples each time; `--hypothesis-profile=long` tries others, and more.
+settings.register_profile(
+    "quick",
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.register_profile(
+    "long",
+    max_examples=100,
+    deadline=None,
+    print_blob=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
+settings.load_profile("quick")
 
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
 TOLD = "told"

@@ -26,7 +26,7 @@ from memory_context.testing import Fault, FaultyStore, ScriptedChatClient, check
 from messages import LOG, call, dumps, results
 from under_faults import KINDS, SOAK, check_counted, stores
 
-pytestmark = pytest.mark.usefixtures("patient")
+pytestmark = [pytest.mark.long, pytest.mark.usefixtures("patient")]
 LINES = "\n".join(LOG.split("\n")[:125])
 NOTE = re.compile(r"note_[0-9a-f]{8}")  # keys of notes are drawn by lot
 QUESTION = "What became of worker-123?"

@@ -8,9 +8,10 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.budgeting import (
@@ -216,7 +217,7 @@ COUNTERS: st.SearchStrategy[Callable[[str], int] | None] = st.sampled_from(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.lists(NOTES, max_size=12),
     st.integers(0, 400),
@@ -285,7 +286,7 @@ CANDIDATES = st.lists(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(CANDIDATES, st.integers(0, 1000), st.dictionaries(TIERS, st.floats(0, 100)))
 def test_choice(candidates: list[Candidate], budget: int, parts: dict[str, float]) -> None:
     """A choice takes no more than the budget and nothing of a tier without a part; what fits whole is whole."""
@@ -416,7 +417,7 @@ def test_no_advice(manager: MemoryManager) -> None:
     assert {"project": 1, "global": 1} == both(manager).advice().suggested
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.tuples(CANDIDATES, st.integers(0, 600)), max_size=3),
     st.dictionaries(TIERS, st.floats(0.1, 1)),

@@ -9,9 +9,10 @@ import pytest
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
 from autogen_core.models import UserMessage
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
 from memory_context.exceptions import StateError
 from memory_context.model.item import is_secret
@@ -140,7 +141,7 @@ PIECES = ["a", "\n", " ", MARK, "\r", "\u2028", *FRAMES]
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=9).map("".join))
-@settings(max_examples=300)
+@examples(300)
 def test_no_line_reads_like_a_frame(text: str) -> None:
     """Whatever is quoted, no line of it begins like a sentence of the frame; other lines stay as they are."""
     pairs = list(zip(text.splitlines(), quoted(text).splitlines(), strict=True))

@@ -328,6 +328,7 @@ def fact(output: str, name: str) -> list[int]:
     return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", lines[1])]
 
 
+@pytest.mark.long
 def test_a_team_keeps_its_limit(team: Kept) -> None:
     """Under the limit, no prompt's messages have more; without it, the prompts grow far beyond."""
     limit, most = fact(team.output, "limit")

@@ -108,6 +108,7 @@ def anywhere(url: str, capsys: pytest.CaptureFixture[str]) -> Screen:
     return Screen(url, capsys)
 
 
+@pytest.mark.long
 def test_the_main_verbs_in_processes(url: str) -> None:
     """On both databases, piped: plain tables, exit code 0, one record a line however long; the JSON is one object."""
     for arguments, said in (
@@ -516,6 +517,7 @@ def many(url: str, count: int) -> None:
             memory.store(f"{number} {text}", "an old text", expires_at=PAST)
 
 
+@pytest.mark.long
 def test_ctrl_c_leaves_nothing_half_done(sqlite_url: str) -> None:
     """A bar while it works; after Ctrl-C: code 130, one line on how far it was, and a database that is whole."""
     url = sqlite_url

@@ -15,8 +15,9 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
-from hypothesis import given, settings
+from hypothesis import given
 
+from examples import examples
 from memory_context import MemoryContext, MemoryRef, default_counter, exceptions
 from memory_context.autogen.compaction import as_lines, from_lines, groups
 from memory_context.testing import check_prompt
@@ -237,7 +238,7 @@ async def test_restore_of_something_else() -> None:
         await context.restore("nothing")
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(conversations())
 def test_groups(messages: list[LLMMessage]) -> None:
     """Groups follow each other without a gap, and hold each call together with its results."""
@@ -248,14 +249,14 @@ def test_groups(messages: list[LLMMessage]) -> None:
         check_prompt([m for m in messages[start:end] if not isinstance(m, SystemMessage)])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(conversations())
 def test_lines_are_exact(messages: list[LLMMessage]) -> None:
     """Messages that are stored as lines come back exactly."""
     assert messages == from_lines(as_lines(messages))
 
 
-@settings(max_examples=25, deadline=None)
+@examples(25)
 @given(conversations(), conversations())
 def test_any_conversation(first: list[LLMMessage], second: list[LLMMessage]) -> None:
     """Any legal conversation under any small limit makes legal prompts, the last message last."""

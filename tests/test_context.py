@@ -24,9 +24,10 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.testing import check_prompt
@@ -377,7 +378,7 @@ class TestRecall:
 class TestLaws:
     """Properties of every conversation."""
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(conversations())
     def test_prompts_are_valid(self, messages: list[LLMMessage]) -> None:
         """A legal conversation makes a legal prompt; ids, names, order and roles are those that came in."""
@@ -398,7 +399,7 @@ class TestLaws:
 
         asyncio.run(run())
 
-    @settings(max_examples=60, deadline=None)
+    @examples(60)
     @given(conversations(), st.data())
     def test_what_was_seen_stays(self, messages: list[LLMMessage], data: st.DataObject) -> None:
         """What get_messages returned is a prefix of all it returns later, inside a call too, and across states."""
@@ -422,7 +423,7 @@ class TestLaws:
 
         asyncio.run(run())
 
-    @settings(max_examples=40, deadline=None)
+    @examples(40)
     @given(conversations())
     def test_nothing_is_lost(self, messages: list[LLMMessage]) -> None:
         """Every text stands in the prompt or is redeemed, byte for byte, by the reference in its place."""

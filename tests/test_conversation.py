@@ -9,9 +9,10 @@ from itertools import pairwise
 from typing import Any, TypeAlias
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError, InvalidScopeError
 from memory_context.memory.chat_history import Turn, window
@@ -193,7 +194,7 @@ def test_equal_additions_of_two_writers_are_two() -> None:
     assert [("human", "hi")] * 8 == said(conversations[0])
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.lists(st.tuples(st.text(max_size=5), st.text(max_size=40)), min_size=1, max_size=4))
 def test_every_text_comes_back(turns: list[tuple[str, str]]) -> None:
     """Any text comes back as it was, with line breaks, NUL bytes and lone surrogates."""

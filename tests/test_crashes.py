@@ -28,6 +28,8 @@ from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import inspection
 from memory_context.stores.sql.inspection import look
 
+pytestmark = pytest.mark.long
+
 ACKNOWLEDGED = ("did", "saved")
 MOST_ACKNOWLEDGED = 30
 OFTEN = 25

@@ -7,7 +7,7 @@ import unicodedata
 import warnings
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from described import (
@@ -26,6 +26,7 @@ from described import (
     mcp,
     mcp_repr,
 )
+from examples import examples
 from memory_context.model.item import Content
 from memory_context.text.describe import describe, parsed, recognise
 from memory_context.text.describe.json_shapes import ObjectList
@@ -58,7 +59,7 @@ broken_output = st.builds(
     st.integers(0, 600),
     st.integers(0, 900),
 )
-property_test = settings(max_examples=300, deadline=None)
+property_test = examples(300)
 
 
 def test_the_snapshot_is_what_is_said_today() -> None:
@@ -335,7 +336,6 @@ def test_megabytes_are_described(text: str, beginning: str) -> None:
     assert describe(text).startswith(beginning)
 
 
-@pytest.mark.timeout(60)
 @pytest.mark.parametrize(
     "piece",
     [

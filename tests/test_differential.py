@@ -28,6 +28,8 @@ from memory_context.model.scope import Scope
 from memory_context.stores import FileStore, Filters, MemoryStore
 from owners import Owner, as_json
 
+pytestmark = pytest.mark.long
+
 MARKS = ("walrusmark", "ottermark")
 LINES = "\n".join(
     f"line {number}: the launch code of worker-{number} is {number * 37}" for number in range(60)

@@ -16,10 +16,11 @@ import sqlalchemy as sa
 from autogen_agentchat.agents import AssistantAgent
 from autogen_core import FunctionCall
 from autogen_core.tools import FunctionTool
-from hypothesis import given, settings
+from hypothesis import given
 from langchain.agents import create_agent
 from langchain_core.tools import tool
 
+from examples import examples
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as calling
@@ -145,7 +146,7 @@ def test_equal_contents_of_two_users_look_different(store: EncryptedStore) -> No
         assert next(other.inner.list_all(ANN)).content_hash not in hashes
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(memories())
 def test_round_trip(item: MemoryItem) -> None:
     """Any record comes out as it went in, also through compression."""

@@ -271,6 +271,7 @@ with ThreadPoolExecutor(2) as pool:
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 def test_many_processes(request: pytest.FixtureRequest, fixture: str) -> None:
     """Four processes with two threads each lose nothing, fail nowhere and make no duplicate."""

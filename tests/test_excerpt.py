@@ -8,9 +8,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots import LARGE, regions
@@ -74,7 +75,7 @@ rankings = st.sampled_from([READING, PREVIEW])
 costs: st.SearchStrategy[Cost] = st.sampled_from(
     [len, lambda text: len(text) ** 2 // 50, default_counter().count, estimating_counter().count]
 )
-property_test = settings(max_examples=150, deadline=None)
+property_test = examples(150)
 
 
 def _fragments(shown: str) -> list[str]:

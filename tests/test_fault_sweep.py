@@ -24,6 +24,8 @@ from test_agents_under_faults import check_folds, check_kept
 from test_context import fill, shown
 from under_faults import DELAY, SOAK
 
+pytestmark = pytest.mark.long
+
 faults = st.lists(st.sampled_from([None, None, *Fault]), max_size=80)
 policies = st.fixed_dictionaries(
     {

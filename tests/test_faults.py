@@ -193,6 +193,7 @@ async def test_disk_full(sqlite_url: str) -> None:
     engine.dispose()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 async def test_every_statement_in_turn(request: pytest.FixtureRequest, fixture: str) -> None:
     """Whichever statement fails, the message is whole, folded or in full; the next one is folded."""
@@ -241,6 +242,7 @@ async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fix
     engine.dispose()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 def test_what_is_committed_is_no_error(request: pytest.FixtureRequest, fixture: str) -> None:
     """A text so large that it is indexed after it was committed is stored, or an error; never both."""

@@ -22,6 +22,7 @@ RAISED = {
 }
 
 
+@pytest.mark.long
 class TestFaultyStore(MemoryStoreContract):
     """The contract, with an empty plan."""
 

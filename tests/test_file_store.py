@@ -16,8 +16,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
+from examples import examples
 from memory_context.exceptions import (
     InvalidArgumentError,
     StoreError,
@@ -603,9 +604,7 @@ class TestAfterARestart:
         assert [item] == store.query(ANN)
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(25, HealthCheck.function_scoped_fixture)
 @given(item=memories())
 def test_any_record_survives(item: MemoryItem, tmp_path: Path) -> None:
     """Any record comes back from its file as it was."""

@@ -13,7 +13,7 @@ from autogen_agentchat.agents import AssistantAgent
 from autogen_agentchat.messages import ToolCallExecutionEvent
 from autogen_core import CancellationToken, FunctionCall
 from autogen_core.models import FunctionExecutionResultMessage
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain_core.messages import ToolMessage
@@ -22,6 +22,7 @@ from langchain_tests.integration_tests import ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
 import langchain_memory_context
+from examples import examples
 from hostile import PATHS
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
@@ -244,9 +245,7 @@ def pages(service: AgentMemoryService, max_tokens: int, **arguments: Any) -> lis
     return said
 
 
-@settings(
-    max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@examples(40, HealthCheck.function_scoped_fixture)
 @given(
     st.lists(
         st.text(st.characters(exclude_categories=["Cs"]), max_size=120), min_size=1, max_size=150

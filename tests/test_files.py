@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from hostile import FINE, FINE_IDS, IDS, NO_TEXTS, PATHS
 from memory_context import AgentMemoryService, FileEntry, MemoryContextError
 from memory_context.exceptions import (
@@ -590,9 +591,7 @@ EDITS = st.lists(
 )
 
 
-@settings(
-    max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None
-)
+@examples(60, HealthCheck.function_scoped_fixture)
 @given(EDITS)
 def test_files_are_as_a_dictionary_of_texts(
     tmp_path: Path, edits: list[tuple[str, str, str]]

@@ -27,6 +27,8 @@ from memory_context.exceptions import (
 )
 from test_files import names, snapshot
 
+pytestmark = pytest.mark.long
+
 PROGRAMS = str(Path(__file__).parent / "file_programs.py")
 SECRET = "secret\n"
 

@@ -14,6 +14,8 @@ import pytest
 from memory_context import MemoryManager
 from sources import SOURCES
 
+pytestmark = pytest.mark.long
+
 _START = """
 import os, signal, sys, threading, time
 from memory_context import MemoryManager

@@ -8,9 +8,10 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.exceptions import InvalidContentError
 from memory_context.model.item import (
     BINARY,
@@ -42,7 +43,7 @@ plain_json = st.recursive(
     ),
     max_leaves=10,
 )
-property_test = settings(max_examples=100, deadline=None)
+property_test = examples(100)
 
 
 def _item(content: Content = "text", **facts: Any) -> MemoryItem:

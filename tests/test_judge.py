@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.conversation.keyword_judge import Ranges, choose
 from memory_context.model.item import SECRET, Content, MemoryItem
 
@@ -116,7 +117,7 @@ def test_the_best_choice_comes_first() -> None:
     assert ["error in a.py", "a.py again", "a.py"] == _chosen("error a.py", *texts)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(
     st.text(st.characters(exclude_categories=())) | st.just(QUESTION),
     st.lists(

@@ -27,6 +27,7 @@ LINES = "\n".join(LOG.split("\n")[:125])
 QUESTION = "What became of worker-123?"
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 pytestmark = [
+    pytest.mark.long,
     pytest.mark.filterwarnings("ignore:The class `ConversationChain` was deprecated"),
     pytest.mark.usefixtures("patient"),
 ]

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain.agents import create_agent
 from langchain.tools import ToolRuntime
@@ -15,6 +15,7 @@ from langchain_core.tools import tool
 from langgraph.store.base import BaseStore, GetOp, PutOp
 from langgraph.store.memory import InMemoryStore
 
+from examples import examples
 from langchain_memory_context import MemoryStoreAdapter
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, SQLAlchemyStore
@@ -58,7 +59,7 @@ def outcome(store: BaseStore, operation: tuple[Any, ...]) -> Any:
             return sorted((item.namespace, item.key, repr(item.value)) for item in found)
 
 
-@settings(max_examples=80, deadline=None)
+@examples(80)
 @given(st.lists(OPERATIONS, max_size=14))
 def test_same_as_langgraphs_own_store(operations: list[tuple[Any, ...]]) -> None:
     """Whatever is put, deleted, read and searched, both stores answer alike."""
@@ -68,7 +69,7 @@ def test_same_as_langgraphs_own_store(operations: list[tuple[Any, ...]]) -> None
         assert outcome(theirs, operation) == outcome(ours, operation), operation
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(SPACES, max_size=6),
     st.one_of(
@@ -122,7 +123,7 @@ def test_operators_and_pages() -> None:
 
 
 @given(st.lists(LABELS, min_size=1, max_size=3).map(tuple))
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_any_label(space: tuple[str, ...]) -> None:
     """A namespace's labels may be any text, e-mail addresses too; what is put there is found there and below."""
     store = adapter()

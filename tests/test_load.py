@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.long
+
 LOAD = Path(__file__).parents[1] / "benchmarks" / "load.py"
-LONG = [pytest.mark.soak, pytest.mark.timeout(900)]
+LONG = pytest.mark.soak
 
 
 def run_load(url: str, *options: str) -> list[str]:

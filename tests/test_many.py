@@ -16,6 +16,8 @@ from memory_context import MemoryContext, MemoryManager
 from memory_context.autogen.token_ledger import Ledger
 from messages import LOG, call, results, user
 
+pytestmark = pytest.mark.long
+
 _AGENTS = """
 import asyncio, sys
 from concurrent.futures import ThreadPoolExecutor
@@ -42,9 +44,7 @@ with ThreadPoolExecutor(8) as pool:
 """
 
 
-@pytest.mark.parametrize(
-    "rounds", [3, pytest.param(40, marks=[pytest.mark.soak, pytest.mark.timeout(600)])]
-)
+@pytest.mark.parametrize("rounds", [3, pytest.param(40, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 def test_contexts_in_threads_and_processes(
     request: pytest.FixtureRequest, fixture: str, rounds: int
@@ -70,9 +70,7 @@ def test_contexts_in_threads_and_processes(
     assert sorted(shared | own) == sorted(map(str, contents))
 
 
-@pytest.mark.parametrize(
-    "messages", [400, pytest.param(10_000, marks=[pytest.mark.soak, pytest.mark.timeout(1800)])]
-)
+@pytest.mark.parametrize("messages", [400, pytest.param(10_000, marks=pytest.mark.soak)])
 async def test_long_conversation(sqlite_url: str, messages: int) -> None:
     """However long a conversation is, prompts change rarely, take no longer, and nothing is lost."""
     context = MemoryContext("ann", store=sqlite_url, max_tokens=8000, recall=False)

@@ -14,10 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import AnyUrl
 
+from examples import examples
 from mcp_clients import SDK, Client, RefusedError, http_server, on_stdio, session_with
 from memory_context import MemoryItem, MemoryManager
 from memory_context.autogen.agent_tools import memory_tools
@@ -441,7 +442,7 @@ MOMENTS = st.lists(
 
 
 @given(moments=MOMENTS)
-@settings(max_examples=30, deadline=None)
+@examples(30)
 def test_pages_law(moments: list[datetime]) -> None:
     """Page by page, each memory is listed once, newest first, however many were stored at the same moment."""
     with MemoryManager("sqlite://", user_id="ann") as memory:
@@ -492,7 +493,6 @@ def test_text_on_the_wire_law(text: str) -> None:
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(900)
 async def test_fifty_megabytes(sqlite_url: str) -> None:
     """A memory of fifty megabytes is read in pages and by parts, and over HTTP as one resource."""
     text = "".join(

@@ -235,6 +235,7 @@ def test_signals(server: Server, number: signal.Signals) -> None:
     assert (0, 1) == (code, len(errors)), errors
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_over_http(sqlite_url: str, number: signal.Signals) -> None:
     """The same over HTTP, with a connection open; standard output has the URL and nothing else."""

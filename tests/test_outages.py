@@ -31,7 +31,9 @@ from messages import call as call_message
 from own_postgres import OwnServer, own_server
 from test_context import shown
 
-SOAK = [pytest.mark.soak, pytest.mark.timeout(1800)]
+pytestmark = pytest.mark.long
+
+SOAK = pytest.mark.soak
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 PER_OUTAGE = 4
 """Jobs for each outage: one before it, one whose end it is, one in it, one after it."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.exceptions import InvalidLinesError
 from memory_context.model.selection import Cost
 from memory_context.text.read.paging import Span, next_page, parse_lines, span_of_lines
@@ -36,7 +37,7 @@ texts = st.lists(
 costs: st.SearchStrategy[Cost] = st.sampled_from(
     [len, default_counter().count, estimating_counter().count]
 )
-property_test = settings(max_examples=150, deadline=None)
+property_test = examples(150)
 
 
 def _pages(text: str, start: int, end: int, budget: int, cost: Cost) -> Iterator[Span]:
@@ -210,7 +211,7 @@ def test_an_empty_text_has_no_lines(lines: str) -> None:
         parse_lines(lines, 0)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(st.text("0123456789- \n,a", max_size=16), st.integers(1, 50))
 def test_lines_lie_in_the_text_or_are_refused(lines: str, count: int) -> None:
     """Whatever is asked for, the answer is a range of the text's lines or an InvalidLinesError."""

@@ -16,10 +16,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
+from examples import examples
 from memory_context import MemoryContext, MemoryManager
 from memory_context.autogen.saved_state import parse_state
 from memory_context.cli.filter_options import condition, moment
@@ -50,6 +51,8 @@ from memory_context.tools.memory_tools import VERBS, RetrieveArgs, SearchArgs, S
 from memory_context.tools.note_tools import NOTE_VERBS, ClearArgs, GetArgs, ListArgs, SaveArgs
 from messages import LOG, call, results, user
 
+pytestmark = pytest.mark.long
+
 numbers = st.integers() | st.floats() | st.sampled_from([10**400, -1, 2**63, 2**64])
 odd = st.sampled_from(
     [
@@ -79,7 +82,7 @@ def _as_json(value: Any) -> bytes:
     return json.dumps(value).encode()
 
 
-FEW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+FEW = examples(60, *HealthCheck)
 
 
 def named(*names: str) -> st.SearchStrategy[dict[str, Any]]:
@@ -355,7 +358,7 @@ def test_files_of_a_folder(record: Any, raw: bytes) -> None:
             assert isinstance(read(record), MemoryItem | Deletion)
 
 
-@settings(FEW, max_examples=30)
+@examples(30, *HealthCheck)
 @given(lines=st.lists(values.map(_as_json) | st.binary(max_size=60), max_size=5), data=st.data())
 def test_imports(tmp_path: Path, lines: list[bytes], data: st.DataObject) -> None:
     """A file that is no export, or a damaged one, is refused, or its lines are named as damaged; nothing is written."""
@@ -378,7 +381,7 @@ def test_imports(tmp_path: Path, lines: list[bytes], data: st.DataObject) -> Non
         assert 0 == result.written == manager.memory_store.count(manager.scope)
 
 
-@settings(FEW, max_examples=15)
+@examples(15, *HealthCheck)
 @given(
     log=st.lists(values.map(_as_json) | st.binary(max_size=60), max_size=5), record=named(*RECORD)
 )

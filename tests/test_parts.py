@@ -11,9 +11,10 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context import exceptions
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
@@ -60,7 +61,7 @@ values = st.recursive(
     ),
     max_leaves=30,
 )
-slow = settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+slow = examples(100)
 
 
 def read(text: str, budget: int | None = None, offset: int = 0, **selectors: Any) -> Page:
@@ -555,7 +556,7 @@ hostile = st.text(max_size=60) | st.lists(
 ).map("".join)
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(300)
 @given(
     hostile,
     st.sampled_from(["where", "columns", "path", "pattern", "contains", "lines", "query"]),

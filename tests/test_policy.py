@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.conversation.fold_policy import (
     LEAST_THRESHOLD,
     PERSONS_THRESHOLD,
@@ -93,7 +94,7 @@ def test_a_store_that_fails_leaves_no_reference() -> None:
         fold(LOG, failing, LETTERS, threshold=100, preview_tokens=50)
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(
     st.lists(st.text(st.characters(exclude_categories=()), max_size=60), max_size=30).map(
         "\n".join

@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 import sqlalchemy as sa
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context import MemoryContext, MemoryItem, MemoryManager, Quota
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, QuotaExceededError
 from memory_context.memory.transfer import copy_memories
@@ -129,6 +130,7 @@ def test_lowered_quota(store: MemoryStore) -> None:
     assert {"z" * 17, other.content} == {item.content for item in store.list_all(ANN)}
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 @pytest.mark.parametrize("start", ["text ", b"bytes "])
 def test_writers_cannot_pass_it_together(
@@ -176,7 +178,7 @@ def test_a_writer_waits_for_the_one_before(postgres_url: str) -> None:
         assert "x" == waiting.result(20).content
 
 
-@settings(max_examples=30, deadline=None)
+@examples(30)
 @given(
     st.lists(st.tuples(st.integers(0, 3), st.text(max_size=9) | st.binary(max_size=9)), max_size=12)
 )

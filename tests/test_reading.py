@@ -7,9 +7,10 @@ import json
 
 import pytest
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage, LLMMessage
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context import MemoryContext, MemoryRef, exceptions
 from memory_context.conversation.fold_policy import Reading, due
 from memory_context.testing import check_prompt
@@ -148,7 +149,7 @@ def test_rent_or_buy(readings: list[Reading], seen: list[int], expected: int | N
     assert expected == due(readings, seen)
 
 
-@settings(max_examples=40, deadline=None)
+@examples(40)
 @given(conversations(), st.data())
 def test_any_conversation(messages: list[LLMMessage], data: st.DataObject) -> None:
     """Any legal conversation makes legal prompts in which each text stands, or the reference that redeems it."""

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 import regex
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 import clean_texts
+from examples import examples
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.text.redact import without_pieces
@@ -246,7 +247,7 @@ class TestLaws:
 
     @given(st.lists(PIECES | st.text(max_size=12), max_size=8).map("".join))
     @example("[redacted x][redacted x]")
-    @settings(max_examples=300)
+    @examples(300)
     def test_again_changes_nothing(self, text: str) -> None:
         """What was redacted is redacted for good, and no line moves."""
         redacted = REDACTOR.redact(text)
@@ -261,7 +262,7 @@ class TestLaws:
             max_leaves=6,
         )
     )
-    @settings(max_examples=200)
+    @examples(200)
     @example({"password": '\x1f"'})
     @example({"password=": 12345678})
     @example({CUT_KEY: "AKIAUJZDEGXDNCF32EPF"})

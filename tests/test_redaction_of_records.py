@@ -9,10 +9,11 @@ from typing import Any
 import pytest
 from autogen_core.memory import MemoryContent, MemoryMimeType
 from autogen_core.models import AssistantMessage, UserMessage
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
+from examples import examples
 from langchain_memory_context import MemoryContextChatMessageHistory, MemoryStoreAdapter
 from memory_context import (
     ConversationMemory,
@@ -196,7 +197,7 @@ class TestRecordsOfTheLibrary:
             max_leaves=5,
         ),
     )
-    @settings(max_examples=200, deadline=None)
+    @examples(200)
     def test_no_pattern_breaks_json(self, pattern: str, value: object) -> None:
         """What was given as a dict is one afterwards, of the same size; doing it again changes nothing."""
         clearing = Clearing(Redactor({"x": pattern}), len)
@@ -293,6 +294,7 @@ class TestWhatIsCutShort:
                 assert password[:3] not in item.ref.render()
                 assert password[:3] not in item.summary
 
+    @pytest.mark.long
     @pytest.mark.parametrize("password", SHORT)
     def test_given_descriptions(self, password: str) -> None:
         """Nor do lines that callers and other parts of the library make of a text: of turns, notes, lessons."""

@@ -6,9 +6,10 @@ import re
 import unicodedata
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
 from memory_context.model.reference import (
     MAX_DESCRIPTION,
@@ -58,7 +59,7 @@ keys = st.from_regex(r"[A-Za-z0-9_.\-]{1,255}", fullmatch=True)
 counts = st.integers(0, 10**18 - 1)
 references = st.builds(MemoryRef, keys, tricky_text, counts) | st.builds(MemoryRef, keys)
 digests = st.text("0123456789abcdef", min_size=64, max_size=64)
-property_test = settings(max_examples=200, deadline=None)
+property_test = examples(200)
 
 
 @property_test

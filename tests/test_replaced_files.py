@@ -105,6 +105,10 @@ def replace_alone(path: Path) -> None:
 
 
 WAYS = (remove, remove_alone, rename, rename_alone, replace, replace_alone)
+SOME_WAYS = [
+    way if way in {remove_alone, replace} else pytest.param(way, marks=pytest.mark.long)
+    for way in WAYS
+]
 
 
 def read_by_another_process(path: Path, keys: list[str]) -> list[str]:
@@ -122,7 +126,7 @@ def events(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.event for record in caplog.records if record.levelno >= logging.WARNING]  # type: ignore[attr-defined] # a field of ours
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SOME_WAYS)
 def test_one_thread(
     path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -146,7 +150,8 @@ def test_one_thread(
     assert {*keys} | ({"other"} if way in {replace, replace_alone} else set()) == found
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.long
+@pytest.mark.parametrize("way", SOME_WAYS)
 def test_four_threads(
     path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -234,7 +239,8 @@ def test_several_stores(path: Path) -> None:
     other.close()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.long
+@pytest.mark.parametrize("way", SOME_WAYS)
 def test_several_processes(path: Path, way: Callable[[Path], None]) -> None:
     """A process that has the old file open still, and comes later, does no harm to what others made meanwhile."""
     manager = MemoryManager(f"sqlite:///{path}", user_id="ann")
@@ -311,7 +317,7 @@ class Jobs:
         assert "memory_context.file_replaced" in events(caplog)
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SOME_WAYS)
 async def test_autogen(
     path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -332,7 +338,7 @@ async def test_autogen(
     await context.aclose()
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", SOME_WAYS)
 def test_langchain(
     path: Path, way: Callable[[Path], None], caplog: pytest.LogCaptureFixture
 ) -> None:

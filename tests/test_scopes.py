@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.exceptions import InvalidScopeError
 from memory_context.model.scope import MAX_NAME, Scope
 
@@ -51,7 +52,7 @@ def test_an_integer_is_taken_as_its_text(field: str, number: int, text: str) -> 
     assert scope == Scope(**{**names, field: text})  # type: ignore[arg-type]
 
 
-@settings(max_examples=100, deadline=None)
+@examples(100)
 @given(st.text(st.characters(exclude_categories=("C", "Z")), min_size=1, max_size=MAX_NAME))
 def test_any_printable_name_is_kept_as_it_is(name: str) -> None:
     """Names are compared letter by letter: nothing is trimmed, folded or normalised."""

@@ -283,6 +283,7 @@ class TestUpgrade:
             assert ["k2"] == keys(store, "disk", BOB)
 
 
+@pytest.mark.long
 class TestAnySize:
     """Texts of many batches."""
 
@@ -484,6 +485,7 @@ class TestMeaning:
         with pytest.raises(exceptions.InvalidArgumentError, match="embedder"):
             keys(store, "puppy", mode="semantic")
 
+    @pytest.mark.long
     def test_many_vectors_of_others(self, postgres_url: str) -> None:
         """With an index over all users, a user whose vectors are few among many finds as many as there are."""
         with SQLAlchemyStore(postgres_url, embedder=Toy()) as store:

@@ -13,6 +13,8 @@ import pytest
 
 import slow_statements
 
+pytestmark = pytest.mark.long
+
 TESTS = Path(slow_statements.__file__).parent
 SUITES = [
     "agents",

@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, rule
 
+from examples import examples
 from memory_context import MemoryManager, ScopedMemory, SQLAlchemyStore, TierPolicy
 from memory_context.exceptions import (
     InvalidScopeError,
@@ -221,7 +222,5 @@ class Walls(RuleBasedStateMachine):
         assert not any(word in read or word in found for word in others)
 
 
-Walls.TestCase.settings = settings(
-    max_examples=10, stateful_step_count=20, deadline=None, suppress_health_check=list(HealthCheck)
-)
+Walls.TestCase.settings = settings(examples(10, *HealthCheck), stateful_step_count=20)
 TestWalls = Walls.TestCase

@@ -487,6 +487,7 @@ def test_taking_back_makes_room(memory: ScopedMemory) -> None:
     assert 4 == memory.count("project")
 
 
+@pytest.mark.long
 def test_default_project_has_a_thousand_notes() -> None:
     """The 1,001st note of a project evicts the hundred least important, oldest first."""
     memory = quick(task_id=None)
@@ -702,6 +703,7 @@ memory.close()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("database", ["sqlite_url", "postgres_url"])
 def test_processes_cannot_pass_a_limit_together(
     database: str, request: pytest.FixtureRequest

@@ -9,9 +9,10 @@ from contextlib import suppress
 from functools import partial
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens import counter as _tokens
 from memory_context.text.tokens.counter import (
@@ -36,7 +37,7 @@ runs = st.tuples(st.sampled_from(RUNS), st.integers(1, 400) | st.just(17_000)).m
     lambda run: run[0] * run[1]
 )
 texts = st.lists(runs | st.text(st.characters(exclude_categories=())), max_size=4).map("".join)
-property_test = settings(max_examples=60, deadline=None)
+property_test = examples(60)
 COUNTERS = [counter_for_model("gpt-4o"), counter_for_model("gpt-4"), estimating_counter()]
 each_counter = pytest.mark.parametrize(
     "counter", COUNTERS, ids=["o200k_base", "cl100k_base", "estimate"]

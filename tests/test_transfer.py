@@ -14,9 +14,10 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
+from examples import examples
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, StoreError
 from memory_context.memory.transfer import (
     ALL_USERS,
@@ -210,6 +211,7 @@ class TestFile:
 
         assert {"ann": ([], []), "bob": everything(source)["bob"]} == everything(target)
 
+    @pytest.mark.long
     def test_interrupted_import(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """An interrupted import goes on where it ended when it is done again."""
         source, target = make("memory"), make("sqlite")
@@ -311,6 +313,7 @@ class TestFile:
         with pytest.raises(StoreError, match="nowhere"):
             export_memories(make("memory"), tmp_path / "nowhere" / "x.jsonl", user_id="ann")
 
+    @pytest.mark.long
     def test_takes_bounded_memory(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """100 MB of memories go into a file and out of it in less than that."""
         source, target = make("sqlite"), make("sqlite")
@@ -387,9 +390,7 @@ def test_any_deletion_as_json(deletion: Deletion) -> None:
     assert deletion == deletion_from(json.loads(json.dumps(deletion_record(deletion))))
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@examples(25, HealthCheck.function_scoped_fixture)
 @given(item=memories(), deletion=deletions)
 def test_any_record_through_any_database(
     item: MemoryItem, deletion: Deletion, store_url: str

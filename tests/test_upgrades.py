@@ -68,7 +68,14 @@ def filled(name: str, backend: str, url: str) -> None:
             connection.execute(text.encode())
 
 
-@pytest.fixture(params=[(name, backend) for backend in BACKENDS for name in VERSIONS], ids="-".join)
+@pytest.fixture(
+    params=[
+        pytest.param((name, backend), marks=[] if name == VERSIONS[0] else pytest.mark.long)
+        for backend in BACKENDS
+        for name in VERSIONS
+    ],
+    ids="-".join,
+)
 def old(request: pytest.FixtureRequest) -> Old:
     """A database that an earlier version has filled."""
     name, backend = request.param
@@ -200,6 +207,7 @@ class TestEverythingIsThere:
                 hit for hit in ann.search("zebrafish-4711") if hit.match and hit.match.score > 1
             ]
 
+    @pytest.mark.long
     @pytest.mark.parametrize("backend", BACKENDS)
     @pytest.mark.parametrize("name", WITH_VECTORS)
     def test_vectors_are_kept(
@@ -233,6 +241,7 @@ def shared_key(store: SQLAlchemyStore) -> str:
     )
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("code", [OPEN, MIGRATE], ids=["open", "migrate"])
 @pytest.mark.parametrize("count", [2, 8])
 def test_several_migrate_at_once(oldest: str, count: int, code: str) -> None:
@@ -356,13 +365,13 @@ def kill_at_each(url: str, steps: range, record_property: Any) -> None:
     )
 
 
+@pytest.mark.long
 def test_kill_in_the_middle(oldest: str, record_property: Any) -> None:
     """A migration that is killed after some statements has done nothing; the next one does all of it."""
     kill_at_each(oldest, range(0, 40, 9), record_property)
 
 
 @pytest.mark.soak
-@pytest.mark.timeout(600)
 def test_kill_at_each_statement(oldest: str, record_property: Any) -> None:
     """The same after each of its statements."""
     kill_at_each(oldest, range(200), record_property)

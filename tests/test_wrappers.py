@@ -72,12 +72,12 @@ BEFORE_AND_AFTER = pytest.mark.parametrize(
 @pytest.fixture(
     params=[
         "memory",
-        pytest.param("file", marks=pytest.mark.soak),
-        pytest.param("postgresql", marks=pytest.mark.soak),
+        pytest.param("file", marks=pytest.mark.long),
+        pytest.param("postgresql", marks=pytest.mark.long),
     ]
 )
 def inner_url(request: pytest.FixtureRequest) -> str:
-    """The URL of an empty database; the wrappers' contract on files and servers is run by `make soak`."""
+    """The URL of an empty database; the wrappers' contract on files and servers is run by `make test-all`."""
     urls = {"file": "sqlite_url", "postgresql": "postgres_url"}
     return (
         "sqlite://"
@@ -86,6 +86,7 @@ def inner_url(request: pytest.FixtureRequest) -> str:
     )
 
 
+@pytest.mark.long
 class TestStoreWrapper(MemoryStoreContract):
     """The contract, through a wrapper that passes everything on."""
 
@@ -116,6 +117,7 @@ class TestEncryptedStore(MemoryStoreContract):
             yield store
 
 
+@pytest.mark.long
 class TestEverything(MemoryStoreContract):
     """The contract, on contents that are compressed, then encrypted, then kept in files."""
 
@@ -148,6 +150,7 @@ def test_what_is_stored_again_stays(sqlite_url: str, before: Wrap, after: Wrap) 
     store.close()
 
 
+@pytest.mark.long
 @BEFORE_AND_AFTER
 def test_what_is_stored_again_needs_room(sqlite_url: str, before: Wrap, after: Wrap) -> None:
     """What was put away comes back into its tier only where there is room for it."""
@@ -169,6 +172,7 @@ def test_what_is_stored_again_needs_room(sqlite_url: str, before: Wrap, after: W
     store.close()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize(
     "content", [ROWS, ROWS.encode(), "short", "NUL \0" * 999], ids=["text", "bytes", "short", "nul"]
 )
@@ -222,6 +226,7 @@ def test_another_zlib_finds_equal_contents(sqlite_url: str) -> None:
             other.put(ANN, unhashed[1])
 
 
+@pytest.mark.long
 @BEFORE_AND_AFTER
 def test_what_was_put_away_comes_back(sqlite_url: str, before: Wrap, after: Wrap) -> None:
     """What was put away comes back under its key, also where its content is kept in another form too."""

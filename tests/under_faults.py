@@ -11,7 +11,7 @@ import pytest
 from memory_context.conversation.fold import ContextStats
 from memory_context.testing import Fault, FaultyStore, random_faults
 
-SOAK = [pytest.mark.soak, pytest.mark.timeout(1800)]
+SOAK = pytest.mark.soak
 RAISED = frozenset(Fault) - {Fault.DELAY}
 KINDS = {kind.value: (kind,) for kind in Fault} | {"any": tuple(Fault)}
 DELAY = 0.001

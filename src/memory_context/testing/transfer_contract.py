@@ -115,12 +115,6 @@ class MovingContract:
         assert [late] == list(store.list_deleted(ANN))
         assert [] == list(store.list_deleted(BOB))
 
-    def test_many_deletions_are_listed(self, store: MemoryStore) -> None:
-        """All deletions are listed, each once, however many there are."""
-        store.restore(ANN, [Deletion(f"k{number}", LONG_AGO, "") for number in range(2345)])
-
-        assert 2345 == len({deletion.memory_key for deletion in store.list_deleted(ANN)})
-
     def test_deleted_here_stays_deleted(self, store: MemoryStore) -> None:
         """What was deleted here after it was last changed there does not come back, and is named."""
         item = _old(memory_key="k")
