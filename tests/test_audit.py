@@ -388,11 +388,11 @@ class TestSQLAuditTrail:
     def test_filters(self, store_url: str) -> None:
         """Newest first, of one user, narrowed by key, action and time, as many as wanted, over several pages."""
         start = datetime(2026, 1, 1, tzinfo=UTC)
-        actions = ("stored", "expanded")
+        actions: tuple[Any, ...] = ("stored", "expanded")
         entries = [
             AuditEntry(
                 start + timedelta(minutes=n // 2), "ann", None, None, f"k{n % 3}", actions[n % 2]
-            )  # type: ignore[arg-type] # one of them
+            )
             for n in range(1200)
         ]
         with SQLAuditTrail(store_url) as trail:

@@ -196,8 +196,10 @@ async def test_another_key_under_the_same_id(
         lambda: wrong.put(ANN, memory("text", memory_key="mine"), replace=True),
         lambda: wrong.restore(ANN, [moved]),
         lambda: [
-            one.reencrypt() for one in (wrong, wrong.inner) if isinstance(one, EncryptedStore)
-        ],  # type: ignore[attr-defined]
+            one.reencrypt()
+            for one in (wrong, getattr(wrong, "inner", None))
+            if isinstance(one, EncryptedStore)
+        ],
     ):
         with pytest.raises(EncryptionError, match=said):
             write()

@@ -303,9 +303,9 @@ def answers_kept(store: FaultyStore) -> list[str]:
     history = memory.load_memory_variables({"input": ""})["history"]
     texts = [str(message.content) for message in history if isinstance(message, AIMessage)]
     return [
-        memory.manager.retrieve(found[0].key) if (found := MemoryRef.find_all(text)) else text
+        str(memory.manager.retrieve(found[0].key)) if (found := MemoryRef.find_all(text)) else text
         for text in texts
-    ]  # type: ignore[misc] # texts were stored
+    ]
 
 
 def test_an_answer_that_is_saved_again() -> None:

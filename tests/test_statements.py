@@ -469,14 +469,14 @@ ADMINISTRATION: dict[str, Callable[[SQLAlchemyStore, Path], object]] = {
 }
 
 
-@pytest.mark.parametrize("verb", ADMINISTRATION)
-def test_administration(manager: MemoryManager, tmp_path: Path, verb: str) -> None:
+def test_administration(manager: MemoryManager, tmp_path: Path) -> None:
     """The verbs across users are these, and no other: each sends a statement that names none."""
     store: Any = manager.memory_store
-    with watching(ANN) as watch:
-        ADMINISTRATION[verb](store, tmp_path)
+    for name, verb in ADMINISTRATION.items():
+        with watching(ANN) as watch:
+            verb(store, tmp_path)
 
-    assert watch.wrong()
+        assert watch.wrong(), name
 
 
 PLANTED = {
@@ -509,14 +509,11 @@ OF_SQLITE = {
 }
 
 
-@pytest.mark.parametrize("plant", [*PLANTED, *OF_SQLITE])
-def test_a_planted_statement_is_found(manager: MemoryManager, plant: str) -> None:
+def test_a_planted_statement_is_found(manager: MemoryManager) -> None:
     """A statement that would leave the user is told from those that stay, however it is written."""
     store: Any = manager.memory_store
-    if store._dialect != "sqlite" and plant in OF_SQLITE:  # noqa: SLF001 - of the store
-        return
-    bob = MemoryManager(store, user_id="bob")
-    his = bob.get("own").id
+    planted = PLANTED | (OF_SQLITE if store._dialect == "sqlite" else {})  # noqa: SLF001 - of the store
+    his = MemoryManager(store, user_id="bob").get("own").id
     values = {
         "user": ANN,
         "other": "bob",
@@ -525,23 +522,22 @@ def test_a_planted_statement_is_found(manager: MemoryManager, plant: str) -> Non
         "word": '"1:launch"',
         "mine": "3:launch",
     }
-    statement = sa.text(PLANTED.get(plant) or OF_SQLITE[plant]).bindparams(
-        *([sa.bindparam("his", type_=sa.Uuid())] if ":his" in (PLANTED | OF_SQLITE)[plant] else [])
-    )
-    used = {name: value for name, value in values.items() if f":{name}" in str(statement)}
-    with store._bound().connect() as connection, connection.begin() as transaction:  # noqa: SLF001 - of the store
-        first = sa.text("SELECT id FROM agent_memory_passages WHERE memory_id = :his").bindparams(
-            sa.bindparam("his", his, sa.Uuid())
-        )
-        used |= (
-            {"passage": connection.execute(first).scalar()} if ":passage" in str(statement) else {}
-        )
-        with watching(ANN) as watch:
-            connection.execute(statement, used)
-        transaction.rollback()
+    with store._bound().connect() as connection:  # noqa: SLF001 - of the store
+        first = sa.text("SELECT id FROM agent_memory_passages WHERE memory_id = :his")
+        first = first.bindparams(sa.bindparam("his", his, sa.Uuid()))
+        values["passage"] = connection.execute(first).scalar()
+        connection.rollback()
+        for name, sql in planted.items():
+            statement = sa.text(sql)
+            if ":his" in sql:
+                statement = statement.bindparams(sa.bindparam("his", type_=sa.Uuid()))
+            used = {value: values[value] for value in values if f":{value}" in sql}
+            with connection.begin() as transaction, watching(ANN) as watch:
+                connection.execute(statement, used)
+                transaction.rollback()
 
-    assert watch.wrong(), plant
-    assert set() == watch.shapes()
+            assert watch.wrong(), name
+            assert set() == watch.shapes(), name
 
 
 def _url(store: SQLAlchemyStore) -> str:

@@ -380,9 +380,8 @@ class TestPassing:
 
         result = await coder.run(task="Measure the log of job a.")
 
-        assert (
-            f"{len(run_job('a'))} see [MemoryRef: x]" == prompts(coder)[-1][-1].content[0].content
-        )  # type: ignore[union-attr] # results
+        shown = prompts(coder)[-1][-1].content[0].content  # type: ignore[union-attr] # results
+        assert f"{len(run_job('a'))} see [MemoryRef: x]" == shown
         assert LOG.split("\n")[200] not in result.model_dump_json()
 
     async def test_where_a_list_is_wanted(self, context: MemoryContext) -> None:
