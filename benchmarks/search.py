@@ -287,9 +287,9 @@ def memories(url: str, raw: Raw, texts: Sequence[str], table: Table, kind: str) 
     with SQLAlchemyStore(url) as store:
         store.count(BENCH)
         ours = [
-            timed(lambda n=n, t=text: store.put(BENCH, memory(n, t)))
+            timed(lambda n=n, t=text: store.put(BENCH, memory(n, t)))  # type: ignore[misc]
             for n, text in enumerate(texts)
-        ]  # type: ignore[misc]
+        ]
     floor = [timed(lambda text=text: raw.insert(text)) for text in texts[:1000]]  # type: ignore[misc]
     table.add_row(f"put 20 KB, {kind}", spread(floor), spread(ours), ratio(ours, floor))
     tenth = max(len(ours) // 10, 1)

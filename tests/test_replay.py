@@ -25,10 +25,10 @@ from memory_context.replay import (
     Comparing,
     Comparison,
     Figures,
-    Meter,
     Price,
     Recording,
     Row,
+    TokenMeter,
     compared,
     default_policies,
     identifiers,
@@ -42,22 +42,22 @@ from memory_context.replay import (
     squash,
 )
 from memory_context.replay.baselines import GONE, old_outputs
-from memory_context.replay.measure import Call, Shelf, figures_of
-from memory_context.replay.needs import needs, past_of
+from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of
+from memory_context.replay.model_calls import needs_of, past_of
 from memory_context.replay.policies import check_policy
-from memory_context.replay.prices import Entry, entry, tokens_of, tokens_of_prefix
+from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import to_messages
 from memory_context.text.tokens.counter import CallableCounter
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"
 LONG = "\n".join(f"step {number} of the build went well" for number in range(40)) + f"\n{OUTPUT}"
 
-NOTHING = Shelf(lambda _key: None)
+NOTHING = StoredTexts(lambda _key: None)
 
 
-def letters() -> Meter:
+def letters() -> TokenMeter:
     """A meter for which each letter is a token."""
-    return Meter(CallableCounter(len))
+    return TokenMeter(CallableCounter(len))
 
 
 def calls(*ids: str, text: str | None = None, arguments: str = "{}") -> dict[str, Any]:
@@ -187,12 +187,12 @@ def test_of_a_short_output_all_must_stand_there() -> None:
 def test_a_prompt_costs_its_texts_and_four_tokens_a_message() -> None:
     """Thoughts, names and arguments of calls and all results count."""
     messages = [*run_with("abc", "de").messages]
-    assert ["Why?", "run\n{}", "abc", "de"] == [entry(message).text for message in messages]
-    assert 4 + 6 + 3 + 2 + 4 * 4 == tokens_of(map(entry, messages), letters())
+    assert ["Why?", "run\n{}", "abc", "de"] == [charged(message).text for message in messages]
+    assert 4 + 6 + 3 + 2 + 4 * 4 == tokens_of(map(charged, messages), letters())
     thinking = AssistantMessage(
         content=[FunctionCall(id="1", name="run", arguments="{}")], source="a", thought="hm"
     )
-    assert "hm\nrun\n{}" == entry(thinking).text
+    assert "hm\nrun\n{}" == charged(thinking).text
 
 
 @pytest.mark.parametrize(
@@ -210,14 +210,18 @@ def test_the_prefix_goes_by_messages_and_then_by_characters(
     before: list[str], prompt: list[str], expected: int
 ) -> None:
     """Whole equal messages count with their 4 tokens, of the first other one the characters that are alike."""
-    entries = [[Entry("UserMessage", text) for text in texts] for texts in (before, prompt)]
+    entries = [
+        [ChargedMessage("UserMessage", text) for text in texts] for texts in (before, prompt)
+    ]
     assert expected == tokens_of_prefix(entries[0], entries[1], letters())
 
 
 def test_messages_of_other_kinds_share_no_prefix() -> None:
     """The same words from somebody else are another message."""
     assert 0 == tokens_of_prefix(
-        [Entry("UserMessage", "abc")], [Entry("AssistantMessage", "abc")], letters()
+        [ChargedMessage("UserMessage", "abc")],
+        [ChargedMessage("AssistantMessage", "abc")],
+        letters(),
     )
 
 
@@ -332,11 +336,13 @@ def test_a_line_that_is_no_recording_is_named(tmp_path: Path, line: str) -> None
         read_recordings(path)
 
 
-def call_of(reply: str, shown: str, *outputs: str) -> Call:
+def call_of(reply: str, shown: str, *outputs: str) -> ReplayedCall:
     """A call after `outputs`, which was shown one message of 100 tokens that begins with `shown`."""
     past = past_of(to_messages([calls("c1"), *(result("c1", output) for output in outputs)]))
-    prompt = [Entry("UserMessage", shown + "." * (96 - len(shown)))]
-    return Call(needs(AssistantMessage(content=reply, source="assistant"), past, letters()), prompt)
+    prompt = [ChargedMessage("UserMessage", shown + "." * (96 - len(shown)))]
+    return ReplayedCall(
+        needs_of(AssistantMessage(content=reply, source="assistant"), past, letters()), prompt
+    )
 
 
 def test_a_value_in_sight_costs_nothing_more() -> None:
@@ -366,7 +372,7 @@ def test_a_value_behind_a_reference_costs_a_trip() -> None:
     expected = Figures(
         calls=1, tokens=100, cost=100 + 10 + 300 + 150, needed=3, trips=1, peaks=(100,)
     )
-    assert expected == figures_of(call, Shelf(stored.get), letters(), Price())
+    assert expected == figures_of(call, StoredTexts(stored.get), letters(), Price())
 
 
 def test_a_value_that_nothing_holds_is_lost() -> None:
@@ -380,8 +386,8 @@ def test_a_value_that_nothing_holds_is_lost() -> None:
 def test_references_in_stored_texts_are_followed_once() -> None:
     """A compacted conversation holds references of its own, even to itself."""
     texts = {"old": "[MemoryRef: log] [MemoryRef: old]", "log": "job-4711"}
-    assert list(texts.values()) == Shelf(texts.get).behind(
-        [Entry("UserMessage", "see [MemoryRef: old]")]
+    assert list(texts.values()) == StoredTexts(texts.get).behind(
+        [ChargedMessage("UserMessage", "see [MemoryRef: old]")]
     )
 
 
@@ -437,7 +443,7 @@ async def test_both_ends_show_what_stands_there() -> None:
     text = "\n".join(["first " + "x" * 300, "second", *["between"] * 9, "last but one", "last"])
     for message in run_with(text, "ok").messages:
         await replayed.context.add_message(message)
-    shown = entry((await replayed.context.get_messages())[2]).text.split("\n")
+    shown = charged((await replayed.context.get_messages())[2]).text.split("\n")
     assert [
         "first " + "x" * 194,
         "second",
@@ -691,7 +697,7 @@ def test_each_text_is_counted_once() -> None:
         asked.append(text)
         return len(text)
 
-    meter = Meter(CallableCounter(count))
+    meter = TokenMeter(CallableCounter(count))
     assert (3, 3) == (meter.count("abc"), meter.count("abc"))
     assert (True, False) == (meter.exceeds("abc", 2), meter.exceeds("abc", 3))
     assert ["abc"] == asked

@@ -20,7 +20,15 @@ import commands
 from commands import read_terminal
 from memory_context import MemoryManager
 from memory_context.cli import run
-from memory_context.replay.charts import Mark, axis, lines, number, points, shown, spread
+from memory_context.replay.charts import (
+    Mark,
+    axis,
+    escaped,
+    line_chart,
+    point_chart,
+    short_number,
+    spread,
+)
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
 from memory_context.replay.html_report import STYLE
 from memory_context.replay.policies import default_policies, parse_policy
@@ -165,12 +173,12 @@ def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
         ("", "replay needs recordings"),
         ("nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
         ("FOLDER", "there is no file"),
-        ("RUNS --policy best", "there is no policy 'best'; there are unbounded"),
+        ("RUNS --policy best", "there is no policy 'best'; the policies are unbounded"),
         ("RUNS --policy memory:threshold=1", "50 tokens or more"),
         ("RUNS --policy buffered:size=x", "size is a whole number"),
         ("RUNS --threshold 10", "--threshold"),
-        ("RUNS --report FOLDER/no/such/folder.html", "in a folder that is there"),
-        ("RUNS --report RUNS", "would take the place of the recordings"),
+        ("RUNS --report FOLDER/no/such/folder.html", "in a folder that exists"),
+        ("RUNS --report RUNS", "would replace the recordings"),
     ],
 )
 def test_what_cannot_be_done_is_one_line(
@@ -195,7 +203,7 @@ def test_a_broken_line_ends_the_replay_after_what_is_done(tmp_path: Path) -> Non
     done = replay(path, "--json", "--policy", "unbounded")
     assert done.returncode == 2
     assert (1, False) == (json.loads(done.stdout)["runs"], json.loads(done.stdout)["complete"])
-    assert "runs.jsonl, line 2: this is no JSON" in done.stderr
+    assert "runs.jsonl, line 2: not valid JSON" in done.stderr
     assert 1 == len(done.stderr.splitlines())
 
 
@@ -362,8 +370,8 @@ def test_axes_have_round_numbers(low: float, high: float, ticks: list[str]) -> N
     """Values lie between the first and the last of them."""
     found = axis(low, high, 0, 100)
     assert found.low <= low <= high <= found.high
-    assert 0 <= found.place(low) <= found.place(high) <= 100
-    assert ticks == [number(value) for value in found.ticks()]
+    assert 0 <= found.position(low) <= found.position(high) <= 100
+    assert ticks == [short_number(value) for value in found.ticks()]
 
 
 def test_numbers_of_lines_do_not_cover_each_other() -> None:
@@ -374,7 +382,7 @@ def test_numbers_of_lines_do_not_cover_each_other() -> None:
 def test_points_that_lie_together_have_labels_apart() -> None:
     """Each label stands inside of the chart and on none of the others."""
     marks = [(Mark(number, f"memory:threshold={number}"), 0.5, 0.7) for number in range(1, 9)]
-    chart = ET.fromstring(points(marks, "x", "visible", "cost"))
+    chart = ET.fromstring(point_chart(marks, "x", "visible", "cost"))
     places = [
         (float(one.get("x", "")), float(one.get("y", "")))
         for one in chart.iter("text")
@@ -387,12 +395,12 @@ def test_points_that_lie_together_have_labels_apart() -> None:
 
 def test_long_lines_are_thinned_out() -> None:
     """A run of 100,000 calls makes no page of megabytes, and keeps its end."""
-    drawn = lines([(Mark(1, "unbounded"), range(100_000))], "x", "call")
+    drawn = line_chart([(Mark(1, "unbounded"), range(100_000))], "x", "call")
     assert len(drawn) < 20_000
     assert "338.0," in drawn
 
 
 def test_what_cannot_be_printed_is_replaced() -> None:
     """Control characters and lone surrogates have no place in HTML."""
-    assert "a�&lt;�" == shown("a\x00<\ud800")
-    assert "'\"" == unescape(shown("'\""))
+    assert "a�&lt;�" == escaped("a\x00<\ud800")
+    assert "'\"" == unescape(escaped("'\""))

@@ -240,9 +240,9 @@ def test_errors_of_tools_stay_errors() -> None:
     ("text", "said"),
     [
         ("", "is empty; a recording is an object with"),
-        ("{", "line 1: this is no JSON"),
-        ('{\n\n"messages": [\n{"role": "user",}\n]}', "line 4: this is no JSON"),
-        ("not a recording\n{}", "line 1: this is no JSON"),
+        ("{", "line 1: not valid JSON"),
+        ('{\n\n"messages": [\n{"role": "user",}\n]}', "line 4: not valid JSON"),
+        ("not a recording\n{}", "line 1: not valid JSON"),
         ("7", "line 1: .* this is 7"),
         ('"text"', "this is the text 'text'"),
         ("[]", "this is an empty list"),
@@ -255,7 +255,7 @@ def test_errors_of_tools_stay_errors() -> None:
         ('[{"messages": []}, {"message": []}]', "item 2 of the list"),
         (
             '{"messages": [{"type": "UserMessage", "content": 7, "source": "u"}]}',
-            "message 1 is none of AutoGen's",
+            "message 1 is not one of AutoGen's",
         ),
         ('[{"role": "assistant", "tool_calls": "run"}]', "parts of the wrong kind"),
         (
@@ -276,7 +276,7 @@ def test_what_is_no_recording_is_named(tmp_path: Path, text: str, said: str) -> 
 @pytest.mark.parametrize(
     ("data", "said"),
     [
-        (b"\xff\xfe{\x00}\x00", "no UTF-8 text"),
+        (b"\xff\xfe{\x00}\x00", "not UTF-8 text"),
         (gzip.compress(b'{"messages": []}\n' * 999, mtime=0)[:-20], "cannot be read"),
         (b"\x1f\x8bno gzip at all", "cannot be read"),
     ],

@@ -28,7 +28,7 @@ try:
     )
     from memory_context.replay.recordings import Recording
     from memory_context.replay.terminal_report import report
-    from memory_context.replay.token_meter import Meter
+    from memory_context.replay.token_meter import TokenMeter
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "autogen_core":
         raise
@@ -39,7 +39,6 @@ __all__ = [
     "Comparing",
     "Comparison",
     "Figures",
-    "Meter",
     "Policy",
     "Price",
     "Recording",
@@ -48,6 +47,7 @@ __all__ = [
     "Result",
     "Results",
     "Row",
+    "TokenMeter",
     "compared",
     "default_policies",
     "identifiers",

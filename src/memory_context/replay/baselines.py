@@ -1,4 +1,4 @@
-"""What other ways of keeping prompts small would send: contexts to compare with, rebuilt where AutoGen has none."""
+"""Contexts to compare with: other ways of keeping prompts small, rebuilt where AutoGen has none."""
 
 from __future__ import annotations
 
@@ -14,13 +14,14 @@ from autogen_core.tools import Tool, ToolSchema
 from memory_context.autogen.messages import parts_of, with_texts
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, generated_keys
-from memory_context.replay.prices import entry, tokens_of
+from memory_context.replay.prices import charged, tokens_of
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import TokenCounter
 
-LINE = 200
-GONE = "[old output removed]"  # stands for the placeholders of others; no model ever reads it
+LONGEST_LINE = 200
+# Stands for the placeholders of other libraries; no model ever reads it.
+GONE = "[old output removed]"
 
 GAP = "… lines {first}-{last} of {count} not shown …"
 
@@ -35,16 +36,14 @@ class OffloadContext(UnboundedChatCompletionContext):
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a copy of `message`, its large results shown by their ends."""
-        large = [
-            part for part in parts_of(message) if part.source is None and self._is_large(part.text)
-        ]
-        texts = {part.index: self._shown(part.text, part.origin) for part in large}
+        texts = dict[int, str]()
+        for part in parts_of(message):
+            is_result = part.source is None
+            if is_result and self._counter.exceeds(part.text, self._threshold):
+                texts[part.index] = self._offloaded(part.text, part.origin)
         await super().add_message(with_texts(message, texts))
 
-    def _is_large(self, text: str) -> bool:
-        return self._counter.exceeds(text, self._threshold)
-
-    def _shown(self, text: str, origin: str) -> str:
+    def _offloaded(self, text: str, origin: str) -> str:
         key = next(generated_keys(origin, hash_content(text)))
         self.texts[key] = text
         ref = MemoryRef(key, describe(text), self._counter.count(text))
@@ -52,16 +51,13 @@ class OffloadContext(UnboundedChatCompletionContext):
 
 
 def ends_of(text: str, count: int) -> list[str]:
-    """The first and last `count` lines of `text`, each cut to 200 characters, and a line on what is between them."""
+    """Return the first and last `count` lines of `text`, each cut to 200 characters, and a line on the gap."""
     lines = text.split("\n")
+    shown = [line[:LONGEST_LINE] for line in lines]
     if len(lines) <= 2 * count:
-        return [line[:LINE] for line in lines]
+        return shown
     gap = GAP.format(first=count + 1, last=len(lines) - count, count=len(lines))
-    return [
-        *(line[:LINE] for line in lines[:count]),
-        gap,
-        *(line[:LINE] for line in lines[len(lines) - count :]),
-    ]
+    return [*shown[:count], gap, *shown[len(lines) - count :]]
 
 
 class RemovingContext(UnboundedChatCompletionContext):
@@ -79,42 +75,44 @@ class RemovingContext(UnboundedChatCompletionContext):
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add `message`."""
-        self._tokens += tokens_of([entry(message)], self._counter)
+        self._tokens += tokens_of([charged(message)], self._counter)
         await super().add_message(message)
 
     async def get_messages(self) -> list[LLMMessage]:
-        """All messages; beyond the trigger, old outputs are placeholders."""
+        """Return all messages; beyond the trigger, old outputs are placeholders."""
         messages = await super().get_messages()
         if self._tokens > self._trigger:
-            for place, count in old_outputs(messages, self._keep):
-                messages[place] = self._emptied(messages[place], place, count)
+            for position, count in old_outputs(messages, self._keep):
+                messages[position] = self._emptied(messages[position], position, count)
         return messages
 
-    def _emptied(self, message: LLMMessage, place: int, count: int) -> LLMMessage:
-        """The message at `place` without its first `count` outputs; made once."""
-        if (place, count) not in self._without:
-            self._without[place, count] = with_texts(message, dict.fromkeys(range(count), GONE))
-        return self._without[place, count]
+    def _emptied(self, message: LLMMessage, position: int, count: int) -> LLMMessage:
+        """Return the message without its first `count` outputs, as the same object each time."""
+        if (position, count) not in self._without:
+            emptied = with_texts(message, dict.fromkeys(range(count), GONE))
+            self._without[position, count] = emptied
+        return self._without[position, count]
 
 
 def old_outputs(messages: Sequence[LLMMessage], keep: int) -> Iterator[tuple[int, int]]:
-    """Where outputs older than the newest `keep` stand: the place of the message, and how many of its first ones."""
-    for place in range(len(messages) - 1, -1, -1):
-        message = messages[place]
-        if isinstance(message, FunctionExecutionResultMessage):
-            old = max(len(message.content) - keep, 0)
-            keep = max(keep - len(message.content), 0)
-            if old:
-                yield place, old
+    """Yield where outputs older than the newest `keep` stand: a message's position, and how many of its outputs."""
+    for position in range(len(messages) - 1, -1, -1):
+        message = messages[position]
+        if not isinstance(message, FunctionExecutionResultMessage):
+            continue
+        old = max(len(message.content) - keep, 0)
+        keep = max(keep - len(message.content), 0)
+        if old:
+            yield position, old
 
 
 def token_limited(counter: TokenCounter, tokens: int) -> TokenLimitedChatCompletionContext:
-    """AutoGen's token-limited context, counting as the replay does."""
+    """Return AutoGen's token-limited context, counting as the replay does."""
     return TokenLimitedChatCompletionContext(_CountingClient(counter), token_limit=tokens)
 
 
 class _CountingClient(ScriptedChatClient):
-    """A client that is asked for nothing but numbers of tokens; each message is counted once."""
+    """A client that only counts tokens, of each message once."""
 
     def __init__(self, counter: TokenCounter) -> None:
         super().__init__([])
@@ -127,10 +125,10 @@ class _CountingClient(ScriptedChatClient):
         *,
         tools: Sequence[Tool | ToolSchema] = (),  # noqa: ARG002 - the signature is AutoGen's
     ) -> int:
-        """The tokens of a prompt as the report counts them."""
+        """Return the tokens of a prompt as the report counts them."""
         return sum(self._count(message) for message in messages)
 
     def _count(self, message: LLMMessage) -> int:
         if id(message) not in self._counted:
-            self._counted[id(message)] = message, tokens_of([entry(message)], self._counter)
+            self._counted[id(message)] = message, tokens_of([charged(message)], self._counter)
         return self._counted[id(message)][1]

@@ -1,4 +1,4 @@
-"""`memory-context replay`: files in; a table, JSON and a report out."""
+"""Run `memory-context replay`: files in; a table, JSON and a report out."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
-    TaskID,
     TaskProgressColumn,
     TextColumn,
     TimeRemainingColumn,
@@ -28,26 +27,26 @@ from memory_context.replay.policies import check_policy, default_policies, parse
 from memory_context.replay.recording_files import stream_recordings
 from memory_context.replay.summary import Summary
 from memory_context.replay.terminal_report import report
-from memory_context.replay.token_meter import Meter
+from memory_context.replay.token_meter import TokenMeter
 
 PIPED_WIDTH = 110
 
 
 @dataclass(frozen=True, slots=True)
 class ReplayOptions:
-    """What the command is asked to do.
+    """The options of the command.
 
     Attributes:
         files: The recordings, of all files together one set.
-        policies: As `parse_policy` reads them; the usual ones without any.
-        threshold: Tokens, of the usual policies and of "reference only".
+        policies: As `parse_policy` reads them; the default ones without any.
+        threshold: Tokens, of the default policies and of "reference only".
         report: Where the HTML report goes, if anywhere.
         json: Whether JSON takes the place of the table.
         explain: Whether the definitions are printed; without files, nothing else is.
 
     Raises:
-        InvalidArgumentError: Nothing to do; a file or the report's folder that is not there; a report in place of a
-            recording.
+        InvalidArgumentError: Nothing to do; a file or the report's folder that does not exist; a report that would
+            replace a recording.
     """
 
     files: tuple[Path, ...] = ()
@@ -71,15 +70,15 @@ class ReplayOptions:
 
     def _check_report(self, report: Path) -> None:
         if report.is_dir() or not report.parent.is_dir():
-            message = f"the report cannot be written to {str(report)!r}: name a file in a folder that is there"
+            message = f"the report cannot be written to {str(report)!r}: name a file in a folder that exists"
             raise InvalidArgumentError(message)
         if any(report.exists() and report.samefile(file) for file in self.files):
-            message = f"the report would take the place of the recordings in {str(report)!r}"
+            message = f"the report would replace the recordings in {str(report)!r}"
             raise InvalidArgumentError(message)
 
 
 def run_replay(options: ReplayOptions) -> None:
-    """Replay the files and show what it came to on standard output.
+    """Replay the files and show the figures on standard output.
 
     Raises:
         InvalidArgumentError: A policy, a setting or a file is not what it has to be. What was replayed before that has
@@ -90,7 +89,7 @@ def run_replay(options: ReplayOptions) -> None:
     if not console.is_terminal:
         console.width = max(console.width, PIPED_WIDTH)
     if options.files:
-        _replay(options, console)
+        _replay_and_show(options, console)
     if options.explain:
         explain(console)
 
@@ -103,27 +102,24 @@ def explain(console: Console) -> None:
         console.print()
 
 
-def _replay(options: ReplayOptions, console: Console) -> None:
-    comparing = _prepared(options)
+def _replay_and_show(options: ReplayOptions, console: Console) -> None:
+    policies = [parse_policy(text) for text in options.policies]
+    comparing = Comparing(
+        policies or default_policies(options.threshold), TokenMeter(), options.threshold
+    )
+    for policy in comparing.all_policies:
+        check_policy(policy, comparing.meter)
+
     stopped: KeyboardInterrupt | InvalidArgumentError | None = None
     try:
-        _work(options.files, comparing)
+        _replay_files(options.files, comparing)
     except (KeyboardInterrupt, InvalidArgumentError) as error:
         stopped = error
+    # What a Ctrl-C or a damaged line leaves is shown; a damaged first line leaves nothing.
     if comparing.runs or not isinstance(stopped, InvalidArgumentError):
         _show(options, comparing, console, complete=stopped is None)
     if stopped:
         raise stopped
-
-
-def _prepared(options: ReplayOptions) -> Comparing:
-    policies = [parse_policy(text) for text in options.policies] or default_policies(
-        options.threshold
-    )
-    comparing = Comparing(policies, Meter(), options.threshold)
-    for policy in comparing.all_policies:
-        check_policy(policy, comparing.meter)
-    return comparing
 
 
 def _show(
@@ -140,22 +136,17 @@ def _show(
             console.print()
             console.print(report(summary.results.rows))
     if options.report:
-        _write(options.report, page(summary))
+        try:
+            options.report.write_text(page(summary), encoding="utf-8", errors="replace")
+        except OSError as error:
+            message = f"the report cannot be written: {error}"
+            raise InvalidArgumentError(message) from error
 
 
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8", errors="replace")
-    except OSError as error:
-        message = f"the report cannot be written: {error}"
-        raise InvalidArgumentError(message) from error
-
-
-def _work(files: Sequence[Path], comparing: Comparing) -> None:
-    total = sum(file.stat().st_size for file in files)
+def _replay_files(files: Sequence[Path], comparing: Comparing) -> None:
     with asyncio.Runner() as runner, _progress() as progress:
-        runner.get_loop()  # now: Ctrl-C in the middle of making one would be complained about
-        bar = _Bar(progress, progress.add_task("", total=total or None, prompts=0, rate=0.0))
+        runner.get_loop()  # now: a Ctrl-C while the first one is made would print a warning
+        bar = _ProgressBar(progress, sum(file.stat().st_size for file in files))
         for file in files:
             bar.begin(file)
             for placed in stream_recordings(file):
@@ -177,32 +168,32 @@ def _progress() -> Progress:
     )
 
 
-@dataclass(slots=True)
-class _Bar:
-    """How far the reading of the files is, in bytes, and how many prompts have been made.
+class _ProgressBar:
+    """Shows how far the reading of the files is, in bytes, and how many prompts have been built.
 
-    Of a run, each policy has the same part.
+    Each policy has the same part of a run.
     """
 
-    progress: Progress
-    task: TaskID
-    size: int = 0
-    share: float = 0.0
-    each: float = 0.0
+    def __init__(self, progress: Progress, total: int) -> None:
+        self._progress = progress
+        self._task = progress.add_task("", total=total or None, prompts=0, rate=0.0)
+        self._size = 0
+        self._share = 0.0
+        self._bytes_per_step = 0.0
 
     def begin(self, file: Path) -> None:
         """Show the name of `file`."""
-        self.size, self.share = file.stat().st_size, 0.0
-        self.progress.update(self.task, description=plain(file.name).plain)
+        self._size, self._share = file.stat().st_size, 0.0
+        self._progress.update(self._task, description=plain(file.name).plain)
 
     def expect(self, share: float, steps: int) -> None:
-        """After `steps` more, `share` of the file will be done."""
-        self.each = max(share - self.share, 0.0) * self.size / steps
-        self.share = max(share, self.share)
+        """Note that after `steps` more, `share` of the file will be done."""
+        self._bytes_per_step = max(share - self._share, 0.0) * self._size / steps
+        self._share = max(share, self._share)
 
     def advance(self, prompts: int) -> None:
-        """One step is done, and has made so many prompts."""
-        task = self.progress.tasks[0]
-        made = task.fields["prompts"] + prompts
-        rate = made / task.elapsed if task.elapsed else 0.0
-        self.progress.update(self.task, advance=self.each, prompts=made, rate=rate)
+        """Show that one more step is done, and has built so many prompts."""
+        task = self._progress.tasks[0]
+        built = task.fields["prompts"] + prompts
+        rate = built / task.elapsed if task.elapsed else 0.0
+        self._progress.update(self._task, advance=self._bytes_per_step, prompts=built, rate=rate)

@@ -1,4 +1,4 @@
-"""Several policies on the same runs, each run replayed through all of them before the next is read."""
+"""Compare policies on the same runs: each run goes through all of them before the next is read."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from dataclasses import dataclass, field, replace
 from statistics import median
 
 from memory_context.replay.measure import Figures, replay, summed
-from memory_context.replay.needs import needs_of
+from memory_context.replay.model_calls import needs_by_call
 from memory_context.replay.policies import Policy, parse_policy, reference_policy
 from memory_context.replay.prices import Price
 from memory_context.replay.recordings import Recording
-from memory_context.replay.token_meter import Meter
+from memory_context.replay.token_meter import TokenMeter
 
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """A policy's figures beside those of others.
+    """A policy's figures as shares, to be set beside those of others.
 
     Attributes:
         policy: Its name.
@@ -55,13 +55,13 @@ class Comparison:
     reference: Figures
 
     def row(self, policy: str, figures: Figures) -> Row:
-        """The figures of `policy` as shares."""
+        """Return the figures of `policy` as shares."""
         return Row(
             policy,
             tokens=_share(figures.tokens, self.unbounded.tokens),
             cost=_share(figures.cost, self.unbounded.cost),
-            peak_of_unbounded=_peak(figures, self.unbounded),
-            peak_of_reference=_peak(figures, self.reference),
+            peak_of_unbounded=_median_peak(figures, self.unbounded),
+            peak_of_reference=_median_peak(figures, self.reference),
             needed=figures.needed,
             named=_share(figures.named, figures.needed),
             visible=_share(figures.visible, figures.needed),
@@ -76,9 +76,11 @@ def _share(part: float, whole: float) -> float:
     return part / whole if whole else 1.0
 
 
-def _peak(figures: Figures, others: Figures) -> float:
-    pairs = zip(figures.peaks, others.peaks, strict=True)
-    return median(_share(own, other) for own, other in pairs) if figures.peaks else 1.0
+def _median_peak(figures: Figures, base: Figures) -> float:
+    """Return the median, over the runs, of the largest prompt as a share of the largest of `base`."""
+    if not figures.peaks:
+        return 1.0
+    return median(_share(own, other) for own, other in zip(figures.peaks, base.peaks, strict=True))
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,42 +118,48 @@ class Results:
 
     @property
     def rows(self) -> list[Row]:
-        """The figures as shares, a row for each policy."""
-        return [one.row for one in self.policies]
+        """Return the figures as shares, a row for each policy."""
+        return [result.row for result in self.policies]
 
 
 @dataclass(slots=True)
 class _Tally:
-    """The figures of one policy so far, with room for many runs."""
+    """The figures of one policy so far. Beyond some sums it keeps one number of each run: its peak."""
 
     total: Figures = field(default_factory=Figures)
     peaks: list[int] = field(default_factory=list[int])
-    by_call: list[int] = field(default_factory=list[int])
+    tokens_by_call: list[int] = field(default_factory=list[int])
     longest: tuple[int, ...] = ()
 
     def add(self, calls: Sequence[Figures]) -> None:
+        """Add the figures of a run's model calls."""
         run = summed(calls)
+        # The peaks are gathered in a list: adding tuples would copy them at each run.
         self.total += replace(run, peaks=())
         self.peaks += run.peaks
-        self.by_call += [0] * (len(calls) - len(self.by_call))
-        for number, call in enumerate(calls):
-            self.by_call[number] += call.tokens
-        if len(calls) > len(self.longest):
-            self.longest = tuple(call.tokens for call in calls)
+        tokens = tuple(call.tokens for call in calls)
+        _add_by_call(self.tokens_by_call, tokens)
+        if len(tokens) > len(self.longest):
+            self.longest = tokens
 
     def figures(self) -> Figures:
+        """Return the figures of all runs so far."""
         return replace(self.total, peaks=tuple(self.peaks))
+
+
+def _add_by_call(sums: list[int], amounts: Sequence[int]) -> None:
+    """Add each amount to the sum at its place; `sums` grows as far as it must."""
+    sums += [0] * (len(amounts) - len(sums))
+    for number, amount in enumerate(amounts):
+        sums[number] += amount
 
 
 @dataclass(slots=True, eq=False)
 class Comparing:
-    """Runs on their way through policies, and the two that these are set against; nothing of a run is kept.
-
-    Beyond some sums, what is kept of a run is one number for each policy: its peak.
-    """
+    """Replays runs through policies and the two that these are set against; keeps nothing of a run."""
 
     policies: Sequence[Policy]
-    meter: Meter
+    meter: TokenMeter
     threshold: int = 500
     price: Price = field(default_factory=Price)
     runs: int = 0
@@ -161,8 +169,8 @@ class Comparing:
 
     @property
     def all_policies(self) -> list[Policy]:
-        """Those that are replayed, each once."""
-        return list({one.name: one for one in (*self._bases(), *self.policies)}.values())
+        """Return those that are replayed, each once."""
+        return list({policy.name: policy for policy in (*self._bases(), *self.policies)}.values())
 
     async def add(
         self, recording: Recording, done: Callable[[int], None] = lambda _prompts: None
@@ -171,40 +179,37 @@ class Comparing:
 
         Args:
             recording: The run.
-            done: Is called after each policy, with the number of prompts that it has made.
+            done: Called after each policy with the number of prompts that it has built.
         """
-        meter, found = Meter(self.meter.counter), dict[str, list[Figures]]()
-        needs = needs_of(recording.messages, meter)
+        meter = TokenMeter(self.meter.counter)
+        needs = needs_by_call(recording.messages, meter)
+        calls_of = dict[str, list[Figures]]()
         for policy in self.all_policies:
-            found[policy.name] = await replay(recording, needs, policy, meter, self.price)
+            calls_of[policy.name] = await replay(recording, needs, policy, meter, self.price)
             done(len(needs))
-        self._count(recording, len(needs))
-        for name, calls in found.items():
+
+        self.runs += 1
+        if len(needs) > len(self._reached):
+            self._longest = recording.id
+        _add_by_call(self._reached, [1] * len(needs))
+        for name, calls in calls_of.items():
             self._tallies.setdefault(name, _Tally()).add(calls)
 
-    def _count(self, recording: Recording, calls: int) -> None:
-        self.runs += 1
-        if calls > len(self._reached):
-            self._longest = recording.id
-            self._reached += [0] * (calls - len(self._reached))
-        for number in range(calls):
-            self._reached[number] += 1
-
     def results(self) -> Results:
-        """What the runs so far came to."""
-        against = Comparison(*(self._tally(base).figures() for base in self._bases()))
-        found = [
-            self._result(policy.name, self._tally(policy), against)
-            for policy in {p.name: p for p in self.policies}.values()
-        ]
-        return Results(tuple(found), self.runs, tuple(self._reached), self._longest)
-
-    def _result(self, name: str, tally: _Tally, against: Comparison) -> Result:
-        figures = tally.figures()
-        mean = tuple(
-            tokens / runs for tokens, runs in zip(tally.by_call, self._reached, strict=True)
-        )
-        return Result(against.row(name, figures), figures, mean, tally.longest)
+        """Return what the runs so far came to."""
+        unbounded, reference = (self._tally(policy).figures() for policy in self._bases())
+        comparison = Comparison(unbounded, reference)
+        results = dict[str, Result]()
+        for policy in self.policies:
+            tally = self._tally(policy)
+            figures = tally.figures()
+            means = [
+                tokens / runs
+                for tokens, runs in zip(tally.tokens_by_call, self._reached, strict=True)
+            ]
+            row = comparison.row(policy.name, figures)
+            results[policy.name] = Result(row, figures, tuple(means), tally.longest)
+        return Results(tuple(results.values()), self.runs, tuple(self._reached), self._longest)
 
     def _tally(self, policy: Policy) -> _Tally:
         return self._tallies.get(policy.name) or _Tally()
@@ -214,9 +219,12 @@ class Comparing:
 
 
 async def compared(
-    recordings: Iterable[Recording], policies: Iterable[Policy], meter: Meter, threshold: int = 500
+    recordings: Iterable[Recording],
+    policies: Iterable[Policy],
+    meter: TokenMeter,
+    threshold: int = 500,
 ) -> list[Row]:
-    """A row for each of `policies`, from one replay of `recordings` through each and the two they are set against."""
+    """Return a row for each of `policies`, from one replay of `recordings` through all of them."""
     comparing = Comparing(list(policies), meter, threshold)
     for recording in recordings:
         await comparing.add(recording)

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from memory_context.replay.needed_values import NEIGHBOURS, SHORTEST
-from memory_context.replay.prices import EACH_MESSAGE, Price
+from memory_context.replay.prices import TOKENS_PER_MESSAGE, Price
 
 
-def _entries(text: str) -> tuple[tuple[str, str], ...]:
-    """Terms and what is said of them, out of paragraphs that begin with ``term: ``."""
-    parts = (
-        " ".join(paragraph.split()).partition(": ") for paragraph in text.strip().split("\n\n")
-    )
-    return tuple((term, said) for term, _, said in parts)
+def _terms(text: str) -> tuple[tuple[str, str], ...]:
+    """Return terms and their explanations, out of paragraphs that begin with ``term: ``."""
+    terms = list[tuple[str, str]]()
+    for paragraph in text.strip().split("\n\n"):
+        term, _, explanation = " ".join(paragraph.split()).partition(": ")
+        terms.append((term, explanation))
+    return tuple(terms)
 
 
 _PRICE = Price()
 
-DEFINITIONS = _entries(f"""
+DEFINITIONS = _terms(f"""
 replay: For each model call of a recording, the prompt that a policy would have sent is built and measured. No model is
 called: what the recorded one answered is taken as its answer to every policy.
 
-tokens: Of all prompts, by o200k_base where it is at hand and estimated elsewhere, {EACH_MESSAGE} more for each message;
+tokens: Of all prompts, by o200k_base where it is at hand and estimated elsewhere, {TOKENS_PER_MESSAGE} more for each message;
 as a share of the unbounded context's.
 
 cost: Tokens, of which the prefix that is unchanged since the call before counts {_PRICE.cached:g}: message by message,
@@ -54,7 +55,7 @@ trips: Calls that need a value which is not visible and stands behind a referenc
 s: Seconds of wall time that the policy took to take the messages and to make the prompts.
 """)
 
-POLICIES = _entries("""
+POLICIES = _terms("""
 unbounded: AutoGen's UnboundedChatCompletionContext: everything, always.
 
 buffered: AutoGen's BufferedChatCompletionContext: the last `size` messages.

@@ -1,11 +1,11 @@
-"""The report: one HTML file with everything in it, for a screen of any width, light or dark."""
+"""Write the report: one HTML file with everything in it, for a screen of any width, light or dark."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
 
-from memory_context.replay.charts import Mark, lines, points, shown
+from memory_context.replay.charts import Mark, escaped, line_chart, point_chart
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
 from memory_context.replay.summary import Summary
 from memory_context.replay.terminal_report import COLUMNS, cells
@@ -50,98 +50,87 @@ td:not(:first-child)::before{{content:attr(data-of) " ";color:var(--soft);font-s
     f".line.c{index}{{stroke:var(--k{index})}}.end.c{index},.dot.c{index}{{fill:var(--k{index})}}"
     for index in range(len(_LIGHT))
 )
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+_CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
 def page(summary: Summary) -> str:
-    """The report as HTML. It loads nothing, runs nothing, and every text in it is escaped."""
-    return "\n".join(
-        (*_head(), *_table(summary), *_charts(summary), *_texts(), "</main></body></html>", "")
-    )
+    """Return the report as HTML. It loads nothing, runs nothing, and every text in it is escaped."""
+    parts = [*_head(), *_table(summary), *_charts(summary), *_explanations()]
+    return "\n".join((*parts, "</main></body></html>", ""))
 
 
 def _marks(summary: Summary) -> list[Mark]:
-    return [Mark(number, one.row.policy) for number, one in enumerate(summary.results.policies, 1)]
+    policies = summary.results.policies
+    return [Mark(number, result.row.policy) for number, result in enumerate(policies, 1)]
 
 
 def _head() -> Iterator[str]:
     yield '<!doctype html>\n<html lang="en"><head><meta charset="utf-8">'
     yield '<meta name="viewport" content="width=device-width,initial-scale=1">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'
+    yield f'<meta http-equiv="Content-Security-Policy" content="{_CONTENT_POLICY}">'
     yield f"<title>memory-context replay</title><style>{STYLE}</style></head><body><main>"
     yield "<h1>What would it have cost, what would have been in sight?</h1>"
 
 
 def _table(summary: Summary) -> Iterator[str]:
-    yield f'<p class="name">{shown(", ".join(summary.files))}</p><p class="soft">{shown(summary.headline())}</p>'
-    yield f"<table><thead><tr>{''.join(f'<th>{shown(name)}</th>' for name in COLUMNS)}</tr></thead><tbody>"
-    for mark, one in zip(_marks(summary), summary.results.policies, strict=True):
-        numbers = zip(COLUMNS[1:], cells(one.row)[1:], strict=True)
-        rest = "".join(f'<td data-of="{shown(name)}">{shown(cell)}</td>' for name, cell in numbers)
-        yield f'<tr><td class="name">{_named(mark)}</td>{rest}</tr>'
+    yield f'<p class="name">{escaped(", ".join(summary.files))}</p>'
+    yield f'<p class="soft">{escaped(summary.headline())}</p>'
+    titles = "".join(f"<th>{escaped(column)}</th>" for column in COLUMNS)
+    yield f"<table><thead><tr>{titles}</tr></thead><tbody>"
+    for mark, result in zip(_marks(summary), summary.results.policies, strict=True):
+        yield f'<tr><td class="name">{_named(mark)}</td>'
+        for column, cell in zip(COLUMNS[1:], cells(result.row)[1:], strict=True):
+            yield f'<td data-of="{escaped(column)}">{escaped(cell)}</td>'
+        yield "</tr>"
     yield "</tbody></table>"
 
 
 def _named(mark: Mark) -> str:
+    """Return a policy's line, number and name; the name may break behind its colons and commas."""
     line = f'<line class="line {mark.style}" x1="0" x2="26" y1="4" y2="4"/>'
-    return f'<svg class="swatch" viewBox="0 0 26 8" aria-hidden="true">{line}</svg>{mark.number} {_breakable(mark.name)}'
-
-
-def _breakable(name: str) -> str:
-    """A policy's name that may go on in the next line behind its colons and commas."""
-    return re.sub("([:,])", r"\1<wbr>", shown(name))
+    swatch = f'<svg class="swatch" viewBox="0 0 26 8" aria-hidden="true">{line}</svg>'
+    name = re.sub("([:,])", r"\1<wbr>", escaped(mark.name))
+    return f"{swatch}{mark.number} {name}"
 
 
 def _charts(summary: Summary) -> Iterator[str]:
+    marks, results = _marks(summary), summary.results
     yield '<div class="charts">'
-    yield from _mean(summary)
-    yield from _longest(summary)
-    yield from _scatter(summary)
+
+    enough = sum(runs * FEWEST >= results.runs for runs in results.reached)
+    means = [result.mean[:enough] for result in results.policies]
+    caption = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
+    chart = line_chart(
+        list(zip(marks, means, strict=True)), caption, "number of the call in its run"
+    )
+    yield from _figure("Tokens per call, mean", caption, chart, marks)
+
+    longest = [result.longest for result in results.policies]
+    caption = f"The run with the most model calls: {results.longest or 'none'}"
+    chart = line_chart(list(zip(marks, longest, strict=True)), caption, "number of the call")
+    yield from _figure("Tokens per call, longest run", caption, chart, marks)
+
+    points = [
+        (mark, result.row.visible, result.row.cost)
+        for mark, result in zip(marks, results.policies, strict=True)
+    ]
+    caption = (
+        "Further right is more in sight, further down is cheaper; the unbounded context is at 1, 1"
+    )
+    chart = point_chart(points, caption, "visible", "cost")
+    yield from _figure("Cost against visible values", caption, chart, marks)
     yield "</div>"
 
 
-def _mean(summary: Summary) -> Iterator[str]:
-    results = summary.results
-    enough = sum(runs * FEWEST >= results.runs for runs in results.reached)
-    series = [
-        (mark, one.mean[:enough])
-        for mark, one in zip(_marks(summary), results.policies, strict=True)
-    ]
-    said = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
-    yield from _figure(
-        "Tokens per call, mean", said, lines(series, said, "number of the call in its run"), summary
-    )
-
-
-def _longest(summary: Summary) -> Iterator[str]:
-    series = [
-        (mark, one.longest)
-        for mark, one in zip(_marks(summary), summary.results.policies, strict=True)
-    ]
-    said = f"The run with the most model calls: {summary.results.longest or 'none'}"
-    yield from _figure(
-        "Tokens per call, longest run", said, lines(series, said, "number of the call"), summary
-    )
-
-
-def _scatter(summary: Summary) -> Iterator[str]:
-    results = zip(_marks(summary), summary.results.policies, strict=True)
-    series = [(mark, one.row.visible, one.row.cost) for mark, one in results]
-    said = (
-        "Further right is more in sight, further down is cheaper; the unbounded context is at 1, 1"
-    )
-    yield from _figure(
-        "Cost against visible values", said, points(series, said, "visible", "cost"), summary
-    )
-
-
-def _figure(title: str, said: str, chart: str, summary: Summary) -> Iterator[str]:
-    key = "".join(f'<li class="name">{_named(mark)}</li>' for mark in _marks(summary))
-    yield f'<figure><h2>{title}</h2><figcaption class="name">{shown(said)}</figcaption>'
+def _figure(title: str, caption: str, chart: str, marks: Sequence[Mark]) -> Iterator[str]:
+    key = "".join(f'<li class="name">{_named(mark)}</li>' for mark in marks)
+    yield f'<figure><h2>{title}</h2><figcaption class="name">{escaped(caption)}</figcaption>'
     yield f'{chart}<ul class="key">{key}</ul></figure>'
 
 
-def _texts() -> Iterator[str]:
+def _explanations() -> Iterator[str]:
     for title, texts in (("Definitions", DEFINITIONS), ("Policies", POLICIES)):
-        terms = "".join(f"<dt>{shown(term)}</dt><dd>{shown(text)}</dd>" for term, text in texts)
-        yield f"<h2>{title}</h2><dl>{terms}</dl>"
+        yield f"<h2>{title}</h2><dl>"
+        for term, text in texts:
+            yield f"<dt>{escaped(term)}</dt><dd>{escaped(text)}</dd>"
+        yield "</dl>"

@@ -1,4 +1,4 @@
-"""One policy on recorded runs: what its prompts hold, and what they cost."""
+"""Replay one policy on recorded runs: what its prompts hold, and what they cost."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from time import perf_counter
 from autogen_core.models import AssistantMessage, LLMMessage
 
 from memory_context.model.reference import MemoryRef
+from memory_context.replay.model_calls import NeededValue, needs_by_call
 from memory_context.replay.needed_values import shows
-from memory_context.replay.needs import Need, needs_of
 from memory_context.replay.policies import Policy, Replayed
-from memory_context.replay.prices import Entry, Price, entry, tokens_of, tokens_of_prefix
+from memory_context.replay.prices import ChargedMessage, Price, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import Recording
-from memory_context.replay.token_meter import Meter
+from memory_context.replay.token_meter import TokenMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,61 +62,62 @@ class Figures:
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class ReplayedCall:
     """A model call of a recording, with a policy's prompt in place of the recorded one.
 
     Attributes:
         needs: What the recorded model used of earlier outputs.
         prompt: What the policy would have sent.
-        before: What it would have sent for the call before; nothing at a run's first.
+        before: What it would have sent for the call before; empty at a run's first call.
     """
 
-    needs: Sequence[Need]
-    prompt: Sequence[Entry]
-    before: Sequence[Entry] = ()
+    needs: Sequence[NeededValue]
+    prompt: Sequence[ChargedMessage]
+    before: Sequence[ChargedMessage] = ()
 
 
 @dataclass(slots=True)
-class Shelf:
+class StoredTexts:
     """The stored texts of one run, by their keys, and the keys that texts name; each is read once."""
 
     read: Callable[[str], str | None]
     texts: dict[str, str] = field(default_factory=dict[str, str])
-    _named: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    _keys: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
 
-    def behind(self, prompt: Iterable[Entry]) -> list[str]:
-        """The texts behind the references of a prompt, and behind those in such texts."""
-        found, waiting = dict[str, str](), [one.text for one in prompt]
-        while waiting:
-            for key in self._keys(waiting.pop()):
+    def behind(self, prompt: Iterable[ChargedMessage]) -> list[str]:
+        """Return the texts behind the references of a prompt, and behind those in such texts."""
+        found = dict[str, str]()
+        unread = [message.text for message in prompt]
+        while unread:
+            for key in self._keys_in(unread.pop()):
                 text = None if key in found else self._text(key)
                 if text is not None:
                     found[key] = text
-                    waiting.append(text)
+                    unread.append(text)
         return list(found.values())
 
-    def _keys(self, text: str) -> list[str]:
-        if text not in self._named:
-            self._named[text] = [ref.key for ref in MemoryRef.find_all(text)]
-        return self._named[text]
+    def _keys_in(self, text: str) -> list[str]:
+        if text not in self._keys:
+            self._keys[text] = [ref.key for ref in MemoryRef.find_all(text)]
+        return self._keys[text]
 
     def _text(self, key: str) -> str | None:
-        if key not in self.texts and (text := self.read(key)) is not None:
+        if key not in self.texts:
+            text = self.read(key)
+            if text is None:
+                return None
             self.texts[key] = text
-        return self.texts.get(key)
+        return self.texts[key]
 
 
 @dataclass(slots=True)
-class Feed:
-    """A policy's context that is fed one recording: its prompts, and the wall time that it took.
-
-    Messages that stand in many prompts as one object are made an `Entry` once.
-    """
+class ContextFeed:
+    """Feeds one recording to a policy's context, and takes the wall time of its prompts."""
 
     replayed: Replayed
     seconds: float = 0.0
-    _entries: dict[int, tuple[LLMMessage, Entry]] = field(
-        default_factory=dict[int, tuple[LLMMessage, Entry]]
+    _charged: dict[int, tuple[LLMMessage, ChargedMessage]] = field(
+        default_factory=dict[int, tuple[LLMMessage, ChargedMessage]]
     )
 
     async def add(self, message: LLMMessage) -> None:
@@ -125,100 +126,98 @@ class Feed:
         await self.replayed.context.add_message(message)
         self.seconds += perf_counter() - start
 
-    async def prompt(self) -> list[Entry]:
-        """What the policy would send now."""
+    async def prompt(self) -> list[ChargedMessage]:
+        """Return what the policy would send now."""
         start = perf_counter()
         messages = await self.replayed.context.get_messages()
         self.seconds += perf_counter() - start
-        entries = {id(one): self._entries.get(id(one)) or (one, entry(one)) for one in messages}
-        self._entries = entries  # only those of the newest prompt, and each with its message: an id lives as long as that
-        return [entries[id(one)][1] for one in messages]
+        newest = dict[int, tuple[LLMMessage, ChargedMessage]]()
+        for message in messages:
+            known = self._charged.get(id(message))
+            newest[id(message)] = known or (message, charged(message))
+        # Kept for the next prompt, together with the messages: an id lives only as long as its object.
+        self._charged = newest
+        return [newest[id(message)][1] for message in messages]
 
 
 async def measure(
-    recordings: Iterable[Recording], policy: Policy, meter: Meter, price: Price | None = None
+    recordings: Iterable[Recording],
+    policy: Policy,
+    meter: TokenMeter,
+    price: Price | None = None,
 ) -> Figures:
-    """The figures of `policy`, summed over all model calls of `recordings`.
+    """Return the figures of `policy`, summed over all model calls of `recordings`.
 
-    Every message of a recording is added to a fresh context of the policy's, and a prompt is asked for before each
-    assistant message.
+    Adds every message of a recording to a fresh context of the policy's, and asks for a prompt
+    before each assistant message.
     """
     total = Figures()
     for recording in recordings:
-        needs = needs_of(recording.messages, meter)
+        needs = needs_by_call(recording.messages, meter)
         total += summed(await replay(recording, needs, policy, meter, price or Price()))
     return total
 
 
 def summed(calls: Sequence[Figures]) -> Figures:
-    """The sums over the model calls of one run, which has one peak."""
-    without = sum((replace(call, peaks=()) for call in calls), Figures())
-    return replace(without, peaks=(max((call.tokens for call in calls), default=0),))
+    """Return the sums over the model calls of one run, which has one peak."""
+    total = Figures()
+    for call in calls:
+        total += call
+    return replace(total, peaks=(max(total.peaks, default=0),))
 
 
 async def replay(
     recording: Recording,
-    needs: Iterable[Sequence[Need]],
+    needs: Iterable[Sequence[NeededValue]],
     policy: Policy,
-    meter: Meter,
+    meter: TokenMeter,
     price: Price,
 ) -> list[Figures]:
-    """The figures of each model call of `recording`, whose `needs` are those of `needs_of`."""
+    """Return the figures of each model call of `recording`, whose `needs` are those of `needs_by_call`."""
     replayed = policy.open(meter)
     try:
-        return await _run(recording, iter(needs), replayed, meter, price)
+        feed, texts = ContextFeed(replayed), StoredTexts(replayed.stored)
+        unanswered = iter(needs)
+        calls, before = list[Figures](), list[ChargedMessage]()
+        for message in recording.messages:
+            if isinstance(message, AssistantMessage):
+                prompt = await feed.prompt()
+                call = ReplayedCall(next(unanswered), prompt, before)
+                calls.append(figures_of(call, texts, meter, price))
+                before = prompt
+                # A context that never waits would keep Ctrl-C out until the end of the run.
+                await asyncio.sleep(0)
+            await feed.add(message)
+        return [replace(call, seconds=feed.seconds / len(calls)) for call in calls]
     finally:
         await replayed.close()
 
 
-async def _run(
-    recording: Recording,
-    needs: Iterable[Sequence[Need]],
-    replayed: Replayed,
-    meter: Meter,
-    price: Price,
-) -> list[Figures]:
-    found, before, feed, shelf, waiting = (
-        list[Figures](),
-        list[Entry](),
-        Feed(replayed),
-        Shelf(replayed.stored),
-        iter(needs),
-    )
-    for message in recording.messages:
-        if isinstance(message, AssistantMessage):
-            prompt = await feed.prompt()
-            found.append(figures_of(Call(next(waiting), prompt, before), shelf, meter, price))
-            before = prompt
-            await asyncio.sleep(
-                0
-            )  # contexts that never wait would keep Ctrl-C out until the run's end
-        await feed.add(message)
-    return [replace(one, seconds=feed.seconds / len(found)) for one in found]
-
-
-def figures_of(call: Call, shelf: Shelf, meter: Meter, price: Price) -> Figures:
-    """The figures of one call; what is behind the references of its prompt comes from `shelf`."""
+def figures_of(call: ReplayedCall, texts: StoredTexts, meter: TokenMeter, price: Price) -> Figures:
+    """Return the figures of one call; `texts` holds what is behind the references of its prompt."""
     tokens = tokens_of(call.prompt, meter)
-    shown = [meter.squash(one.text) for one in call.prompt] if call.needs else []
+    cost = price.call(tokens, tokens_of_prefix(call.before, call.prompt, meter))
+
+    shown = [meter.squash(message.text) for message in call.prompt] if call.needs else []
     named = [need for need in call.needs if any(need.word in text for text in shown)]
     visible = [
-        need
-        for need in named
-        if any(shows(need.word, need.passages, text) for text in shown if need.word in text)
+        need for need in named if any(shows(need.word, need.passages, text) for text in shown)
     ]
+
     hidden = [need for need in call.needs if need not in visible]
-    stored = shelf.behind(call.prompt) if hidden else []
-    away = [need for need in hidden if any(need.value in text for text in stored)]
-    trip = price.trip(tokens, max(need.output for need in away)) if away else 0.0
+    stored = texts.behind(call.prompt) if hidden else []
+    fetched = [need for need in hidden if any(need.value in text for text in stored)]
+    if fetched:
+        cost += price.trip(tokens, max(need.output for need in fetched))
+
     return Figures(
         calls=1,
         tokens=tokens,
-        cost=price.call(tokens, tokens_of_prefix(call.before, call.prompt, meter)) + trip,
+        cost=cost,
         needed=len(call.needs),
         named=len(named),
         visible=len(visible),
-        lost=len(hidden) - len(away),
-        trips=int(bool(away)),
+        lost=len(hidden) - len(fetched),
+        trips=1 if fetched else 0,
         peaks=(tokens,),
     )

@@ -37,9 +37,9 @@ class Replayed:
     """A context that one recording is fed into.
 
     Attributes:
-        context: It makes the prompts. To show a message otherwise, it returns another object: those that it has
+        context: Builds the prompts. To show a message otherwise, it returns another object: those that it has
             returned do not change.
-        stored: The text behind a reference, by its key; None if there is none.
+        stored: Returns the text behind a reference, by its key; None if there is none.
         close: Lets go of what the context holds.
     """
 
@@ -50,28 +50,36 @@ class Replayed:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What makes prompts of messages: a name, and a fresh context for each recording."""
+    """What builds prompts of messages: a name, and a fresh context for each recording."""
 
     name: str
     open: Callable[[TokenCounter], Replayed]
 
 
 def default_policies(threshold: int = 500) -> list[Policy]:
-    """The policies that every report shows; `threshold` is that of those that fold or offload."""
-    others = ["unbounded", "buffered:size=20", "ends:head=4,tail=16", "limited:tokens=8000"]
-    removing = ["mask:keep=10", "clear:trigger=8000,keep=3"]
-    folding = [f"{name}:threshold={threshold}" for name in ("offload", "reference", "memory")]
-    reading = f"memory:threshold={threshold},fold=after_reading"
-    return [parse_policy(text) for text in (*others, *removing, *folding, reading)]
+    """Return the policies that every report shows; `threshold` is that of those that fold or offload."""
+    names = (
+        "unbounded",
+        "buffered:size=20",
+        "ends:head=4,tail=16",
+        "limited:tokens=8000",
+        "mask:keep=10",
+        "clear:trigger=8000,keep=3",
+        f"offload:threshold={threshold}",
+        f"reference:threshold={threshold}",
+        f"memory:threshold={threshold}",
+        f"memory:threshold={threshold},fold=after_reading",
+    )
+    return [parse_policy(name) for name in names]
 
 
 def reference_policy(threshold: int = 500) -> Policy:
-    """What peaks are set against: "reference only"."""
+    """Return what peaks are set against: "reference only"."""
     return parse_policy(f"reference:threshold={threshold}")
 
 
 def parse_policy(text: str) -> Policy:
-    """The policy that `text` names, as ``memory:threshold=500,recall=false``.
+    """Return the policy that `text` names, such as ``memory:threshold=500,recall=false``.
 
     AutoGen's own contexts: ``unbounded``, ``buffered`` (``size``), ``ends`` (``head``, ``tail``), ``limited``
     (``tokens``). ``mask`` (``keep``): the newest outputs only. ``clear`` (``trigger``, ``keep``): the same, in prompts
@@ -84,38 +92,42 @@ def parse_policy(text: str) -> Policy:
     """
     name, _, rest = text.partition(":")
     if name not in _POLICIES:
-        message = f"there is no policy {name!r}; there are {', '.join(_POLICIES)}"
+        message = f"there is no policy {name!r}; the policies are {', '.join(_POLICIES)}"
         raise InvalidArgumentError(message)
-    make, settings = _POLICIES[name], dict(_setting(part) for part in rest.split(",") if part)
-    if unknown := settings.keys() - _allowed(make):
-        has = f"it has {', '.join(sorted(_allowed(make)))}" if _allowed(make) else "it has none"
+    make = _POLICIES[name]
+    settings = dict(_parse_setting(part) for part in rest.split(",") if part)
+    allowed = _settings_of(make)
+    unknown = settings.keys() - allowed
+    if unknown:
+        has = f"it has {', '.join(sorted(allowed))}" if allowed else "it has none"
         message = f"{name!r} has no setting {', '.join(sorted(unknown))}; {has}"
         raise InvalidArgumentError(message)
     return Policy(text, lambda counter: make(counter, **settings))
 
 
 def check_policy(policy: Policy, counter: TokenCounter) -> None:
-    """Make a context of `policy`, as for a run; without a message nothing is opened.
+    """Open a context of `policy` as for a run; without a message nothing is stored.
 
     Raises:
-        InvalidArgumentError: It does not take one of its values.
+        InvalidArgumentError: One of its settings has a value of the wrong kind.
     """
     try:
         policy.open(counter)
     except (TypeError, ValueError) as error:
-        message = f"the policy {policy.name!r} cannot be made: {error}"
+        message = f"the policy {policy.name!r} cannot be used: {error}"
         raise InvalidArgumentError(message) from error
 
 
-def _setting(text: str) -> tuple[str, Any]:
+def _parse_setting(text: str) -> tuple[str, Any]:
+    """Return name and value of ``name=value``: a number, true, false, none, or a text."""
     name, equals, value = text.partition("=")
     if not equals:
         message = f"a setting is written name=value, not {text!r}"
         raise InvalidArgumentError(message)
-    return name.strip(), _value(value.strip())
+    return name.strip(), _parse_value(value.strip())
 
 
-def _value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
+def _parse_value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
     words: dict[str, Any] = {"true": True, "false": False, "none": None}
     if text.lower() in words:
         return words[text.lower()]
@@ -125,14 +137,15 @@ def _value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
         return text
 
 
-def _allowed(make: Callable[..., Replayed]) -> set[str]:
-    """The settings that `make` takes; those that stand for any are a MemoryContext's."""
-    parameters = inspect.signature(make).parameters.values()
-    named = {one.name for one in parameters if one.kind is inspect.Parameter.KEYWORD_ONLY}
-    passed_on = any(one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters)
-    return named | (
-        set(inspect.signature(MemoryContext).parameters) - _OURS if passed_on else set()
-    )
+def _settings_of(make: Callable[..., Replayed]) -> set[str]:
+    """Return the settings that `make` takes; where it takes any, they are a MemoryContext's."""
+    names = set[str]()
+    for parameter in inspect.signature(make).parameters.values():
+        if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
+            names.add(parameter.name)
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            names |= inspect.signature(MemoryContext).parameters.keys() - _OURS
+    return names
 
 
 _OURS = {

@@ -5,17 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from autogen_core.models import LLMMessage
+from autogen_core.models import AssistantMessage, LLMMessage, SystemMessage
 
 from memory_context.autogen.messages import calls_of, texts_of
 from memory_context.text.tokens.counter import TokenCounter
 
-EACH_MESSAGE = 4
+TOKENS_PER_MESSAGE = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A message as it is charged and compared: its kind, and its texts with the names and arguments of its calls."""
+class ChargedMessage:
+    """A message as a provider charges and caches it.
+
+    Attributes:
+        kind: The name of its class.
+        text: Its texts, then the names and arguments of its calls, a line each.
+    """
 
     kind: str
     text: str
@@ -23,11 +28,11 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Price:
-    """What is charged for a token, and for a trip: the round trip to fetch what is not in sight.
+    """What a provider charges for tokens, and what a *trip* costs: one more call, to look a value up.
 
     Attributes:
-        cached: The share that a token of an unchanged prefix costs.
-        fetched: The most tokens of an output that a trip brings.
+        cached: The share of the full price that a token of an unchanged prefix costs.
+        fetched: The most tokens of an output that a trip brings back.
         asked: The tokens of a trip's question and answer beside the output.
     """
 
@@ -36,61 +41,61 @@ class Price:
     asked: int = 150
 
     def call(self, tokens: int, prefix: int) -> float:
-        """The cost of a prompt of `tokens`, of which the first `prefix` are unchanged."""
+        """Return the cost of a prompt of `tokens`, of which the first `prefix` are unchanged."""
         return tokens - (1 - self.cached) * prefix
 
     def trip(self, tokens: int, output: int) -> float:
-        """The cost of one more call with the prompt of `tokens`, for an output of `output` tokens."""
+        """Return the cost of a trip from a prompt of `tokens` for an output of `output` tokens."""
         return self.cached * tokens + min(self.fetched, output) + self.asked
 
 
-def entry(message: LLMMessage) -> Entry:
-    """`message` as it is charged."""
-    return Entry(message.type, text_of(message))
+def charged(message: LLMMessage) -> ChargedMessage:
+    """Return `message` as it is charged."""
+    return ChargedMessage(message.type, text_of(message))
 
 
 def text_of(message: LLMMessage) -> str:
-    """The message's texts, then the names and arguments of its calls, a line each."""
-    calls = [part for call in calls_of(message) for part in (call.name, call.arguments)]
-    return "\n".join(part for part in (*spoken(message), *calls) if part)
+    """Return the message's texts, then the names and arguments of its calls, a line each."""
+    parts = spoken(message)
+    for call in calls_of(message):
+        parts += [call.name, call.arguments]
+    return "\n".join(filter(None, parts))
 
 
 def spoken(message: LLMMessage) -> list[str]:
-    """The message's texts, without its calls."""
-    match message.type:
-        case "AssistantMessage":
-            return [text for text in (message.thought, message.content) if isinstance(text, str)]
-        case "SystemMessage":
-            return [message.content]
-        case _:
-            return texts_of(message)
+    """Return the message's texts, without its calls."""
+    if isinstance(message, SystemMessage):
+        return [message.content]
+    if isinstance(message, AssistantMessage):
+        return [text for text in (message.thought, message.content) if isinstance(text, str)]
+    return texts_of(message)
 
 
-def tokens_of(prompt: Iterable[Entry], counter: TokenCounter) -> int:
-    """The tokens of a prompt, 4 more for each message."""
-    return sum(counter.count(one.text) + EACH_MESSAGE for one in prompt)
+def tokens_of(prompt: Iterable[ChargedMessage], counter: TokenCounter) -> int:
+    """Count the tokens of a prompt, `TOKENS_PER_MESSAGE` more for each message."""
+    return sum(counter.count(message.text) + TOKENS_PER_MESSAGE for message in prompt)
 
 
 def tokens_of_prefix(
-    before: Sequence[Entry], prompt: Sequence[Entry], counter: TokenCounter
+    before: Sequence[ChargedMessage], prompt: Sequence[ChargedMessage], counter: TokenCounter
 ) -> int:
-    """How many tokens at the beginning of `prompt` stood in the same place `before`.
+    """Count the tokens at the beginning of `prompt` that are the same as in the prompt `before`.
 
-    That goes message by message, then by characters inside the first that differs.
+    Compares message by message, then by characters inside the first message that differs.
     """
-    same = next(
-        (i for i, pair in enumerate(zip(before, prompt, strict=False)) if pair[0] != pair[1]), None
-    )
-    if same is None:
-        return tokens_of(prompt[: len(before)], counter)
-    old, new = before[same], prompt[same]
-    begun = _common(old.text, new.text) if old.kind == new.kind else 0
-    return tokens_of(prompt[:same], counter) + counter.count(new.text[:begun])
+    same = _common_length(before, prompt)
+    tokens = tokens_of(prompt[:same], counter)
+    if same < min(len(before), len(prompt)) and before[same].kind == prompt[same].kind:
+        text = prompt[same].text
+        tokens += counter.count(text[: _common_length(before[same].text, text)])
+    return tokens
 
 
-def _common(one: str, other: str) -> int:
-    """How many characters `one` and `other` begin with alike."""
-    return next(
-        (i for i, pair in enumerate(zip(one, other, strict=False)) if pair[0] != pair[1]),
-        min(len(one), len(other)),
-    )
+def _common_length(left: Sequence[object], right: Sequence[object]) -> int:
+    """Return how many items `left` and `right` begin with alike."""
+    length = 0
+    for one, other in zip(left, right, strict=False):
+        if one != other:
+            break
+        length += 1
+    return length

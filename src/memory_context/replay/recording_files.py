@@ -21,7 +21,7 @@ _GZIP = b"\x1f\x8b"
 
 
 @dataclass(frozen=True, slots=True)
-class Placed:
+class RecordingInFile:
     """A run, and the share of its file that is read once it is done."""
 
     recording: Recording
@@ -29,47 +29,48 @@ class Placed:
 
 
 def read_recordings(path: Path) -> list[Recording]:
-    """All runs of a file at once; see `stream_recordings`."""
+    """Return all runs of a file at once; see `stream_recordings`."""
     return [placed.recording for placed in stream_recordings(path)]
 
 
 def parse_recording(line: str) -> Recording:
-    """The run that a line of JSON holds; of several, the first. See `recordings_in` for the forms.
+    """Return the run that a line of JSON holds; of several, the first. See `recordings_in` for the forms.
 
     Raises:
-        InvalidArgumentError: It is no such run.
+        InvalidArgumentError: It does not hold one.
     """
-    return next(_recordings(line))
+    return next(recordings_in(_parse(line)))
 
 
-def stream_recordings(path: Path) -> Iterator[Placed]:
-    """The runs of a file, each read when it is asked for; of JSON lines, no more than one is held.
+def stream_recordings(path: Path) -> Iterator[RecordingInFile]:
+    """Yield the runs of a file, each read when it is asked for; of JSON lines, no more than one is held.
 
     A file whose first line is a JSON value, with more below it, has JSON lines; any other is one document. Blank lines
     are skipped. A run without an id is named after file and line.
 
     Raises:
-        InvalidArgumentError: It cannot be read, or is no recording; names file and line, and says what would be right.
+        InvalidArgumentError: It cannot be read, or is not a recording; names file and line, and says what would be
+            right.
     """
-    with _opened(path) as (lines, share):
+    with _opened(path) as (lines, share_read):
         numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip())
         first = next(numbered, None)
         if first is None:
             message = f"{path.name} is empty; {RIGHT}"
             raise InvalidArgumentError(message)
-        if _goes_on(first[1]):
+        if _continues(first[1]):
             document = first[1] + "".join(lines)
-            yield from _placed(path.name, first[0], document, 0.0, 1.0)
+            yield from _runs_in(path.name, first[0], document, 0.0, 1.0)
             return
         start = 0.0
         for number, line in chain([first], numbered):
-            end = share()
-            yield from _placed(path.name, number, line, start, end)
+            end = share_read()
+            yield from _runs_in(path.name, number, line, start, end)
             start = end
 
 
-def _goes_on(line: str) -> bool:
-    """Whether `line` is the beginning of a JSON value that ends on a later line."""
+def _continues(line: str) -> bool:
+    """Return whether `line` begins a JSON value that ends on a later line."""
     try:
         json.loads(line)
     except json.JSONDecodeError as error:
@@ -79,58 +80,50 @@ def _goes_on(line: str) -> bool:
     return False
 
 
-def _placed(name: str, number: int, text: str, start: float, end: float) -> Iterator[Placed]:
-    """The runs in a text that reaches from one share of its file to another."""
-    recordings = list(_located(name, number, text))
-    for done, recording in enumerate(recordings, 1):
-        yield Placed(recording, start + (end - start) * done / len(recordings))
-
-
-def _located(name: str, number: int, text: str) -> Iterator[Recording]:
-    """The runs in a text that begins on line `number` of the file `name`."""
+def _runs_in(
+    name: str, number: int, text: str, start: float, end: float
+) -> Iterator[RecordingInFile]:
+    """Yield the runs in a text that begins on a line of a file and reaches from one share of it to another."""
     try:
-        for recording in _recordings(text):
-            yield recording if recording.id else Recording(f"{name}:{number}", recording.messages)
+        recordings = list(recordings_in(_parse(text)))
     except _NotJsonError as error:
         message = f"{name}, line {number + error.line}: {error}"
         raise InvalidArgumentError(message) from error
     except InvalidArgumentError as error:
         message = f"{name}, line {number}: {error}"
         raise InvalidArgumentError(message) from error
+    for done, recording in enumerate(recordings, 1):
+        named = recording if recording.id else Recording(f"{name}:{number}", recording.messages)
+        yield RecordingInFile(named, start + (end - start) * done / len(recordings))
 
 
 class _NotJsonError(InvalidArgumentError):
-    """A text is no JSON, from a line of it on, counted from 0."""
+    """A text is not valid JSON, from a line of it on, counted from 0."""
 
     line = 0
 
 
-def _recordings(text: str) -> Iterator[Recording]:
-    yield from recordings_in(_parsed(text))
-
-
-def _parsed(text: str) -> Any:  # noqa: ANN401 - whatever the file holds
+def _parse(text: str) -> Any:  # noqa: ANN401 - whatever the file holds
     try:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
-        wrong = _NotJsonError(f"this is no JSON: {error}; {RIGHT}")
-        wrong.line = error.lineno - 1 if isinstance(error, json.JSONDecodeError) else 0
-        raise wrong from error
+        invalid = _NotJsonError(f"not valid JSON: {error}; {RIGHT}")
+        invalid.line = error.lineno - 1 if isinstance(error, json.JSONDecodeError) else 0
+        raise invalid from error
 
 
 @contextmanager
 def _opened(path: Path) -> Generator[tuple[Iterator[str], Callable[[], float]], None, None]:
-    """The lines of a file, and a function that says which share of it has been read."""
+    """Give the lines of a file, and a function that returns the share of it that has been read."""
     try:
         with path.open("rb") as raw:
             size = path.stat().st_size  # 0 for a pipe, which has no position either
             unzipped = gzip.GzipFile(fileobj=raw) if raw.peek(2)[:2] == _GZIP else raw
-            lines = io.TextIOWrapper(
-                unzipped, encoding="utf-8-sig", newline="\n"
-            )  # JSON may hold other line breaks
+            # Only line feeds end a line: a JSON text may hold other line breaks.
+            lines = io.TextIOWrapper(unzipped, encoding="utf-8-sig", newline="\n")
             yield lines, lambda: raw.tell() / size if size else 0.0
     except UnicodeDecodeError as error:
-        message = f"{path.name} is no UTF-8 text: {error.reason}; {RIGHT}"
+        message = f"{path.name} is not UTF-8 text: {error.reason}; {RIGHT}"
         raise InvalidArgumentError(message) from error
     except (OSError, EOFError, zlib.error) as error:
         message = f"{path.name} cannot be read: {error}"

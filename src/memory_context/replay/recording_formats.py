@@ -9,7 +9,7 @@ put around it when they save a state.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias, cast
 
 from autogen_core.models import LLMMessage
@@ -34,7 +34,8 @@ _ROLES = {
     "chat": "user",
     "remove": "",
 }
-_AROUND = (
+# The keys under which a saved state holds its messages, or another state that does.
+_WRAPPERS = (
     "llm_context",
     "agent_state",
     "inner_team_state",
@@ -43,98 +44,99 @@ _AROUND = (
     "checkpoint",
     "kwargs",
 )
-_NAMES = ("id", "thread_id", "run_id", "name")
+_IDS = ("id", "thread_id", "run_id", "name")
+_SKETCHED_KEYS = 5
 _MESSAGES: TypeAdapter[list[LLMMessage]] = TypeAdapter(list[LLMMessage])
 
 
 def recordings_in(document: object) -> Iterator[Recording]:
-    """The runs that a value out of a JSON file holds; one run after another, if it is a list of them.
+    """Yield the runs in a value out of a JSON file; one after another, if it is a list of runs.
 
     Raises:
-        InvalidArgumentError: It is none of the known forms; says what it is and what would be right.
+        InvalidArgumentError: It has none of the known forms; says what it is and what would be right.
     """
     if _is_message(document):
         message = f"this is a single message; {RIGHT}"
         raise InvalidArgumentError(message)
-    many = _listed(document)
-    if not many or _is_message(many[0]):
-        yield from _in_one(document)
+    items = _as_list(document)
+    if not items or _is_message(items[0]):
+        yield from _recordings_of(document)
         return
-    for number, one in enumerate(many, 1):
-        yield from _in_list(one, number)
+    for number, item in enumerate(items, 1):
+        try:
+            yield from _recordings_of(item)
+        except InvalidArgumentError as error:
+            message = f"item {number} of the list: {error}"
+            raise InvalidArgumentError(message) from error
 
 
-def _listed(value: object) -> list[object]:
+def _as_list(value: object) -> list[object]:
     return cast("list[object]", value) if isinstance(value, list) else []
 
 
-def _in_list(document: object, number: int) -> Iterator[Recording]:
-    try:
-        yield from _in_one(document)
-    except InvalidArgumentError as error:
-        message = f"item {number} of the list: {error}"
-        raise InvalidArgumentError(message) from error
-
-
-def _in_one(document: object) -> Iterator[Recording]:
-    found = list(_runs(document, ""))
-    if not found:
+def _recordings_of(document: object) -> Iterator[Recording]:
+    runs = list(_runs_in(document, ""))
+    if not runs:
         message = f"{RIGHT}; this is {_sketch(document)}"
         raise InvalidArgumentError(message)
-    for name, messages in found:
-        yield Recording(name, tuple(_read(messages)))
+    for name, messages in runs:
+        yield Recording(name, tuple(_read_messages(messages)))
 
 
-def _runs(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
-    """The lists of messages in `document`, each with the name of its run or agent."""
-    if isinstance(document, list):
-        if document:
-            yield name, cast("list[object]", document)
-    elif isinstance(document, dict):
-        yield from _runs_of(cast("Json", document), name)
-
-
-def _runs_of(run: Json, name: str) -> Iterator[tuple[str, list[object]]]:
-    own = next((str(run[key]) for key in _NAMES if isinstance(run.get(key), str | int)), name)
+def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
+    """Yield the lists of messages in `document`, each with the name of its run or agent."""
+    if isinstance(document, list) and document:
+        yield name, cast("list[object]", document)
+    if not isinstance(document, dict):
+        return
+    run = cast("Json", document)
+    ids = [str(run[key]) for key in _IDS if isinstance(run.get(key), str | int)]
+    own = ids[0] if ids else name
     if isinstance(run.get("messages"), list):
         yield own, run["messages"]
         return
     if isinstance(run.get("agent_states"), dict):
         for agent, state in cast("Json", run["agent_states"]).items():
-            yield from _runs(state, f"{name}/{agent}" if name else agent)
-    for key in _AROUND:
+            yield from _runs_in(state, f"{name}/{agent}" if name else agent)
+    for key in _WRAPPERS:
         if isinstance(run.get(key), dict):
-            yield from _runs(run[key], own)
+            yield from _runs_in(run[key], own)
 
 
-def _read(messages: list[object]) -> Iterator[LLMMessage]:
-    for number, message in enumerate(messages, 1):
-        if not _is_message(message):
-            error = f"message {number} is {_sketch(message)}, and no message; {RIGHT}"
+def _read_messages(values: list[object]) -> Sequence[LLMMessage]:
+    """Return AutoGen's messages for those of one run, in whichever form they are."""
+    for number, value in enumerate(values, 1):
+        if not _is_message(value):
+            error = f"message {number} is {_sketch(value)}, not a message; {RIGHT}"
             raise InvalidArgumentError(error)
-    known = cast("list[Json]", messages)
-    yield from _autogen(known) if known and _kind(known[0]) in _AUTOGEN else _chat(known)
+    messages = cast("list[Json]", values)
+    if messages and _kind(messages[0]) in _AUTOGEN:
+        return _read_autogen(messages)
+    return _read_chat(messages)
 
 
-def _autogen(messages: Sequence[Json]) -> list[LLMMessage]:
+def _read_autogen(messages: Sequence[Json]) -> list[LLMMessage]:
     try:
         return _MESSAGES.validate_python(messages)
     except ValidationError as error:
         first = error.errors()[0]
-        message = f"message {int(first['loc'][0]) + 1} is none of AutoGen's: {first['msg']}"
+        number = int(first["loc"][0]) + 1
+        message = f"message {number} is not one of AutoGen's: {first['msg']}"
         raise InvalidArgumentError(message) from error
 
 
-def _chat(messages: Sequence[Json]) -> list[LLMMessage]:
+def _read_chat(messages: Sequence[Json]) -> list[LLMMessage]:
+    """Read OpenAI's and LangChain's forms, without what LangChain keeps only to remove others."""
+    chat = list[Json]()
     try:
-        return list(to_messages(_openai(messages)))
-    except (
-        AttributeError,
-        TypeError,
-        ValueError,
-    ) as error:  # objects where lists belong, texts in place of objects
-        message = f"the messages have parts of the wrong kind: {error}"
-        raise InvalidArgumentError(message) from error
+        for message in messages:
+            if _kind(message) != "remove":
+                chat.append(message if "role" in message else _openai_form(message))
+        return list(to_messages(chat))
+    except (AttributeError, TypeError, ValueError) as error:
+        # Objects where lists belong, texts in place of objects: the forms have no schema to check.
+        wrong = f"the messages have parts of the wrong kind: {error}"
+        raise InvalidArgumentError(wrong) from error
 
 
 def _is_message(value: object) -> bool:
@@ -147,7 +149,7 @@ def _is_message(value: object) -> bool:
 
 
 def _kind(message: Json) -> str:
-    """The name of a message's class or kind, without ``Chunk`` and, of LangChain's, without ``Message``."""
+    """Return the name of a message's class or kind, without ``Chunk`` and, of LangChain's, without ``Message``."""
     if message.get("lc") and isinstance(message.get("id"), list):
         name = str(message["id"][-1]) if message["id"] else ""
         return name.removesuffix("Chunk").removesuffix("Message").lower()
@@ -155,70 +157,59 @@ def _kind(message: Json) -> str:
     return name if name in _AUTOGEN else name.lower()
 
 
-def _openai(messages: Sequence[Json]) -> list[Json]:
-    """The messages in OpenAI's form; those that LangChain keeps only to remove others are left out."""
-    return [
-        _from_langchain(one) if "role" not in one else one
-        for one in messages
-        if _kind(one) != "remove"
-    ]
-
-
-def _from_langchain(message: Json) -> Json:
-    fields = _fields(message)
-    role = fields.get("role") if _kind(message) == "chat" else _ROLES[_kind(message)]
+def _openai_form(message: Json) -> Json:
+    """Return a message of LangChain's as OpenAI's chat form has it."""
+    fields, kind = _fields(message), _kind(message)
     return {
         **fields,
-        "role": role,
-        "tool_calls": _calls(fields),
-        "function_call": _raw(fields).get("function_call"),
+        "role": fields.get("role") if kind == "chat" else _ROLES[kind],
+        "tool_calls": _tool_calls(fields),
+        "function_call": _provider_fields(fields).get("function_call"),
     }
 
 
 def _fields(message: Json) -> Json:
-    return next(
-        (message[key] for key in ("data", "kwargs") if isinstance(message.get(key), dict)), message
-    )
+    """Return the fields of a message: LangChain puts them below ``data`` or ``kwargs``."""
+    for key in ("data", "kwargs"):
+        if isinstance(message.get(key), dict):
+            return cast("Json", message[key])
+    return message
 
 
-def _calls(fields: Json) -> list[Json]:
-    """The calls as the model wrote them, where that is kept; else as LangChain has parsed them, or as parts of text."""
-    parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
-    written = [_call(call, call.get("args")) for call in parsed] or [
-        _call(part, part.get("input")) for part in _parts(fields) if part.get("type") == "tool_use"
-    ]
-    return _raw(fields).get("tool_calls") or written
-
-
-def _call(call: Json, arguments: object) -> Json:
-    return {
-        "id": call.get("id"),
-        "function": {"name": call.get("name"), "arguments": _written(arguments)},
-    }
-
-
-def _parts(fields: Json) -> list[Json]:
-    """The parts of a content that is a list, without those that are plain texts."""
-    return [cast("Json", part) for part in _listed(fields.get("content")) if isinstance(part, dict)]
-
-
-def _raw(fields: Json) -> Json:
+def _provider_fields(fields: Json) -> Json:
     return fields.get("additional_kwargs") or {}
 
 
-def _written(arguments: object) -> str:
-    return (
-        arguments if isinstance(arguments, str) else json.dumps(arguments or {}, ensure_ascii=False)
-    )
+def _tool_calls(fields: Json) -> list[Json]:
+    """Return the calls as the model wrote them where that is kept, else as parsed, else from the content's parts."""
+    if written := _provider_fields(fields).get("tool_calls"):
+        return cast("list[Json]", written)
+    parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
+    if parsed:
+        return [_call(call, call.get("args")) for call in parsed]
+    calls = list[Json]()
+    for part in _as_list(fields.get("content")):
+        if isinstance(part, dict) and cast("Json", part).get("type") == "tool_use":
+            tool_use = cast("Json", part)
+            calls.append(_call(tool_use, tool_use.get("input")))
+    return calls
+
+
+def _call(call: Json, arguments: object) -> Json:
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments or {}, ensure_ascii=False)
+    return {"id": call.get("id"), "function": {"name": call.get("name"), "arguments": arguments}}
 
 
 def _sketch(value: object) -> str:
-    """What a value out of a JSON file looks like, in a few words."""
-    words: dict[type, Callable[[Any], str]] = {
-        dict: lambda one: (
-            f"an object with {', '.join(map(repr, list(one)[:5]))}" if one else "an empty object"
-        ),
-        list: lambda one: f"a list of {len(one)}" if one else "an empty list",
-        str: lambda one: f"the text {one[:40]!r}",
-    }
-    return words.get(type(value), json.dumps)(value)
+    """Say in a few words what a value out of a JSON file looks like."""
+    if isinstance(value, str):
+        return f"the text {value[:40]!r}"
+    if not value and isinstance(value, dict | list):
+        return "an empty object" if isinstance(value, dict) else "an empty list"
+    if isinstance(value, dict):
+        keys = [repr(key) for key in cast("Json", value)]
+        return f"an object with {', '.join(keys[:_SKETCHED_KEYS])}"
+    if items := _as_list(value):
+        return f"a list of {len(items)}"
+    return json.dumps(value)

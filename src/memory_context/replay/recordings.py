@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 from autogen_core import FunctionCall
 from autogen_core.models import (
@@ -17,6 +17,8 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
+
+RecordedMessage: TypeAlias = Mapping[str, Any]
 
 ASSISTANT = "assistant"
 UNKNOWN_TOOL = "tool"
@@ -37,30 +39,27 @@ class Recording:
     messages: tuple[LLMMessage, ...]
 
 
-def to_messages(recorded: Sequence[Mapping[str, Any]]) -> Iterator[LLMMessage]:
-    """AutoGen's messages for those of OpenAI's chat form: results that follow one another are one message.
+def to_messages(recorded: Sequence[RecordedMessage]) -> Iterator[LLMMessage]:
+    """Yield AutoGen's messages for those of OpenAI's chat form: results that follow one another are one message.
 
     Results stand in the order of the calls that they answer, and bear their names; unknown roles are users.
     """
-    calls: dict[str, str] = {}
+    names = dict[str, str]()
     for are_results, group in groupby(recorded, key=lambda one: one.get("role") in _RESULTS):
         if are_results:
-            yield _results(list(group), calls)
+            yield _results(group, names)
             continue
         for one in group:
             message = _message(one)
             if isinstance(message, AssistantMessage) and isinstance(message.content, list):
-                calls = _with_calls(calls, message.content)
+                for call in message.content:
+                    # An id that is used again stands for its newest call, also in the order of calls.
+                    names.pop(call.id, None)
+                    names[call.id] = call.name
             yield message
 
 
-def _with_calls(calls: Mapping[str, str], newest: Sequence[FunctionCall]) -> dict[str, str]:
-    """Names by ids in the order of the calls; an id that is used again stands for its newest call."""
-    names = {call.id: call.name for call in newest}
-    return {call: name for call, name in calls.items() if call not in names} | names
-
-
-def _message(recorded: Mapping[str, Any]) -> LLMMessage:
+def _message(recorded: RecordedMessage) -> LLMMessage:
     text = _text(recorded.get("content"))
     if recorded.get("role") in _INSTRUCTIONS:
         return SystemMessage(content=text)
@@ -72,48 +71,52 @@ def _message(recorded: Mapping[str, Any]) -> LLMMessage:
     return AssistantMessage(content=calls, source=ASSISTANT, thought=text or None)
 
 
-def _recorded_calls(recorded: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    """The calls of a message; before there were several, one stood under ``function_call``."""
+def _recorded_calls(recorded: RecordedMessage) -> list[RecordedMessage]:
+    """Return the calls of a message; before there could be several, one stood under ``function_call``."""
+    if calls := recorded.get("tool_calls"):
+        return cast("list[RecordedMessage]", calls)
     single = recorded.get("function_call")
-    return recorded.get("tool_calls") or ([{"function": single}] if single else [])
+    return [{"function": single}] if single else []
 
 
-def _call(recorded: Mapping[str, Any]) -> FunctionCall:
-    function: Mapping[str, Any] = recorded.get("function") or {}
+def _call(recorded: RecordedMessage) -> FunctionCall:
+    function: RecordedMessage = recorded.get("function") or {}
     arguments = function.get("arguments") or "{}"
-    written = arguments if isinstance(arguments, str) else json.dumps(arguments)
+    if not isinstance(arguments, str):
+        arguments = json.dumps(arguments)
     return FunctionCall(
-        id=str(recorded.get("id") or ""), name=str(function.get("name") or ""), arguments=written
+        id=str(recorded.get("id") or ""), name=str(function.get("name") or ""), arguments=arguments
     )
 
 
 def _results(
-    recorded: list[Mapping[str, Any]], calls: Mapping[str, str]
+    recorded: Iterator[RecordedMessage], names: Mapping[str, str]
 ) -> FunctionExecutionResultMessage:
-    """Results of calls that nobody made come last."""
-    places = {call: place for place, call in enumerate(calls)}
-    results = [_result(one, calls) for one in recorded]
-    results.sort(key=lambda result: places.get(result.call_id, len(places)))
+    """Return results that follow one another, in the order of their calls; those of unknown calls come last."""
+    order = {call_id: position for position, call_id in enumerate(names)}
+    results = [_result(one, names) for one in recorded]
+    results.sort(key=lambda result: order.get(result.call_id, len(order)))
     return FunctionExecutionResultMessage(content=results)
 
 
-def _result(recorded: Mapping[str, Any], calls: Mapping[str, str]) -> FunctionExecutionResult:
-    call = str(recorded.get("tool_call_id") or "")
-    name = calls.get(call) or str(recorded.get("name") or UNKNOWN_TOOL)
-    failed = recorded.get("status") == "error"  # as LangChain notes it
+def _result(recorded: RecordedMessage, names: Mapping[str, str]) -> FunctionExecutionResult:
+    call_id = str(recorded.get("tool_call_id") or "")
     return FunctionExecutionResult(
-        content=_text(recorded.get("content")), name=name, call_id=call, is_error=failed
+        content=_text(recorded.get("content")),
+        name=names.get(call_id) or str(recorded.get("name") or UNKNOWN_TOOL),
+        call_id=call_id,
+        is_error=recorded.get("status") == "error",  # as LangChain notes it
     )
 
 
 def _text(content: object) -> str:
-    """The text of a content: of parts their texts, of anything else its JSON."""
+    """Return the text of a content: of parts their texts, of anything else its JSON."""
     if content is None or isinstance(content, str):
         return content or ""
     if not isinstance(content, list):
         return json.dumps(content)
-    parts = (
-        _text(cast("dict[str, Any]", one).get("text")) if isinstance(one, dict) else _text(one)
-        for one in cast("list[object]", content)
-    )
-    return "\n".join(part for part in parts if part)
+    texts = list[str]()
+    for part in cast("list[object]", content):
+        inner = cast("RecordedMessage", part).get("text") if isinstance(part, dict) else part
+        texts.append(_text(inner))
+    return "\n".join(filter(None, texts))

@@ -1,4 +1,4 @@
-"""The results of a replay with what belongs to reading them, and their form as JSON."""
+"""The results of a replay with what a reader needs beside them, and their form as JSON."""
 
 from __future__ import annotations
 
@@ -28,22 +28,25 @@ class Summary:
 
     @property
     def calls(self) -> int:
-        """Model calls of all runs."""
+        """Return the number of model calls of all runs."""
         return sum(self.results.reached)
 
     @property
     def needed(self) -> int:
-        """Values that were needed, by the first policy's count: it is the same for all."""
-        return next((one.row.needed for one in self.results.policies), 0)
+        """Return how many values were needed: the same number for every policy."""
+        rows = self.results.rows
+        return rows[0].needed if rows else 0
 
     def headline(self) -> str:
-        """What was replayed, in one line."""
+        """Say in one line what was replayed."""
+        runs = _plural(self.results.runs, "run")
+        calls = _plural(self.calls, "model call")
+        values = _plural(self.needed, "needed value")
         rest = "" if self.complete else "; not complete: figures of the runs so far"
-        counts = f"{_many(self.results.runs, 'run')}, {_many(self.calls, 'model call')}"
-        return f"{counts}, {_many(self.needed, 'needed value')}; tokens by {self.tokenizer}{rest}"
+        return f"{runs}, {calls}, {values}; tokens by {self.tokenizer}{rest}"
 
     def as_json(self) -> dict[str, Any]:
-        """One object in JSON's own types; its fields are described in docs/replay.md."""
+        """Return one object in JSON's own types; its fields are described in docs/replay.md."""
         return {
             "files": list(self.files),
             "complete": self.complete,
@@ -54,15 +57,15 @@ class Summary:
             "needed": self.needed,
             "longest_run": self.results.longest,
             "runs_by_call": list(self.results.reached),
-            "policies": [_policy(one) for one in self.results.policies],
+            "policies": [_policy_json(result) for result in self.results.policies],
         }
 
 
-def _many(count: int, what: str) -> str:
-    return f"{count:,} {what}{'' if count == 1 else 's'}"
+def _plural(count: int, noun: str) -> str:
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
-def _policy(result: Result) -> dict[str, Any]:
+def _policy_json(result: Result) -> dict[str, Any]:
     row, figures = result.row, result.figures
     return {
         "policy": row.policy,

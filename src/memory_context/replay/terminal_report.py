@@ -1,4 +1,4 @@
-"""The figures in a terminal: a line on what was replayed, and a table."""
+"""The figures of a replay as a table in a terminal."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ COLUMNS = ("policy", "tokens", "cost", "peak", "of ref", "named", "visible", "lo
 
 
 def report(rows: Iterable[Row]) -> Table:
-    """The rows as a table for a terminal of 100 columns or more."""
+    """Return the rows as a table for a terminal of 100 columns or more."""
     return table(COLUMNS, [cells(row) for row in rows])
 
 
 def cells(row: Row) -> list[str]:
-    """The figures of a row as they are shown, in the order of `COLUMNS`."""
+    """Return the figures of a row as they are shown, in the order of `COLUMNS`."""
     shares = (
         row.tokens,
         row.cost,

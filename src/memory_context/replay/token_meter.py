@@ -9,11 +9,11 @@ from memory_context.text.tokens.counter import TokenCounter, default_counter
 
 
 @dataclass(slots=True, eq=False)
-class Meter:
+class TokenMeter:
     """A `TokenCounter` that remembers what it has counted, as long as it lives.
 
     Attributes:
-        counter: What it counts by.
+        counter: The counter that it asks.
     """
 
     counter: TokenCounter = field(default_factory=default_counter)
@@ -22,25 +22,23 @@ class Meter:
 
     @property
     def name(self) -> str:
-        """What it counts by, as ``o200k_base``."""
+        """Return the encoding's name, such as ``o200k_base``."""
         return self.counter.name
 
     def count(self, text: str) -> int:
-        """The number of tokens of `text`."""
-        found = self._counts.get(text)
-        if found is None:
-            found = self._counts[text] = self.counter.count(text)
-        return found
+        """Return the number of tokens of `text`."""
+        if text not in self._counts:
+            self._counts[text] = self.counter.count(text)
+        return self._counts[text]
 
     def exceeds(self, text: str, limit: int) -> bool:
-        """Whether ``count(text) > limit``."""
-        return (
-            self.count(text) > limit if text in self._counts else self.counter.exceeds(text, limit)
-        )
+        """Return whether ``count(text) > limit``."""
+        if text in self._counts:
+            return self._counts[text] > limit
+        return self.counter.exceeds(text, limit)
 
     def squash(self, text: str) -> str:
-        """See `squash`."""
-        found = self._squashed.get(text)
-        if found is None:
-            found = self._squashed[text] = squash(text)
-        return found
+        """Return `text` squashed: see `needed_values.squash`."""
+        if text not in self._squashed:
+            self._squashed[text] = squash(text)
+        return self._squashed[text]

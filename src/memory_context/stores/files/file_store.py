@@ -184,8 +184,10 @@ class FileStore:
         for batch in batches_of(records, size_of):
             keys = [record.memory_key for record in batch]
             total += self._write(
-                scope, keys, lambda index, batch=batch: self._restore(index, scope, batch)
-            )  # type: ignore[misc] # the default is its type
+                scope,
+                keys,
+                lambda index, batch=batch: self._restore(index, scope, batch),  # type: ignore[misc] # the default is its type
+            )
         return total
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:

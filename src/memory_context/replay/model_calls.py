@@ -1,4 +1,4 @@
-"""The model calls of a recording, and what each of them needed: the same for every policy, so found once."""
+"""The model calls of a recording, and what each needed: the same for every policy, so found once."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage
 from memory_context.autogen.messages import calls_of, texts_of
 from memory_context.replay.needed_values import needed_values, passages, squash
 from memory_context.replay.prices import spoken, text_of
-from memory_context.replay.token_meter import Meter
+from memory_context.replay.token_meter import TokenMeter
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Past:
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class NeededValue:
     """A value that a model call used, and that only earlier outputs had told.
 
     Attributes:
@@ -38,34 +38,35 @@ class Need:
     output: int
 
 
-def needs_of(messages: Iterable[LLMMessage], meter: Meter) -> list[tuple[Need, ...]]:
-    """What each model call of a recording needed, in order: one tuple for each `AssistantMessage`."""
-    found, outputs, others = list[tuple[Need, ...]](), list[str](), list[str]()
+def needs_by_call(
+    messages: Iterable[LLMMessage], meter: TokenMeter
+) -> list[tuple[NeededValue, ...]]:
+    """Return what each model call of a recording needed: one tuple for each `AssistantMessage`."""
+    calls = list[tuple[NeededValue, ...]]()
+    outputs, others = list[str](), list[str]()
     for message in messages:
         if isinstance(message, AssistantMessage):
-            found.append(needs(message, Past(tuple(outputs), tuple(others)), meter))
+            calls.append(needs_of(message, Past(tuple(outputs), tuple(others)), meter))
         told = past_of([message])
         outputs += told.outputs
         others += told.others
-    return found
+    return calls
 
 
-def needs(reply: AssistantMessage, past: Past, meter: Meter) -> tuple[Need, ...]:
-    """What `reply` used of `past`."""
-    return tuple(
-        _need(value, past, meter) for value in needed_values(said(reply), past.outputs, past.others)
-    )
-
-
-def _need(value: str, past: Past, meter: Meter) -> Need:
-    holding = [output for output in past.outputs if value in output]
-    word = squash(value)
-    shown = passages(word, map(meter.squash, dict.fromkeys(holding)))
-    return Need(value, word, shown, meter.count(holding[-1]))
+def needs_of(reply: AssistantMessage, past: Past, meter: TokenMeter) -> tuple[NeededValue, ...]:
+    """Return what `reply`, its text and the arguments of its calls, used of the outputs of `past`."""
+    said = "\n".join((*spoken(reply), *(call.arguments for call in calls_of(reply))))
+    needed = list[NeededValue]()
+    for value in needed_values(said, past.outputs, past.others):
+        holding = [output for output in past.outputs if value in output]
+        word = squash(value)
+        shown = passages(word, map(meter.squash, dict.fromkeys(holding)))
+        needed.append(NeededValue(value, word, shown, meter.count(holding[-1])))
+    return tuple(needed)
 
 
 def past_of(messages: Iterable[LLMMessage]) -> Past:
-    """The outputs and the other texts of `messages`."""
+    """Return the outputs and the other texts of `messages`."""
     outputs, others = list[str](), list[str]()
     for message in messages:
         if isinstance(message, FunctionExecutionResultMessage):
@@ -73,8 +74,3 @@ def past_of(messages: Iterable[LLMMessage]) -> Past:
         else:
             others.append(text_of(message))
     return Past(tuple(outputs), tuple(others))
-
-
-def said(reply: AssistantMessage) -> str:
-    """The text of `reply` and the arguments of its calls: what it used values in."""
-    return "\n".join((*spoken(reply), *(call.arguments for call in calls_of(reply))))
