@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
 import re
 import shlex
 import shutil
-import signal
 import sqlite3
 import subprocess
 import sys
@@ -27,11 +27,12 @@ from autogen_core.models import (
     FunctionExecutionResultMessage,
     UserMessage,
 )
+from rich.console import Console
 
 from commands import COMMAND, memory_context, read_terminal
-from memory_context import MemoryContext, MemoryManager, __version__
+from memory_context import MemoryManager, __version__
 from memory_context.cli import run
-from memory_context.demo.meter import ShadowedContext
+from memory_context.demo.agent_run import MeteredContext
 from memory_context.display import plain
 from memory_context.stores.sql.migrate import HEAD
 from memory_context.testing import check_prompt
@@ -102,10 +103,6 @@ def test_help_is_quick() -> None:
         ("frobnicate", "frobnicate"),
         ("demo --base-url http://127.0.0.1:1/v1", "--model NAME"),
         ("demo --model gpt-4o", "OPENAI_API_KEY"),
-        ("demo --scenario medium", "long"),
-        ("demo --turns 5", "--scenario long"),
-        ("demo --scenario long --turns 0", "--turns"),
-        ("demo --scenario long --model gpt-4o", "cost money"),
         ("demo --store mysql://host/database", "postgresql+psycopg://"),
         ("demo --store memory.db", "sqlite:///memory.db"),
         ("demo --store sqlite:////no/such/folder/memory.db", "/no/such/folder/memory.db"),
@@ -209,7 +206,7 @@ def test_the_demo_stores_real_outputs(kept: Kept) -> None:
         package["name"] for package in json.loads(items["installed_packages"].text)["packages"]
     ]
     assert "autogen-core" in names
-    assert "pyvenv.cfg" in items["list_environment"].text or sys.prefix == sys.base_prefix
+    assert "bin/activate" in items["list_environment"].text or sys.prefix == sys.base_prefix
     assert "20 failed, 398 passed" in items["run_tests"].text
     assert items["file_sizes"].text.startswith("package,version,bytes,path\n")
 
@@ -309,106 +306,6 @@ def test_a_terminal_gets_colours() -> None:
     assert b"\x1b[" in shown
 
 
-@pytest.fixture(scope="module")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    """`memory-context demo --scenario long --turns 81 --keep`, run once: long enough for compactions."""
-    folder = tmp_path_factory.mktemp("team")
-    done = memory_context(
-        "demo", "--scenario", "long", "--turns", "81", "--keep", TMPDIR=str(folder)
-    )
-    assert (done.returncode, done.stderr) == (0, "")
-    [database] = folder.rglob("memory.db")
-    return Kept(done.stdout, f"sqlite:///{database}", " ".join(done.stdout.split()))
-
-
-def fact(output: str, name: str) -> list[int]:
-    """The numbers that the summary says beside `name`."""
-    lines = re.search(rf"^{name}  +(.*(?:\n  .*)*)", output, re.MULTILINE)
-    assert lines, output
-    return [int(number.replace(",", "")) for number in re.findall(r"\d[\d,]*", lines[1])]
-
-
-@pytest.mark.long
-def test_a_team_keeps_its_limit(team: Kept) -> None:
-    """Under the limit, no prompt's messages have more; without it, the prompts grow far beyond."""
-    limit, most = fact(team.output, "limit")
-    assert (limit, most <= limit) == (8000, True)
-    largest, without = fact(team.output, "largest")
-    assert most < largest < limit + 1500
-    assert without > 10 * limit
-    sent, whole, *_ = fact(team.output, "tokens")
-    assert sent < whole / 5
-
-
-def test_a_team_says_what_memory_did(team: Kept) -> None:
-    """Turns, calls, folds, recalls with a reason, compactions and kept prefixes are told."""
-    turns, calls, *_ = fact(team.output, "turns")
-    assert turns == 81
-    assert calls >= 162
-    assert fact(team.output, "folded")[0] > 20
-    assert fact(team.output, "recalled")[0] > 0
-    assert re.search(
-        r'for "Quote the definition of _*(\w+?)_*\." \w+: it holds .*\1', team.words, re.IGNORECASE
-    )
-    compactions = fact(team.output, "compacted")[0]
-    assert compactions > 0
-    assert fact(team.output, "prefix") == [calls - compactions, calls]
-    assert f"database: {team.url}" in team.output
-
-
-def test_a_team_is_drawn_in_a_pipe(team: Kept) -> None:
-    """The chart is plain text within 80 columns: bars that rise without memory-context, and flat ones with it."""
-    titles = ["tokens per call, without memory-context", "with memory-context, on the same scale"]
-    chart = team.output.partition(titles[0])[2].partition("call 1")[0]
-    above, _, below = chart.partition(titles[1])
-    bars = [line[9:] for line in above.splitlines() if "┤" in line or "│" in line]
-    assert len(bars) == 9
-    assert bars[0].startswith(" " * 20)
-    assert bars[0].strip()
-    assert len(bars[-1].replace(" ", "")) == 70
-    assert set(below.splitlines()[1][9:]) == {"▁"}
-    assert "\x1b" not in team.output
-    assert all(
-        len(line) <= 80
-        for line in team.output.splitlines()
-        if not line.startswith(("  ", "database: "))
-    )
-
-
-def test_a_team_leaves_commands_that_work(team: Kept) -> None:
-    """What is named as the next commands belongs to this scenario."""
-    commands = [
-        line.strip()
-        for line in team.output.rpartition("Look around in it:")[2].splitlines()
-        if line.strip()
-    ]
-    done = memory_context(*shlex.split(commands[1])[1:])
-    assert done.returncode == 0, done.stderr
-    assert "argparse" in done.stdout
-    assert shlex.split(commands[2])[:4] == ["memory-context", "demo", "--scenario", "long"]
-
-
-def test_an_interrupted_team_shows_what_is_done(tmp_path: Path) -> None:
-    """After Ctrl-C, chart and summary are those of the turns so far, nothing is left, and the exit code is 130."""
-    ours, theirs = pty.openpty()
-    environment = {**os.environ, "TERM": "xterm-256color", "TMPDIR": str(tmp_path)}
-    command = [*COMMAND, "demo", "--scenario", "long"]
-    with subprocess.Popen(
-        command, stdout=theirs, stderr=subprocess.PIPE, env=environment
-    ) as process:
-        os.close(theirs)
-        seen, asked = b"", False
-        for data in read_terminal(ours):
-            seen += data
-            if b" 2%" in seen and not asked:
-                process.send_signal(signal.SIGINT)
-                asked = True
-    assert process.returncode == 130
-    assert b"then interrupted (200 were planned)" in seen
-    assert b"tokens per call" in seen
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_a_reader_may_leave() -> None:
     """When the reader of the pipe has seen enough, the demo ends without a complaint."""
     with subprocess.Popen(
@@ -503,9 +400,11 @@ def test_a_model_that_does_not_answer_takes_one_line() -> None:
     assert len(done.stderr.splitlines()) == 1
 
 
-async def test_the_shadow_is_a_valid_prompt_without_memory_tools(sqlite_url: str) -> None:
+async def test_the_unfolded_conversation_is_a_valid_prompt_without_memory_tools(
+    sqlite_url: str,
+) -> None:
     """What would be sent without memory-context has no calls of its tools, and everything else in full."""
-    context = ShadowedContext(MemoryContext("demo", store=sqlite_url))
+    context = MeteredContext("demo", sqlite_url, [], Console(file=io.StringIO()))
     calls = [
         FunctionCall("1", "{}", "run_tests"),
         FunctionCall("2", '{"key": "k"}', "retrieve_memory"),
@@ -523,12 +422,11 @@ async def test_the_shadow_is_a_valid_prompt_without_memory_tools(sqlite_url: str
         FunctionExecutionResultMessage(content=answers[1:]),
     ):
         await context.add_message(message)
-    shadow = await context.shadow.get_messages()
-    check_prompt(shadow)
-    assert len(shadow) == 3
-    assert shadow[-1] == FunctionExecutionResultMessage(content=answers[:1])
+    check_prompt(context.unfolded)
+    assert len(context.unfolded) == 3
+    assert context.unfolded[-1] == FunctionExecutionResultMessage(content=answers[:1])
     check_prompt(await context.get_messages())
-    await context.memory.aclose()
+    await context.aclose()
 
 
 def test_stored_text_cannot_steer_the_terminal() -> None:

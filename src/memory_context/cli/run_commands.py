@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -11,29 +10,14 @@ import typer
 from memory_context.cli.app import app
 from memory_context.cli.options import URLS, AsJson
 
-_SCENARIO = "short: an agent and two questions. long: a team of agents, 200 turns under a limit of 8,000 tokens."
-_MODEL = "Ask a real model; its key stands in the environment. Not for the long scenario, which would cost money."
+_MODEL = "Ask a real model; its key is read from the environment."
 _RECORDINGS = "Recordings: OpenAI-style chats (JSON lines or JSON, .gz too), AutoGen's saved states, LangChain's dumps."
 _REPLAYED = "Replay this one, as memory:threshold=800, and not the usual ones; repeatable. --explain names them."
-
-
-class Scenario(StrEnum):
-    """What the demo shows."""
-
-    SHORT = "short"
-    LONG = "long"
 
 
 @app.command()
 def demo(
     *,
-    scenario: Annotated[Scenario, typer.Option(help=_SCENARIO)] = Scenario.SHORT,
-    turns: Annotated[
-        int | None,
-        typer.Option(
-            min=1, metavar="N", help="How long the long scenario lasts.", show_default="200"
-        ),
-    ] = None,
     model: Annotated[str | None, typer.Option(metavar="NAME", help=_MODEL)] = None,
     base_url: Annotated[
         str | None, typer.Option(metavar="URL", help="Ask it at this OpenAI-compatible server.")
@@ -46,12 +30,9 @@ def demo(
     ] = False,
 ) -> None:
     """Watch an agent at work on this machine: its large outputs are folded, stored and recalled."""
-    from memory_context.demo import DemoOptions, run_demo  # noqa: PLC0415 - loads a database library
+    from memory_context.demo import run_demo  # noqa: PLC0415 - loads a database library
 
-    long = scenario is Scenario.LONG
-    run_demo(
-        DemoOptions(model=model, base_url=base_url, store=store, keep=keep, long=long, turns=turns)
-    )
+    run_demo(model=model, base_url=base_url, store_url=store, keep=keep)
 
 
 @app.command()

@@ -187,14 +187,13 @@ DEMO_FIRST = (
     "the little project pass, and how large are the packages' files? Call each of your tools once, then sum up."
 )
 DEMO_SECOND = "Why does test_seconds[14-weeks] fail? Quote the assertion."
-DEMO_PACKAGES = "The metadata of the installed Python packages, as JSON."
+DEMO_PACKAGES = "The metadata of the installed Python packages, as JSON, without their readmes."
 DEMO_LISTING = (
     "A recursive listing of the Python environment: the size in bytes and the path of each file."
 )
 DEMO_TESTS = "Run the tests of the little project durations with pytest, and give everything that pytest prints."
 DEMO_SIZES = "The files of the installed Python packages, as CSV: package, version, bytes, path."
 DEMO_LIMITED = "(limited to {limit:,} characters: there is more)"
-DEMO_LIMITED_JSON = "{count} of {total} packages, to stay below {limit:,} characters"
 DEMO_EXIT = "(exit status {status})"
 
 JUDGE_SYSTEM = """\
@@ -307,17 +306,3 @@ MCP_SECRET = (
     "{key!r} is a secret, which is not given as a resource; retrieve_memory reads it by its key."
 )
 MCP_FAILED = "This failed for a reason that nobody expected; the server's log has it."
-
-DEMO_TEAM_TASK = """\
-You are {name}, one of {names}, who look around on the machine that you run on and take turns. In each turn, answer \
-what you were asked, call one of your tools, and say what it gave you. Say only what its output says."""
-DEMO_TEAM_FIRST = (
-    "Read Python's standard library and the installed packages: sources, definitions, metadata, files. Ask each other "
-    "for the lines of definitions that you come across."
-)
-DEMO_SOURCE = "The source of a module of Python's standard library, by the name of its file."
-DEMO_DEFINITIONS = (
-    "The lines of such a source that begin a class or a function, with their numbers."
-)
-DEMO_PACKAGE = "The whole metadata of an installed Python package, with its readme, as JSON."
-DEMO_FILES = "The files of an installed Python package, as CSV: package, version, bytes, path."

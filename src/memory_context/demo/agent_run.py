@@ -1,0 +1,208 @@
+"""The agent at work: two questions, and every prompt shown and counted on the way."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+from autogen_agentchat.agents import AssistantAgent
+from autogen_core.models import (
+    AssistantMessage,
+    ChatCompletionClient,
+    FunctionExecutionResult,
+    FunctionExecutionResultMessage,
+    LLMMessage,
+    UserMessage,
+)
+from autogen_core.tools import Tool
+from rich.console import Console, ConsoleRenderable
+
+from memory_context import display
+from memory_context.autogen import ContextStats, MemoryContext
+from memory_context.autogen.messages import MEMORY_SOURCE, calls_of
+from memory_context.autogen.token_ledger import MESSAGE_TOKENS, billed
+from memory_context.demo.machine_tools import machine_tools, write_project
+from memory_context.exceptions import MemoryContextError
+from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
+from memory_context.runtime import prompts
+from memory_context.stores import MemoryStore
+from memory_context.text.tokens.counter import default_counter
+
+MEMORY_TOOLS = frozenset({RETRIEVE, SEARCH, STORE})
+INSTRUCTIONS = f"{prompts.DEMO_TASK}\n\n{prompts.READING_INSTRUCTIONS}"
+MAX_ITERATIONS = 10
+PREVIEW_LINES, ANSWER_LINES = 8, 24
+
+
+@dataclass(frozen=True, slots=True)
+class MeteredCall:
+    """One call of the model.
+
+    Attributes:
+        after: What the newest message is: ``user``, or the tools whose results it holds.
+        messages: The messages in the prompt.
+        sent: The tokens of the prompt: messages and descriptions of tools.
+        unfolded: The same without memory-context; 0 for a call that would not have been needed then.
+    """
+
+    after: str
+    messages: int
+    sent: int
+    unfolded: int
+
+
+class MeteredContext(MemoryContext):
+    """A `MemoryContext` that shows and counts what the model is sent, and what it would be sent without folding.
+
+    Attributes:
+        unfolded: The conversation as an agent without memory-context would keep it, everything in full.
+        metered: The calls of the model so far.
+    """
+
+    def __init__(
+        self, user_id: str, store: MemoryStore | str, tools: Sequence[Tool], console: Console
+    ) -> None:
+        super().__init__(user_id, store=store, agent_id="demo")
+        self.unfolded: list[LLMMessage] = []
+        self.metered: list[MeteredCall] = []
+        self._agent_tools = tools
+        self._console = console
+        self._originals: dict[str, str] = {}
+        self._shown = 0
+
+    async def add_message(self, message: LLMMessage) -> None:
+        """Add `message` to both conversations; what concerns the memory tools only to the one that has them."""
+        await super().add_message(message)
+        plain = without_memory_tools(message)
+        if plain is not None:
+            self.unfolded.append(plain)
+        if isinstance(message, FunctionExecutionResultMessage):
+            self._originals |= {result.call_id: result.content for result in message.content}
+        elif isinstance(message, UserMessage):
+            self._console.rule(style="dim")
+            self._show("user", str(message.content), style="bold green")
+        else:
+            calls = [
+                f"{call.name}({call.arguments.removeprefix('{}')})" for call in calls_of(message)
+            ]
+            said = "\n".join(calls) or str(message.content)
+            self._show("model", display.plain(said), style="bold blue")
+
+    async def get_messages(self) -> list[LLMMessage]:
+        """Return the prompt for the next call of the model; show what is new in it, and count it."""
+        messages = await super().get_messages()
+        for message in messages[self._shown :]:
+            if isinstance(message, FunctionExecutionResultMessage):
+                for result in message.content:
+                    parts = _result(result, self._originals[result.call_id])
+                    self._show("tool", *parts, style="bold yellow")
+            elif isinstance(message, UserMessage) and message.source == MEMORY_SOURCE:
+                text = str(message.content)
+                reason = self.decisions()[-1].why
+                said = f"{_count(text):,} tokens, put before the user's message; {reason}:"
+                self._show("recalled", said, display.quoted(text), style="bold magenta")
+        self._shown = len(messages)
+        self._meter(messages)
+        return messages
+
+    def _meter(self, messages: Sequence[LLMMessage]) -> None:
+        newest = messages[-1]
+        after = ["user"]
+        if isinstance(newest, FunctionExecutionResultMessage):
+            after = [result.name for result in newest.content]
+        unfolded = 0
+        if not MEMORY_TOOLS.issuperset(after):
+            unfolded = _tokens(prompts.DEMO_TASK, self.unfolded, self._agent_tools)
+        sent = _tokens(INSTRUCTIONS, messages, [*self._agent_tools, *self.tools()])
+        self.metered.append(MeteredCall(", ".join(after), len(messages) + 1, sent, unfolded))
+
+    def _show(self, label: str, *parts: ConsoleRenderable | str, style: str) -> None:
+        self._console.print(display.entry(label, *parts, style=style))
+        self._console.print()
+
+
+async def run_agent(
+    client: ChatCompletionClient, store: MemoryStore, user_id: str, project: Path, console: Console
+) -> None:
+    """Let an agent look around on this machine; show what it does, and what it cost.
+
+    Raises:
+        MemoryContextError: The model did not answer.
+    """
+    write_project(project)
+    tools = machine_tools(project)
+    context = MeteredContext(user_id, store, tools, console)
+    agent = AssistantAgent(
+        "demo",
+        client,
+        model_context=context,
+        tools=[*tools, *context.tools()],
+        system_message=INSTRUCTIONS,
+        max_tool_iterations=MAX_ITERATIONS,
+    )
+    for question in (prompts.DEMO_FIRST, prompts.DEMO_SECOND):
+        try:
+            await agent.run(task=question)
+        except OSError:  # of the console: nobody reads any more; clients have errors of their own
+            raise
+        except Exception as error:
+            message = f"the model did not answer: {type(error).__name__}: {error}"
+            raise MemoryContextError(message) from error
+    await client.close()
+    console.rule(style="dim")
+    _show_balance(console, context.metered, context.stats())
+
+
+def without_memory_tools(message: LLMMessage) -> LLMMessage | None:
+    """Return `message` without calls and results of the memory tools; None if nothing is left."""
+    if isinstance(message, FunctionExecutionResultMessage):
+        results = [result for result in message.content if result.name not in MEMORY_TOOLS]
+        return FunctionExecutionResultMessage(content=results) if results else None
+    calls = calls_of(message)
+    if not calls:
+        return message
+    others = [call for call in calls if call.name not in MEMORY_TOOLS]
+    return AssistantMessage(content=others, source="demo") if others else None
+
+
+def _result(result: FunctionExecutionResult, original: str) -> list[ConsoleRenderable | str]:
+    size = f"{result.name}: {len(original):,} characters, {_count(original):,} tokens"
+    if result.content == original:
+        return [size, display.quoted(original, ANSWER_LINES)]
+    ref, _, preview = result.content.partition("\n")
+    folded = f"folded; a reference and a preview of {_count(result.content):,} tokens stay:"
+    return [size, folded, display.plain(ref, "cyan"), display.quoted(preview, PREVIEW_LINES)]
+
+
+def _show_balance(console: Console, calls: Sequence[MeteredCall], stats: ContextStats) -> None:
+    columns = ("call of the model, after", "messages", "tokens sent", "without memory-context")
+    rows = list[Sequence[str]]()
+    for number, call in enumerate(calls, 1):
+        unfolded = f"{call.unfolded:,}" if call.unfolded else "not needed"
+        rows.append((f"{number}  {call.after}", str(call.messages), f"{call.sent:,}", unfolded))
+    sent = [call.sent for call in calls]
+    without = [call.unfolded for call in calls]
+    footer = ("total", "", f"{sum(sent):,}", f"{sum(without):,}")
+    console.print(display.table(columns, rows, footer))
+    console.print(
+        f"\n{sum(sent) / sum(without):.1%} of the tokens were sent; "
+        f"the largest prompt had {max(sent):,} instead of {max(without):,}.\n"
+        f"Folded: {stats.folds} texts of {stats.tokens_folded:,} tokens, shown in {stats.tokens_shown:,}.\n"
+        f"Recalled: {stats.recalls}, shown in {stats.tokens_recalled:,} tokens.\n"
+        f"Counted by {default_counter().name}: messages and descriptions of tools."
+    )
+
+
+def _tokens(system: str, messages: Sequence[LLMMessage], tools: Iterable[Tool]) -> int:
+    texts = [system, *(json.dumps(tool.schema) for tool in tools)]
+    for message in messages:
+        texts.extend(billed(message))
+    return MESSAGE_TOKENS * (len(messages) + 1) + sum(map(_count, texts))
+
+
+@lru_cache(maxsize=1000)  # each prompt repeats the one before it
+def _count(text: str) -> int:
+    return default_counter().count(text)

@@ -1,0 +1,116 @@
+"""The demo's model: a script that reads its answers off the prompt, or a real model."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+from autogen_core import FunctionCall
+from autogen_core.models import ChatCompletionClient, LLMMessage, ModelFamily, ModelInfo
+
+from memory_context.autogen.messages import texts_of
+from memory_context.demo.machine_tools import TOOL_NAMES
+from memory_context.exceptions import InvalidArgumentError, MissingDependencyError
+from memory_context.model.reference import MemoryRef
+from memory_context.model.tool_names import RETRIEVE
+from memory_context.testing import ScriptedChatClient
+
+LINES_ABOVE, LINES_BELOW = 10, 5
+_ASSERTION = r"(E +AssertionError: 14-weeks: .*)"
+_GAP = re.compile(
+    r"…(\d+)"
+)  # in recalled text: lines are left out, and this number is the next one
+_QUOTES = (
+    (_ASSERTION, "It fails with\n    {}"),
+    (r"^> +(.*)", "raised by\n    {}"),
+    (r"^INFO .* 14-weeks: (.*)", "The log says of a week: {}. That is a week of five days."),
+)
+
+
+def scripted_client() -> ScriptedChatClient:
+    """Return a model that calls each tool, sums up, reads on, and explains."""
+    calls = [[FunctionCall(name, "{}", name)] for name in TOOL_NAMES]
+    return ScriptedChatClient([*calls, _sum_up, _read_on, _explain])
+
+
+def real_client(model: str, base_url: str | None) -> ChatCompletionClient:
+    """Return a client for `model`, at its provider or at the OpenAI-compatible server `base_url`.
+
+    Raises:
+        InvalidArgumentError: There is no key for it in the environment, and no server is named.
+        MissingDependencyError: autogen-ext[openai] is not installed.
+    """
+    try:
+        from autogen_ext.models.openai import OpenAIChatCompletionClient  # noqa: PLC0415 - an extra
+        from openai import OpenAIError  # noqa: PLC0415
+    except ImportError as error:
+        message = f"--model needs autogen-ext[openai] ({error}): pip install 'memory-context[demo]'"
+        raise MissingDependencyError(message) from error
+    # Other servers name the model and the reason for stopping differently from OpenAI.
+    warnings.filterwarnings("ignore", "(Resolved model|Finish reason) mismatch")
+    settings: dict[str, Any] = {"model": model}
+    if base_url:
+        settings["base_url"] = base_url
+        # A server of one's own often has no keys, but the client insists on one.
+        settings["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
+    try:
+        return OpenAIChatCompletionClient(**settings)
+    except OpenAIError as error:
+        message = (
+            f"--model {model} needs a key in the environment (OPENAI_API_KEY, GEMINI_API_KEY, "
+            "ANTHROPIC_API_KEY or LLAMA_API_KEY), or an OpenAI-compatible server: --base-url URL"
+        )
+        raise InvalidArgumentError(message) from error
+    except ValueError:  # a model that autogen-ext does not know
+        capabilities = ModelInfo(
+            vision=False,
+            function_calling=True,
+            json_output=False,
+            structured_output=False,
+            family=ModelFamily.UNKNOWN,
+            multiple_system_messages=False,
+        )
+        return OpenAIChatCompletionClient(**settings, model_info=capabilities)
+
+
+def _sum_up(messages: Sequence[LLMMessage]) -> str:
+    """Say what the outputs are, by their references."""
+    refs = {ref.key: ref for ref in MemoryRef.find_all(_all_text(messages)) if ref.tokens}
+    tokens = sum(ref.tokens or 0 for ref in refs.values())
+    lines = [f"The {len(refs)} outputs have {tokens:,} tokens:"]
+    lines.extend(f"- {key}: {ref.description}" for key, ref in refs.items())
+    return "\n".join(lines)
+
+
+def _read_on(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
+    """Read the lines around the assertion that was recalled; without one, the end of the text."""
+    key, number, lines = "", 0, "-40"
+    for line in _all_text(messages).split("\n"):
+        number += 1
+        if refs := MemoryRef.find_all(line):
+            key, number = refs[0].key, 0
+        elif gap := _GAP.fullmatch(line):
+            number = int(gap[1]) - 1
+        elif re.fullmatch(_ASSERTION, line):
+            lines = f"{number - LINES_ABOVE}-{number + LINES_BELOW}"
+            break
+    return [FunctionCall("read_on", json.dumps({"key": key, "lines": lines}), RETRIEVE)]
+
+
+def _explain(messages: Sequence[LLMMessage]) -> str:
+    """Quote the assertion, the line that raises it, and what was logged, each as it stands in the prompt."""
+    read = _all_text(messages[-1:])
+    quotes = [(sentence, re.search(pattern, read, re.MULTILINE)) for pattern, sentence in _QUOTES]
+    answer = [sentence.format(quote[1]) for sentence, quote in quotes if quote]
+    return "\n".join(answer) or "I could not find it in the output."
+
+
+def _all_text(messages: Sequence[LLMMessage]) -> str:
+    texts = list[str]()
+    for message in messages:
+        texts.extend(texts_of(message))
+    return "\n".join(texts)
