@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 from examples import examples
 from memory_context.exceptions import InvalidLinesError
 from memory_context.model.selection import Cost
-from memory_context.text.read.paging import Span, next_page, parse_lines, span_of_lines
+from memory_context.text.read.line_ranges import LineSpan, parse_lines, span_of_lines
+from memory_context.text.read.paging import next_page
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 
 PIECES = [
@@ -40,7 +41,7 @@ costs: st.SearchStrategy[Cost] = st.sampled_from(
 property_test = examples(150)
 
 
-def _pages(text: str, start: int, end: int, budget: int, cost: Cost) -> Iterator[Span]:
+def _pages(text: str, start: int, end: int, budget: int, cost: Cost) -> Iterator[LineSpan]:
     while start < end:
         page = next_page(text, start, end, budget, cost)
         assert start == page.start < page.end <= end

@@ -19,7 +19,7 @@ from memory_context import exceptions
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.runtime import prompts
-from memory_context.text.read.grep import folded
+from memory_context.text.read.grep import case_folded
 from memory_context.text.read.partial_read import answer, read_part
 from memory_context.text.tokens.counter import default_counter
 
@@ -168,11 +168,11 @@ def test_context() -> None:
 )
 def test_every_match_comes_once(text: str, wanted: str, context: int, budget: int) -> None:
     """Whatever the text, the pages of `contains` hold each matching line once, within the budget."""
-    low, lines = folded(text), text.split("\n")
+    low, lines = case_folded(text), text.split("\n")
     expected = sorted(
         {
             low.count("\n", 0, m.start()) + k + 1
-            for m in re.finditer(f"(?={re.escape(folded(wanted))})", low)
+            for m in re.finditer(f"(?={re.escape(case_folded(wanted))})", low)
             for k in range(wanted.count("\n", 0, len(wanted) - 1) + 1)
         }
     )
@@ -236,7 +236,9 @@ def test_pattern_that_is_none(pattern: str, said: str) -> None:
 @pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+c", "(?:a?){30}a{30}b", "(.|a)*(.|a)*c"])
 def test_catastrophic_patterns_end(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern that would run for ever is stopped, also on one line of ten megabytes."""
-    monkeypatch.setattr("memory_context.text.read.grep.Deadline.__init__.__defaults__", (0.3,))
+    monkeypatch.setattr(
+        "memory_context.text.read.time_limit.TimeLimit.__init__.__defaults__", (0.3,)
+    )
     with pytest.raises((exceptions.SelectionTimeoutError, exceptions.NothingMatchedError)):
         read("a" * 10_000_000 + "!", pattern=pattern)
 
@@ -311,7 +313,9 @@ def test_path_that_is_none(path: str) -> None:
 )
 def test_paths_that_take_long_end(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A path that would visit the same values again and again, or holds a bad pattern, is stopped."""
-    monkeypatch.setattr("memory_context.text.read.grep.Deadline.__init__.__defaults__", (0.3,))
+    monkeypatch.setattr(
+        "memory_context.text.read.time_limit.TimeLimit.__init__.__defaults__", (0.3,)
+    )
     value = [[[{"s": "a" * 5000 + "!"}, *range(200)] for _ in range(20)] for _ in range(20)]
     value.append({"s": "a" * 5000 + "!"})  # type: ignore[arg-type]
     with pytest.raises((exceptions.SelectionTimeoutError, exceptions.NothingMatchedError)):
@@ -484,7 +488,9 @@ def test_conditions_that_are_refused(where: str) -> None:
 )
 def test_expressions_that_take_long_end(expression: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """One row with a long text is enough for many a bomb; each one ends."""
-    monkeypatch.setattr("memory_context.text.read.grep.Deadline.__init__.__defaults__", (0.3,))
+    monkeypatch.setattr(
+        "memory_context.text.read.time_limit.TimeLimit.__init__.__defaults__", (0.3,)
+    )
     text = json.dumps([{"s": "a" * 1_000_000, "i": i} for i in range(3)])
     with pytest.raises(exceptions.MemoryContextError):
         read(text, where=f"({expression}) AND i < 0")
@@ -492,7 +498,9 @@ def test_expressions_that_take_long_end(expression: str, monkeypatch: pytest.Mon
 
 def test_a_query_that_takes_long_ends(monkeypatch: pytest.MonkeyPatch) -> None:
     """Many rows under an expensive expression end with the deadline."""
-    monkeypatch.setattr("memory_context.text.read.sql_rows.Deadline.__init__.__defaults__", (0.05,))
+    monkeypatch.setattr(
+        "memory_context.text.read.time_limit.TimeLimit.__init__.__defaults__", (0.05,)
+    )
     text = "s,t\n" + "\n".join("abcabc,x" for _ in range(100_000))
     costly = " OR ".join(f"upper(lower(s)) LIKE '%{i}%'" for i in range(40))
     with pytest.raises(exceptions.SelectionTimeoutError):

@@ -27,7 +27,7 @@ from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
 from memory_context.text.excerpt.excerpt import Excerpt, excerpt
 from memory_context.text.quoting import quoted
-from memory_context.text.read.paging import parse_lines, span_of_lines
+from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.terms import terms
 
 OFFERED = 30

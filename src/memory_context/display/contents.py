@@ -26,7 +26,7 @@ from memory_context.text.describe.logs import Log, Transcript
 from memory_context.text.describe.table_shapes import Table as TableText
 from memory_context.text.describe.wrappings import unwrapped
 from memory_context.text.read.json_values import NOTHING, is_json_lines, parse
-from memory_context.text.read.tables import Table, table_of
+from memory_context.text.read.tables import TextTable, table_of
 
 PARSED_AT_MOST = 1_000_000
 LARGEST_PICTURE = 500_000
@@ -82,7 +82,7 @@ def _is_table(value: object) -> bool:
     return len(rows) > 1 and all(isinstance(row, dict) for row in rows)
 
 
-def _rows(text: str) -> Table | None:
+def _rows(text: str) -> TextTable | None:
     try:
         return table_of(text)
     except InvalidSelectionError:

@@ -8,7 +8,7 @@ from typing import Any, cast
 
 from memory_context.display.html import Html, folded, joined, soft, table, tag
 from memory_context.text.read.json_values import to_json
-from memory_context.text.read.tables import Table
+from memory_context.text.read.tables import TextTable
 
 ROWS = 20
 COLUMNS = 12
@@ -20,7 +20,7 @@ OPEN_MEMBERS = 12
 OPEN_LEVELS = 2
 
 
-def rows_of(found: Table) -> Html:
+def rows_of(found: TextTable) -> Html:
     """The first rows of a table, and how many more there are."""
     columns = found.columns[:COLUMNS]
     rows, more = list[Sequence[Any]](), 0

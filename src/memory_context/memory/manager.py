@@ -45,7 +45,7 @@ from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
 from memory_context.stores.wrappers.wrapper import innermost, wrappers
 from memory_context.text.describe import describe
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.text.read.paging import parse_lines, span_of_lines
+from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.read.partial_read import DEFAULT_ANSWER, answer, read_part
 from memory_context.text.tokens.counter import TokenCounter, as_counter
 

@@ -22,7 +22,7 @@ from memory_context.exceptions import (
     InvalidPathError,
 )
 from memory_context.runtime import prompts
-from memory_context.text.read.paging import cut, next_page
+from memory_context.text.read.paging import next_page, truncated
 from memory_context.text.tokens.counter import TokenCounter, default_counter
 from memory_context.tools.memory_tools import Answer, MemoryToolError, Offset, Verb, plain_schema
 
@@ -90,7 +90,7 @@ def _worked(files: AgentFiles, args: FileArgs, most: int) -> Answer:
         return Answer(_COMMANDS[args.command](files, args, most))
     except AgentMemoryError as error:
         raise MemoryToolError(
-            cut(_advice(error, _shown(path or "")), most, files.counter.count)
+            truncated(_advice(error, _shown(path or "")), most, files.counter.count)
         ) from None
 
 

@@ -36,7 +36,7 @@ from memory_context.model.tier import policies_with
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
 from memory_context.runtime import prompts
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.text.read.paging import cut
+from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
 
 LEAST_ANSWER = 200
@@ -217,7 +217,7 @@ class Verb(Generic[Memories]):
             return self.work(memories, args, most)
         except MemoryContextError as error:
             told = advice(error, getattr(args, "key", ""))
-            raise MemoryToolError(cut(told, most, memories.counter.count)) from None
+            raise MemoryToolError(truncated(told, most, memories.counter.count)) from None
 
 
 def _retrieved(manager: MemoryManager, args: RetrieveArgs, most: int) -> Answer:

@@ -18,7 +18,7 @@ from memory_context.model.tool_names import CLEAR, GET, LIST, SAVE
 from memory_context.runtime import prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.quoting import quoted
-from memory_context.text.read.paging import cut
+from memory_context.text.read.paging import truncated
 from memory_context.text.read.partial_read import answer
 from memory_context.tools.memory_tools import Answer, MemoryToolError, NoteArgs, Text, Verb
 
@@ -128,7 +128,7 @@ def _shortened(item: MemoryItem, budget: int, notes: ScopedMemory) -> str:
         if left >= LEAST_TEXT and not is_secret(item)
         else ""
     )
-    return cut(f"{ref}\n{part}" if part else ref, budget, count)
+    return truncated(f"{ref}\n{part}" if part else ref, budget, count)
 
 
 def note_line(item: MemoryItem) -> str:
@@ -155,7 +155,7 @@ def _cleared(notes: ScopedMemory, args: ClearArgs, _: int) -> Answer:
 
 def _categories(notes: ScopedMemory, _: ListArgs, most: int) -> Answer:
     lines = list(_tree(notes.list_categories()))
-    return Answer(cut("\n".join(lines) or prompts.NO_NOTES, most, notes.counter.count))
+    return Answer(truncated("\n".join(lines) or prompts.NO_NOTES, most, notes.counter.count))
 
 
 def _tree(categories: Iterable[Category], depth: int = 0) -> Iterator[str]:

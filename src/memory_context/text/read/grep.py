@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import difflib
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import accumulate
 from typing import Final
@@ -17,27 +16,33 @@ from memory_context.exceptions import (
     NothingMatchedError,
     SelectionTimeoutError,
 )
-from memory_context.model.selection import NARROWEST, Cost, Deadline, Selection, quoted, too_slow
+from memory_context.model.item import count_lines
+from memory_context.model.selection import Cost, Selection
 from memory_context.runtime import prompts
 from memory_context.runtime.regexes import compiled
-from memory_context.text.terms import terms
+from memory_context.text.read.hints import nearest_lines
+from memory_context.text.read.json_values import to_json
+from memory_context.text.read.time_limit import TimeLimit, too_slow
 
+NARROWEST = 8
 UNKNOWN: Final = -1
 FOLDED_AT_ONCE = 4096
 BLOCK = 1_000_000
-SCANNED_FOR_HINTS = 500_000
-WORDS_COMPARED = 3000
-NEAREST = 3
-LONGEST_HINT = 120
-SHORTEST_WORD = 3
-_WORDS = regex.compile(r"\w{3,40}")
 
 
 @dataclass(frozen=True, slots=True)
 class MatchingLines:
-    """A listing of lines, by where they begin, their numbers (from 1), and where in them the match begins.
+    """Lines to page through; written as grep does: a match as ``120: text``, a neighbour as ``121- text``.
 
-    A matching line is rendered as ``120: text``, a neighbour as ``121- text``, as grep does.
+    Attributes:
+        text: The whole text.
+        count: How many lines it has.
+        starts: Where each matching line begins.
+        numbers: The number of each, from 1.
+        hits: Where in the text each match begins, or `UNKNOWN`.
+        context: How many neighbours each has before and behind it.
+        wanted: The case-folded text that is looked for; nothing for a pattern.
+        width: Longer lines are cut to so many characters around their match; None cuts none.
     """
 
     text: str
@@ -46,38 +51,42 @@ class MatchingLines:
     numbers: array[int]
     hits: array[int]
     context: int
-    folded: str
-    width: int | None = None
+    wanted: str
+    width: int | None
 
     @property
     def total(self) -> int:
-        """How many lines match."""
+        """Return how many lines match."""
         return len(self.starts)
 
     def size(self, index: int) -> int:
-        """The characters of one of them, without its neighbours."""
-        size = _end_of_line(self.text, self.starts[index]) - self.starts[index] + 3
-        return size if self.width is None else min(size, self.width)
+        """Return the characters of one of them, without its neighbours."""
+        start = self.starts[index]
+        size = _end_of_line(self.text, start) - start + 3
+        if self.width is None:
+            return size
+        return min(size, self.width)
 
     def part(self, start: int, end: int) -> str:
-        """Which of the matching lines they are."""
+        """Say which of the matching lines they are."""
         return prompts.PART_MATCHING.format(
             first=start + 1, last=end, total=self.total, count=self.count
         )
 
     def render(self, start: int, end: int) -> str:
-        """The lines with their neighbours, each once, and a mark where lines between them are left out."""
-        parts, shown = list[str](), 0
+        """Write the lines with their neighbours, each once, and a mark where lines between them are left out."""
+        lines = list[str]()
+        last = 0
         for index in range(start, end):
-            for number, line, mark in self._with_neighbours(index, shown):
-                if self.context and 0 < shown < number - 1:
-                    parts.append(prompts.GAP)
-                parts.append(f"{number}{mark} {line}")
-                shown = number
-        return "\n".join(parts)
+            for number, marked in self._with_neighbours(index, last):
+                if self.context and 0 < last < number - 1:
+                    lines.append(prompts.GAP)
+                lines.append(marked)
+                last = number
+        return "\n".join(lines)
 
     def shortened(self, index: int, budget: int, cost: Cost) -> str:
-        """One line with as many neighbours as there is room for, or what stands around its match."""
+        """Write one line with as many neighbours as there is room for, or what stands around its match."""
         for context in _halves(self.context):
             text = replace(self, context=context).render(index, index + 1)
             if cost(text) <= budget:
@@ -88,72 +97,76 @@ class MatchingLines:
                 return text
         return ""
 
-    def _with_neighbours(self, index: int, shown: int) -> Iterator[tuple[int, str, str]]:
-        """The line and those around it that do not match, from behind line `shown` on."""
-        number, start = self.numbers[index], self.starts[index]
-        before = max(shown, self.numbers[index - 1] if index else 0)
-        after = self.numbers[index + 1] if index + 1 < self.total else self.count + 1
-        first, place = _lines_before(self.text, start, min(self.context, number - 1 - before))
-        for i in range(number - first, number):
-            yield i, self._clipped(place, place), "-"
-            place = _end_of_line(self.text, place) + 1
-        yield number, self._clipped(start, self._hit(index)), ":"
-        place = _end_of_line(self.text, start) + 1
-        for i in range(number + 1, min(number + self.context + 1, after)):
-            yield i, self._clipped(place, place), "-"
-            place = _end_of_line(self.text, place) + 1
+    def _with_neighbours(self, index: int, last: int) -> Iterator[tuple[int, str]]:
+        """Yield number and text of the line and of those around it that do not match, from behind line `last` on."""
+        number = self.numbers[index]
+        last_before, next_match = last, self.count + 1
+        if index:
+            last_before = max(last, self.numbers[index - 1])
+        if index + 1 < self.total:
+            next_match = self.numbers[index + 1]
+        first, start = number, self.starts[index]
+        while start > 0 and first > max(last_before + 1, number - self.context):
+            start = self.text.rfind("\n", 0, start - 1) + 1
+            first -= 1
+        for current in range(first, min(number + self.context + 1, next_match)):
+            if current == number:
+                yield current, f"{current}: {self._clipped(start, self._hit(index))}"
+            else:
+                yield current, f"{current}- {self._clipped(start, start)}"
+            start = _end_of_line(self.text, start) + 1
 
     def _hit(self, index: int) -> int:
+        """Return where the match begins; where folding has moved it, about where."""
         start, hit = self.starts[index], self.hits[index]
         if hit != UNKNOWN or self.width is None:
             return hit
-        return start + _folded_position(
-            self.text[start : _end_of_line(self.text, start)], self.folded
-        )
+        line = self.text[start : _end_of_line(self.text, start)]
+        return start + _unfolded_position(line, self.wanted)
 
     def _clipped(self, start: int, hit: int) -> str:
-        """The line at `start`, or of a long one what stands around `hit`."""
+        """Return the line at `start`, or of a long one what stands around `hit`."""
         end = _end_of_line(self.text, start)
         if self.width is None or end - start <= self.width:
             return self.text[start:end]
         first = max(start, min(hit - self.width // 3, end - self.width))
         last = first + self.width
-        left = prompts.GAP_IN_LINE.format(count=first - start) if first > start else ""
-        right = prompts.GAP_IN_LINE.format(count=end - last) if last < end else ""
-        return f"{left}{self.text[first:last]}{right}".strip()
+        clipped = self.text[first:last]
+        if first > start:
+            clipped = prompts.GAP_IN_LINE.format(count=first - start) + clipped
+        if last < end:
+            clipped += prompts.GAP_IN_LINE.format(count=end - last)
+        return clipped.strip()
 
 
-def matching_lines(
-    text: str, count: int, selection: Selection, budget: int | None
-) -> MatchingLines:
-    """The lines of `text`, which has `count`, that `selection` asks for by ``contains`` or ``pattern``.
+def matching_lines(text: str, selection: Selection, budget: int | None) -> MatchingLines:
+    """Return the lines of `text` that `selection` asks for by ``contains`` or ``pattern``.
 
     Time is linear in the text for ``contains``; a pattern has 5 seconds of the process's CPU (`regex` counts so).
 
     Raises:
-        InvalidSelectionError: No regular expression; says where the mistake is.
+        InvalidSelectionError: Not a regular expression; says where the mistake is.
         NothingMatchedError: No line matches; names the nearest.
         SelectionTimeoutError: The pattern took too long.
     """
-    wanted = folded(selection.contains or "")
+    wanted = case_folded(selection.contains or "")
+    matches = _by_words(text, wanted)
+    if selection.pattern is not None:
+        matches = _by_pattern(text, selection.pattern)
     starts, numbers, hits = array("q"), array("q"), array("q")
-    found = (
-        _by_pattern(text, selection.pattern)
-        if selection.pattern is not None
-        else _by_words(text, wanted)
-    )
-    for start, number, hit in found:
+    for start, number, hit in matches:
         starts.append(start)
         numbers.append(number)
         hits.append(hit)
+    count = count_lines(text)
     if not starts:
-        raise NothingMatchedError(_nothing(text, count, selection))
+        raise NothingMatchedError(_nothing_matched(text, count, selection))
     width = None if budget is None else max(NARROWEST, budget)
     return MatchingLines(text, count, starts, numbers, hits, selection.context, wanted, width)
 
 
-def folded(text: str) -> str:
-    """`text` for caseless comparison: canonical caseless matching, Unicode Standard, section 3.13, D145.
+def case_folded(text: str) -> str:
+    """Return `text` for caseless comparison: canonical caseless matching, Unicode Standard, section 3.13, D145.
 
     Line breaks stay where they are.
     """
@@ -163,40 +176,44 @@ def folded(text: str) -> str:
 
 
 def _by_words(text: str, wanted: str) -> Iterator[tuple[int, int, int]]:
-    """Start, number and (where folding moves nothing) place of the match, of each line that holds `wanted`."""
+    """Yield start, number and (where folding moves nothing) place of the match, of each line that holds `wanted`."""
+    # A text with line breaks in it touches several lines; one at its end does not touch the next.
     touched = wanted.count("\n", 0, len(wanted) - 1) + 1
-    number, done = 1, 0
-    for start, end in _blocks(text):
-        stretched = _behind_lines(text, end, touched - 1)
-        haystack = folded(text[start:stretched])
-        same = text.isascii()
-        place, line, passed, found = start, number, 0, haystack.find(wanted)
-        while found >= 0:
-            for _ in range(haystack.count("\n", passed, found)):
-                place, line = text.index("\n", place) + 1, line + 1
-            if place >= end:
+    folding_moves = not text.isascii()
+    last_yielded = 0
+    number_at_block = 1
+    for block_start, block_end in _blocks(text):
+        # A match that begins in this block may end in the next one.
+        stop = block_end
+        for _ in range(touched - 1):
+            stop = min(_end_of_line(text, stop) + 1, len(text))
+        haystack = case_folded(text[block_start:stop])
+        # `start` and `number` walk along the lines of the text, `passed` and `found` along those of the haystack.
+        start, number, passed = block_start, number_at_block, 0
+        while passed < len(haystack):
+            found = haystack.find(wanted, passed)
+            if found < 0:
                 break
-            hit = start + found if same else UNKNOWN
-            yield from _touched(text, place, line, hit, touched, done)
-            done = line + touched - 1
+            for _ in range(haystack.count("\n", passed, found)):
+                start = text.index("\n", start) + 1
+                number += 1
+            if start >= block_end:
+                break
+            hit = UNKNOWN if folding_moves else block_start + found
+            line_start = start
+            for line_number in range(number, number + touched):
+                if line_number > last_yielded and line_start < len(text):
+                    yield line_start, line_number, hit if folding_moves else max(hit, line_start)
+                line_start = _end_of_line(text, line_start) + 1
+            last_yielded = number + touched - 1
             passed = _end_of_line(haystack, found) + 1
-            place, line = _end_of_line(text, place) + 1, line + 1
-            found = haystack.find(wanted, passed) if passed < len(haystack) else -1
-        number += text.count("\n", start, end)
-
-
-def _touched(
-    text: str, place: int, line: int, hit: int, count: int, done: int
-) -> Iterator[tuple[int, int, int]]:
-    """`count` lines from the one at `place` on, without those up to line `done`."""
-    for i in range(line, line + count):
-        if i > done and place < len(text):
-            yield place, i, hit if hit == UNKNOWN else max(hit, place)
-        place = _end_of_line(text, place) + 1
+            start = _end_of_line(text, start) + 1
+            number += 1
+        number_at_block += text.count("\n", block_start, block_end)
 
 
 def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Where pieces of about 1,000,000 characters begin and end, cut behind lines."""
+    """Yield where runs of about 1,000,000 characters begin and end, cut behind lines."""
     start = 0
     while start < len(text):
         end = min(_end_of_line(text, min(start + BLOCK, len(text))) + 1, len(text))
@@ -204,88 +221,55 @@ def _blocks(text: str) -> Iterator[tuple[int, int]]:
         start = end
 
 
-def _behind_lines(text: str, place: int, lines: int) -> int:
-    """Where the text is that many lines behind `place`, which begins one."""
-    for _ in range(lines):
-        place = min(_end_of_line(text, place) + 1, len(text))
-    return place
-
-
 def _by_pattern(text: str, pattern: str) -> Iterator[tuple[int, int, int]]:
-    """Start, number and place of the match, of each line that a match touches."""
-    search, deadline = _searcher(pattern), Deadline()
-    place, number, passed = 0, 1, 0
-    while place < len(text) and (span := search(text, place, deadline)):
-        found, last = span[0], max(span[0], span[1] - 1)
-        if found >= len(text):
-            return
-        number += text.count("\n", passed, found)
-        place = passed = text.rfind("\n", 0, found) + 1
-        while place <= last:
-            yield place, number, max(found, place)
-            place, number = _end_of_line(text, place) + 1, number + 1
-        passed = place
-
-
-def _searcher(pattern: str) -> Callable[[str, int, Deadline], tuple[int, int] | None]:
-    """Where the next match begins and ends."""
+    """Yield start, number and place of the match, of each line that a match touches."""
     try:
         wanted = compiled(pattern, regex.MULTILINE)
     except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError) as error:
         raise InvalidSelectionError(_wrong_pattern(pattern, error)) from error
-
-    def search(text: str, place: int, deadline: Deadline) -> tuple[int, int] | None:
+    time_limit = TimeLimit()
+    start, number, passed = 0, 1, 0
+    while start < len(text):
         try:
-            match = wanted.search(text, place, timeout=deadline.left(), concurrent=True)
+            match = wanted.search(text, start, timeout=time_limit.remaining(), concurrent=True)
         except SelectionTimeoutError:
             raise
         except (TimeoutError, MemoryError, RecursionError) as error:
             raise too_slow() from error
-        return match.span() if match else None
-
-    return search
+        if match is None or match.start() >= len(text):
+            return
+        hit = match.start()
+        last = max(hit, match.end() - 1)
+        number += text.count("\n", passed, hit)
+        start = text.rfind("\n", 0, hit) + 1
+        while start <= last:
+            yield start, number, max(hit, start)
+            start = _end_of_line(text, start) + 1
+            number += 1
+        passed = start
 
 
 def _wrong_pattern(pattern: str, error: Exception) -> str:
+    message = getattr(error, "msg", None) or "too complex"
     place = getattr(error, "pos", None)
-    reason = getattr(error, "msg", None) or "too complex"
-    where = (
-        ""
-        if place is None
-        else f" at position {place} ({pattern[:place][-20:]}⟨here⟩{pattern[place:][:20]})"
-    )
-    return f"pattern={quoted(pattern[:80])} is no regular expression: {reason}{where}"
+    if place is not None:
+        message += f" at position {place} ({pattern[:place][-20:]}⟨here⟩{pattern[place:][:20]})"
+    return f"pattern={to_json(pattern[:80])} is not a regular expression: {message}"
 
 
-def _nothing(text: str, count: int, selection: Selection) -> str:
-    given = selection.contains if selection.contains is not None else selection.pattern or ""
-    name = "contains" if selection.contains is not None else "pattern"
-    nearest = "\n".join(f"{number}: {line}" for number, line in _nearest(text, given))
-    said = prompts.NO_LINE.format(count=count, name=name, value=quoted(given[:80]))
-    return f"{said} {prompts.NEAREST_LINES.format(lines=nearest)}" if nearest else said
-
-
-def _nearest(text: str, wanted: str) -> list[tuple[int, str]]:
-    """Lines of the first 500,000 characters that share words with `wanted`, or have words like them."""
-    head = text[:SCANNED_FOR_HINTS]
-    low = head.lower()
-    places = [low.find(word) for word in terms(wanted)[:8] if len(word) >= SHORTEST_WORD]
-    if all(place < 0 for place in places):
-        vocabulary = list(dict.fromkeys(_WORDS.findall(low)))[:WORDS_COMPARED]
-        words = _WORDS.findall(wanted.lower()[:200])[:4]
-        near = [
-            match for word in words for match in difflib.get_close_matches(word, vocabulary, 1, 0.7)
-        ]
-        places = [low.find(word) for word in near]
-    starts = sorted({head.rfind("\n", 0, place) + 1 for place in places if place >= 0})[:NEAREST]
-    return [
-        (text.count("\n", 0, start) + 1, text[start : _end_of_line(text, start)][:LONGEST_HINT])
-        for start in starts
-    ]
+def _nothing_matched(text: str, count: int, selection: Selection) -> str:
+    name, value = "contains", selection.contains
+    if value is None:
+        name, value = "pattern", selection.pattern or ""
+    message = prompts.NO_LINE.format(count=count, name=name, value=to_json(value[:80]))
+    nearest = nearest_lines(text, value)
+    if nearest:
+        message += " " + prompts.NEAREST_LINES.format(lines="\n".join(nearest))
+    return message
 
 
 def _halves(number: int) -> Iterator[int]:
-    """`number`, its half, and so on, down to nothing."""
+    """Yield `number`, its half, and so on, down to 0."""
     while number:
         yield number
         number //= 2
@@ -297,23 +281,14 @@ def _end_of_line(text: str, place: int) -> int:
     return end if end >= 0 else len(text)
 
 
-def _lines_before(text: str, start: int, most: int) -> tuple[int, int]:
-    """How many lines there are before `start`, `most` at most, and where they begin."""
-    for number in range(most):
-        if start == 0:
-            return number, start
-        start = text.rfind("\n", 0, start - 1) + 1
-    return max(most, 0), start
-
-
-def _folded_position(line: str, wanted: str) -> int:
-    """About where in `line` stands what is folded to `wanted`."""
-    left = folded(line).find(wanted)
+def _unfolded_position(line: str, wanted: str) -> int:
+    """Return about where in `line` that stands which is case-folded to `wanted`."""
+    left = case_folded(line).find(wanted)
     for place in range(0, len(line), FOLDED_AT_ONCE):
-        piece = line[place : place + FOLDED_AT_ONCE]
-        size = len(folded(piece))
+        block = line[place : place + FOLDED_AT_ONCE]
+        size = len(case_folded(block))
         if size > left:
-            ends = accumulate(len(folded(character)) for character in piece)
+            ends = accumulate(len(case_folded(character)) for character in block)
             return place + sum(1 for end in ends if end <= left)
         left -= size
     return 0

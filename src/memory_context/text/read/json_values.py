@@ -14,24 +14,26 @@ NOTHING: Final = object()
 
 
 def documents(text: str) -> list[Any]:
-    """The values of `text`, the outermost first: itself, or a list of its lines; then those inside an MCP result.
+    """Return the values of `text`, the outermost first: itself, or a list of its lines; then those in an MCP result.
 
     Empty if it holds none.
     """
-    value = NOTHING if is_json_lines(text) else parse(text)
+    value = NOTHING
+    if not is_json_lines(text):
+        value = parse(text)
     if value is NOTHING:
         try:
             lines = list(records(text))
         except (ValueError, RecursionError):
             return []
         return [lines] if lines else []
-    inside = [parse(part) for part in wrapped(value)]
-    return [value, *(part for part in inside if part is not NOTHING)]
+    inside = map(parse, wrapped(value))
+    return [value, *(document for document in inside if document is not NOTHING)]
 
 
 def is_json_lines(text: str) -> bool:
-    """Whether the first two lines, blank ones left out, are JSON values of their own, the first a list or object."""
-    if _first(text) not in ("[", "{"):
+    """Return whether the first two lines that are not blank are JSON values, the first of them a list or object."""
+    if not _begins_container(text):
         return False
     try:
         return len(list(islice(records(text), 2))) > 1
@@ -40,40 +42,36 @@ def is_json_lines(text: str) -> bool:
 
 
 def records(text: str) -> Iterator[Any]:
-    """The values of the lines of JSON lines, one at a time.
+    """Yield the values of JSON lines, one at a time.
 
     Raises:
         ValueError: A line is not JSON.
         RecursionError: A line is nested too deeply.
     """
-    return (
-        json.loads(line, parse_constant=str)
-        for line in lines_of(text)
-        if line and not line.isspace()
-    )
+    for line in lines_of(text):
+        if line and not line.isspace():
+            yield json.loads(line, parse_constant=str)
 
 
 def wrapped(value: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
-    """The texts of an MCP tool's result, or of the list of parts that AutoGen makes of it."""
-    parts = cast("Mapping[str, Any]", value).get("content") if isinstance(value, dict) else value
-    return (
-        [part["text"] for part in cast("Sequence[Any]", parts) if _is_text(part)]
-        if isinstance(parts, list)
-        else []
-    )
-
-
-def _is_text(part: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
-    match part:
-        case {"type": "text", "text": str()}:
-            return True
-        case _:
-            return False
+    """Return the texts of an MCP tool's result, or of the list of parts that AutoGen makes of it."""
+    parts = value
+    if isinstance(value, dict):
+        parts = cast("Mapping[str, Any]", value).get("content")
+    texts = list[str]()
+    if isinstance(parts, list):
+        for part in cast("Sequence[Any]", parts):
+            match part:
+                case {"type": "text", "text": str(text)}:
+                    texts.append(text)
+                case _:
+                    pass
+    return texts
 
 
 def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """The list or object of a text in JSON or in Python's repr (up to 1 MB); `NOTHING` if it is neither."""
-    if _first(text) not in ("[", "{"):
+    """Return the list or object of a text in JSON or in Python's repr (up to 1 MB); `NOTHING` if it is neither."""
+    if not _begins_container(text):
         return NOTHING
     try:
         return json.loads(text, parse_constant=str)
@@ -83,7 +81,7 @@ def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
 
 
 def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
-    """`value` as JSON can express it: other types, numbers that are not finite and keys as text."""
+    """Return `value` as JSON can express it: other types, numbers that are not finite and keys as text."""
     match value:
         case dict():
             items = cast("Mapping[Any, Any]", value).items()
@@ -99,7 +97,7 @@ def plain(value: Any) -> Any:  # noqa: ANN401 - whatever a literal holds
 
 
 def to_json(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-    """`value` as JSON on one line."""
+    """Return `value` as JSON on one line."""
     try:
         return json.dumps(value, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
@@ -107,7 +105,7 @@ def to_json(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
 
 
 def lines_of(text: str) -> Iterator[str]:
-    """The lines of `text`, one at a time, without their line breaks."""
+    """Yield the lines of `text`, one at a time, without their line breaks."""
     start = 0
     while (end := text.find("\n", start)) >= 0:
         yield text[start:end]
@@ -116,5 +114,5 @@ def lines_of(text: str) -> Iterator[str]:
         yield text[start:]
 
 
-def _first(text: str) -> str:
-    return text[:1000].lstrip()[:1]
+def _begins_container(text: str) -> bool:
+    return text[:1000].lstrip()[:1] in ("[", "{")

@@ -1,106 +1,197 @@
-"""Parts of a text: by line numbers, and page by page."""
+"""Where a page is cut: a text behind a line, a list of matches, values or rows between two of them."""
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from typing import Protocol
 
-from memory_context.exceptions import InvalidLinesError
-from memory_context.model.selection import Cost
+from memory_context.exceptions import BudgetTooSmallError, InvalidSelectionError
+from memory_context.model.item import count_lines
+from memory_context.model.selection import Cost, Page
+from memory_context.runtime import prompts
+from memory_context.text.read.line_ranges import LineSpan, parse_ranges, spans_of_lines
 
 CHARACTERS_TRIED_PER_TOKEN = 8
-_LINES = re.compile(
-    r" *(?:(?P<first>[0-9]{1,12})(?P<to> *- *(?P<last>[0-9]{1,12})?)?|-(?P<tail>[0-9]{1,12})) *",
-)
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """A part of a text: characters ``start`` (from 0) up to ``end``, which lie in lines `first` to `last` (from 1)."""
+class Pageable(Protocol):
+    """What was selected, item by item: matching lines, values or rows."""
 
-    start: int
-    end: int
-    first: int
-    last: int
+    @property
+    def total(self) -> int:
+        """Return how many items there are."""
+        ...
 
+    def size(self, index: int) -> int:
+        """Return about how many characters one item takes, too few rather than too many."""
+        ...
 
-def parse_lines(lines: str, count: int) -> tuple[int, int]:
-    """The first and the last line (from 1) that `lines` means in a text of `count` lines.
+    def render(self, start: int, end: int) -> str:
+        """Write the items from `start` up to `end`."""
+        ...
 
-    Raises:
-        InvalidLinesError: It is of another form than ``120-180``, ``500-``, ``-40``, ``7``, or lies outside the text.
-    """
-    match = _LINES.fullmatch(lines)
-    if match is None:
-        message = f'lines={lines!r} means nothing; write "120-180", "500-", "-40" (the last 40), "7" or "1-5,90-99"'
-        raise InvalidLinesError(message)
-    if match["tail"]:
-        first, last = max(1, count - int(match["tail"]) + 1), count
-    else:
-        first = int(match["first"])
-        last = int(match["last"] or count) if match["to"] else first
-    if not 1 <= first <= min(last, count):
-        message = f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
-        raise InvalidLinesError(message)
-    return first, min(last, count)
+    def shortened(self, index: int, budget: int, cost: Cost) -> str:
+        """Write one item, cut to what `budget` allows; nothing if that is too little."""
+        ...
+
+    def part(self, start: int, end: int) -> str:
+        """Say which part of the whole the items from `start` up to `end` are."""
+        ...
 
 
-def parse_ranges(lines: str, count: int) -> list[tuple[int, int]]:
-    """The lines that `lines` means, as `parse_lines` takes them, with commas between several; ascending, each once.
+def page_of(items: Pageable, offset: int, budget: int | None, cost: Cost) -> Page:
+    """Return as many items as `budget` allows, from `offset` on; at least one, shortened if need be.
 
     Raises:
-        InvalidLinesError: See `parse_lines`.
+        InvalidSelectionError: `offset` lies behind the end.
+        BudgetTooSmallError: `budget` would not hold even a shortened item.
     """
-    merged = list[tuple[int, int]]()
-    for first, last in sorted(parse_lines(part, count) for part in lines.split(",")):
-        if merged and first <= merged[-1][1] + 1:
-            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+    total = items.total
+    check_offset(offset, total)
+    end = total
+    if budget is not None:
+        end = _end_of_page(items, offset, budget, cost)
+    text = items.render(offset, end)
+    if end == offset < total and budget is not None:
+        end = offset + 1
+        text = items.shortened(offset, budget, cost)
+        if not text:
+            message = f"max_tokens leaves {budget} tokens for the text, which is too little; give more, or select less"
+            raise BudgetTooSmallError(message)
+    return Page(text, items.part(offset, end), end if end < total else None, total)
+
+
+def check_offset(offset: int, total: int) -> None:
+    """Check that something stands at `offset`; 0 is always right.
+
+    Raises:
+        InvalidSelectionError: Nothing does.
+    """
+    last = max(total, 1) - 1
+    if not 0 <= offset <= last:
+        message = f"offset={offset} lies outside what was selected, which goes from 0 to {last}"
+        raise InvalidSelectionError(message)
+
+
+def _end_of_page(items: Pageable, start: int, budget: int, cost: Cost) -> int:
+    """Return the end of the longest run of items from `start` on that `budget` allows."""
+    # No token has more characters than these: what lies behind them is not even rendered to be counted.
+    characters = CHARACTERS_TRIED_PER_TOKEN * max(budget, 1)
+    most = start
+    while most < items.total and characters > 0:
+        characters -= items.size(most)
+        most += 1
+    if characters <= 0:
+        most -= 1
+    end = start
+    while end < most:
+        middle = (end + most + 1) // 2
+        if cost(items.render(start, middle)) <= budget:
+            end = middle
         else:
-            merged.append((first, last))
-    return merged
+            most = middle - 1
+    return end
 
 
-def spans_of_lines(text: str, ranges: Iterable[tuple[int, int]]) -> list[Span]:
-    """Where the ascending `ranges` of lines stand."""
-    spans = list[Span]()
-    start, line = 0, 1
-    for first, last in ranges:
-        start = _start_of_line(text, start, first - line)
-        end = _start_of_line(text, start, last - first + 1)
-        spans.append(Span(start, min(end - 1, len(text)), first, last))
-        start, line = end, last + 1
-    return spans
+def page_of_lines(
+    text: str, lines: str | None, offset: int, budget: int | None, cost: Cost
+) -> Page:
+    """Return the lines that `lines` names, or all; a mark stands where lines between them are left out.
+
+    Raises:
+        InvalidSelectionError: `lines` is not a line range, or `offset` lies behind the end.
+        BudgetTooSmallError: `budget` does not hold anything of them.
+    """
+    count = count_lines(text)
+    spans = [LineSpan(0, len(text), 1, count)]
+    if lines is not None:
+        spans = spans_of_lines(text, parse_ranges(lines, count))
+    total = spans[-1].end
+    check_offset(offset, total)
+    while True:
+        shown = list(_spans_of_page(text, spans, offset, budget, cost))
+        page = text[shown[0].start : shown[0].end]
+        for span in shown[1:]:
+            page += f"\n{_gap_before(span)}\n{text[span.start : span.end]}"
+        if budget is None:
+            break
+        # Tokens of texts that are joined are not always the sum of theirs.
+        excess = cost(page) - budget
+        if excess <= 0:
+            break
+        if excess >= budget:
+            raise BudgetTooSmallError
+        budget -= excess
+    end = shown[-1].end
+    part = prompts.PART_LINES.format(
+        lines=line_numbers((span.first, span.last) for span in shown),
+        count=count,
+        start=shown[0].start,
+        end=end,
+        chars=len(text),
+    )
+    return Page(page, part, end if end < total else None, total)
 
 
-def _start_of_line(text: str, start: int, lines: int) -> int:
-    """Where the line stands that comes `lines` lines after the one at `start`; behind the end if none does."""
-    for _ in range(lines):
-        start = text.find("\n", start) + 1 or len(text) + 1
-    return start
+def _spans_of_page(
+    text: str, spans: list[LineSpan], offset: int, budget: int | None, cost: Cost
+) -> Iterator[LineSpan]:
+    """Yield what a page from `offset` on shows of `spans`; it ends before a span of which not one line fits."""
+    is_first = True
+    for span in spans:
+        if 0 < span.end <= offset:
+            continue
+        if budget is not None and not is_first:
+            budget -= cost(_gap_before(span)) + 2
+            if budget < 1:
+                return
+        start = max(span.start, offset)
+        if budget is not None:
+            shown = next_page(text, start, span.end, budget, cost)
+        elif start == span.start:
+            shown = span
+        else:
+            shown = next_page(text, start, span.end, len(text), len)
+        is_cut = shown.end < span.end
+        if is_cut and not is_first and text[shown.end - 1] != "\n":
+            return
+        yield shown
+        if is_cut:
+            return
+        if budget is not None:
+            budget -= cost(text[shown.start : shown.end])
+        is_first = False
 
 
-def span_of_lines(text: str, first: int, last: int) -> Span:
-    """Where lines `first` to `last` (from 1) stand; the last one's line break is not part of them."""
-    return spans_of_lines(text, [(first, last)])[0]
+def _gap_before(span: LineSpan) -> str:
+    return prompts.GAP_AT_LINE.format(line=span.first)
 
 
-def cut(text: str, budget: int, cost: Cost) -> str:
-    """`text`, or as much of its beginning as `budget` allows."""
-    return text if not text else text[: next_page(text, 0, len(text), budget, cost).end]
+def line_numbers(ranges: Iterable[tuple[int, int]]) -> str:
+    """Write ranges of lines as ``1-5, 90-99``."""
+    return ", ".join(f"{first}-{last}" for first, last in ranges)
 
 
-def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> Span:
-    """As much of ``text[start:end]`` from its beginning as `budget` allows, at least one character.
+def truncated(text: str, budget: int, cost: Cost) -> str:
+    """Return `text`, or as much of its beginning as `budget` allows."""
+    return text[: next_page(text, 0, len(text), budget, cost).end]
+
+
+def next_page(text: str, start: int, end: int, budget: int, cost: Cost) -> LineSpan:
+    """Return as much of ``text[start:end]`` from its beginning as `budget` allows, at least one character.
 
     It is cut behind a line if one ends in it.
     """
     stop = min(end, start + CHARACTERS_TRIED_PER_TOKEN * max(budget, 1))
-    while stop > start + 1 and (spent := cost(text[start:stop])) > budget:
-        stop = max(
-            start + 1, start + min((stop - start) * budget // spent, (stop - start) * 9 // 10)
-        )
+    while stop > start + 1:
+        spent = cost(text[start:stop])
+        if spent <= budget:
+            break
+        size = stop - start
+        # In proportion to the cost, but at least a tenth less, so that few rounds are needed.
+        size = min(size * budget // spent, size * 9 // 10)
+        stop = start + max(size, 1)
     if stop < end:
         stop = text.rfind("\n", start, stop) + 1 or stop
     first = text.count("\n", 0, start) + 1
-    return Span(start, stop, first, first + text.count("\n", start, max(start, stop - 1)))
+    return LineSpan(start, stop, first, first + text.count("\n", start, max(start, stop - 1)))

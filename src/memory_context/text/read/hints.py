@@ -1,0 +1,55 @@
+"""What an error tells of the text that it is about: the lines that come near, the names that are there."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+import regex
+
+from memory_context.runtime.prompts import AND_MORE
+from memory_context.text.terms import terms
+
+NAMES_TOLD = 20
+LONGEST_NAME_TOLD = 40
+CHARACTERS_SEARCHED = 500_000
+WORDS_COMPARED = 3000
+LEAST_LIKENESS = 0.7
+NEAREST_LINES = 3
+LONGEST_LINE_TOLD = 120
+SHORTEST_WORD = 3
+_WORD = regex.compile(r"\w{3,40}")
+
+
+def listed(names: Iterable[object]) -> str:
+    """Write `names` with commas, cut where they are many or long."""
+    texts = [str(name) for name in names]
+    told = list[str]()
+    for text in texts[:NAMES_TOLD]:
+        told.append(text if len(text) <= LONGEST_NAME_TOLD else f"{text[:LONGEST_NAME_TOLD]}…")
+    sentence = ", ".join(told)
+    if len(texts) > NAMES_TOLD:
+        sentence += " " + AND_MORE.format(count=len(texts) - NAMES_TOLD)
+    return sentence
+
+
+def nearest_lines(text: str, wanted: str) -> list[str]:
+    """Return lines of the first 500,000 characters that share words with `wanted`, or have words like them.
+
+    Each has its number before it, as grep writes it.
+    """
+    head = text[:CHARACTERS_SEARCHED]
+    lower = head.lower()
+    words = [word for word in terms(wanted)[:8] if len(word) >= SHORTEST_WORD and word in lower]
+    if not words:
+        vocabulary = list(dict.fromkeys(_WORD.findall(lower)))[:WORDS_COMPARED]
+        for word in _WORD.findall(wanted.lower()[:200])[:4]:
+            words += difflib.get_close_matches(word, vocabulary, 1, LEAST_LIKENESS)
+    starts = {head.rfind("\n", 0, lower.find(word)) + 1 for word in words}
+    lines = list[str]()
+    for start in sorted(starts)[:NEAREST_LINES]:
+        number = text.count("\n", 0, start) + 1
+        end = text.find("\n", start)
+        line = text[start:] if end < 0 else text[start:end]
+        lines.append(f"{number}: {line[:LONGEST_LINE_TOLD]}")
+    return lines

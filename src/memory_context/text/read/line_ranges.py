@@ -1,0 +1,99 @@
+"""Lines by their numbers: what ``120-180`` or ``-40`` means, and where these lines stand in a text."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from memory_context.exceptions import InvalidLinesError
+
+# Twelve digits: enough for every text, and no number that takes long to convert.
+_LINES = re.compile(
+    r"""
+    \ *(?:
+        (?P<first>[0-9]{1,12}) (?P<to>\ *-\ *(?P<last>[0-9]{1,12})?)?
+        | -(?P<tail>[0-9]{1,12})
+    )\ *
+    """,
+    re.VERBOSE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class LineSpan:
+    """A part of a text: characters ``start`` (from 0) up to ``end``, which lie in lines `first` to `last` (from 1)."""
+
+    start: int
+    end: int
+    first: int
+    last: int
+
+
+def parse_lines(lines: str, count: int) -> tuple[int, int]:
+    """Return the first and the last line (from 1) that `lines` means in a text of `count` lines.
+
+    Raises:
+        InvalidLinesError: It is of another form than ``120-180``, ``500-``, ``-40``, ``7``, or lies outside the text.
+    """
+    match = _LINES.fullmatch(lines)
+    if match is None:
+        message = (
+            f'lines={lines!r} is not a line range; write "120-180", "500-", "-40" (the last 40), "7" or '
+            '"1-5,90-99"'
+        )
+        raise InvalidLinesError(message)
+    last = count
+    if match["tail"]:
+        first = max(1, count - int(match["tail"]) + 1)
+    else:
+        first = int(match["first"])
+        if match["last"]:
+            last = int(match["last"])
+        elif not match["to"]:
+            last = first
+    if not 1 <= first <= min(last, count):
+        message = f"lines={lines!r} lies outside the text, which has lines 1 to {count}"
+        raise InvalidLinesError(message)
+    return first, min(last, count)
+
+
+def parse_ranges(lines: str, count: int) -> list[tuple[int, int]]:
+    """Return the ranges that `lines` names, as `parse_lines` takes them, with commas between several.
+
+    They are ascending, and each line is in one of them only.
+
+    Raises:
+        InvalidLinesError: See `parse_lines`.
+    """
+    merged = list[tuple[int, int]]()
+    for first, last in sorted(parse_lines(part, count) for part in lines.split(",")):
+        if merged and first <= merged[-1][1] + 1:
+            merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
+        else:
+            merged.append((first, last))
+    return merged
+
+
+def span_of_lines(text: str, first: int, last: int) -> LineSpan:
+    """Return where lines `first` to `last` (from 1) stand; the last one's line break is not part of them."""
+    return spans_of_lines(text, [(first, last)])[0]
+
+
+def spans_of_lines(text: str, ranges: Iterable[tuple[int, int]]) -> list[LineSpan]:
+    """Return where the ascending `ranges` of lines stand."""
+    spans = list[LineSpan]()
+    start, line = 0, 1
+    for first, last in ranges:
+        start = _skip_lines(text, start, first - line)
+        behind = _skip_lines(text, start, last - first + 1)
+        spans.append(LineSpan(start, min(behind - 1, len(text)), first, last))
+        start, line = behind, last + 1
+    return spans
+
+
+def _skip_lines(text: str, start: int, count: int) -> int:
+    """Return where the line begins that comes `count` lines after the one at `start`; behind the end if none does."""
+    for _ in range(count):
+        start = text.find("\n", start) + 1 or len(text) + 1
+    return start
