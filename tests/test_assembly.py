@@ -14,16 +14,8 @@ from hypothesis import strategies as st
 from examples import examples
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.memory.budgeting import (
-    Assembled,
-    Candidate,
-    Place,
-    choose,
-    improved,
-    score,
-    served,
-    shares,
-)
+from memory_context.memory.allocation_advice import RecordedAssembly, improved, served
+from memory_context.memory.budgeting import Allotment, AssemblyCandidate, choose, score, shares
 
 PARTS = {"task": 0.4, "project": 0.4, "global": 0.2}
 
@@ -273,7 +265,7 @@ def test_what_an_excerpt_leaves_goes_to_others(manager: MemoryManager) -> None:
 
 CANDIDATES = st.lists(
     st.builds(
-        Candidate,
+        AssemblyCandidate,
         st.text(min_size=1, max_size=3),
         TIERS,
         st.integers(0, 500),
@@ -288,7 +280,7 @@ CANDIDATES = st.lists(
 
 @examples(300)
 @given(CANDIDATES, st.integers(0, 1000), st.dictionaries(TIERS, st.floats(0, 100)))
-def test_choice(candidates: list[Candidate], budget: int, parts: dict[str, float]) -> None:
+def test_choice(candidates: list[AssemblyCandidate], budget: int, parts: dict[str, float]) -> None:
     """A choice takes no more than the budget and nothing of a tier without a part; what fits whole is whole."""
     places = choose(candidates, budget, parts)
 
@@ -423,11 +415,11 @@ def test_no_advice(manager: MemoryManager) -> None:
     st.dictionaries(TIERS, st.floats(0.1, 1)),
 )
 def test_advice_is_no_worse(
-    history: list[tuple[list[Candidate], int]], parts: dict[str, float]
+    history: list[tuple[list[AssemblyCandidate], int]], parts: dict[str, float]
 ) -> None:
     """An improved allocation serves no less than the one it was found from."""
     past = [
-        Assembled(tuple(one), room, frozenset(each.key for each in one[::2]))
+        RecordedAssembly(tuple(one), room, frozenset(each.key for each in one[::2]))
         for one, room in history
     ]
 
@@ -436,15 +428,15 @@ def test_advice_is_no_worse(
 
 def test_forms_by_hand() -> None:
     """A long memory gets a third of its tier's share, or what the others leave; where that is little, its reference."""
-    long = Candidate("a", "task", 5000, 20)
-    others = [Candidate(f"b{number}", "task", 50, 20) for number in range(40)]
+    long = AssemblyCandidate("a", "task", 5000, 20)
+    others = [AssemblyCandidate(f"b{number}", "task", 50, 20) for number in range(40)]
 
-    assert {"a": Place("excerpt", 900)} == choose([long], 900, {"task": 1})
-    assert Place("excerpt", 800) == choose([long, *others[:2]], 900, {"task": 1})["a"]
-    assert Place("excerpt", 300) == choose([long, *others], 900, {"task": 1})["a"]
-    assert Place("reference", 20) == choose([long, *others], 170, {"task": 1})["a"]
-    assert Place("reference", 20) == choose([long], 900, {"task": 1}, 50)["a"]
-    assert Place("whole", 50) == choose(others, 170, {"task": 1})["b0"]
+    assert {"a": Allotment("excerpt", 900)} == choose([long], 900, {"task": 1})
+    assert Allotment("excerpt", 800) == choose([long, *others[:2]], 900, {"task": 1})["a"]
+    assert Allotment("excerpt", 300) == choose([long, *others], 900, {"task": 1})["a"]
+    assert Allotment("reference", 20) == choose([long, *others], 170, {"task": 1})["a"]
+    assert Allotment("reference", 20) == choose([long], 900, {"task": 1}, 50)["a"]
+    assert Allotment("whole", 50) == choose(others, 170, {"task": 1})["b0"]
     assert {} == choose([long], 19, {"task": 1})
 
 

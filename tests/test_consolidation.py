@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, StoreError
-from memory_context.memory.chat_history import Turn
+from memory_context.memory.chat_history import ChatTurn
 from memory_context.memory.consolidation import ModelConsolidator, consolidate, propose_preferences
 from memory_context.text.similarity import groups, merged, resemblance, shingles
 from memory_context.text.terms import names
@@ -240,7 +240,7 @@ def test_no_preferences(manager: MemoryManager, answer: str | Exception | None) 
     model = Model(answer)
     found = propose_preferences(
         manager,
-        [Turn("human", "hi")],
+        [ChatTurn("human", "hi")],
         ModelConsolidator(model),
         lambda text: text == "",
         seconds=0.2,

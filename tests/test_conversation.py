@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from examples import examples
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, InvalidContentError, InvalidScopeError
-from memory_context.memory.chat_history import Turn, window
+from memory_context.memory.chat_history import ChatTurn, window
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 Open: TypeAlias = Callable[..., ConversationMemory]
@@ -110,7 +110,9 @@ def test_a_store_loses_nothing(store_url: str) -> None:
     with MemoryManager(store_url, user_id="42") as manager:
         conversation = ConversationMemory(3, 60, manager=manager, clock=clock)
         for number in range(10):
-            conversation.add_turns("t", [Turn("human", f"{number}?"), Turn("ai", f"{number}!")])
+            conversation.add_turns(
+                "t", [ChatTurn("human", f"{number}?"), ChatTurn("ai", f"{number}!")]
+            )
         clock.wait(61)
         assert [] == conversation.get_turns("t")
 
@@ -149,7 +151,7 @@ def test_sessions_and_users_are_apart(store_url: str) -> None:
 def test_clear(opened: Open) -> None:
     """Clearing tells how many turns there were; of an unknown session none."""
     conversation = opened(5)
-    conversation.add_turns("t", [Turn("human", "hi"), Turn("ai", "hello")])
+    conversation.add_turns("t", [ChatTurn("human", "hi"), ChatTurn("ai", "hello")])
 
     assert (2, 0, []) == (
         conversation.clear("t"),
@@ -165,7 +167,7 @@ def test_threads_add_side_by_side(opened: Open) -> None:
         conversation = opened(None) if opened is not ConversationMemory else shared
         for number in range(10):
             conversation.add_turns(
-                "t", [Turn("human", f"{name} {number}"), Turn("ai", f"{name} {number}")]
+                "t", [ChatTurn("human", f"{name} {number}"), ChatTurn("ai", f"{name} {number}")]
             )
             conversation.get_turns("t")
 
@@ -202,7 +204,7 @@ def test_every_text_comes_back(turns: list[tuple[str, str]]) -> None:
         ConversationMemory(),
         ConversationMemory(manager=MemoryManager("sqlite://", user_id="42")),
     ):
-        conversation.add_turns("t", [Turn(role, text) for role, text in turns])
+        conversation.add_turns("t", [ChatTurn(role, text) for role, text in turns])
         assert turns == said(conversation)
 
 
@@ -213,10 +215,10 @@ def test_every_text_comes_back(turns: list[tuple[str, str]]) -> None:
 )
 def test_windows(steps: list[tuple[str, int]], most: int | None, idle: int | None) -> None:
     """A window is the end of the turns, not longer than it may be, without a silence, and begins with no tool."""
-    clock, turns = Clock(), list[Turn]()
+    clock, turns = Clock(), list[ChatTurn]()
     for role, pause in steps:
         clock.wait(pause)
-        turns.append(Turn(role, str(len(turns)), at=clock.moment))
+        turns.append(ChatTurn(role, str(len(turns)), at=clock.moment))
 
     silence = None if idle is None else timedelta(seconds=idle)
     found = window(turns, most, silence, clock.moment)

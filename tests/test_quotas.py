@@ -213,5 +213,5 @@ def test_a_quota_is_not_forgotten_in_a_dump(sqlite_url: str) -> None:
     """A component with a quota is not written down, because it would come back without it."""
     context = MemoryContext("ann", store=SQLAlchemyStore(sqlite_url, quota=SMALL))
 
-    with pytest.raises(NotSerializableError, match="a quota cannot be written down"):
+    with pytest.raises(NotSerializableError, match="a quota cannot be serialized"):
         context.dump_component()

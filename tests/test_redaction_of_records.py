@@ -29,7 +29,7 @@ from memory_context import (
 )
 from memory_context.autogen.compaction import from_lines
 from memory_context.exceptions import StoreError
-from memory_context.memory.chat_history import Turn
+from memory_context.memory.chat_history import ChatTurn
 from memory_context.model.item import to_content
 from memory_context.stores import SQLAlchemyStore
 from memory_context.testing.sample_memories import memory
@@ -66,7 +66,7 @@ class TestRecordsOfTheLibrary:
         kept = ConversationMemory(manager=MemoryManager(store, user_id="ann", counter=len))
         data = {"to": "ann@example.org", "codes": [493021, True, None], "on": "2026-01-02"}
         added = kept.add_turns(
-            "s", [Turn("human", "493021 is for ann@example.org", data), Turn("ai", "ok")]
+            "s", [ChatTurn("human", "493021 is for ann@example.org", data), ChatTurn("ai", "ok")]
         )
         turns = kept.get_turns("s")
 

@@ -128,7 +128,7 @@ def test_quota_inside(sqlite_url: str) -> None:
     inside = SQLAlchemyStore(sqlite_url, quota=Quota(max_items=1))
     with (
         CompressedStore(inside) as store,
-        pytest.raises(NotSerializableError, match="a quota cannot be written down"),
+        pytest.raises(NotSerializableError, match="a quota cannot be serialized"),
     ):
         MemoryContext("ann", store=store).dump_component()
 

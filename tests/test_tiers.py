@@ -480,7 +480,7 @@ def test_taking_back_makes_room(memory: ScopedMemory) -> None:
         memory.manager.revive(keys[1], room=Room(max_items=3))
     loose = memory.manager.store("an output")
     memory.manager.forget(loose, soft=True)
-    with pytest.raises(InvalidTierError, match="is no note"):
+    with pytest.raises(InvalidTierError, match="is not a note"):
         memory.revive(loose)
     assert memory.manager.revive(loose).is_active
     assert memory.manager.revive(keys[1], room=Room()).is_active
@@ -592,7 +592,7 @@ def test_nobody_to_confirm() -> None:
     """A preference that wants to be confirmed is refused where nobody can be asked; everything else needs nobody."""
     memory = quick()
 
-    with pytest.raises(InvalidArgumentError, match="nobody to confirm"):
+    with pytest.raises(InvalidArgumentError, match="nobody can confirm"):
         memory.add_preference("tea", confirm=True)
     key = memory.add_preference("tea")
     assert key is not None

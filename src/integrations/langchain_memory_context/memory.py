@@ -29,7 +29,7 @@ from memory_context.conversation.fold_policy import FoldPolicy
 from memory_context.conversation.judge import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.conversation.recall import Need, Recall, Recaller
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.memory.chat_history import ConversationMemory, Turn
+from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.runtime.threads import off_loop, wait_for
 
@@ -243,14 +243,14 @@ class MemoryContextMemory(BaseMemory):
             else ""
         )
 
-    def _need(self, question: str, turns: Sequence[Turn]) -> Need:
+    def _need(self, question: str, turns: Sequence[ChatTurn]) -> Need:
         messages = cast("list[AnyMessage]", messages_of(turns))
         asked = HumanMessage(question)
         need = need_of(asked, [*messages, asked], ())
         return replace(need, mentioned=need.mentioned | {turn.key for turn in turns})
 
     def _shown(
-        self, turns: Sequence[Turn], question: str, found: Recall | None
+        self, turns: Sequence[ChatTurn], question: str, found: Recall | None
     ) -> str | list[BaseMessage]:
         messages = messages_of(turns)
         if found:

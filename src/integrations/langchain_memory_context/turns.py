@@ -21,32 +21,32 @@ from langchain_memory_context.message_folding import FoldSettings, MessageFolder
 from langchain_memory_context.messages import is_question, source_of
 from memory_context.conversation.fold import Guard
 from memory_context.conversation.fold_policy import FoldPolicy
-from memory_context.memory.chat_history import ConversationMemory, Turn
+from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.runtime import events
 
 ASSISTANT = "assistant"
 
 
-def turn_of(message: BaseMessage) -> Turn:
+def turn_of(message: BaseMessage) -> ChatTurn:
     """A message as a turn; what JSON cannot express in it is kept as its text."""
     data: dict[str, Any] = json.loads(json.dumps(message_to_dict(message)["data"], default=str))
     text = data.pop("content") if isinstance(message.content, str) else ""
-    return Turn(message.type, text, data)
+    return ChatTurn(message.type, text, data)
 
 
-def message_of(turn: Turn) -> BaseMessage:
+def message_of(turn: ChatTurn) -> BaseMessage:
     """The message that a turn was made of."""
     data = turn.data if "content" in turn.data else {**turn.data, "content": turn.text}
     return messages_from_dict([{"type": turn.role, "data": dict(data)}])[0]
 
 
-def messages_of(turns: Iterable[Turn]) -> list[BaseMessage]:
+def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
     """The messages that `turns` were made of, without those of which something in the store left no message."""
     return list(_readable(turns))
 
 
-def _readable(turns: Iterable[Turn]) -> Iterator[BaseMessage]:
+def _readable(turns: Iterable[ChatTurn]) -> Iterator[BaseMessage]:
     for turn in turns:
         try:
             yield message_of(turn)

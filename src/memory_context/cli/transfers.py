@@ -11,7 +11,7 @@ from memory_context.cli.maintenance import told
 from memory_context.cli.open_store import check_given, opened, opened_store
 from memory_context.cli.screen import counted, print_json, print_paged, say, size
 from memory_context.display import plain
-from memory_context.memory.consolidation import Consolidated, ConsolidationReport, consolidate
+from memory_context.memory.consolidation import ConsolidationReport, MergedNotes, consolidate
 from memory_context.memory.transfer import (
     ALL_USERS,
     Transferred,
@@ -123,7 +123,7 @@ def merge_notes(place: Place, notes: Notes, *, dry_run: bool, as_json: bool) -> 
         print_paged(*(plain(_line(group)) for group in found.groups), _sum(found))
 
 
-def _line(group: Consolidated) -> str:
+def _line(group: MergedNotes) -> str:
     tokens = f"{group.tokens_before:,} -> {group.tokens_after:,} tokens"
     return f"{group.key or '(one note)'} <- {', '.join(group.sources)}: {tokens}"
 

@@ -8,7 +8,7 @@ from dataclasses import fields
 from memory_context.conversation.fold import ContextStats
 from memory_context.conversation.judge import Decision
 from memory_context.display.html import Html, bar, folded, joined, soft, table, tag
-from memory_context.memory.context_package import ContextPackage, Entry
+from memory_context.memory.context_package import ContextPackage, PackageEntry
 
 SHOWN = 50
 ASKED = 120
@@ -134,7 +134,7 @@ def _counts(made: ContextPackage, tier: str) -> tuple[str, str, str]:
     return f"{shown:,}", f"{left:,}", f"{made.unranked.get(tier, 0):,}"
 
 
-def _entry(entry: Entry) -> Html:
+def _entry(entry: PackageEntry) -> Html:
     key = tag("code", entry.item.memory_key, cls="key")
     title = joined(
         (

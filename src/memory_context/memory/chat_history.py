@@ -1,10 +1,10 @@
-"""The turns of conversations: a window over each session, in this process or in a store."""
+"""The turns of chats: a window over each session, kept in this process or in a store."""
 
 from __future__ import annotations
 
 import json
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any, Protocol
@@ -12,26 +12,25 @@ from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import CONVERSATION, hash_content, now, to_content
+from memory_context.model.item import CONVERSATION, MemoryItem, hash_content, now, to_content
 from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.forks import Lock
 
-TIER = TYPE = CONVERSATION
 TOOL = "tool"
 NEWEST = "memory_key"
 _DIGITS = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
-    """What one side said, once.
+class ChatTurn:
+    """One message of a chat.
 
     Attributes:
-        role: Who: ``human``, ``ai``, ``tool``, …
+        role: Who said it: ``human``, ``ai``, ``tool``, …
         text: The words, with references in place of large texts.
-        data: What else the message holds: an object of JSON.
+        data: What else the message holds: a JSON object.
         key: The memory that holds the turn; "" where no store does.
         at: When it was added; None before.
     """
@@ -44,19 +43,20 @@ class Turn:
 
 
 class ConversationMemory:
-    """The turns of each session, in the order in which they were added: the newest of them. Safe under threads.
+    """The newest turns of each session, in the order in which they were added. Safe under threads.
 
-    Without a manager the turns live in this process, and are dropped when they leave the window or their session is
-    idle. With one they are committed to its store, where whoever opens the same session of the same user finds them,
-    and nothing but `clear` deletes them: window and timeout only bound what is returned.
+    Without a manager the turns live in this process, and are dropped when they leave the window or
+    their session is idle. With one they are committed to its store, where whoever opens the same
+    session of the same user finds them, and nothing but `clear` deletes them: window and timeout
+    only bound what is returned.
 
     A window does not begin with a tool's result whose call was cut off.
 
     Args:
         max_turns: How many turns of a session are returned at most; None for all.
-        idle_timeout: After so many seconds without a new turn a session begins anew; None for never.
-        manager: The user's memories, for turns that are to stay. Turns that are added together are one memory, of the
-            type and in the tier ``conversation``: one line of JSON for each.
+        idle_timeout: After so many seconds without a new turn a session starts over; None for never.
+        manager: The user's memories, for turns that are to stay. Turns that are added together are
+            one memory, of the type and in the tier ``conversation``: one line of JSON for each.
         clock: This moment, in UTC.
 
     Raises:
@@ -71,85 +71,95 @@ class ConversationMemory:
         manager: MemoryManager | None = None,
         clock: Callable[[], datetime] = now,
     ) -> None:
-        if (max_turns is not None and max_turns < 1) or (
-            idle_timeout is not None and idle_timeout <= 0
-        ):
+        is_empty_window = max_turns is not None and max_turns < 1
+        is_always_idle = idle_timeout is not None and idle_timeout <= 0
+        if is_empty_window or is_always_idle:
             message = f"max_turns is 1 or more, idle_timeout above 0, or None; not {max_turns!r} and {idle_timeout!r}"
             raise InvalidArgumentError(message)
         self.max_turns = max_turns
         self.idle_timeout = None if idle_timeout is None else timedelta(seconds=idle_timeout)
         self._clock = clock
-        self._kept: _Kept = (
-            _InProcess(max_turns, self.idle_timeout)
-            if manager is None
-            else _InStore(manager, max_turns)
-        )
+        # One line more than the window holds: it tells that some were cut off.
+        limit = None if max_turns is None else max_turns + 1
+        self._sessions: _Sessions
+        if manager is None:
+            self._sessions = _SessionsInProcess(limit, self.idle_timeout)
+        else:
+            self._sessions = _SessionsInStore(manager, limit)
 
     def add_turn(
         self, session_id: str, role: str, text: str, data: Mapping[str, Any] | None = None
-    ) -> Turn:
-        """Add a turn behind all that are there.
+    ) -> ChatTurn:
+        """Add a turn at the end.
 
         Args:
-            session_id: Which conversation: 1 to 255 printable characters.
-            role: Who: ``human``, ``ai``, ``tool``, …
+            session_id: Which session: 1 to 255 printable characters.
+            role: Who said it: ``human``, ``ai``, ``tool``, …
             text: The words.
-            data: What else belongs to it: an object of JSON.
+            data: What else belongs to it: a JSON object.
 
         Raises:
-            InvalidScopeError: `session_id` is none.
+            InvalidScopeError: `session_id` cannot be one.
             InvalidContentError: JSON cannot express `data`.
             StoreError: The store could not do it; nothing was added.
         """
-        [turn] = self.add_turns(session_id, [Turn(role, text, data or {})])
+        [turn] = self.add_turns(session_id, [ChatTurn(role, text, data or {})])
         return turn
 
-    def add_turns(self, session_id: str, turns: Sequence[Turn]) -> list[Turn]:
-        """Add `turns`, side by side, behind all that are there; as they were added. Raises what `add_turn` raises."""
-        scope = _session(session_id)
+    def add_turns(self, session_id: str, turns: Sequence[ChatTurn]) -> list[ChatTurn]:
+        """Add `turns` at the end, side by side, and return them as added. Raises what `add_turn` raises."""
+        session = _checked_session(session_id)
         if not turns:
             return []
         moment = self._clock()
-        lines = _lines(turns, moment)
-        said = next((turn.text for turn in turns if turn.text), turns[0].role)
-        key = self._kept.add(str(scope.tier_id), lines, said, moment)
-        return [_turn(line, key) for line in lines]
+        # The id keeps equal turns of two writers apart: equal contents are one record.
+        marks = {"at": moment.isoformat(), "id": uuid4().hex}
+        lines = list[str]()
+        for turn in turns:
+            facts = {"role": turn.role, "text": turn.text, "data": dict(turn.data), **marks}
+            lines.append(str(to_content(facts)[0]))
+        first_words = next((turn.text for turn in turns if turn.text), turns[0].role)
+        key = self._sessions.add(session, lines, first_words, moment)
+        return _turns_of([(line, key, moment) for line in lines])
 
-    def get_turns(self, session_id: str) -> list[Turn]:
-        """A copy of the session's turns, oldest first; empty for one that is not known, or idle.
+    def get_turns(self, session_id: str) -> list[ChatTurn]:
+        """Return a copy of the session's turns, oldest first; empty for one that is unknown or idle.
 
-        A line of the store that is no turn, because something changed it, is left out, and a warning logged.
+        A line of the store that was changed and is not a turn any more is left out, with a warning in
+        the log.
 
         Raises:
-            InvalidScopeError: `session_id` is none.
+            InvalidScopeError: `session_id` cannot be one.
             StoreError: The store could not do it.
         """
         moment = self._clock()
-        lines = self._kept.get(str(_session(session_id).tier_id), moment)
-        turns = [turn for line in lines if (turn := _readable(*line))]
+        turns = _turns_of(self._sessions.get(_checked_session(session_id), moment))
         return window(turns, self.max_turns, self.idle_timeout, moment)
 
     def clear(self, session_id: str) -> int:
-        """Forget the session's turns; how many they were. Texts that were folded out of them stay in memory.
+        """Forget the session's turns, and count them. Texts that were folded out of them stay in memory.
 
         Raises:
-            InvalidScopeError: `session_id` is none.
+            InvalidScopeError: `session_id` cannot be one.
             StoreError: The store could not do it.
         """
-        return self._kept.clear(str(_session(session_id).tier_id))
+        return self._sessions.clear(_checked_session(session_id))
 
 
 def window(
-    turns: Sequence[Turn], most: int | None, idle: timedelta | None, moment: datetime
-) -> list[Turn]:
-    """The newest `most` turns since the session was last idle for longer than `idle`; none if it is so at `moment`."""
+    turns: Sequence[ChatTurn], most: int | None, idle: timedelta | None, moment: datetime
+) -> list[ChatTurn]:
+    """Return the newest `most` turns since the session was last idle for longer than `idle`.
+
+    There are none if it is idle at `moment`.
+    """
     start = 0
     if idle is not None:
-        times = [*(turn.at or moment for turn in turns), moment]
-        start = max(
-            (place for place in range(1, len(times)) if times[place] - times[place - 1] > idle),
-            default=0,
-        )
+        before = None
+        for position, at in enumerate([*(turn.at or moment for turn in turns), moment]):
+            if before is not None and at - before > idle:
+                start = position
+            before = at
     if most is not None:
         start = max(start, len(turns) - most)
     while 0 < start < len(turns) and turns[start].role == TOOL:
@@ -157,36 +167,39 @@ def window(
     return list(turns[start:])
 
 
-class _Kept(Protocol):
-    """Where the lines of sessions are kept; one more than a window holds tells that some were cut off."""
+Line = tuple[str, str, datetime]
+"""A turn as JSON, the key of the memory that holds it, and when that was stored."""
 
-    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str: ...
 
-    def get(self, session: str, moment: datetime) -> list[tuple[str, str, datetime]]:
-        """The lines, each with the key and the time of the memory that holds it."""
-        ...
+class _Sessions(Protocol):
+    """Where the lines of sessions are kept."""
+
+    def add(
+        self, session: str, lines: Sequence[str], first_words: str, moment: datetime
+    ) -> str: ...
+
+    def get(self, session: str, moment: datetime) -> list[Line]: ...
 
     def clear(self, session: str) -> int: ...
 
 
-class _InProcess:
+class _SessionsInProcess:
     """Sessions in memory, the one that was added to last at the end."""
 
-    def __init__(self, most: int | None, idle: timedelta | None) -> None:
-        self._most, self._idle = most, idle
+    def __init__(self, limit: int | None, idle: timedelta | None) -> None:
+        self._limit, self._idle = limit, idle
         self._lock = Lock()
         self._sessions = OrderedDict[str, tuple[datetime, deque[str]]]()
 
-    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str:  # noqa: ARG002 - for people who look into a store
-        fresh = deque[str](maxlen=None if self._most is None else self._most + 1)
+    def add(self, session: str, lines: Sequence[str], first_words: str, moment: datetime) -> str:  # noqa: ARG002 - for people who look into a store
         with self._lock:
             self._drop_idle(moment)
-            _, kept = self._sessions.pop(session, (moment, fresh))
+            _, kept = self._sessions.pop(session, (moment, deque[str](maxlen=self._limit)))
             kept.extend(lines)
             self._sessions[session] = (moment, kept)
         return ""
 
-    def get(self, session: str, moment: datetime) -> list[tuple[str, str, datetime]]:
+    def get(self, session: str, moment: datetime) -> list[Line]:
         with self._lock:
             self._drop_idle(moment)
             last, kept = self._sessions.get(session, (moment, ()))
@@ -195,7 +208,7 @@ class _InProcess:
     def clear(self, session: str) -> int:
         with self._lock:
             _, kept = self._sessions.pop(session, (None, ()))
-        return len(kept) if self._most is None else min(len(kept), self._most)
+        return len(kept) if self._limit is None else min(len(kept), self._limit - 1)
 
     def _drop_idle(self, moment: datetime) -> None:
         while self._idle is not None and self._sessions:
@@ -205,85 +218,71 @@ class _InProcess:
             del self._sessions[session]
 
 
-class _InStore:
+class _SessionsInStore:
     """Sessions in a store: a memory for each addition, under keys that count up."""
 
-    def __init__(self, manager: MemoryManager, most: int | None) -> None:
-        self._manager, self._most = manager, most
+    def __init__(self, manager: MemoryManager, limit: int | None) -> None:
+        self._manager, self._limit = manager, limit
 
-    def add(self, session: str, lines: Sequence[str], said: str, moment: datetime) -> str:  # noqa: ARG002 - stands in the lines
-        description = one_line(self._manager.kept(said))
-        number = self._next_number(session)
+    def add(self, session: str, lines: Sequence[str], first_words: str, moment: datetime) -> str:  # noqa: ARG002 - stands in the lines
+        description = one_line(self._manager.kept(first_words))
+        newest = self._newest(session, limit=1)
+        number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
         while True:  # another writer may have taken the number; somebody gets each, so this ends
             key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
             try:
                 return self._manager.store(
-                    "\n".join(lines), description, TYPE, key=key, tier=TIER, tier_id=session
+                    "\n".join(lines),
+                    description,
+                    CONVERSATION,
+                    key=key,
+                    tier=CONVERSATION,
+                    tier_id=session,
                 )
             except KeyExistsError:
                 number += 1
 
-    def get(self, session: str, moment: datetime) -> list[tuple[str, str, datetime]]:  # noqa: ARG002 - nothing is dropped
-        limit = None if self._most is None else self._most + 1
-        added = self._manager.memory_store.query(self._scope(session), limit=limit, order_by=NEWEST)
-        return [
-            (line, item.memory_key, item.created_at)
-            for item in reversed(added)
-            for line in item.data.decode("utf-8", "surrogatepass").split("\n")
-        ]
+    def get(self, session: str, moment: datetime) -> list[Line]:  # noqa: ARG002 - nothing is dropped
+        lines = list[Line]()
+        for item in reversed(self._newest(session, self._limit)):
+            # A line with a lone surrogate is kept as bytes.
+            for line in item.data.decode("utf-8", "surrogatepass").split("\n"):
+                lines.append((line, item.memory_key, item.created_at))
+        return lines
 
     def clear(self, session: str) -> int:
         turns = self._manager.memory_store.sum(self._scope(session), "line_count")
-        self._manager.clear(TIER, session)
+        self._manager.clear(CONVERSATION, session)
         return turns
 
+    def _newest(self, session: str, limit: int | None) -> list[MemoryItem]:
+        store = self._manager.memory_store
+        return store.query(self._scope(session), limit=limit, order_by=NEWEST)
+
     def _scope(self, session: str) -> Scope:
-        return Scope(self._manager.scope.user_id, tier=TIER, tier_id=session)
-
-    def _next_number(self, session: str) -> int:
-        last = self._manager.memory_store.query(self._scope(session), limit=1, order_by=NEWEST)
-        return int(last[0].memory_key.rpartition("_")[2]) + 1 if last else 0
+        return Scope(self._manager.scope.user_id, tier=CONVERSATION, tier_id=session)
 
 
-def _session(session_id: str) -> Scope:
-    return Scope("-", tier=TIER, tier_id=session_id)
+def _checked_session(session_id: str) -> str:
+    """Return the id of a session as text, checked as the store checks it."""
+    return str(Scope("-", tier_id=session_id).tier_id)
 
 
-def _lines(turns: Iterable[Turn], moment: datetime) -> list[str]:
-    """One line of JSON for each turn. The id keeps equal turns of two writers apart: equal contents are one record."""
-    mark = uuid4().hex
-    facts = (
-        {
-            "role": turn.role,
-            "text": turn.text,
-            "data": dict(turn.data),
-            "at": moment.isoformat(),
-            "id": mark,
-        }
-        for turn in turns
-    )
-    return [str(to_content(one)[0]) for one in facts]
-
-
-def _turn(line: str, key: str) -> Turn:
-    facts = json.loads(line)
-    return Turn(
-        facts["role"], facts["text"], facts["data"], key, datetime.fromisoformat(facts["at"])
-    )
-
-
-def _readable(line: str, key: str, stored_at: datetime) -> Turn | None:
-    """The turn of a line that a redactor may have changed; added when it was stored, where it does not say when."""
-    try:
-        facts = json.loads(line)
-        role, text = str(facts["role"]), str(facts["text"])
-        return Turn(role, text, dict(facts["data"]), key, _moment(facts["at"]) or stored_at)
-    except (ValueError, TypeError, LookupError) as error:
-        events.RECORD_UNREADABLE.log(error, memory_key=key)
-        return None
+def _turns_of(lines: Sequence[Line]) -> list[ChatTurn]:
+    """Return the turns of lines, without those that a redactor has broken."""
+    turns = list[ChatTurn]()
+    for line, key, stored_at in lines:
+        try:
+            facts = json.loads(line)
+            role, text, data = str(facts["role"]), str(facts["text"]), dict(facts["data"])
+            turns.append(ChatTurn(role, text, data, key, _moment(facts["at"]) or stored_at))
+        except (ValueError, TypeError, LookupError) as error:
+            events.RECORD_UNREADABLE.log(error, memory_key=key)
+    return turns
 
 
 def _moment(text: object) -> datetime | None:
+    """Return the moment; None where a redactor has replaced it."""
     try:
         moment = datetime.fromisoformat(str(text))
     except ValueError:
@@ -291,4 +290,4 @@ def _moment(text: object) -> datetime | None:
     return moment if moment.tzinfo else None
 
 
-__all__ = ["ConversationMemory", "Turn"]
+__all__ = ["ChatTurn", "ConversationMemory"]

@@ -2,11 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from collections.abc import Set as AbstractSet
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from uuid import uuid4
 
-from memory_context.memory.budgeting import Allocation, Candidate, Form, Place
+from memory_context.memory.budgeting import (
+    Allocation,
+    Allotment,
+    AssemblyCandidate,
+    Form,
+    choose,
+    choose_more,
+)
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.reference import names_key, one_line
@@ -23,14 +31,15 @@ Count = Callable[[str], int]
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class RankedMemory:
     """A memory that was looked at.
 
     Attributes:
         item: The record.
         tier: Whose share it takes.
         worth: Its score.
-        kept: Its place among those that are kept whatever they are worth: even for the last written, odd for the first.
+        kept: Its position among those that are kept whatever they are worth: even numbers are the
+            last written, odd ones the first.
     """
 
     item: MemoryItem
@@ -38,9 +47,14 @@ class Ranked:
     worth: float
     kept: int | None = None
 
+    @property
+    def key(self) -> str:
+        """Return the memory's key."""
+        return self.item.memory_key
+
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class PackageEntry:
     """A memory that went in.
 
     Attributes:
@@ -67,7 +81,7 @@ class LeftOut:
     Attributes:
         key: Its key.
         tier: Its tier.
-        rank: Its place among the ranked ones, from 1.
+        rank: Its position among the ranked ones, from 1.
         tokens: What it would have taken whole.
         reason: Why.
     """
@@ -90,7 +104,8 @@ class ContextPackage(Displayed):
         tokens: The tokens of `text`.
         budget: The most that it might have.
         allocation: The tiers' parts of the budget.
-        entries: What went in, tier by tier, best first; what is kept of a tier's beginning first, of its end last.
+        entries: What went in, tier by tier, best first; what is kept of a tier's beginning first, of
+            its end last.
         left_out: What was ranked and did not go in, best first.
         unranked: For each tier, how many memories ranked too low to be looked at.
         all_tokens: The tokens of everything that the tiers hold.
@@ -105,11 +120,11 @@ class ContextPackage(Displayed):
     tokens: int
     budget: int
     allocation: Allocation
-    entries: tuple[Entry, ...]
+    entries: tuple[PackageEntry, ...]
     left_out: tuple[LeftOut, ...]
     unranked: Mapping[str, int]
     all_tokens: int
-    candidates: tuple[Candidate, ...] = field(default=(), repr=False)
+    candidates: tuple[AssemblyCandidate, ...] = field(default=(), repr=False)
     room: int = 0
     longest: int | None = None
 
@@ -118,204 +133,244 @@ class ContextPackage(Displayed):
         return bool(self.entries)
 
     def __str__(self) -> str:
-        """The text."""
+        """Return the text."""
         return self.text
 
     def render(self) -> str:
-        """The text that a model reads: a header, and the entries under their tiers."""
+        """Return the text that a model reads: a header, and the entries under their tiers."""
         return self.text
 
     @property
     def items(self) -> list[MemoryItem]:
-        """The memories that went in, in order."""
+        """Return the memories that went in, in order."""
         return [entry.item for entry in self.entries]
 
     @property
     def tokens_by_tier(self) -> dict[str, int]:
-        """What the entries of each tier take."""
-        found = dict.fromkeys(self.allocation, 0)
+        """Return the tokens that the entries of each tier take."""
+        tokens = dict.fromkeys(self.allocation, 0)
         for entry in self.entries:
-            found[entry.tier] += entry.tokens
-        return found
+            tokens[entry.tier] += entry.tokens
+        return tokens
 
     @property
     def compression_ratio(self) -> float:
-        """The tokens of contents that went in, by the tokens of everything that the tiers hold; 1.0 for nothing."""
-        return (
-            sum(entry.selected for entry in self.entries) / self.all_tokens
-            if self.all_tokens
-            else 1.0
-        )
+        """Return the tokens of contents that went in, by those of all that the tiers hold; 1.0 if that is 0."""
+        if not self.all_tokens:
+            return 1.0
+        return sum(entry.selected for entry in self.entries) / self.all_tokens
 
     def used(self, *texts: str) -> frozenset[str]:
-        """The keys of the memories that `texts`, what a model said or called tools with, make use of.
+        """Return the keys of the memories that `texts`, a model's words or tool calls, make use of.
 
-        A memory is used by a text that names its key, that holds a name out of what was shown of it (of a file, a
-        function, a host, a ticket) which the task did not hold, or that quotes five words in a row of it. One that was
-        left out is used by a text that names its key. What shapes an answer without being named in it is not seen.
+        A text uses a memory if it names its key, holds a name that was shown of it (of a file, a
+        function, a host, a ticket) and did not stand in the task, or quotes five words in a row. One
+        that was left out is used by a text that names its key. Influence that leaves no such trace is
+        not seen.
         """
         said = "\n".join(texts)
-        spoken, quoted = names(said) - names(self.task), runs(said, QUOTED_WORDS)
-        shown = (
-            entry.item.memory_key
-            for entry in self.entries
-            if _speaks_of(entry, said, spoken, quoted)
-        )
-        return frozenset((*shown, *(one.key for one in self.left_out if names_key(said, one.key))))
+        new_names = names(said) - names(self.task)
+        quotes = runs(said, QUOTED_WORDS)
+        used = {memory.key for memory in self.left_out if names_key(said, memory.key)}
+        for entry in self.entries:
+            if (
+                names_key(said, entry.item.memory_key)
+                or not new_names.isdisjoint(names(entry.text))
+                or not quotes.isdisjoint(runs(entry.text, QUOTED_WORDS))
+            ):
+                used.add(entry.item.memory_key)
+        return frozenset(used)
 
 
-def _speaks_of(
-    entry: Entry, said: str, spoken: set[str], quoted: AbstractSet[tuple[str, ...]]
-) -> bool:
-    return (
-        names_key(said, entry.item.memory_key)
-        or not spoken.isdisjoint(names(entry.text))
-        or not quoted.isdisjoint(runs(entry.text, QUOTED_WORDS))
+def make_package(
+    ranked: Sequence[RankedMemory],
+    task: str,
+    budget: int,
+    allocation: Allocation,
+    longest: int | None,
+    held: Mapping[str, tuple[int, int]],
+    count: Count,
+) -> ContextPackage:
+    """Choose from the ranked memories, and write the text, which takes `budget` tokens at most.
+
+    Args:
+        ranked: Best first.
+        task: What excerpts are chosen for.
+        budget: Tokens.
+        allocation: For each tier its part of the budget.
+        longest: The most tokens that one memory takes.
+        held: How many memories and tokens each tier holds.
+        count: Counts tokens.
+    """
+    tiers = tuple(allocation)
+    originals = _originals(ranked)
+    wanted = [memory for memory in ranked if memory.key not in originals]
+    candidates = {memory.key: _candidate(memory, count, budget) for memory in wanted}
+    there = {memory.tier for memory in wanted}
+    frame = (prompts.ASSEMBLED_HEADER, *(_heading(tier) for tier in tiers if tier in there), "")
+    room = max(0, budget - count("\n".join(frame)))
+
+    entries = dict[str, PackageEntry]()
+
+    def add_entries(allotments: Mapping[str, Allotment]) -> None:
+        for memory in wanted:
+            if memory.key in allotments:
+                entries[memory.key] = _entry(memory, allotments[memory.key], task, count)
+
+    add_entries(choose(candidates.values(), room, allocation, longest))
+    spare = room - sum(entry.tokens + 1 for entry in entries.values())
+    most = room if longest is None else longest
+    add_entries(choose_more(candidates.values(), entries, most, spare))
+    shown, text = _fitted(entries, wanted, tiers, budget, count)
+    number = Counter(memory.tier for memory in ranked)
+    return ContextPackage(
+        id=uuid4().hex,
+        task=task,
+        text=text,
+        tokens=count(text) if text else 0,
+        budget=budget,
+        allocation=allocation,
+        entries=tuple(shown),
+        left_out=tuple(_left_out(ranked, candidates, shown, originals)),
+        unranked={tier: max(0, memories - number[tier]) for tier, (memories, _) in held.items()},
+        all_tokens=sum(tokens for _, tokens in held.values()),
+        candidates=tuple(candidates.values()),
+        room=room,
+        longest=longest,
     )
 
 
 def whole_text(item: MemoryItem) -> str:
-    """A memory whole: its description, unless it only says how the content begins, and its content."""
-    lines, summary = item.text.strip().split("\n"), one_line(item.summary)
+    """Return a memory whole: its description, unless it only repeats how the content begins, and its content."""
+    summary = one_line(item.summary)
+    lines = item.text.strip().split("\n")
     if not summary or lines[0][:SAME_BEGINNING] in summary:
-        return "\n  ".join((f"- {lines[0]}", *lines[1:]))
-    if len(lines) > 1:
-        return "\n  ".join((f"- {summary}:", *lines))
-    return prompts.ASSEMBLED_LINE.format(summary=summary, text=lines[0])
+        lines[0] = f"- {lines[0]}"
+    elif len(lines) == 1:
+        return prompts.ASSEMBLED_LINE.format(summary=summary, text=lines[0])
+    else:
+        lines.insert(0, f"- {summary}:")
+    return "\n  ".join(lines)
 
 
-def reference_text(item: MemoryItem) -> str:
-    """The reference of a memory, as an entry."""
+def _reference_text(item: MemoryItem) -> str:
     return prompts.ASSEMBLED_REFERENCE.format(ref=item.ref)
 
 
-def opens(item: MemoryItem) -> bool:
-    """Whether something of the content may be shown."""
-    return isinstance(item.content, str) and not is_secret(item)
+def _candidate(memory: RankedMemory, count: Count, budget: int) -> AssemblyCandidate:
+    item = memory.item
+    opens = isinstance(item.content, str) and not is_secret(item)
+    short = count(_reference_text(item)) + 1
+    if not opens:
+        whole = short
+    elif item.token_count > 2 * budget:
+        whole = item.token_count  # far too long anyway, and counting it again would take long
+    else:
+        whole = count(whole_text(item)) + 1
+    return AssemblyCandidate(memory.key, memory.tier, whole, short, opens, memory.kept)
 
 
-def candidate_of(one: Ranked, count: Count, budget: int) -> Candidate:
-    """What a memory would take; that of a text that is far too long is not counted anew."""
-    item = one.item
-    short = count(reference_text(item)) + 1
-    whole = (
-        count(whole_text(item)) + 1
-        if opens(item) and item.token_count <= 2 * budget
-        else item.token_count
-    )
-    return Candidate(
-        item.memory_key, one.tier, whole if opens(item) else short, short, opens(item), one.kept
-    )
-
-
-def entry_of(one: Ranked, place: Place, task: str, count: Count) -> Entry:
-    """A memory in the form that it gets; as a reference where no excerpt fits."""
-    item = one.item
-    if place.form == "whole":
+def _entry(memory: RankedMemory, allotment: Allotment, task: str, count: Count) -> PackageEntry:
+    """Return a memory in the form that it gets; as a reference where no excerpt fits."""
+    item, tier = memory.item, memory.tier
+    if allotment.form == "whole":
         text = whole_text(item)
-        return Entry(item, one.tier, "whole", text, count(text), item.token_count)
-    if place.form == "excerpt":
+        return PackageEntry(item, tier, "whole", text, count(text), item.token_count)
+    if allotment.form == "excerpt":
         opening = f"{prompts.ASSEMBLED_PART.format(ref=item.ref)}\n"
-        part = excerpt(item.text, task, place.tokens - count(opening) - 2, count).text
+        part = excerpt(item.text, task, allotment.tokens - count(opening) - 2, count).text
         text = opening + part
-        if part and count(text) < place.tokens:
-            return Entry(item, one.tier, "excerpt", text, count(text), count(part))
-    text = reference_text(item)
-    return Entry(item, one.tier, "reference", text, count(text), 0)
+        tokens = count(text)
+        if part and tokens < allotment.tokens:
+            return PackageEntry(item, tier, "excerpt", text, tokens, count(part))
+    text = _reference_text(item)
+    return PackageEntry(item, tier, "reference", text, count(text), 0)
 
 
-def render(entries: Iterable[Entry], tiers: Iterable[str]) -> str:
-    """The text of entries: a header, and what each tier has, under a heading if it is not the user's alone."""
-    by_tier: dict[str, list[str]] = {tier: [] for tier in tiers}
+def _render(entries: Iterable[PackageEntry], tiers: Iterable[str]) -> str:
+    """Return the text of entries: a header, and those of each tier under its heading."""
+    texts: dict[str, list[str]] = {tier: [] for tier in tiers}
     for entry in entries:
-        by_tier[entry.tier].append(entry.text)
-    full = {tier: texts for tier, texts in by_tier.items() if texts}
-    if full.keys() <= {GLOBAL}:
-        return "\n".join((prompts.LAYER_HEADER, *full.get(GLOBAL, ())))
-    parts = (part for tier, texts in full.items() for part in (_heading(tier), *texts))
-    return "\n".join((prompts.ASSEMBLED_HEADER, *parts))
-
-
-def overhead(tiers: Sequence[str]) -> str:
-    """The header and the headings that the text of these tiers may have."""
-    return "\n".join((prompts.ASSEMBLED_HEADER, *map(_heading, tiers), ""))
+        texts[entry.tier].append(entry.text)
+    filled = [tier for tier in texts if texts[tier]]
+    if filled in ([], [GLOBAL]):  # the user's alone: its header says so, and needs no heading
+        return "\n".join((prompts.LAYER_HEADER, *texts.get(GLOBAL, ())))
+    lines = [prompts.ASSEMBLED_HEADER]
+    for tier in filled:
+        lines += [_heading(tier), *texts[tier]]
+    return "\n".join(lines)
 
 
 def _heading(tier: str) -> str:
     return prompts.ASSEMBLED_TIERS.get(tier) or prompts.ASSEMBLED_TIER.format(tier=tier)
 
 
-def ordered(ranked: Sequence[Ranked], tiers: Sequence[str]) -> list[Ranked]:
-    """Tier by tier: the first written of those that are kept, then best first, then the last written."""
-
-    def place(pair: tuple[int, Ranked]) -> tuple[int, int, int]:
-        rank, one = pair
-        if one.kept is None:
-            return tiers.index(one.tier), 1, rank
-        return (
-            (tiers.index(one.tier), 2, -one.kept)
-            if one.kept % 2 == 0
-            else (tiers.index(one.tier), 0, one.kept)
-        )
-
-    return [one for _, one in sorted(enumerate(ranked), key=place)]
+def _in_reading_order(
+    ranked: Sequence[RankedMemory], tiers: Iterable[str]
+) -> Iterator[RankedMemory]:
+    """Yield tier by tier: the first written of those that are kept, then best first, then the last written."""
+    for tier in tiers:
+        own = [memory for memory in ranked if memory.tier == tier]
+        kept = [memory for memory in own if memory.kept is not None]
+        kept.sort(key=lambda memory: memory.kept or 0)
+        yield from (memory for memory in kept if (memory.kept or 0) % 2 == 1)
+        yield from (memory for memory in own if memory.kept is None)
+        yield from (memory for memory in reversed(kept) if (memory.kept or 0) % 2 == 0)
 
 
-def copies(ranked: Sequence[Ranked]) -> dict[str, str]:
-    """The keys of memories with the text of another one that goes before them, and the key of that one."""
-    first, found = dict[str, str](), dict[str, str]()
-    for one in sorted(ranked, key=lambda one: one.kept is None):
-        digest, key = one.item.content_hash, one.item.memory_key
-        if digest and first.setdefault(digest, key) != key and one.kept is None:
-            found[key] = first[digest]
-    return found
+def _originals(ranked: Sequence[RankedMemory]) -> dict[str, str]:
+    """Return the keys of memories that repeat the text of another one, with the key of that one."""
+    first, originals = dict[str, str](), dict[str, str]()
+    for memory in sorted(ranked, key=lambda memory: memory.kept is None):
+        digest = memory.item.content_hash
+        if not digest:
+            continue
+        original = first.setdefault(digest, memory.key)
+        if original != memory.key and memory.kept is None:
+            originals[memory.key] = original
+    return originals
 
 
-def fitted(
-    entries: Mapping[str, Entry],
-    ranked: Sequence[Ranked],
+def _fitted(
+    entries: Mapping[str, PackageEntry],
+    ranked: Sequence[RankedMemory],
     tiers: Sequence[str],
     budget: int,
     count: Count,
-) -> tuple[list[Entry], str]:
-    """The entries that really fit, in order, and their text: without the worst, until it takes `budget` at most."""
-    going = [one for one in ranked if one.item.memory_key in entries]
-    going.sort(
-        key=lambda one: (one.kept is None, one.kept or 0)
-    )  # stable: best first behind those that are kept
-    while going:
-        shown = [entries[one.item.memory_key] for one in ordered(_by_rank(going, ranked), tiers)]
-        text = render(shown, tiers)
+) -> tuple[list[PackageEntry], str]:
+    """Return the entries that really fit, in order, and their text: drop the worst until it takes `budget`.
+
+    What was chosen is an estimate: the tokens of a whole are not the sum of those of its parts.
+    """
+    remaining = dict(entries)
+    order = [memory.key for memory in _in_reading_order(ranked, tiers)]
+    chosen = [memory for memory in ranked if memory.key in entries]
+    # A stable sort: best first behind those that are kept.
+    chosen.sort(key=lambda memory: (memory.kept is None, memory.kept or 0))
+    while chosen:
+        shown = [remaining[key] for key in order if key in remaining]
+        text = _render(shown, tiers)
         if count(text) <= budget:
             return shown, text
-        del going[-1]
+        del remaining[chosen.pop().key]
     return [], ""
 
 
-def _by_rank(some: Sequence[Ranked], ranked: Sequence[Ranked]) -> list[Ranked]:
-    keys = {one.item.memory_key for one in some}
-    return [one for one in ranked if one.item.memory_key in keys]
-
-
-def left_out_of(
-    ranked: Sequence[Ranked],
-    candidates: Mapping[str, Candidate],
-    entries: Iterable[Entry],
-    same: Mapping[str, str],
-) -> list[LeftOut]:
-    """What was ranked and did not go in, and why."""
-    shown = {entry.item.memory_key for entry in entries}
-    left = [(rank, one) for rank, one in enumerate(ranked, 1) if one.item.memory_key not in shown]
-    return [_left_out(rank, one, candidates, same) for rank, one in left]
-
-
 def _left_out(
-    rank: int, one: Ranked, candidates: Mapping[str, Candidate], same: Mapping[str, str]
-) -> LeftOut:
-    key = one.item.memory_key
-    if key in same:
-        return LeftOut(key, one.tier, rank, one.item.token_count, f"the same text as {same[key]}")
-    tokens = candidates[key].whole
-    return LeftOut(
-        key, one.tier, rank, tokens, f"no room: {tokens} tokens, and better ones took the budget"
-    )
+    ranked: Sequence[RankedMemory],
+    candidates: Mapping[str, AssemblyCandidate],
+    entries: Iterable[PackageEntry],
+    originals: Mapping[str, str],
+) -> Iterator[LeftOut]:
+    """Yield what was ranked and did not go in, and why."""
+    shown = {entry.item.memory_key for entry in entries}
+    for rank, memory in enumerate(ranked, 1):
+        if memory.key in shown:
+            continue
+        if memory.key in originals:
+            tokens = memory.item.token_count
+            reason = f"the same text as {originals[memory.key]}"
+        else:
+            tokens = candidates[memory.key].whole
+            reason = f"no room: {tokens} tokens, and better ones took the budget"
+        yield LeftOut(memory.key, memory.tier, rank, tokens, reason)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any, Self, overload
@@ -16,6 +16,8 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.memory.manager import MemoryManager
+from memory_context.memory.search_filters import as_list, search_filters
+from memory_context.memory.typed_notes import TypedNotes
 from memory_context.model.category import Category, check_category, trees
 from memory_context.model.item import (
     PREFERENCE,
@@ -28,7 +30,7 @@ from memory_context.model.item import (
     to_content,
 )
 from memory_context.model.reference import check_key, one_line
-from memory_context.model.scope import DETAIL, Place, Scope
+from memory_context.model.scope import DETAIL, Place
 from memory_context.model.tier import (
     GLOBAL,
     PLAN,
@@ -36,7 +38,6 @@ from memory_context.model.tier import (
     RUN,
     SESSION,
     TASK,
-    Action,
     Confirmation,
     Lifetime,
     Room,
@@ -57,27 +58,17 @@ if TYPE_CHECKING:
 DEFAULT_TIER = "session"
 DEFAULT_PRIORITY = 5
 NEWEST_FIRST = "created_at"
+ANY_STATE = {"is_active": [True, False]}
 
 
-@dataclass(frozen=True, slots=True)
-class _Change:
-    """What an update puts in place of what is there; None leaves it."""
+class ScopedMemory(TypedNotes):
+    """The notes of one user in their tiers, each with its own limits and time to live. Safe under threads.
 
-    content: Content | dict[str, Any] | list[Any] | None
-    category: str | None
-    tags: Iterable[str] | None
-    metadata: Mapping[str, Any] | None
-    priority: int | None
+    A tier is open where the id that it lives by is given: ``run`` with a `run_id`, ``task`` with a
+    `task_id`. ``global`` is always open. Notes of another run, session, plan, task or project do not
+    exist for any verb: the store leaves them out (`Scope.places`).
 
-
-class ScopedMemory:
-    """The notes of one user in their tiers, each with its own limits and its own time to live. Safe under threads.
-
-    A tier is open where the id that it lives by is given: ``run`` with a `run_id`, ``task`` with a `task_id`.
-    ``global`` is always open. What belongs to another run, session, plan, task or project is not there, for any verb:
-    the store leaves it out (`Scope.places`).
-
-    Its verbs are synchronous; from asynchronous code, call them by ``asyncio.to_thread``.
+    The verbs are synchronous; from asynchronous code, call them by ``asyncio.to_thread``.
 
     Args:
         manager: The user's memories; or a database URL, an engine or a store, and a `user_id`.
@@ -106,30 +97,28 @@ class ScopedMemory:
         project_id: str | int | None = None,
         policies: Iterable[TierPolicy] = (),
     ) -> None:
-        owner = _manager(manager, user_id)
-        self._closes = owner is not manager
-        self.run_id, self.session_id = run_id, session_id or owner.thread_id
-        self._owner = owner
+        self._owner = _manager(manager, user_id)
+        self._closes_owner = self._owner is not manager
+        self.run_id = run_id
+        self.session_id = session_id or self._owner.thread_id
+        self._other_ids: dict[str, Any] = {
+            "run_id": run_id, "plan_id": plan_id, "task_id": task_id, "project_id": project_id,
+        }  # fmt: skip
         self.own_policies = tuple(policies)
         self.policies = policies_with(self.own_policies)
-        lives: dict[Lifetime, str | int | None] = {
+        ids: dict[Lifetime, str | int | None] = {
             "run": run_id, "session": self.session_id, "task": task_id, "project": project_id,
         }  # fmt: skip
-        ids = {name: lives.get(policy.lifetime) for name, policy in self.policies.items()}
-        given = ids if plan_id is None else ids | {"plan": plan_id}
-        self._ids = {
-            name: None if tier_id is None else str(tier_id) for name, tier_id in given.items()
-        }
-        self._given = {
-            "run_id": run_id,
-            "plan_id": plan_id,
-            "task_id": task_id,
-            "project_id": project_id,
-        }
-        self.manager = owner.within(self.places)
+        self._tier_ids = dict[str, str | None]()
+        for name, policy in self.policies.items():
+            tier_id = ids.get(policy.lifetime)
+            if name == "plan" and plan_id is not None:
+                tier_id = plan_id
+            self._tier_ids[name] = None if tier_id is None else str(tier_id)
+        self.manager = self._owner.within(self.places)
 
     def __enter__(self) -> Self:
-        """The notes themselves."""
+        """Return the notes themselves."""
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -137,40 +126,39 @@ class ScopedMemory:
         self.close()
 
     def in_session(self, session_id: str | None) -> ScopedMemory:
-        """The notes of the same run, plan, task and project, and of another session."""
-        given: dict[str, Any] = self._given
-        return ScopedMemory(self._owner, session_id=session_id, policies=self.own_policies, **given)
+        """Return the notes of the same run, plan, task and project in another session."""
+        return ScopedMemory(
+            self._owner, session_id=session_id, policies=self.own_policies, **self._other_ids
+        )
 
     @property
     def places(self) -> frozenset[Place]:
-        """The runs, sessions, plans, tasks and projects that are open here, as pairs of tier and id."""
+        """Return what is open here, as pairs of a tier and the id of its run, session, plan, task or project."""
         return frozenset(
-            (tier, tier_id) for tier, tier_id in self._ids.items() if tier_id is not None
+            (tier, tier_id) for tier, tier_id in self._tier_ids.items() if tier_id is not None
         )
 
     @property
     def open_tiers(self) -> list[str]:
-        """The tiers that can be written to, in the order of the policies."""
+        """Return the tiers that can be written to, in the order of the policies."""
         return [name for name, policy in self.policies.items() if self._is_open(policy)]
 
     @property
     def counter(self) -> TokenCounter:
-        """What counts tokens here."""
+        """Return what counts tokens here."""
         return self.manager.counter
 
     def tier_id(self, tier: str) -> str | None:
-        """Which run, session, plan, task or project of `tier` is open here; None for a tier that has none.
+        """Return the id of the run, session, plan, task or project that is open in `tier`; None where it has none.
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open.
         """
         policy = self._policy(tier)
         if not self._is_open(policy):
-            message = (
-                f"no {policy.lifetime} is open here, so there is no tier {tier!r}; {self._open()}"
-            )
+            message = f"no {policy.lifetime} is open here, so there is no tier {tier!r}; {self._open_ones()}"
             raise InvalidTierError(message)
-        return self._ids[tier]
+        return self._tier_ids[tier]
 
     def save(  # noqa: PLR0913 - each is a column of the record, with a default
         self,
@@ -192,7 +180,7 @@ class ScopedMemory:
             category: A path such as ``project-context/rockets``.
             tags: Words.
             metadata: A JSON object.
-            priority: 1 to 10; what matters least is evicted first.
+            priority: 1 to 10; the lowest is evicted first.
             tier: How long it lives.
             type: ``note``, ``decision``, ``convention``, …
             description: One line; without it, the note's first.
@@ -200,20 +188,20 @@ class ScopedMemory:
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here; names those that are.
-            InvalidContentError: Nothing, or content or metadata of a kind that cannot be kept.
-            InvalidArgumentError: A priority, tag or type that is none, or what the tier's `validate` finds wrong.
-            InvalidCategoryError: A category that is none.
+            InvalidContentError: No content, or content or metadata of a kind that cannot be kept.
+            InvalidArgumentError: Not a priority, tag or type, or the tier's `validate` objects.
+            InvalidCategoryError: Not a category.
             TierFullError: The tier has no room for it; with the size and the limit.
             StoreError: The store could not do it; nothing was written.
         """
-        return self._saved(
+        return self._keep(
             content,
-            importance_of(priority),
             tier,
+            type,
+            importance_of(priority),
             category=category,
             tags=tags,
             metadata=metadata,
-            type=type,
             description=description,
             expires_at=expires_at,
         )
@@ -243,13 +231,15 @@ class ScopedMemory:
         tier: str | None = None,
         limit: int | None = None,
     ) -> MemoryItem | MemoryList | None:
-        """The note under `key`, or None; without a key, the notes that match, newest first. Counted as read.
+        """Return the note under `key`, or None; without a key, the notes that match, newest first.
+
+        They count as read. By its key a folded output or an evicted note is found, too.
 
         Args:
             key: The note's key.
             category: Of this category, or one below it.
             tags: With one of these tags.
-            filters: Columns and what they must be (see `MemoryStore`).
+            filters: Further conditions on columns (see `MemoryStore`).
             tier: Of this tier; without it, of every tier that is open here.
             limit: How many at most.
 
@@ -260,14 +250,13 @@ class ScopedMemory:
             StoreError: The store could not do it.
         """
         wanted = self._filters(tier, category, tags, filters)
-        store, scope = self.manager.memory_store, self.manager.scope
         if key is None:
-            return self._counted(store.query(scope, wanted, limit=limit, order_by=NEWEST_FIRST))
-        folded_too = {} if tier else {"tier": [*self.open_tiers, DETAIL]}
-        wanted = {"is_active": [True, False]} | wanted | {"memory_key": check_key(key)} | folded_too
-        return next(
-            iter(self._counted(store.query(scope, wanted, limit=1, order_by=NEWEST_FIRST))), None
-        )
+            return self._counted(self._query(wanted, limit))
+        wanted = ANY_STATE | wanted | {"memory_key": check_key(key)}
+        if tier is None:
+            wanted["tier"] = [*self.open_tiers, DETAIL]
+        found = self._counted(self._query(wanted, limit=1))
+        return found[0] if found else None
 
     def update(
         self,
@@ -279,7 +268,9 @@ class ScopedMemory:
         metadata: Mapping[str, Any] | None = None,
         priority: int | None = None,
     ) -> MemoryItem | None:
-        """Change a note; what is not given stays. The record as it is then; None for no such note, or if declined.
+        """Change a note, and return the new record; None if there is no such note, or if it was declined.
+
+        What is not given stays as it is.
 
         Args:
             key: The note's key, which it keeps.
@@ -290,41 +281,42 @@ class ScopedMemory:
             priority: Another priority.
 
         Raises:
-            MemoryContextError: What `save` raises; the note is as it was then.
+            MemoryContextError: Whatever `save` raises; then the note is unchanged.
         """
-        change = _Change(content, category, tags, metadata, priority)
+        changes = self._changes(content, category, tags, metadata, priority)
         while (old := self._note(key)) is not None:
-            new = self._changed(old, change)
-            if not self._may(
-                "update",
-                old.tier,
-                item=old,
-                content=new.content,
-                asks=old.memory_type == PREFERENCE,
-            ):
-                return None
-            if (put := self._replaced(old, new)) is not None:
-                return put
+            new = replace(old, **changes)
+            if content is not None and old.summary == self._first_line(old.content):
+                new = replace(new, summary=self._first_line(content) or old.summary)
+            self._validate(new)
+            if old.memory_type == PREFERENCE:
+                question = Confirmation("update", old.tier, content=new.content, item=old)
+                if not self._is_confirmed(question):
+                    return None
+            written = self._replaced(old, new)
+            if written is not None:
+                return written
         return None
 
     def delete(self, key: str) -> bool | None:
-        """Delete a note; whether there was one. None if it was declined.
+        """Delete a note, and say whether there was one; None if it was declined.
 
         Raises:
             InvalidKeyError: It cannot be a key.
             StoreError: The store could not do it.
         """
-        old = self._note(key)
-        if old is None:
+        note = self._note(key)
+        if note is None:
             return False
-        if not self._may("delete", old.tier, item=old, asks=old.memory_type == PREFERENCE):
+        question = Confirmation("delete", note.tier, item=note)
+        if note.memory_type == PREFERENCE and not self._is_confirmed(question):
             return None
         return self.manager.forget(key, reason="deleted")
 
     def clear(
         self, category: str | None = None, tags: str | Iterable[str] = (), *, tier: str
     ) -> int | None:
-        """Delete the notes of a tier, evicted ones too; how many there were. None if it was declined.
+        """Delete the notes of a tier, evicted ones too, and count them; None if it was declined.
 
         References to them say when and why they were deleted.
 
@@ -337,15 +329,16 @@ class ScopedMemory:
             InvalidTierError: There is no such tier, or it is not open here.
             StoreError: The store could not do it; what was deleted until then is gone.
         """
-        scope = self._scope(tier)
-        wanted = _narrowed(category, tags) | {"is_active": [True, False]}
-        count = self.manager.memory_store.count(scope, wanted)
-        if not self._may("clear", tier, count=count, asks=count > 0):
+        scope = replace(self.manager.scope, tier=tier, tier_id=self.tier_id(tier))
+        wanted = ANY_STATE | self._filters(tier, category, tags)
+        store = self.manager.memory_store
+        count = store.count(scope, wanted)
+        if count and not self._is_confirmed(Confirmation("clear", tier, count=count)):
             return None
-        if len(wanted) == 1:
-            return self.manager.clear(tier, self.tier_id(tier))
-        found = self.manager.memory_store.query(scope, wanted, limit=None, order_by=NEWEST_FIRST)
-        return sum(self.manager.forget(item.memory_key, reason="cleared") for item in found)
+        if category is None and not tags:
+            return self.manager.clear(tier, scope.tier_id)
+        notes = store.query(scope, wanted, limit=None, order_by=NEWEST_FIRST)
+        return sum(self.manager.forget(note.memory_key, reason="cleared") for note in notes)
 
     def search(
         self,
@@ -359,27 +352,26 @@ class ScopedMemory:
         until: datetime | None = None,
         mode: Mode = "hybrid",
     ) -> MemoryList:
-        """The notes that speak of `query`, best first, each with a `match`; without words, the newest.
+        """Find the notes about `query`, best first, each with a `match`; the newest if it is blank.
 
         See `MemoryManager.search`; `tier` None means every tier that is open here.
         """
-        filters = self._filters(tier, category, tags, None)
+        filters = self._filters(tier, category, tags)
         return self.manager.search(
             query, limit, since=since, until=until, mode=mode, filters=filters
         )
 
     def list_categories(self, tier: str | None = None) -> list[Category]:
-        """The categories of the notes as trees, by name, with counts; those without one first, under "".
+        """Return the categories of the notes as trees, by name, with counts; uncategorised notes first, under "".
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here.
             StoreError: The store could not do it.
         """
         counts: dict[str, int] = {}
-        for one in self.manager.memory_store.usage(
-            self.manager.scope, self._filters(tier, None, (), None)
-        ):
-            counts[one.category or ""] = counts.get(one.category or "", 0) + one.items
+        for usage in self.manager.memory_store.usage(self.manager.scope, self._filters(tier)):
+            category = usage.category or ""
+            counts[category] = counts.get(category, 0) + usage.items
         return trees(counts)
 
     def count(
@@ -389,10 +381,9 @@ class ScopedMemory:
         category: str | None = None,
         tags: str | Iterable[str] = (),
     ) -> int:
-        """How many notes there are: in one tier, or in all that are open here. Evicted ones do not count."""
-        return self.manager.memory_store.count(
-            self.manager.scope, self._filters(tier, category, tags, None)
-        )
+        """Count the notes of one tier, or of all that are open here. Evicted ones do not count."""
+        wanted = self._filters(tier, category, tags)
+        return self.manager.memory_store.count(self.manager.scope, wanted)
 
     def size(
         self,
@@ -401,262 +392,241 @@ class ScopedMemory:
         category: str | None = None,
         tags: str | Iterable[str] = (),
     ) -> int:
-        """How many characters the notes have together; `max_chars` counts the same."""
-        wanted = self._filters(tier, category, tags, None)
-        return sum(one.chars for one in self.manager.memory_store.usage(self.manager.scope, wanted))
+        """Return the characters that the notes have together; `max_chars` counts the same."""
+        wanted = self._filters(tier, category, tags)
+        usages = self.manager.memory_store.usage(self.manager.scope, wanted)
+        return sum(usage.chars for usage in usages)
 
     def evicted(self, tier: str | None = None) -> MemoryList:
-        """The notes that made room for others, newest first: no longer offered, still there under their keys."""
-        wanted = self._filters(tier, None, (), {"is_active": False})
-        return MemoryList(
-            self.manager.memory_store.query(
-                self.manager.scope, wanted, limit=None, order_by=NEWEST_FIRST
-            )
-        )
+        """Return the notes that made room for others, newest first: no longer offered, their keys still redeem."""
+        wanted = self._filters(tier, filters={"is_active": False})
+        return MemoryList(self._query(wanted, limit=None))
 
     def revive(self, key: str) -> MemoryItem | None:
-        """The note under `key`, active again after it made room for others or was put away. None for no such note.
+        """Make a note active again that was evicted or put away; None if there is no such note.
 
         It needs room like one that is saved: a full tier refuses, or evicts others.
 
         Raises:
             TierFullError: Its tier has no room for it.
-            InvalidTierError: It is a memory, but no note.
+            InvalidTierError: The key belongs to a memory that is not a note.
             InvalidKeyError: It cannot be a key.
             RecordChangedError: Somebody changed it just now.
             StoreError: The store could not do it.
         """
         note = self._note(key)
-        return (
-            None
-            if note is None
-            else self.manager.revive(key, room=self.policies[note.tier].room or Room())
-        )
+        if note is None:
+            return None
+        return self.manager.revive(key, room=self.policies[note.tier].room or Room())
 
     def promote(self, key: str, to: str) -> MemoryItem | None:
-        """Move a memory to a wider tier: the same record under the same key. None for no such memory, or if declined.
+        """Move a memory to a wider tier, key and all; None if there is no such memory, or if it was declined.
 
-        Folded outputs can be promoted too; they live as long as their new tier then, and are seen where it is.
+        Folded outputs can be promoted too: then they live as long as their new tier, and are seen
+        where it is.
 
         Args:
             key: The memory's key.
             to: A tier that lives as long as its own, or longer.
 
         Raises:
-            InvalidTierError: There is no such tier, it is not open here, or not wider; names those that are.
+            InvalidTierError: There is no such tier, it is not open here, or not wider; names those
+                that are.
             TierFullError: It has no room.
             InvalidKeyError: It cannot be a key.
             StoreError: The store could not do it; the memory is where it was.
         """
         tier_id = self.tier_id(to)
-        while (
-            old := self.manager.memory_store.get(self.manager.scope, check_key(key))
-        ) is not None:
+        store, scope = self.manager.memory_store, self.manager.scope
+        while (old := store.get(scope, check_key(key))) is not None:
             self._check_wider(old, to)
             new = replace(old, tier=to, tier_id=tier_id, identity=None, is_active=True)
-            self._check(new)
-            asks = bool(old.memory_type == PREFERENCE and old.content_metadata.get("confirm"))
-            if not self._may("promote", to, item=old, content=old.content, asks=asks):
-                return None
-            if (put := self._replaced(old, new)) is not None:
-                return put
+            self._validate(new)
+            if old.memory_type == PREFERENCE and old.content_metadata.get("confirm"):
+                question = Confirmation("promote", to, content=old.content, item=old)
+                if not self._is_confirmed(question):
+                    return None
+            written = self._replaced(old, new)
+            if written is not None:
+                return written
         return None
 
     def end(self, lifetime: Lifetime) -> int:
-        """Delete what ends with the run, the session, the task or the project that is open here; how much it was.
+        """Delete the notes that end with the open run, session, task or project, and count them.
 
-        Nobody is asked. References say that it ended, and when.
+        No confirmation is asked for. References say that it ended, and when.
 
         Raises:
             InvalidTierError: There is no such lifetime, or it is the user's, which does not end.
             StoreError: The store could not do it.
         """
-        ending = [
-            name for name, policy in self.policies.items() if policy.lifetime == lifetime != "user"
-        ]
-        if not ending:
-            message = f"what ends is run, session, task or project, not {lifetime!r:.80}"
+        tiers = [policy for policy in self.policies.values() if policy.lifetime == lifetime]
+        if not tiers or lifetime == "user":
+            message = f"only a run, session, task or project ends, not {lifetime!r:.80}"
             raise InvalidTierError(message)
-        tiers = [name for name in ending if self._is_open(self.policies[name])]
-        return sum(
-            self.manager.clear(name, self._ids[name], reason=f"its {lifetime} ended")
-            for name in tiers
-        )
-
-    def add_reasoning(self, text: str, stage_id: str) -> str:
-        """Keep what was thought in a stage of the task (importance 0.5); its key. Raises what `save` raises."""
-        return self._saved(
-            text,
-            0.5,
-            "task",
-            type="reasoning",
-            tags=[_stage(stage_id)],
-            metadata={"stage_id": stage_id},
-        )
-
-    def add_tool_output(
-        self, tool_id: str, output: Content | dict[str, Any] | list[Any], stage_id: str = ""
-    ) -> str:
-        """Keep what a tool gave in the task (importance 0.7), in a stage if one is named; its key."""
-        tags = [_stage(stage_id)] if stage_id else []
-        facts = {"tool_id": tool_id} | ({"stage_id": stage_id} if stage_id else {})
-        return self._saved(
-            output, 0.7, "task", type="tool_output", tags=[f"tool:{tool_id}", *tags], metadata=facts
-        )
-
-    def get_stage_outputs(self, stage_id: str) -> MemoryList:
-        """What was kept in a stage of the task, reasoning and tools' outputs, oldest first."""
-        return self.get(
-            tags=_stage(stage_id), filters=_of_type("reasoning", "tool_output"), tier="task"
-        )[::-1]
-
-    def add_decision(self, decision: str, tags: Iterable[str] = ()) -> str:
-        """Keep a decision of the project (importance 0.9); its key. Raises what `save` raises."""
-        return self._saved(decision, 0.9, "project", type="decision", tags=tags)
-
-    def query_decisions(self, tags: str | Iterable[str] = ()) -> MemoryList:
-        """The decisions of the project, with one of `tags` if some are given, newest first."""
-        return self.get(tags=tags, filters=_of_type("decision"), tier="project")
-
-    def add_convention(self, convention: str, scope: str) -> str:
-        """Keep a convention of the project (importance 0.8), with what it holds for as a tag; its key."""
-        return self._saved(
-            convention,
-            0.8,
-            "project",
-            type="convention",
-            tags=[scope] if scope else [],
-            metadata={"scope": scope},
-        )
-
-    def add_failure(self, code: str, lesson: str) -> str:
-        """Keep what failed in the project, and what is to be learnt from it (importance 0.85); its key."""
-        description = one_line(self.manager.kept(lesson))
-        return self._saved(
-            f"{lesson}\n\n{code}", 0.85, "project", type="failure", description=description
-        )
+        deleted = 0
+        for policy in tiers:
+            if self._is_open(policy):
+                tier_id = self._tier_ids[policy.name]
+                deleted += self.manager.clear(policy.name, tier_id, reason=f"its {lifetime} ended")
+        return deleted
 
     def add_preference(
         self, preference: str, category: str | None = None, *, confirm: bool = False
     ) -> str | None:
-        """Keep what the user likes (importance 0.9); its key, None if `confirm` was wanted and declined.
+        """Keep a preference of the user's (importance 0.9); return its key, None if `confirm` was wanted and declined.
 
         Raises:
-            InvalidArgumentError: It is to be confirmed, and nobody can be asked; or what `save` raises.
+            InvalidArgumentError: It is to be confirmed, and nobody can be asked; or what `save`
+                raises.
         """
-        if confirm and self._policy("global").confirm is None:
-            message = 'there is nobody to confirm it: give policies=[TierPolicy("global", lifetime="user", confirm=…)]'
-            raise InvalidArgumentError(message)
         check_category(category)
-        if not self._may("save", "global", content=preference, asks=confirm):
-            return None
-        facts = {"confirm": True} if confirm else None
-        return self._saved(
-            preference, 0.9, "global", type=PREFERENCE, category=category, metadata=facts
-        )
+        facts = None
+        if confirm:
+            if self._policy("global").confirm is None:
+                message = 'nobody can confirm it: give policies=[TierPolicy("global", lifetime="user", confirm=…)]'
+                raise InvalidArgumentError(message)
+            if not self._is_confirmed(Confirmation("save", "global", content=preference)):
+                return None
+            facts = {"confirm": True}
+        return self._keep(preference, "global", PREFERENCE, 0.9, category=category, metadata=facts)
 
     def query_preferences(self, category: str | None = None) -> MemoryList:
-        """The user's preferences, of a category or below it if one is given, newest first."""
-        return self.get(category=category, filters=_of_type(PREFERENCE), tier="global")
-
-    def add_pattern(self, pattern: str, domain: str) -> str:
-        """Keep a pattern that holds beyond a project (importance 0.7), with its domain as a tag; its key."""
-        return self._saved(
-            pattern,
-            0.7,
-            "global",
-            type="pattern",
-            tags=[domain] if domain else [],
-            metadata={"domain": domain},
-        )
+        """Return the user's preferences, of a category or below it if one is given, newest first."""
+        return self._of_type("global", PREFERENCE, category=category)
 
     def close(self) -> None:
         """Give back connections, unless manager or store are the caller's."""
-        if self._closes:
+        if self._closes_owner:
             self._owner.close()
 
     def _policy(self, tier: str) -> TierPolicy:
         if tier in self.policies:
             return self.policies[tier]
-        message = f"there is no tier {tier!r:.80}; {self._open()}"
+        message = f"there is no tier {tier!r:.80}; {self._open_ones()}"
         raise InvalidTierError(message)
 
     def _is_open(self, policy: TierPolicy) -> bool:
-        return policy.lifetime == "user" or self._ids[policy.name] is not None
+        return policy.lifetime == "user" or self._tier_ids[policy.name] is not None
 
-    def _open(self) -> str:
+    def _open_ones(self) -> str:
         return f"open are {', '.join(self.open_tiers)}"
-
-    def _scope(self, tier: str) -> Scope:
-        return replace(self.manager.scope, tier=tier, tier_id=self.tier_id(tier))
 
     def _filters(
         self,
         tier: str | None,
-        category: str | None,
-        tags: str | Iterable[str],
-        filters: Filters | None,
+        category: str | None = None,
+        tags: str | Iterable[str] = (),
+        filters: Filters | None = None,
     ) -> dict[str, Any]:
-        """What the notes of a tier, or of all open ones, must be."""
-        tiers = self.open_tiers if tier is None else [tier]
-        if tier not in (None, DETAIL):
-            self.tier_id(str(tier))
-        narrowed = _narrowed(category, tags) | {"tier": tiers}
-        if both := narrowed.keys() & (filters or {}).keys():
-            message = (
-                f"{', '.join(sorted(both))} is an argument of its own; leave it out of filters"
-            )
-            raise InvalidArgumentError(message)
-        return narrowed | dict(filters or {})
+        """Return the filters for the notes of a tier, or of all open ones."""
+        tiers = self.open_tiers
+        if tier is not None:
+            tiers = [tier]
+            if tier != DETAIL:
+                self.tier_id(tier)  # raises if it is not open
+        words = as_list(tags) or None
+        return search_filters(filters, tier=tiers, category=check_category(category), tags=words)
 
-    def _saved(
+    def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:
+        scope = self.manager.scope
+        return self.manager.memory_store.query(scope, wanted, limit=limit, order_by=NEWEST_FIRST)
+
+    def _of_type(
+        self,
+        tier: str,
+        *types: str,
+        category: str | None = None,
+        tags: str | Iterable[str] = (),
+    ) -> MemoryList:
+        filters = {"memory_type": list(types)}
+        return self.get(category=category, tags=tags, filters=filters, tier=tier)
+
+    def _as_stored(self, text: str) -> str:
+        return self.manager.kept(text)
+
+    def _keep(  # noqa: PLR0913 - each is a column of the record
         self,
         content: Content | dict[str, Any] | list[Any],
-        importance: float,
         tier: str,
-        **details: Any,  # noqa: ANN401 - those of `remember`
+        type: str,  # noqa: A002 - the word that the record uses
+        importance: float,
+        *,
+        category: str | None = None,
+        tags: Iterable[str] = (),
+        metadata: Mapping[str, Any] | None = None,
+        description: str | None = None,
+        expires_at: datetime | None = None,
     ) -> str:
         tier_id = self.tier_id(tier)
         _check_content(content)
-        check_category(details.get("category"))
-        described = details.pop("description", None)
-        if not described and details.get("type") != SECRET:
-            described = self._first_line(content)
+        check_category(category)
+        if not description and type != SECRET:
+            description = self._first_line(content)
         item = self.manager.remember(
             content,
-            described,
+            description,
+            type,
             tier=tier,
             tier_id=tier_id,
+            metadata=metadata,
+            category=category,
+            tags=tags,
             importance=importance,
+            expires_at=expires_at,
             room=self.policies[tier].room,
-            check=self._check,
-            **details,
+            check=self._validate,
         )
         return item.memory_key
 
+    def _changes(
+        self,
+        content: Content | dict[str, Any] | list[Any] | None,
+        category: str | None,
+        tags: Iterable[str] | None,
+        metadata: Mapping[str, Any] | None,
+        priority: int | None,
+    ) -> dict[str, Any]:
+        """Return the fields of a note that an update changes, with their new values."""
+        changes: dict[str, Any] = {}
+        if content is not None:
+            _check_content(content)
+            body, media_type = to_content(content)
+            changes = {"content": body, "media_type": media_type, **self.manager.facts_of(body)}
+        if category is not None:
+            changes["category"] = check_category(category or None)
+        if tags is not None:
+            changes["tags"] = tuple(as_list(tags))
+        if metadata is not None:
+            changes["content_metadata"] = check_metadata(metadata)
+        if priority is not None:
+            changes["importance"] = importance_of(priority)
+        return changes
+
     def _first_line(self, content: object) -> str | None:
-        """What describes a text: its first line that is not empty."""
+        """Return the first line of a text that is not blank, as the store keeps it: its description."""
         if not isinstance(content, str):
             return None
         first = next((line for line in content.splitlines() if line.strip()), "")
         return one_line(self.manager.kept(first)) or None
 
-    def _check(self, item: MemoryItem) -> None:
-        """Let the tier's own check look at a record."""
+    def _validate(self, item: MemoryItem) -> None:
+        """Raise what the tier's own `validate` objects to."""
         validate = self.policies[item.tier].validate
-        if validate is not None and (wrong := validate(item)):
-            message = f"the tier {item.tier!r} does not take this: {wrong}"
+        objection = validate(item) if validate else None
+        if objection:
+            message = f"the tier {item.tier!r} does not take this: {objection}"
             raise InvalidArgumentError(message)
 
     def _counted(self, items: Sequence[MemoryItem]) -> MemoryList:
-        """The notes, after they were counted as read."""
-        self.manager.audit("expanded", *(item.memory_key for item in items))
+        """Count the notes as read, and return them so."""
+        keys = [item.memory_key for item in items]
+        self.manager.audit("expanded", *keys)
         try:
-            self.manager.memory_store.touch(self.manager.scope, [item.memory_key for item in items])
+            self.manager.memory_store.touch(self.manager.scope, keys)
         except StoreError as error:
-            events.NOTES_NOT_COUNTED.log(
-                error, user_id=self.manager.scope.user_id, notes=len(items)
-            )
+            user_id = self.manager.scope.user_id
+            events.NOTES_NOT_COUNTED.log(error, user_id=user_id, notes=len(items))
             return MemoryList(items)
         moment = now()
         return MemoryList(
@@ -664,55 +634,28 @@ class ScopedMemory:
         )
 
     def _note(self, key: str) -> MemoryItem | None:
-        """The note under `key`, of a tier of ours.
+        """Return the note under `key`, or None.
 
         Raises:
-            InvalidTierError: It is a memory, but no note.
+            InvalidTierError: The key belongs to a memory that is not a note.
         """
         item = self.manager.memory_store.get(self.manager.scope, check_key(key))
         if item is not None and item.tier not in self.policies:
-            message = f"{key!r} is no note, but in {item.tier!r}; promote() makes it one"
+            message = f"{key!r} is not a note: its tier is {item.tier!r}; promote() makes it one"
             raise InvalidTierError(message)
         return item
 
-    def _changed(self, old: MemoryItem, change: _Change) -> MemoryItem:
-        body, media_type, described = old.content, old.media_type, old.summary
-        if change.content is not None:
-            _check_content(change.content)
-            body, media_type = to_content(change.content)
-            was_first_line = old.summary == self._first_line(old.content)
-            described = (
-                (self._first_line(change.content) or old.summary) if was_first_line else old.summary
-            )
-        new = replace(
-            old,
-            content=body,
-            media_type=media_type,
-            summary=described,
-            category=old.category
-            if change.category is None
-            else check_category(change.category or None),
-            tags=old.tags if change.tags is None else _words(change.tags),
-            content_metadata=old.content_metadata
-            if change.metadata is None
-            else check_metadata(change.metadata),
-            importance=old.importance
-            if change.priority is None
-            else importance_of(change.priority),
-            **self.manager.facts_of(body),
-        )
-        self._check(new)
-        return new
-
     def _replaced(self, old: MemoryItem, new: MemoryItem) -> MemoryItem | None:
-        """The record as it is after the change; None if somebody else was faster."""
+        """Write a record in the place of the one that was read; None if somebody else was faster."""
         room = self.policies[new.tier].room if new.is_active else None
         try:
-            put = self.manager.memory_store.put(self.manager.scope, new, room=room, replaces=old)
+            written = self.manager.memory_store.put(
+                self.manager.scope, new, room=room, replaces=old
+            )
         except RecordChangedError:
             return None
-        self.manager.audit("stored", put.memory_key)
-        return put
+        self.manager.audit("stored", written.memory_key)
+        return written
 
     def _check_wider(self, item: MemoryItem, to: str) -> None:
         allowed = [name for name in wider(item.tier, self.policies) if name in self.open_tiers]
@@ -721,12 +664,12 @@ class ScopedMemory:
             message = f"a memory of the tier {item.tier!r} cannot be promoted to {to!r}; wider are {names}"
             raise InvalidTierError(message)
 
-    def _may(self, action: Action, tier: str, *, asks: bool, **about: Any) -> bool:  # noqa: ANN401 - fields of Confirmation
-        """Whether it may be done; asks where the tier has somebody to ask."""
-        confirm = self.policies[tier].confirm
-        if not asks or confirm is None:
+    def _is_confirmed(self, question: Confirmation) -> bool:
+        """Ask whether it may be done; where a tier has nobody to ask, it may."""
+        confirm = self.policies[question.tier].confirm
+        if confirm is None:
             return True
-        answer = confirm(Confirmation(action, tier, **about))
+        answer = confirm(question)
         return bool(result_of(answer) if isawaitable(answer) else answer)
 
 
@@ -744,28 +687,6 @@ def _check_content(content: object) -> None:
     if is_blank or content in (None, b"", {}, []):
         message = "there is nothing to keep: the content is empty"
         raise InvalidContentError(message)
-
-
-def _narrowed(category: str | None, tags: str | Iterable[str]) -> dict[str, Any]:
-    narrowed = {
-        "category": None if category is None else {"$under": check_category(category)},
-        "tags": _words(tags),
-    }
-    return {
-        name: list(value) if name == "tags" else value for name, value in narrowed.items() if value
-    }
-
-
-def _words(tags: str | Iterable[str]) -> tuple[str, ...]:
-    return (tags,) if isinstance(tags, str) else tuple(tags)
-
-
-def _of_type(*types: str) -> dict[str, Any]:
-    return {"memory_type": list(types)}
-
-
-def _stage(stage_id: str) -> str:
-    return f"stage:{stage_id}"
 
 
 __all__ = [

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Receipt, Room, Usage
+from memory_context.model.tier import Quota, Receipt, Room, Usage
 
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
@@ -199,4 +199,29 @@ class Administration(Protocol):
         Raises:
             StoreError: The store could not do it; a part may be done.
         """
+        ...
+
+
+@runtime_checkable
+class OpenedByURL(Protocol):
+    """A store or an audit trail that another process may open by its URL."""
+
+    @property
+    def url(self) -> str | None:
+        """Return the URL without its password; None where only this process can reach it."""
+        ...
+
+
+@runtime_checkable
+class StoreSettings(Protocol):
+    """A store with settings that its URL does not hold."""
+
+    @property
+    def has_embedder(self) -> bool:
+        """Whether it searches by meaning too."""
+        ...
+
+    @property
+    def quota(self) -> Quota | None:
+        """Return how much is kept of each user; None for no limit."""
         ...

@@ -1,0 +1,129 @@
+"""Find the allocation that would have served recorded assemblies better."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import astuple, dataclass
+from typing import Any
+
+from memory_context.memory.budgeting import Allocation, AssemblyCandidate, choose
+from memory_context.memory.context_package import ContextPackage
+
+STEPS = 10
+LEFT_OUT_RECORDED = 100
+WORTH = {"whole": 1.0, "excerpt": 1.0, "reference": 0.5}
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedAssembly:
+    """What is remembered of one assembly.
+
+    Attributes:
+        candidates: Best first.
+        budget: The tokens that there were for them.
+        used: The keys that turned out to be needed, whether they went in or not.
+        longest: The most tokens that one might take.
+    """
+
+    candidates: tuple[AssemblyCandidate, ...]
+    budget: int
+    used: frozenset[str]
+    longest: int | None = None
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> RecordedAssembly:
+        """Read what `record_of_assembly` made."""
+        candidates = tuple(AssemblyCandidate(*fields) for fields in record["candidates"])
+        return cls(candidates, record["room"], frozenset(record["used"]), record["longest"])
+
+
+@dataclass(frozen=True, slots=True)
+class AllocationAdvice:
+    """Which allocation would have served better.
+
+    Attributes:
+        assemblies: How many recorded ones this rests on.
+        needed: How many memories turned out to be needed in them.
+        current: The allocation in use.
+        served: How many of the needed ones it puts in; a reference counts half.
+        suggested: The allocation that puts in most; `current` where none is better.
+        would_serve: How many that would be.
+    """
+
+    assemblies: int
+    needed: int
+    current: Allocation
+    served: float
+    suggested: Allocation
+    would_serve: float
+
+
+def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> dict[str, Any]:
+    """Return what is kept of an assembly; of what was left out, the best, and what was needed after all."""
+    kept = {entry.item.memory_key for entry in package.entries} | used
+    kept |= {memory.key for memory in package.left_out[:LEFT_OUT_RECORDED]}
+    return {
+        "task": package.task,
+        "budget": package.budget,
+        "room": package.room,
+        "longest": package.longest,
+        "allocation": dict(package.allocation),
+        "tokens": package.tokens_by_tier,
+        "candidates": [
+            astuple(candidate) for candidate in package.candidates if candidate.key in kept
+        ],
+        "used": sorted(used),
+    }
+
+
+def advise(history: Sequence[RecordedAssembly], current: Allocation) -> AllocationAdvice:
+    """Compare the allocation in use with the best one that can be found from it."""
+    suggested = improved(history, current)
+    before, after = served(history, current), served(history, suggested)
+    needed = sum(len(assembly.used) for assembly in history)
+    if after <= before:
+        suggested = dict(current)
+    return AllocationAdvice(len(history), needed, current, before, suggested, after)
+
+
+def served(history: Iterable[RecordedAssembly], allocation: Allocation) -> float:
+    """Count the needed memories that `allocation` would have put in; a reference counts half."""
+    total = 0.0
+    for assembly in history:
+        allotments = choose(assembly.candidates, assembly.budget, allocation, assembly.longest)
+        total += math.fsum(WORTH[allotments[key].form] for key in assembly.used & allotments.keys())
+    return total
+
+
+def improved(history: Sequence[RecordedAssembly], allocation: Allocation) -> dict[str, float]:
+    """Return the allocation that would have served best, found by moving parts from tier to tier.
+
+    Each step is the best single move of a number of tenths, the smallest of equally good ones, until
+    none serves more memories. The answer's parts sum up to 1; where `allocation` is best, it is that,
+    so scaled.
+    """
+    whole = math.fsum(allocation.values())
+    best = {tier: part / whole for tier, part in allocation.items()}
+    best_served = served(history, best)
+    while True:
+        start = best
+        for moved in _moves(start):
+            value = served(history, moved)
+            if value > best_served:
+                best, best_served = moved, value
+        if best is start:
+            return best
+
+
+def _moves(allocation: Mapping[str, float]) -> Iterator[dict[str, float]]:
+    """Yield every allocation that is one move away, the smallest moves first."""
+    for step in range(1, STEPS + 1):
+        for giver in allocation:
+            left = round(allocation[giver] - step / STEPS, 9)
+            if left < 0:
+                continue
+            for taker in allocation:
+                if taker != giver:
+                    more = round(allocation[taker] + step / STEPS, 9)
+                    yield {**allocation, giver: left, taker: more}

@@ -1,0 +1,52 @@
+"""What another process needs to open the same memories: a URL, and nothing that lives in this process only."""
+
+from __future__ import annotations
+
+from memory_context.exceptions import NotSerializableError
+from memory_context.model.audit import Auditor
+from memory_context.stores import MemoryStore, SQLAlchemyStore
+from memory_context.stores.protocol import OpenedByURL, StoreSettings
+from memory_context.stores.wrappers.wrapper import innermost
+
+
+def store_url(store: MemoryStore) -> str:
+    """Return the URL, without its password, that opens the same store with the same settings.
+
+    Raises:
+        NotSerializableError: It has no URL, or settings that a URL does not hold.
+    """
+    url = _url_of(store, "use a database file or a server")
+    database = innermost(store)
+    if isinstance(database, StoreSettings):
+        if database.has_embedder:
+            message = (
+                "an embedder cannot be serialized; give each process a store of its own with one"
+            )
+            raise NotSerializableError(message)
+        if database.quota is not None:
+            message = "a quota cannot be serialized; give each process a store of its own with it"
+            raise NotSerializableError(message)
+    return url
+
+
+def password_variable_of(store: MemoryStore, default: str) -> str:
+    """Return the environment variable that holds the password of the database in `store`."""
+    database = innermost(store)
+    return database.password_variable if isinstance(database, SQLAlchemyStore) else default
+
+
+def trail_url(auditor: Auditor) -> str:
+    """Return the URL of the database that an audit trail is written to.
+
+    Raises:
+        NotSerializableError: The trail is the caller's own, or lives in this process only.
+    """
+    return _url_of(auditor.trail, "use audit=True or a database's URL")
+
+
+def _url_of(resource: object, hint: str) -> str:
+    url = resource.url if isinstance(resource, OpenedByURL) else None
+    if url is None:
+        message = f"{resource!r} cannot be serialized: it has no URL; {hint}"
+        raise NotSerializableError(message)
+    return url

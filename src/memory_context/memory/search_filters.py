@@ -1,0 +1,56 @@
+"""Filters of a store, made from the keywords that `search` and `get` take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.item import with_zone
+from memory_context.stores import Filters
+
+
+def search_filters(
+    filters: Filters | None = None,
+    *,
+    types: str | Iterable[str] | None = None,
+    tier: str | Iterable[str] | None = None,
+    category: str | None = None,
+    tags: str | Iterable[str] | None = None,
+    thread: str | None = None,
+    since: datetime | None = None,
+    until: datetime | None = None,
+) -> dict[str, Any]:
+    """Return what the keywords ask for, and `filters` beside them; None asks for nothing.
+
+    Raises:
+        InvalidArgumentError: A time without a zone, or a column that is in `filters` as well.
+    """
+    narrowed: dict[str, Any] = {}
+    if types is not None:
+        narrowed["memory_type"] = as_list(types)
+    if tier is not None:
+        narrowed["tier"] = tier if isinstance(tier, str) else list(tier)
+    if category is not None:
+        narrowed["category"] = {"$under": category}
+    if tags is not None:
+        narrowed["tags"] = as_list(tags)
+    if thread is not None:
+        narrowed["thread_id"] = thread
+    period = {"$gte": with_zone(since, "since"), "$lt": with_zone(until, "until")}
+    limits = {operator: moment for operator, moment in period.items() if moment is not None}
+    if limits:
+        narrowed["created_at"] = limits
+    repeated = narrowed.keys() & (filters or {}).keys()
+    if repeated:
+        message = (
+            f"{', '.join(sorted(repeated))} is an argument of its own; leave it out of filters"
+        )
+        raise InvalidArgumentError(message)
+    return narrowed | dict(filters or {})
+
+
+def as_list(names: str | Iterable[str]) -> list[str]:
+    """Return the names as a list; a single text is one name, not its letters."""
+    return [names] if isinstance(names, str) else list(names)
