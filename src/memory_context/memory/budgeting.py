@@ -52,7 +52,7 @@ def score(relevance: float, importance: float, age: timedelta) -> float:
     Agents" (2023).
     """
     hours = max(0.0, age / timedelta(hours=1))
-    return relevance + importance + DECAY_PER_HOUR**hours
+    return relevance + importance + math.pow(DECAY_PER_HOUR, hours)
 
 
 def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> dict[str, int]:
