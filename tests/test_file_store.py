@@ -29,7 +29,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore, MemoryStore
-from memory_context.stores.files.folder import category_in, folder_of
+from memory_context.stores.files.category_folders import category_in, folder_of
 from memory_context.testing import MemoryStoreContract
 from memory_context.testing.sample_memories import ANN, memory
 from records import categories, memories
@@ -103,7 +103,7 @@ class TestAsAPerson:
         assert b"\x00\xff" == base64.b64decode(record["content_bytes"])
 
     def test_edits_a_file(self, store: FileStore, folder: Path) -> None:
-        """An edit is seen by the next read, its content is counted and searched anew, and survives the next write."""
+        """An edit is seen after a refresh, its content is counted and searched again, and survives the next write."""
         item = store.put(
             ANN, memory("the port is 5432", memory_key="port", category="ops", identity="x")
         )
@@ -111,6 +111,8 @@ class TestAsAPerson:
         [path] = files_in(folder)
 
         edit(path, content="the port is 6543\nsince May", tags=["edited"])
+        assert item == replace(store.query(ANN)[0], accessed_at=None, access_count=0)
+        store.refresh()
         found = store.get(ANN, "port")
 
         assert found is not None
@@ -129,17 +131,23 @@ class TestAsAPerson:
         store.put(ANN, memory("another", category="ops"))
         assert "the port is 6543\nsince May" == json.loads(path.read_text("utf-8"))["content"]
 
-    def test_edits_twice_at_once(self, store: FileStore, folder: Path) -> None:
-        """An edit within one tick of the clock, of the same length, is seen too."""
-        store.put(ANN, memory("one", memory_key="k"))
+    def test_edits_are_not_overwritten(self, store: FileStore, folder: Path) -> None:
+        """Nothing is written over, or removed, that a person changed after it was read; the next attempt knows it."""
+        item = store.put(ANN, memory("one", memory_key="k"))
+        changed = replace(item, summary="by a program", updated_at=now())
         [path] = files_in(folder)
 
-        for content in ("two", "six", "ten"):
-            with path.open("r+", encoding="utf-8") as file:
-                record = file.read().replace(store.query(ANN)[0].text, content)
-                file.seek(0)
-                file.write(record)
-            assert [content] == [item.content for item in store.query(ANN)]
+        edit(path, content="of a person")
+        with pytest.raises(StoreError, match="changed after it was read"):
+            store.put(ANN, changed, replace=True)
+        assert ["of a person"] == [found.content for found in store.query(ANN)]
+        edit(path, content="of a person, again")
+        with pytest.raises(StoreError, match="changed after it was read"):
+            store.delete(ANN, "k")
+        assert ["of a person, again"] == [found.content for found in store.query(ANN)]
+        assert store.deletion(ANN, "k") is None
+        assert store.delete(ANN, "k")
+        assert [] == files_in(folder)
 
     def test_drops_in_a_file(self, store: FileStore, folder: Path) -> None:
         """A file with no more than a user and a content is a memory of its folder's category, named after the file."""
@@ -148,6 +156,7 @@ class TestAsAPerson:
         (folder / "notes" / "shopping.json").write_text(
             '{"user_id": "ann", "content": "buy a zeppelin"}', "utf-8"
         )
+        store.refresh()
 
         [hit] = store.search(ANN, "zeppelin")
         again = FileStore(folder).get(ANN, "shopping")
@@ -160,6 +169,7 @@ class TestAsAPerson:
         """A removed file is a deleted memory, and its reference says so, also after a restart."""
         store.put(ANN, memory(memory_key="k"))
         files_in(folder)[0].unlink()
+        store.refresh()
 
         assert store.get(ANN, "k") is None
         store.close()
@@ -173,6 +183,7 @@ class TestAsAPerson:
         store.touch(ANN, ["k"])
         (folder / "b" / "c").mkdir(parents=True)
         files_in(folder)[0].rename(folder / "b" / "c" / "mine.json")
+        store.refresh()
 
         found = store.get(ANN, "k")
 
@@ -186,6 +197,7 @@ class TestAsAPerson:
         """A copy has the id of another memory: it is reported, and nothing else changes."""
         item = store.put(ANN, memory(memory_key="k"))
         (folder / "copy.json").write_bytes(files_in(folder)[0].read_bytes())
+        store.refresh()
 
         [damaged] = store.damaged()
 
@@ -201,6 +213,7 @@ class TestAsAPerson:
         assert [] == files_in(folder)
 
         path.write_bytes(data)
+        store.refresh()
 
         assert store.get(ANN, "k") is not None
         assert store.deletion(ANN, "k") is None
@@ -242,6 +255,7 @@ class TestDamage:
         path.write_bytes(data)
 
         with caplog.at_level(logging.WARNING, "memory_context"):
+            store.refresh()
             assert [[item]] * 3 == [store.query(ANN) for _ in range(3)]
 
         assert ["a/broken.json"] == [damaged.path for damaged in store.damaged()]
@@ -258,10 +272,12 @@ class TestDamage:
         [path] = files_in(folder)
         data = path.read_bytes()
         path.write_bytes(data[:-20])
+        store.refresh()
 
         assert store.get(ANN, "k") is None
         assert store.deletion(ANN, "k") is None
         path.write_bytes(data)
+        store.refresh()
         assert item == store.get(ANN, "k")
         assert () == store.damaged()
 
@@ -270,6 +286,7 @@ class TestDamage:
         item = store.put(ANN, memory(memory_key="k"))
         [path] = files_in(folder)
         path.write_bytes(b"mine")
+        store.refresh()
 
         [conflict] = store.restore(ANN, [item]).conflicts
         with pytest.raises(StoreError, match="repair"):
@@ -283,6 +300,7 @@ class TestDamage:
         """A file with the key of another memory is reported."""
         store.put(ANN, memory("one", memory_key="k"))
         (folder / "k.json").write_text('{"user_id": "ann", "content": "two"}', "utf-8")
+        store.refresh()
 
         [damaged] = store.damaged()
 
@@ -295,6 +313,7 @@ class TestDamage:
         os.mkfifo(folder / "pipe.json")
         (folder / "link.json").symlink_to(files_in(folder)[0])
         (folder / "folder.json").mkdir()
+        store.refresh()
 
         assert ["link.json", "pipe.json"] == [damaged.path for damaged in store.damaged()]
         assert [item] == store.query(ANN)
@@ -467,6 +486,20 @@ class TestProcesses:
             store.put(ANN, memory("two"))
             assert 2 == store.count(ANN)
 
+    def test_readers_refresh(self, store: FileStore, folder: Path) -> None:
+        """A reader sees what another store wrote after a refresh; a removed memory was deleted by its writer."""
+        with FileStore(folder) as reader:
+            assert reader.get(ANN, "k") is None
+            store.put(ANN, memory("one", memory_key="k"))
+            assert reader.get(ANN, "k") is None
+            reader.refresh()
+            assert reader.get(ANN, "k") is not None
+            store.delete(ANN, "k", reason="over")
+            reader.refresh()
+            deletion = reader.deletion(ANN, "k")
+            assert deletion is not None
+            assert "over" == deletion.reason
+
     def test_reading_makes_nothing(self, store: FileStore, folder: Path) -> None:
         """A store that is only read makes no folder."""
         assert store.get(ANN, "k") is None
@@ -501,6 +534,20 @@ class TestProcesses:
 
         folder.with_name("elsewhere").rename(folder)
         assert 1 == store.count(ANN)
+
+
+def test_windows() -> None:
+    """Where a folder cannot be locked, it says so, and what to use."""
+    code = (
+        "import sys\nfrom memory_context import MemoryManager, SQLAlchemyStore\n"
+        "sys.modules['fcntl'] = None\n"
+        "try:\n    MemoryManager('file:memories', user_id=1).store('x')\n"
+        "except ImportError as error: print(type(error).__name__, error)"
+    )
+
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+
+    assert done.stdout.startswith("MissingDependencyError FileStore needs a POSIX system")
 
 
 class TestAfterARestart:
@@ -545,7 +592,7 @@ class TestAfterARestart:
             gone = replace(evicted, is_active=False, updated_at=now())
             index.put(ANN, gone, replace=True)
 
-        store._write(ANN, ["kept"], evict)  # noqa: SLF001 - as a put that evicts does
+        store._write(evict)  # noqa: SLF001 - as a put that evicts does
 
         states = {
             json.loads(path.read_text("utf-8"))["memory_key"]: json.loads(path.read_text("utf-8"))[

@@ -15,7 +15,7 @@ from memory_context.stores.wrappers.wrapper import StoreWrapper, reindexed
 
 if TYPE_CHECKING:
     from memory_context.stores.files.file_store import FileStore
-    from memory_context.stores.files.mirror import DamagedFile
+    from memory_context.stores.files.indexed_folder import DamagedFile
     from memory_context.stores.wrappers.encryption import EncryptedStore
     from memory_context.stores.wrappers.redacting import RedactingStore
 
@@ -39,7 +39,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "DamagedFile": "files.mirror",
+    "DamagedFile": "files.indexed_folder",
     "EncryptedStore": "wrappers.encryption",
     "FileStore": "files.file_store",
     "RedactingStore": "wrappers.redacting",

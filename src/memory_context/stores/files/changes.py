@@ -1,34 +1,31 @@
-"""What changed in an index since it was last asked: noted by the database itself, whichever verb made the change."""
+"""Which rows of an index changed: noted by triggers of the database itself, whichever verb made the change."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
 
-# Nothing in them is unique: a trigger would take over how the statement that fired it treats conflicts.
-_CREATE = (
-    "CREATE TABLE IF NOT EXISTS changed_memories(id TEXT)",
-    "CREATE TABLE IF NOT EXISTS changed_reads(id TEXT)",
-    "CREATE TABLE IF NOT EXISTS changed_deletions(user_id TEXT, memory_key TEXT)",
-)
-_WATCHED = {
-    "agent_memories": ("changed_memories", ("id",), ("id",)),
-    "agent_memory_access": ("changed_reads", ("id",), ("memory_id",)),
-    "agent_memory_deletions": (
-        "changed_deletions",
-        ("user_id", "memory_key"),
-        ("user_id", "memory_key"),
-    ),
+# Nothing in these tables is unique: a trigger would take over how the statement that fired it treats conflicts.
+_LOGS = {
+    "changed_memories": ("id",),
+    "changed_reads": ("id",),
+    "changed_deletions": ("user_id", "memory_key"),
 }
-_EVENTS = {"INSERT": "new", "UPDATE": "new", "DELETE": "old"}
+_WATCHED = (
+    ("agent_memories", ("id",), "changed_memories"),
+    ("agent_memory_access", ("memory_id",), "changed_reads"),
+    ("agent_memory_deletions", ("user_id", "memory_key"), "changed_deletions"),
+)
+_ROW_AFTER = {"INSERT": "new", "UPDATE": "new", "DELETE": "old"}
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """Which records, reads and deletions are other than before.
+    """Which records, reads and deletions differ from before.
 
     Attributes:
         memories: Ids of memories that are new, changed or gone.
@@ -43,28 +40,26 @@ class Changes:
 
 def watch(connection: sa.Connection) -> None:
     """Note changes from now on."""
-    for statement in _CREATE:
-        connection.exec_driver_sql(statement)
-    for table, (log, into, columns) in _WATCHED.items():
-        for event, row in _EVENTS.items():
+    for log, columns in _LOGS.items():
+        connection.exec_driver_sql(f"CREATE TABLE {log}({', '.join(columns)})")
+    for table, columns, log in _WATCHED:
+        for event, row in _ROW_AFTER.items():
             values = ", ".join(f"{row}.{column}" for column in columns)
-            note = f"INSERT INTO {log}({', '.join(into)}) VALUES ({values})"  # noqa: S608 - names of this module
+            note = f"INSERT INTO {log} VALUES ({values})"  # noqa: S608 - names of ours
             name = f"watch_{table}_{event.lower()}"
             connection.exec_driver_sql(
-                f"CREATE TRIGGER IF NOT EXISTS {name} AFTER {event} ON {table} BEGIN {note}; END"
+                f"CREATE TRIGGER {name} AFTER {event} ON {table} BEGIN {note}; END"
             )
 
 
-def taken(connection: sa.Connection) -> Changes:
-    """The changes since this was last asked."""
-    rows = {
-        log: connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}").all()  # noqa: S608 - names of this module
-        for log in ("changed_memories", "changed_reads", "changed_deletions")
-    }
-    for log in rows:
-        connection.exec_driver_sql(f"DELETE FROM {log}")  # noqa: S608 - as above
+def take(connection: sa.Connection) -> Changes:
+    """Return the changes since the last call."""
+    rows: dict[str, Sequence[sa.Row[Any]]] = {}
+    for log in _LOGS:
+        rows[log] = connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}").all()  # noqa: S608 - a name of ours
+        connection.exec_driver_sql(f"DELETE FROM {log}")  # noqa: S608 - a name of ours
     return Changes(
-        [UUID(row[0]) for row in rows["changed_memories"]],
-        [UUID(row[0]) for row in rows["changed_reads"]],
-        [(row[0], row[1]) for row in rows["changed_deletions"]],
+        memories=[UUID(row[0]) for row in rows["changed_memories"]],
+        reads=[UUID(row[0]) for row in rows["changed_reads"]],
+        deletions=[(row.user_id, row.memory_key) for row in rows["changed_deletions"]],
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import time
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -17,9 +16,9 @@ from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tier import Quota, Receipt, Usage, as_quota
 from memory_context.runtime.forks import Lock, in_child
-from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, Folder
-from memory_context.stores.files.memory_index import Index
-from memory_context.stores.files.mirror import DamagedFile, Mirror
+from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
+from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
+from memory_context.stores.files.memory_index import MemoryIndex
 from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql.index.search import Conditions
@@ -27,28 +26,27 @@ from memory_context.text.index.embedders import AnyEmbedder
 
 T = TypeVar("T")
 
-LOOK_SECONDS = 1.0
-
 
 class FileStore:
     """A `MemoryStore` in a folder: a JSON file for each memory at ``{directory}/{category}/{id}.json``.
 
-    Files may be edited, moved to another category, removed and dropped in by hand; the next read sees it, and the next
-    write within a second. A file that is no memory is logged, listed by `damaged`, skipped, and left as it is.
+    Files are read at the first use and on `refresh`: then what a person edited, moved to another category, removed or
+    dropped in is seen, and what another process wrote. A file that does not hold a memory is logged, listed by
+    `damaged`, skipped, and left as it is.
 
-    One process may write, from its first write until `close`; any number may read. All contents are held in memory, in
-    an index that is built at the first use. POSIX systems only.
+    One process may write, from its first write until `close`; any number may read. All contents are held in memory.
+    POSIX systems only.
 
     Args:
         directory: The folder. It is made at the first write.
         file_mode: Of new files: 0644 or stricter. The process's umask takes away from it.
         directory_mode: Of new folders: 0755 or stricter. The process's umask takes away from it.
-        embedder: What makes vectors for searches by meaning (see `SQLAlchemyStore`), anew at each opening.
+        embedder: Makes vectors for semantic search (see `SQLAlchemyStore`), again at each opening.
         embedding_model: The name of its model.
-        quota: How much is kept of each user; what would pass it is refused with a `QuotaExceededError`.
+        quota: How much is kept of each user; what would exceed it is refused with a `QuotaExceededError`.
 
     Raises:
-        InvalidArgumentError: A wider mode; an embedder that is none.
+        InvalidArgumentError: A mode is wider, or the embedder is not one.
     """
 
     def __init__(
@@ -63,32 +61,48 @@ class FileStore:
     ) -> None:
         self.quota = as_quota(quota)
         self.directory = Path(directory).expanduser().absolute()
-        self._folder = Folder(self.directory, file_mode, directory_mode)
+        self._folder = MemoryFolder(self.directory, file_mode, directory_mode)
+        self._has_default_modes = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)
         self._writer = WriterLock(self._folder)
         self._embedding = (embedder, embedding_model)
-        self._mirror: Mirror | None = None
-        self._looked = 0.0
+        self._records: IndexedFolder | None = None
         self._lock = Lock()
-        self._is_plain = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)
         self.has_embedder = embedder is not None
         in_child(self)
 
     def __repr__(self) -> str:
-        """Name the folder."""
         return f"<FileStore {self.directory}>"
 
     def __enter__(self) -> Self:
-        """The store itself."""
         return self
 
     def __exit__(self, *exception: object) -> None:
-        """Close it."""
         self.close()
 
     @property
     def url(self) -> str | None:
-        """The URL of this folder for another process; None where it has modes of its own."""
-        return self.directory.as_uri() if self._is_plain else None
+        """Return the URL of this folder for another process; None where it has modes of its own."""
+        return self.directory.as_uri() if self._has_default_modes else None
+
+    def refresh(self) -> None:
+        """Read the folder again: what a person changed in it, and what another process wrote.
+
+        A memory whose file was removed by hand counts as deleted.
+
+        Raises:
+            StoreUnavailableError: The folder cannot be read.
+        """
+        with self._lock:
+            before, self._records = self._records, None
+            try:
+                records = self._opened()
+                if before is not None:
+                    records.note_removed_since(before, write=self._writer.held)
+            except OSError as error:
+                raise self._unavailable(error) from error
+            finally:
+                if before is not None:
+                    before.index.close()
 
     def put(
         self,
@@ -99,20 +113,15 @@ class FileStore:
         **more: Any,  # noqa: ANN401 - what the index takes
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
-        return self._write(
-            scope, [item.memory_key], lambda index: index.put(scope, item, replace=replace, **more)
-        )
+        return self._write(lambda index: index.put(scope, item, replace=replace, **more))
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
         """See `MemoryStore.get`."""
-        return next(iter(self.get_many(scope, [key])), None)
+        return self._read(lambda index: index.get(scope, key))
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
         """See `MemoryStore.get_many`."""
-        wanted = list(keys)
-        with self._lock:
-            self._look_for(scope, wanted)
-            return self._opened().index.get_many(scope, wanted)
+        return self._read(lambda index: index.get_many(scope, keys))
 
     def query(
         self,
@@ -146,11 +155,7 @@ class FileStore:
         self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
     ) -> bool:
         """See `MemoryStore.delete`."""
-        with self._lock:
-            self._look_for(scope, [key])
-            return self._write(
-                scope, [key], lambda index: index.delete(scope, key, reason=reason, soft=soft)
-            )
+        return self._write(lambda index: index.delete(scope, key, reason=reason, soft=soft))
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
         """See `MemoryStore.deletion`."""
@@ -158,12 +163,10 @@ class FileStore:
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`. Anyone may read: this takes no lock, and forgets what cannot be written down."""
-        wanted = list(keys)
         with self._lock:
-            self._look_for(scope, wanted)
-            mirror = self._opened()
-            touched = mirror.index.touch(scope, wanted)
-            mirror.save_reads()
+            records = self._opened()
+            touched = records.index.touch(scope, keys)
+            records.save_reads()
             return touched
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
@@ -182,19 +185,15 @@ class FileStore:
         """See `MemoryStore.restore`. A damaged file in the place of a memory's is a conflict."""
         total = Restored()
         for batch in batches_of(records, size_of):
-            keys = [record.memory_key for record in batch]
-            total += self._write(
-                scope,
-                keys,
-                lambda index, batch=batch: self._restore(index, scope, batch),  # type: ignore[misc] # the default is its type
-            )
+            with self._lock:
+                free, conflicts = self._without_damaged(batch)
+                total += self._write(lambda index, free=free: index.restore(scope, free))  # type: ignore[misc] # the default is its type
+                total += Restored(conflicts=conflicts)
         return total
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
         """See `MemoryStore.clear`."""
-        with self._lock:
-            self._look()
-            return self._write(scope, [], lambda index: index.clear(scope, reason=reason))
+        return self._write(lambda index: index.clear(scope, reason=reason))
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
         """See `MemoryStore.sum`."""
@@ -218,119 +217,107 @@ class FileStore:
         Files are removed, and what was in them is not overwritten on the disk: `Receipt.scrubbed` is False.
         """
         with self._lock:
-            self._look()
-            receipt = self._write(Scope(user_id), [], lambda index: index.forget_user(user_id))
+            self._hold_lock()
+            if self._opened().is_outdated():  # the user's memories that were dropped in go too
+                self.refresh()
+            receipt = self._write(lambda index: index.forget_user(user_id))
             try:
                 self._opened().forget_notes(receipt.user_id)
             except OSError as error:
                 raise self._unavailable(error) from error
-            return replace(receipt, files=receipt.memories, scrubbed=False)
+        return replace(receipt, files=receipt.memories, scrubbed=False)
 
     def damaged(self) -> tuple[DamagedFile, ...]:
-        """The files that hold no memory, and why."""
+        """Return the files that do not hold a memory, and why."""
         with self._lock:
-            self._look()
             return self._opened().damaged
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Make the keyword index anew (see `SQLAlchemyStore.reindex`)."""
+        """Rebuild the keyword index (see `SQLAlchemyStore.reindex`)."""
         return self._read(lambda index: index.reindex(progress))
 
     def close(self) -> None:
         """See `MemoryStore.close`. Another process may write then."""
         with self._lock:
-            self._drop_index()
+            self._drop_records()
             self._writer.release()
 
     def _run(self, work: Callable[[sa.Connection], T]) -> T:
         return self._read(lambda index: index.read(work))
 
     def _delete(self, user_id: str, where: Conditions, reason: str) -> int:
-        with self._lock:
-            self._look()
-            return self._write(
-                Scope(user_id), [], lambda index: index.delete_where(user_id, where, reason)
-            )
+        return self._write(lambda index: index.delete_where(user_id, where, reason))
 
-    def _read(self, work: Callable[[Index], T]) -> T:
+    def _read(self, work: Callable[[MemoryIndex], T]) -> T:
         with self._lock:
-            self._look()
             return work(self._opened().index)
 
-    def _write(self, scope: Scope, keys: list[str], work: Callable[[Index], T]) -> T:
-        """Let `work` change the index, and the folder after it."""
+    def _write(self, work: Callable[[MemoryIndex], T]) -> T:
+        """Let *work* change the index, and then bring what it changed into the folder."""
         with self._lock:
-            self._prepare(scope, keys)
-            mirror = self._opened()
+            self._hold_lock()
+            records = self._opened()
             try:
-                return work(mirror.index)
+                return work(records.index)
             finally:
-                self._saved(mirror)
+                self._save(records)
 
-    def _prepare(self, scope: Scope, keys: list[str]) -> None:
-        """Hold the lock, and know what a person changed."""
-        fresh = not self._writer.held
-        try:
-            if fresh:
+    def _hold_lock(self) -> None:
+        """Become the writer, who knows what the one before wrote."""
+        if not self._writer.held:
+            try:
                 self._writer.acquire()
-                self._folder.sweep()
-        except OSError as error:
-            raise self._unavailable(error) from error
+                self._folder.remove_drafts()
+                if self._records is not None and self._records.is_outdated():
+                    self._drop_records()
+            except OSError as error:
+                raise self._unavailable(error) from error
         self._writer.check()
-        stale = fresh or time.monotonic() - self._looked > LOOK_SECONDS
-        if stale or not self._opened().knows(scope, keys, all_of_them=False):
-            self._look()
 
-    def _saved(self, mirror: Mirror) -> None:
+    def _save(self, records: IndexedFolder) -> None:
         try:
-            mirror.save()
+            records.save()
         except BaseException as error:
-            self._drop_index()  # it is built again from what is in the folder
+            self._drop_records()  # the next use reads what is in the folder
             if isinstance(error, OSError):
                 raise self._unavailable(error) from error
             raise
 
-    def _restore(self, index: Index, scope: Scope, batch: list[MemoryItem | Deletion]) -> Restored:
-        mirror = self._opened()
-        blocked = [
-            one for one in batch if isinstance(one, MemoryItem) and mirror.holds_damaged(one)
-        ]
-        reason = "a damaged file stands in its place"
-        conflicts = tuple(Conflict(one.user_id, one.memory_key, reason, one.id) for one in blocked)
-        rest = [one for one in batch if one not in blocked]
-        return index.restore(scope, rest) + Restored(conflicts=conflicts)
+    def _without_damaged(
+        self, batch: Iterable[MemoryItem | Deletion]
+    ) -> tuple[list[MemoryItem | Deletion], tuple[Conflict, ...]]:
+        """Return the records whose place is free, and a conflict for each of the others."""
+        stored = self._opened()
+        free: list[MemoryItem | Deletion] = []
+        conflicts: list[Conflict] = []
+        for record in batch:
+            if isinstance(record, MemoryItem) and stored.holds_damaged(record):
+                reason = "a damaged file stands in its place"
+                conflicts.append(Conflict(record.user_id, record.memory_key, reason, record.id))
+            else:
+                free.append(record)
+        return free, tuple(conflicts)
 
-    def _look_for(self, scope: Scope, keys: list[str]) -> None:
-        """Know the files of these keys as they are now; look at all files only if one is missing or changed."""
-        if not self._opened().knows(scope, keys, all_of_them=True):
-            self._look()
-
-    def _look(self) -> None:
-        """Know all files as they are now."""
-        mirror = self._opened()
-        try:
-            mirror.look(notes=self._writer.held)
-        except OSError as error:
-            raise self._unavailable(error) from error
-        self._looked = time.monotonic()
-
-    def _opened(self) -> Mirror:
-        if self._mirror is None:
+    def _opened(self) -> IndexedFolder:
+        """Return the records, which are read at the first use."""
+        if self._records is None:
+            index = MemoryIndex(*self._embedding, self.quota)
             try:
-                self._mirror = Mirror(self._folder, Index(*self._embedding, self.quota))
+                self._records = IndexedFolder(self._folder, index)
             except OSError as error:
+                index.close()
                 raise self._unavailable(error) from error
-        return self._mirror
+        return self._records
 
-    def _drop_index(self) -> None:
-        mirror, self._mirror = self._mirror, None
-        if mirror is not None:
-            mirror.index.close()
+    def _drop_records(self) -> None:
+        records, self._records = self._records, None
+        if records is not None:
+            records.index.close()
 
     def _unavailable(self, error: OSError) -> StoreUnavailableError:
         return StoreUnavailableError(f"{self.directory}: {error.strerror or error}")
 
     def after_fork(self) -> None:
-        """In a forked child: the right to write and the index are the parent's."""
-        self._mirror = None
+        """In a forked child, read the folder again and do not write: index and lock are the parent's."""
+        self._records = None
         self._writer.release()

@@ -1,0 +1,227 @@
+"""A folder and the index of what is in it: read once, and from then on written to whenever the index changes."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from typing import Any
+from uuid import UUID
+
+from memory_context.exceptions import InvalidRecordError, StoreError
+from memory_context.model.item import Deletion, MemoryItem, now
+from memory_context.model.scope import Scope
+from memory_context.runtime import events
+from memory_context.stores.files.folder import MemoryFolder
+from memory_context.stores.files.journals import (
+    DELETED,
+    READ,
+    append_lines,
+    deletion_line,
+    keep_lines,
+    read_deletions,
+    read_reads,
+    reads_line,
+)
+from memory_context.stores.files.memory_file import parse, path_of, render
+from memory_context.stores.files.memory_index import MemoryIndex
+
+REMOVED = "its file was removed"
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedFile:
+    """A file in a store's folder that does not hold a memory.
+
+    Attributes:
+        path: From the store's folder on.
+        reason: What is wrong with it.
+    """
+
+    path: str
+    reason: str
+
+
+class IndexedFolder:
+    """The files of a folder as they were read, in an index. Not safe under threads: `FileStore` has the lock.
+
+    Args:
+        folder: The files.
+        index: Empty; it is filled here.
+
+    Raises:
+        OSError: The folder cannot be read.
+    """
+
+    def __init__(self, folder: MemoryFolder, index: MemoryIndex) -> None:
+        self.index = index
+        self._folder = folder
+        self._problems: dict[str, str] = {}
+        self._paths: dict[UUID, str] = {}
+        self._reads = read_reads(folder)
+        self._deleted_signature = folder.signature(DELETED)
+        self._signatures = folder.scan()
+        self._load()
+        index.watch()
+
+    @property
+    def damaged(self) -> tuple[DamagedFile, ...]:
+        """Return the files that do not hold a memory, by their paths."""
+        return tuple(DamagedFile(path, self._problems[path]) for path in sorted(self._problems))
+
+    def is_outdated(self) -> bool:
+        """Return whether the folder changed since it was read."""
+        if self._folder.signature(DELETED) != self._deleted_signature:
+            return True
+        return self._folder.scan() != self._signatures
+
+    def holds_damaged(self, item: MemoryItem) -> bool:
+        """Return whether a damaged file stands where a memory's file would be."""
+        return path_of(item) in self._problems
+
+    def save(self) -> None:
+        """Bring what changed in the index into the folder: new files first, then deletions, then what is gone.
+
+        Raises:
+            OSError: The folder cannot be written to.
+            StoreError: A file in the way is damaged, or was changed after it was read.
+        """
+        changes = self.index.take_changes()
+        gone: list[UUID] = []
+        for memory_id in changes.memories:
+            item = self.index.item(memory_id)
+            if item is None:
+                gone.append(memory_id)
+            else:
+                self._write(item)
+        self._note_deletions(changes.deletions)
+        for memory_id in gone:
+            path = self._paths.pop(memory_id, None)
+            if path is not None:
+                self._check_unchanged(path)
+                self._remove(path)
+        self._save_reads(changes.reads)
+
+    def save_reads(self) -> None:
+        """Note how often memories were read; a folder that cannot be written to is not an error."""
+        with suppress(OSError):
+            self._save_reads(self.index.take_changes().reads)
+
+    def note_removed_since(self, earlier: IndexedFolder, *, write: bool) -> None:
+        """Note that memories were deleted whose files, which *earlier* had, were removed by hand.
+
+        Args:
+            earlier: The same folder as it was read before.
+            write: Whether to note it in the folder too: for the process that may write.
+
+        Raises:
+            OSError: The folder cannot be written to.
+        """
+        removed: list[UUID] = []
+        for memory_id, path in earlier._paths.items():
+            if memory_id not in self._paths and path not in self._problems:
+                removed.append(memory_id)
+        for user, key in earlier.index.owners(removed):
+            if self.index.deletion(Scope(user), key) is None:
+                self.index.load(user, [Deletion(key, now(), REMOVED)])
+        deletions = self.index.take_changes().deletions
+        if write:
+            self._note_deletions(deletions)
+
+    def forget_notes(self, user_id: str) -> None:
+        """Remove what is noted of a user's deletions, and of reads of memories that are gone.
+
+        Raises:
+            OSError: The folder cannot be written to.
+        """
+        known = {str(memory_id) for memory_id in self._paths}
+        keep_lines(self._folder, DELETED, lambda line: line.get("user_id") != user_id)
+        keep_lines(self._folder, READ, lambda line: line.get("id") in known)
+
+    def _load(self) -> None:
+        """Fill the index: memories first, because a deletion of what is there again does not count."""
+        memories: list[tuple[str, MemoryItem]] = []
+        for path in self._signatures:
+            item = self._read(path)
+            if item is not None:
+                memories.append((path, item))
+        users: defaultdict[str, list[MemoryItem]] = defaultdict(list)
+        for path, item in sorted(memories, key=_precedence):
+            if item.id in self._paths:
+                self._report(path, f"its id is that of {self._paths[item.id]}")
+                continue
+            self._paths[item.id] = path
+            count, moment = self._reads.get(item.id, (0, None))
+            users[item.user_id].append(replace(item, access_count=count, accessed_at=moment))
+        for user, items in users.items():
+            for conflict in self.index.load(user, items):
+                if conflict.id is not None:
+                    self._report(self._paths.pop(conflict.id), conflict.reason)
+        for user, deletions in read_deletions(self._folder).items():
+            self.index.load(user, list(deletions.values()))
+
+    def _read(self, path: str) -> MemoryItem | None:
+        """Return the memory in a file; None for a file that is damaged, which is reported, or gone."""
+        signature = self._signatures[path]
+        if not signature:
+            self._report(path, "not a plain file")
+            return None
+        try:
+            return parse(path, self._folder.read(path), modified_ns=signature[2])
+        except FileNotFoundError:
+            return None
+        except OSError as error:
+            self._report(path, error.strerror or str(error))
+        except InvalidRecordError as error:
+            self._report(path, str(error))
+        return None
+
+    def _report(self, path: str, problem: str) -> None:
+        self._problems[path] = problem
+        events.FILE_SKIPPED.log(file=str(self._folder.path / path))
+
+    def _write(self, item: MemoryItem) -> None:
+        path = path_of(item)
+        old_path = self._paths.get(item.id)
+        if path in self._problems:
+            message = f"{self._folder.path / path} is damaged ({self._problems[path]}); repair or remove it"
+            raise StoreError(message)
+        for touched in {path, old_path or path}:
+            self._check_unchanged(touched)
+        self._signatures[path] = self._folder.write(path, render(item))
+        self._paths[item.id] = path
+        if old_path is not None and old_path != path:
+            self._remove(old_path)
+
+    def _remove(self, path: str) -> None:
+        self._folder.remove(path)
+        self._signatures.pop(path, None)
+
+    def _check_unchanged(self, path: str) -> None:
+        """Check that nobody changed a file since it was read: what a person wrote is never written over unseen."""
+        if self._folder.signature(path) not in (None, self._signatures.get(path)):
+            message = f"{self._folder.path / path} was changed after it was read, and was left as it is; try again"
+            raise StoreError(message)
+
+    def _note_deletions(self, changed: Sequence[tuple[str, str]]) -> None:
+        lines = [
+            deletion_line(user, key, self.index.deletion(Scope(user), key)) for user, key in changed
+        ]
+        append_lines(self._folder, DELETED, lines)
+        self._deleted_signature = self._folder.signature(DELETED)
+
+    def _save_reads(self, ids: Iterable[UUID]) -> None:
+        reads = self.index.reads(ids)
+        lines = [
+            reads_line(memory_id, reads[memory_id], self._reads.get(memory_id))
+            for memory_id in reads
+        ]
+        append_lines(self._folder, READ, lines)
+        self._reads |= reads
+
+
+def _precedence(memory: tuple[str, MemoryItem]) -> tuple[Any, ...]:
+    """Return what sorts files of one id or key: those in their own place first, then the newest."""
+    path, item = memory
+    return path_of(item) != path, -item.updated_at.timestamp(), path

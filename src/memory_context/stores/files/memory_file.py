@@ -1,0 +1,84 @@
+"""One memory's file: where it is, what stands in it, and what is made up where a person left something out."""
+
+from __future__ import annotations
+
+import json
+from contextlib import suppress
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import PurePosixPath
+from typing import Any, cast
+from uuid import UUID, uuid5
+
+from memory_context.exceptions import InvalidKeyError, InvalidRecordError
+from memory_context.model.item import MemoryItem, is_intact, new_key
+from memory_context.model.record_json import item_from, record_of, recounted
+from memory_context.model.reference import check_key
+from memory_context.stores.files.category_folders import category_in, folder_of
+from memory_context.stores.files.folder import SUFFIX
+from memory_context.text.tokens.counter import default_counter
+
+_FILE_IDS = UUID("6b1f3a9e-2c0d-5a44-9d57-0f2f7d6f1c11")
+"""The namespace of the ids that files get which come without one: the same path, the same id."""
+_NO_KEY = "-"
+
+
+def path_of(item: MemoryItem) -> str:
+    """Return the path of a memory's file, from the store's folder on."""
+    return "/".join((*folder_of(item.category), f"{item.id}{SUFFIX}"))
+
+
+def render(item: MemoryItem) -> bytes:
+    """Return what stands in a memory's file."""
+    return json.dumps(record_of(item, reads=False), ensure_ascii=False, indent=2).encode() + b"\n"
+
+
+def parse(path: str, data: bytes, modified_ns: int) -> MemoryItem:
+    """Return the memory in a file. What a person left out is made up; content that they changed is counted again.
+
+    Args:
+        path: The file's path from the store's folder on.
+        data: Its bytes.
+        modified_ns: When it was last written, in nanoseconds since 1970.
+
+    Raises:
+        InvalidRecordError: The file does not hold a memory.
+    """
+    try:
+        parsed = json.loads(data.decode())
+    except (ValueError, RecursionError) as error:
+        message = f"not valid JSON: {error}"
+        raise InvalidRecordError(message) from error
+    if not isinstance(parsed, dict):
+        message = "a file holds one JSON object"
+        raise InvalidRecordError(message)
+    record = cast("dict[str, Any]", parsed)
+    place = PurePosixPath(path)
+    changed_at = datetime.fromtimestamp(modified_ns // 1000 / 1e6, UTC)
+    item = item_from(_defaults(place, changed_at, record) | record)
+    item = replace(item, category=category_in(place.parts[:-1], item.category))
+    if not is_intact(item):
+        item = recounted(item, default_counter().count)
+        item = replace(item, updated_at=max(changed_at, item.created_at))
+    if "memory_key" not in record and item.memory_key == _NO_KEY:
+        return replace(item, memory_key=new_key("note", item))
+    return item
+
+
+def _defaults(place: PurePosixPath, changed_at: datetime, record: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that a file may leave out. Its name is its id or its key, if it can be one."""
+    key = _NO_KEY
+    try:
+        memory_id = UUID(place.stem)
+    except ValueError:
+        memory_id = uuid5(_FILE_IDS, str(place))
+        with suppress(InvalidKeyError):
+            key = check_key(place.stem)
+    moment = changed_at.isoformat()
+    return {
+        "id": str(memory_id),
+        "memory_key": key,
+        "memory_type": "note",
+        "created_at": moment,
+        "updated_at": record.get("created_at", moment),
+    }
