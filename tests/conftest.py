@@ -34,7 +34,7 @@ settings.load_profile("quick")
 
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
 TOLD = "told"
-STORES = ("memory", "file", "postgresql")
+STORES = (pytest.param("memory", marks=pytest.mark.long), "file", "postgresql")
 
 
 @pytest.fixture(scope="session")

@@ -24,6 +24,7 @@ from autogen_core.models import (
 )
 from autogen_core.tools import FunctionTool
 
+from for_each import for_each
 from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef
 from memory_context.autogen.agent_tools import answered_lines
 from memory_context.conversation.judge import JudgeLimits
@@ -367,7 +368,7 @@ async def test_team_broadcast_folds_to_the_same_key(sqlite_url: str) -> None:
     assert 1 == len(MemoryRef.find_all((await reader_context.get_messages())[1].model_dump_json()))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "arguments",
     [
         {"key": "[MemoryRef: KEY]", "lines": "2-3"},
@@ -392,8 +393,8 @@ async def test_arguments_as_models_write_them(arguments: dict[str, Any]) -> None
     assert "two\nthree" in answer
 
 
-@pytest.mark.parametrize(
-    ("index", "arguments", "expected"),
+@for_each(
+    "index, arguments, expected",
     [
         (0, {}, "The argument key is wrong"),
         (0, {"key": 5}, "The argument key is wrong"),
@@ -439,8 +440,8 @@ async def test_a_store_that_fails_tells_no_address() -> None:
 TABLE = json.dumps([{"id": i, "name": f"n{i}", "total": i * 2} for i in range(300)])
 
 
-@pytest.mark.parametrize(
-    ("arguments", "expected"),
+@for_each(
+    "arguments, expected",
     [
         ({"contains": "N299"}, "matching lines 1-1 of 1, in 1 lines\n1: "),
         ({"pattern": "n29\\d", "context": 1}, "matching lines 1-1 of 1"),

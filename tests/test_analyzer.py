@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from for_each import for_each
 from memory_context.text.index.analyzer import analyze, held_by, wanted_by, words_of
 
 CHINESE = "\u7cfb\u7edf\u7ba1\u7406\u5458"  # five characters: "system administrator"
@@ -18,8 +19,8 @@ def found_by(text: str, query: str) -> bool:
     return bool(wanted) and set(wanted) <= analyze(text).counts.keys()
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
+@for_each(
+    "text, query",
     [
         ("the workers crashed while connecting", "worker crash connection"),
         ("def getUserName(self)", "getUserName"),
@@ -51,8 +52,8 @@ def test_found(text: str, query: str) -> None:
     assert found_by(text, query)
 
 
-@pytest.mark.parametrize(
-    ("text", "query"),
+@for_each(
+    "text, query",
     [("axb 100 percent", "a_b"), ("PROJ-1235", "proj-1234"), (CHINESE, CHINESE[2] + CHINESE[0])],
 )
 def test_not_found(text: str, query: str) -> None:
@@ -60,7 +61,7 @@ def test_not_found(text: str, query: str) -> None:
     assert not found_by(text, query)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "date",
     [
         "8 May 2023",
@@ -77,7 +78,7 @@ def test_dates(date: str) -> None:
     assert analyze(f"on {date}.").counts.keys() >= DAY
 
 
-@pytest.mark.parametrize("text", ["", " \n", "the of and", "!?\u2026 \U0001f600", "\0", "\ud800"])
+@for_each("text", ["", " \n", "the of and", "!?\u2026 \U0001f600", "\0", "\ud800"])
 def test_nothing(text: str) -> None:
     """Blank texts, stop words and symbols have no lexemes."""
     assert {} == analyze(text).counts
@@ -129,9 +130,8 @@ def test_any_text(before: str, behind: str) -> None:
     }
 
 
-@pytest.mark.parametrize(
-    "unit", ["a", "-", "a-", "a.b/", "A1", "aB", "\u4e2d", "may ", "1 may ", "_", "\u0301"]
-)
+@pytest.mark.long
+@for_each("unit", ["a", "-", "a-", "a.b/", "A1", "aB", "\u4e2d", "may ", "1 may ", "_", "\u0301"])
 def test_no_text_takes_for_ever(unit: str) -> None:
     """A million characters of what regular expressions fear are analyzed within the test's time limit."""
     assert analyze((unit * 1_000_000)[:1_000_000]).length <= 1_000_000

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from for_each import for_each
 from memory_context import MemoryManager, exceptions
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
@@ -83,9 +84,7 @@ class TestValues:
 
         assert [] == passed_keys(prose)
 
-    @pytest.mark.parametrize(
-        "text", ["[MemoryRef: no key!]", "[MemoryRef: k - a log]", "[MemoryRef:]"]
-    )
+    @for_each("text", ["[MemoryRef: no key!]", "[MemoryRef: k - a log]", "[MemoryRef:]"])
     def test_misspelt(self, text: str) -> None:
         """What looks like a reference and is none is not passed on as text; the model reads how to write one."""
         with pytest.raises(NotPassedError, match="Write \\[MemoryRef: key\\]"):
@@ -101,8 +100,8 @@ class TestValues:
 class TestSchema:
     """Where the tool does not take a text, the text's JSON takes the place."""
 
-    @pytest.mark.parametrize(
-        ("schema", "text", "expected"),
+    @for_each(
+        "schema, text, expected",
         [
             ({"type": "string"}, "[1]", "[1]"),
             ({"type": ["string", "null"]}, "[1]", "[1]"),
@@ -120,7 +119,7 @@ class TestSchema:
             {"x": "[MemoryRef: k]"}, {"k": text}, {"properties": {"x": schema}}
         )
 
-    @pytest.mark.parametrize("text", ["", "a log", "[NaN]", "{b'a': 1}", "{'a': b'b'}", "[" * 9999])
+    @for_each("text", ["", "a log", "[NaN]", "{b'a': 1}", "{'a': b'b'}", "[" * 9999])
     def test_no_json(self, text: str) -> None:
         """A text that is no JSON does not reach a tool that wants a list or an object."""
         with pytest.raises(NotPassedError, match="the text of 'k' is not JSON"):
@@ -225,7 +224,7 @@ class TestSettings:
         assert [True, False, True, False] == [policy.passes_to("upload") for policy in policies]
         assert [True, False, False, False] == [policy.passes_to("save") for policy in policies]
 
-    @pytest.mark.parametrize(
+    @for_each(
         "settings",
         [
             ("upload", [], 1),

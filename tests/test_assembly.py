@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.allocation_advice import RecordedAssembly, improved, served
@@ -182,18 +183,14 @@ def test_preferences_without_a_tier(manager: MemoryManager) -> None:
     assert "output" not in text
 
 
-@pytest.mark.parametrize(
-    "allocation", [{}, {"task": 0}, {"task": -1}, {"task": float("nan")}, {"task": 101}]
-)
+@for_each("allocation", [{}, {"task": 0}, {"task": -1}, {"task": float("nan")}, {"task": 101}])
 def test_wrong_allocations(manager: MemoryManager, allocation: dict[str, float]) -> None:
     """An allocation has a part above 0, and none that is no part."""
     with pytest.raises(InvalidArgumentError, match="allocation"):
         both(manager).build("x", 100, allocation)
 
 
-@pytest.mark.parametrize(
-    "numbers", [{"budget_tokens": -1}, {"head_tail": -1}, {"max_item_tokens": -1}]
-)
+@for_each("numbers", [{"budget_tokens": -1}, {"head_tail": -1}, {"max_item_tokens": -1}])
 def test_wrong_numbers(manager: MemoryManager, numbers: dict[str, int]) -> None:
     """Negative numbers are refused by name."""
     with pytest.raises(InvalidArgumentError, match=next(iter(numbers))):

@@ -18,6 +18,7 @@ from autogen_core.model_context import UnboundedChatCompletionContext
 from langchain_core.messages import HumanMessage
 
 from commands import memory_context as command
+from for_each import for_each
 from journeys import JOURNEYS, MARKER, THREAD, Journey
 from langchain_memory_context import (
     MemoryContextChatMessageHistory,
@@ -435,7 +436,7 @@ class TestSQLAuditTrail:
             with pytest.raises(InvalidArgumentError, match="whose entries"):
                 trail.delete()
 
-    @pytest.mark.parametrize(
+    @for_each(
         "wrong",
         [
             {"action": "read"},

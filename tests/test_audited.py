@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context import MemoryContext, MemoryManager, MemoryRef, ScopedMemory
 from memory_context.exceptions import StateError
 from memory_context.model.item import is_secret
@@ -90,7 +91,7 @@ async def test_a_session_of_a_state_that_is_loaded_in_a_run(sqlite_url: str) -> 
     }
 
 
-@pytest.mark.parametrize("wrong", ["", "a\x00b", "x" * 1000])
+@for_each("wrong", ["", "a\x00b", "x" * 1000])
 async def test_a_state_with_an_illegal_thread(wrong: str) -> None:
     """A state whose thread no column can hold is no state, and the messages stay as they were."""
     context = MemoryContext("ann", store="sqlite://")

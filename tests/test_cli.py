@@ -30,6 +30,7 @@ from autogen_core.models import (
 from rich.console import Console
 
 from commands import COMMAND, memory_context, read_terminal
+from for_each import for_each
 from memory_context import MemoryManager, __version__
 from memory_context.cli import run
 from memory_context.demo.agent_run import MeteredContext
@@ -94,8 +95,8 @@ def test_help_is_quick() -> None:
     assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@for_each(
+    "arguments, said",
     [
         ("demo --nope", "--nope"),
         ("demo --model", "--model"),
@@ -128,7 +129,7 @@ def test_a_refusal_is_no_traceback() -> None:
     assert "frobnicate" in one_line(memory_context("frobnicate"))
 
 
-@pytest.mark.parametrize("module", ["autogen_core", "autogen_agentchat", "pytest"])
+@for_each("module", ["autogen_core", "autogen_agentchat", "pytest"])
 def test_a_missing_extra_takes_one_line(module: str) -> None:
     """Without a package that it needs, the demo says which extra to install."""
     code = (
@@ -268,6 +269,7 @@ def test_the_next_commands_work(kept: Kept) -> None:
     assert memory_context(*again[1:]).returncode == 0
 
 
+@pytest.mark.long
 def test_a_second_run_stores_equal_outputs_once(kept: Kept, tmp_path: Path) -> None:
     """`--store` keeps the database; what a second run makes again is the same record."""
     copy = tmp_path / "memory.db"
@@ -286,6 +288,7 @@ def test_a_pipe_gets_plain_text(kept: Kept) -> None:
     assert all(line.startswith(("  ", "database: ")) and kept.url[10:] in line for line in long)
 
 
+@pytest.mark.long
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
     """Without `--keep`, the demo leaves neither its database nor its project."""
     done = memory_context("demo", TMPDIR=str(tmp_path))
@@ -294,6 +297,7 @@ def test_nothing_is_left_behind(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+@pytest.mark.long
 def test_a_terminal_gets_colours() -> None:
     """In a terminal, the conversation is coloured."""
     ours, theirs = pty.openpty()
@@ -318,6 +322,7 @@ def test_a_reader_may_leave() -> None:
         assert process.stderr.read() == b""
 
 
+@pytest.mark.long
 def test_the_demo_works_on_postgresql(postgres_url: str) -> None:
     """`--store` takes a PostgreSQL database."""
     assert memory_context("demo", "--store", postgres_url).returncode == 0
@@ -377,6 +382,7 @@ def model_server() -> Iterator[ModelServer]:
         http.shutdown()
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("model", ["some-local-model", "gpt-4o"])
 def test_a_real_model_is_asked(model: str, model_server: ModelServer) -> None:
     """`--model` and `--base-url` ask that server, with the key from the environment; it sees folded outputs."""
@@ -393,6 +399,7 @@ def test_a_real_model_is_asked(model: str, model_server: ModelServer) -> None:
     assert "A week has five days there." in done.stdout
 
 
+@pytest.mark.long
 def test_a_model_that_does_not_answer_takes_one_line() -> None:
     """A server that cannot be reached gets exit code 2 and one line on standard error."""
     done = memory_context("demo", "--model", "some-model", "--base-url", "http://127.0.0.1:1/v1")

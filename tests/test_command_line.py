@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from commands import COMMAND, in_terminal, memory_context
+from for_each import for_each
 from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.cli import run
 from memory_context.stores.sql.migrate import HEAD
@@ -198,8 +199,8 @@ class TestList:
         connection.close()
         assert "orders" in ann("list")
 
-    @pytest.mark.parametrize(
-        ("arguments", "said"),
+    @for_each(
+        "arguments, said",
         [
             ("--since yesterday", "a time reads"),
             ("--filter importance", "COLUMN=VALUE"),
@@ -636,8 +637,9 @@ def hostile_(tmp_path_factory: pytest.TempPathFactory) -> str:
     return url
 
 
-@pytest.mark.parametrize(
-    ("arguments", "typed"),
+@pytest.mark.long
+@for_each(
+    "arguments, typed",
     [
         ("list --user ann", ""),
         ("list --user ann --json", ""),
@@ -701,7 +703,8 @@ class TestCompletion:
         assert [] == self.offered("nonsense", "memory-context show ro")
         assert [] == list(tmp_path.iterdir())
 
-    @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+    @pytest.mark.long
+    @for_each("shell", ["bash", "zsh", "fish"])
     def test_nothing_is_offered_that_a_shell_would_run(self, hostile: str, shell: str) -> None:
         """A shell evaluates what it is offered: names are offered alone, and only harmless ones."""
         for words in (

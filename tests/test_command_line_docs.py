@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import typer
 
+from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import app, run
 from messages import LOG
@@ -62,7 +63,7 @@ def test_every_verb_is_documented() -> None:
     assert set(VERBS) == set(SECTIONS)
 
 
-@pytest.mark.parametrize("verb", sorted(VERBS))
+@for_each("verb", sorted(VERBS))
 def test_every_option_is_documented(verb: str) -> None:
     """A section's table has the options of its verb and no others; what comes without a name stands above it."""
     assert options_of(VERBS[verb]) == named_in_tables(SECTIONS[verb])

@@ -18,6 +18,7 @@ from autogen_core.models import (
 from hypothesis import given
 
 from examples import examples
+from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, default_counter, exceptions
 from memory_context.autogen.compaction import as_lines, from_lines, groups
 from memory_context.testing import check_prompt
@@ -202,9 +203,7 @@ async def test_store_down() -> None:
     assert size(await context.get_messages()) <= 1500
 
 
-@pytest.mark.parametrize(
-    ("value", "window", "expected"), [(0.5, 8000, 4000), (700, None, 700), (None, None, None)]
-)
+@for_each("value, window, expected", [(0.5, 8000, 4000), (700, None, 700), (None, None, None)])
 def test_limits(value: float | None, window: int | None, expected: int | None) -> None:
     """A limit is a number of tokens, or a share of the model's window."""
     assert (
@@ -213,8 +212,8 @@ def test_limits(value: float | None, window: int | None, expected: int | None) -
     )
 
 
-@pytest.mark.parametrize(
-    ("settings", "error"),
+@for_each(
+    "settings, error",
     [
         ({"max_tokens": 499}, exceptions.BudgetTooSmallError),
         ({"max_tokens": 0.5}, exceptions.InvalidArgumentError),

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from for_each import for_each
 from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.chat_history import ChatTurn
@@ -142,9 +143,7 @@ def test_a_model_merges_related_notes(manager: MemoryManager) -> None:
 
 
 @pytest.mark.parametrize(
-    "answer",
-    ["", "Something about payment.", RuntimeError("no"), "x " * 500, None],
-    ids=["nothing", "names lost", "error", "longer", "late"],
+    "answer", ["", "Something about payment.", RuntimeError("no"), "x " * 500, None]
 )
 def test_a_model_that_is_of_no_use(manager: MemoryManager, answer: str | Exception | None) -> None:
     """Where the model fails, is late or loses names, words decide: near-duplicates become one, related notes stay."""
@@ -232,9 +231,7 @@ def test_proposed_preferences(manager: MemoryManager) -> None:
     assert ["Short answers."] == asked
 
 
-@pytest.mark.parametrize(
-    "answer", ["I do not know.", "{}", "[1, 2]", "[", RuntimeError("no"), None]
-)
+@for_each("answer", ["I do not know.", "{}", "[1, 2]", "[", RuntimeError("no"), None])
 def test_no_preferences(manager: MemoryManager, answer: str | Exception | None) -> None:
     """An extractor that fails, is late or talks nonsense proposes nothing."""
     model = Model(answer)

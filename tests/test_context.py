@@ -28,6 +28,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.testing import check_prompt
@@ -305,7 +306,7 @@ class TestRecall:
 
         assert 0 == context.stats().recalls
 
-    @pytest.mark.parametrize("form", ["[MemoryRef: {key}]", "see {key} please", "{full}"])
+    @for_each("form", ["[MemoryRef: {key}]", "see {key} please", "{full}"])
     async def test_named_by_a_person(self, context: MemoryContext, form: str) -> None:
         """A person's message that names a reference opens it."""
         first = await fill(context, results(LOG))
@@ -512,7 +513,7 @@ class TestState:
 
         assert before == await context.get_messages()
 
-    @pytest.mark.parametrize(
+    @for_each(
         "state",
         [
             {},
@@ -590,13 +591,13 @@ class TestComponent:
 class TestBadInput:
     """Bad input is named at once."""
 
-    @pytest.mark.parametrize("threshold", [49, 0, -1, 2.5])
+    @for_each("threshold", [49, 0, -1, 2.5])
     async def test_threshold(self, threshold: int) -> None:
         """A threshold below 50 is refused."""
         with pytest.raises(exceptions.InvalidThresholdError, match="50 tokens or more"):
             MemoryContext("ann", store="sqlite://", threshold=threshold)
 
-    @pytest.mark.parametrize("user_id", ["", "  ", None, True, "a\0"])
+    @for_each("user_id", ["", "  ", None, True, "a\0"])
     async def test_user(self, user_id: str) -> None:
         """An empty user is refused."""
         with pytest.raises(exceptions.InvalidScopeError, match="user_id must"):

@@ -27,6 +27,7 @@ from described import (
     mcp_repr,
 )
 from examples import examples
+from for_each import for_each
 from memory_context.model.item import Content
 from memory_context.text.describe import describe, parsed, recognise
 from memory_context.text.describe.json_shapes import ObjectList
@@ -67,8 +68,8 @@ def test_the_snapshot_is_what_is_said_today() -> None:
     assert (DATA / "descriptions.txt").read_text(encoding="utf-8") == described()
 
 
-@pytest.mark.parametrize(
-    ("content", "line"),
+@for_each(
+    "content, line",
     [
         (PYTEST, "pytest: 3 failed, 412 passed (test_auth.py::test_login, …)"),
         (json.dumps(ORDERS), "JSON list of 2 objects: id, customer, total"),
@@ -101,25 +102,21 @@ def test_the_line_is_one_that_a_person_would_write(content: Content, line: str) 
     assert line == describe(content)
 
 
-@pytest.mark.parametrize(
-    "text", ["{x}", "[see below]", "{'a': f()}", "[link](https://x.org)", "1, 2", "{{1}}"]
-)
+@for_each("text", ["{x}", "[see below]", "{'a': f()}", "[link](https://x.org)", "1, 2", "{{1}}"])
 def test_what_only_looks_like_json_is_text(text: str) -> None:
     """Brackets alone do not make JSON, and nothing in them is ever run."""
     assert describe(text).startswith("text, 1 line:")
 
 
-@pytest.mark.parametrize(
-    "wrap", [mcp, mcp_repr, lambda text: mcp_repr(mcp(text)), lambda text: f"```\n{text}```"]
-)
-@pytest.mark.parametrize("text", [PYTEST, TRACEBACK, PYTHON, JEST, json.dumps(ORDERS)])
+@for_each("wrap", [mcp, mcp_repr, lambda text: mcp_repr(mcp(text)), lambda text: f"```\n{text}```"])
+@for_each("text", [PYTEST, TRACEBACK, PYTHON, JEST, json.dumps(ORDERS)])
 def test_a_wrapping_does_not_change_the_line(wrap: type[str], text: str) -> None:
     """A tool's result as JSON, as a repr, as one in the other: the line is that of the text inside."""
     assert describe(text) == describe(wrap(text))
 
 
-@pytest.mark.parametrize("end", [900, 2000, 2001, 2500, 3333])
-@pytest.mark.parametrize("wrap", [str, mcp, lambda text: mcp_repr(mcp(text))])
+@for_each("end", [900, 2000, 2001, 2500, 3333])
+@for_each("wrap", [str, mcp, lambda text: mcp_repr(mcp(text))])
 def test_json_that_is_cut_is_still_json(wrap: type[str], end: int) -> None:
     """What is there is counted, and the line says that there was more."""
     line = describe(wrap(json.dumps({"orders": ORDERS * 100}))[:end])
@@ -204,9 +201,7 @@ def test_the_call_says_what_the_output_does_not() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "arguments", ["", "{", "[1]", "null", '{"command": 3}', '{"path": null}', "{" * 90_000]
-)
+@for_each("arguments", ["", "{", "[1]", "null", '{"command": 3}', '{"path": null}', "{" * 90_000])
 def test_arguments_that_are_none_do_no_harm(arguments: str) -> None:
     """A model may have written anything."""
     assert "text, 1 line: done" == describe("done", source="run", arguments=arguments)
@@ -235,8 +230,8 @@ def test_a_record_says_what_is_known() -> None:
     assert ObjectList("JSON:", 2, "order", ("id", "customer", "total")) == kind
 
 
-@pytest.mark.parametrize(
-    ("one", "many"),
+@for_each(
+    "one, many",
     [
         ("order", "orders"),
         ("match", "matches"),
@@ -266,7 +261,7 @@ def test_anything_can_be_described(content: Content) -> None:
     assert all(char == " " or unicodedata.category(char)[0] not in "CZ" for char in line)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "{{}}",
@@ -275,7 +270,6 @@ def test_anything_can_be_described(content: Content) -> None:
         "[" + "9" * 5000 + "]",
         '{"a": ' + "9" * 5000 + "}",
     ],
-    ids=["set of dict", "list as key", "huge key", "huge number", "huge value"],
 )
 def test_literals_that_python_cannot_build_are_described(text: str) -> None:
     """What Python would refuse to read or to print is described all the same, and not read as a value."""
@@ -283,7 +277,7 @@ def test_literals_that_python_cannot_build_are_described(text: str) -> None:
     assert parsed("{{1}}") is None
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "[" * 100_000 + "]" * 100_000,
@@ -292,14 +286,13 @@ def test_literals_that_python_cannot_build_are_described(text: str) -> None:
         '{"a":' * 50_000 + "}" * 50_000,
         "[" * 400 + "1, ",
     ],
-    ids=["lists", "signs", "sums", "objects", "cut"],
 )
 def test_deep_nesting_is_described(text: str) -> None:
     """Thousands of brackets in each other are no danger."""
     assert describe(text)
 
 
-@pytest.mark.parametrize("text", [r"['\d']", "[1 (2)]", "['a' is 'a']", "[1if 2else 3]"])
+@for_each("text", [r"['\d']", "[1 (2)]", "['a' is 'a']", "[1if 2else 3]"])
 def test_describing_warns_of_nothing(text: str) -> None:
     """What Python's compiler thinks of a tool's output is nobody's concern, and does not change the line."""
     with warnings.catch_warnings(record=True) as caught:
@@ -311,8 +304,8 @@ def test_describing_warns_of_nothing(text: str) -> None:
         assert line == describe(text)
 
 
-@pytest.mark.parametrize(
-    ("text", "beginning"),
+@for_each(
+    "text, beginning",
     [
         ("x" * 6_000_000, "text, 1 line: xxx"),
         ("INFO all is well\n" * 1_000_000, "log, 1,000,000 lines: all is well"),
@@ -329,14 +322,14 @@ def test_describing_warns_of_nothing(text: str) -> None:
             "pytest: 3 failed, 412 passed",
         ),
     ],
-    ids=["one line", "a log", "errors", "a list", "records", "leading blanks", "a table", "tests"],
 )
 def test_megabytes_are_described(text: str, beginning: str) -> None:
     """A large text is described by its beginning and its end, with its true number of lines."""
     assert describe(text).startswith(beginning)
 
 
-@pytest.mark.parametrize(
+@pytest.mark.long
+@for_each(
     "piece",
     [
         "<!-- x -->\n",

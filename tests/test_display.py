@@ -25,6 +25,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from IPython.core.formatters import DisplayFormatter
 
+from for_each import for_each
 from html_pages import Page, bundle, shown
 from memory_context import (
     ContextAssembler,
@@ -140,7 +141,7 @@ async def context() -> AsyncIterator[MemoryContext]:
     await context.aclose()
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@for_each("text", HOSTILE)
 def test_stored_text_is_shown_and_never_markup(text: str) -> None:
     """Whatever is stored stands in the page as text, and brings no element, attribute or address into it."""
     for value in everything(text):
@@ -263,8 +264,8 @@ def test_long_conversations_are_bounded() -> None:
     assert len(html) < 60_000
 
 
-@pytest.mark.parametrize(
-    ("content", "element", "said"),
+@for_each(
+    "content, element, said",
     [
         (
             "id,city,total\n1,Oslo,3.5\n2,Rome,4.5\n3,Bonn,1.0\n",
@@ -345,7 +346,7 @@ def test_a_picture_shows_as_one() -> None:
     assert f"{len(large)} bytes" in shown(memory(large)).said
 
 
-@pytest.mark.parametrize(
+@for_each(
     "content",
     [
         "x" * 3_000_000,
@@ -357,7 +358,6 @@ def test_a_picture_shows_as_one() -> None:
         "," * 100_000 + "\n" + "," * 100_000,
         "[" * 100_000,
     ],
-    ids=["line", "lines", "log", "wide", "deep", "many", "commas", "brackets"],
 )
 def test_large_contents_are_bounded(content: str) -> None:
     """However large, deep or wide a content is, the page stays small."""

@@ -13,6 +13,7 @@ import pytest
 import langchain_memory_context
 import memory_context
 import reference
+from for_each import for_each
 from memory_context import testing
 from pages import ROOT, anchors, links, programs
 
@@ -34,6 +35,7 @@ def name_of(page: Path) -> str:
     return str(page.relative_to(ROOT))
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("page", WITH_CODE, ids=name_of)
 def test_code_runs_as_it_stands(page: Path) -> None:
     """Each block of code runs without a word on stderr, and prints what stands below it."""
@@ -47,7 +49,7 @@ def test_code_runs_as_it_stands(page: Path) -> None:
             assert program.printed == result["printed"]
 
 
-@pytest.mark.parametrize("page", TOLD, ids=name_of)
+@for_each("page", TOLD)
 def test_code_is_marked_as_such(page: Path) -> None:
     """Whatever is Python on a page is a block that runs, or says why it does not."""
     text = page.read_text("utf-8")
@@ -59,7 +61,7 @@ def test_code_is_marked_as_such(page: Path) -> None:
     assert not re.search(r"^ *```(py|python3|pycon|py3)\b", text, re.MULTILINE)
 
 
-@pytest.mark.parametrize("page", PAGES, ids=name_of)
+@for_each("page", PAGES)
 def test_links_lead_somewhere(page: Path) -> None:
     """Every relative link leads to a file that is there, and every anchor to a heading."""
     for target in links(page):

@@ -21,6 +21,7 @@ from langchain.agents import create_agent
 from langchain_core.tools import tool
 
 from examples import examples
+from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel
 from langchain_memory_context.testing import call as calling
@@ -384,8 +385,8 @@ def test_importing_twice(tmp_path: Path, sqlite_url: str, wrap: type[StoreWrappe
             import_memories(store, tmp_path / "sealed.jsonl", user_id="ann")
 
 
-@pytest.mark.parametrize(
-    ("make", "said"),
+@for_each(
+    "make, said",
     [
         (
             lambda: CompressedStore(RedactingStore("sqlite://")),
@@ -519,7 +520,7 @@ async def test_key_manager_that_is_down(sqlite_url: str) -> None:
     assert shown((await fill(context, call("run"), results(LOG)))[-1]).startswith("[MemoryRef: ")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "wrong",
     [{}, {"k": b"short"}, {"k": "a" * 32}, {"": b"a" * 32}, {"x" * 256: b"a" * 32}, {1: b"a" * 32}],
 )

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 import sqlalchemy as sa
 
+from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -29,8 +30,8 @@ from memory_context.stores.sql import engines
 ANN = Scope("ann")
 
 
-@pytest.mark.parametrize(
-    ("url", "right"),
+@for_each(
+    "url, right",
     [
         ("mysql://localhost/x", "sqlite"),
         ("postgresql+asyncpg://localhost/x", r"postgresql\+psycopg"),
@@ -46,7 +47,7 @@ def test_unsupported_url(url: str, right: str) -> None:
         MemoryManager(url, user_id=1)
 
 
-@pytest.mark.parametrize("store", [42, object(), b"sqlite://"])
+@for_each("store", [42, object(), b"sqlite://"])
 def test_not_a_store(store: object) -> None:
     """Something that is no store at all is named."""
     with pytest.raises(
@@ -55,9 +56,7 @@ def test_not_a_store(store: object) -> None:
         MemoryManager(store, user_id=1)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
-    "url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"]
-)
+@for_each("url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"])
 def test_postgresql_means_psycopg(url: str) -> None:
     """Every usual way to write a PostgreSQL URL leads to psycopg 3."""
     assert "postgresql+psycopg" == engines.store_url(url).drivername
@@ -111,7 +110,7 @@ def test_default_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert (tmp_path / "other.db").exists()
 
 
-@pytest.mark.parametrize(
+@for_each(
     "url",
     [
         "postgresql+psycopg://u:hunter2@h:x1/db", " postgresql+psycopg://u:hunter2@h/db", "//u:hunter2@h/db",

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
 from memory_context.text.excerpt.hotspots import LARGE, regions
@@ -96,7 +97,7 @@ def test_an_excerpt_never_costs_more_than_its_budget(
     assert cost(excerpt(text, question, budget, cost, ranking=ranking).text) <= budget
 
 
-@pytest.mark.parametrize("budget", [-1, 0, 1, 2])
+@for_each("budget", [-1, 0, 1, 2])
 def test_a_budget_for_nothing_shows_nothing(budget: int) -> None:
     """Where not even one word fits, the excerpt is the empty text."""
     assert Excerpt("") == excerpt("\n".join(LOG), "", budget, len)
@@ -465,8 +466,8 @@ def test_pieces_come_in_order_and_hold_everything(text: str) -> None:
         )
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
+@for_each(
+    "text, words",
     [
         ("", []),
         ("Why is it so?", []),
@@ -489,8 +490,8 @@ def test_a_question_has_an_end() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "found"),
+@for_each(
+    "text, found",
     [
         ("plain words, Capital Words, and/or", {"and/or"}),
         ("getUserName(user_name) in src/app.py:12", {"getUserName", "user_name", "src/app.py:12"}),
@@ -516,7 +517,8 @@ def test_occurrences_are_those_of_the_text(text: str, word: str) -> None:
         )
 
 
-@pytest.mark.parametrize("unit", [" ", "\t", "\r", "a:", "-", "1", "\\", "a.", "[]", "a-", ": "])
+@pytest.mark.long
+@for_each("unit", [" ", "\t", "\r", "a:", "-", "1", "\\", "a.", "[]", "a-", ": "])
 def test_long_runs_are_read_in_linear_time(unit: str) -> None:
     """A run of one mark, hundreds of thousands of characters long, is cut and searched for names to its end."""
     text = unit * (400_000 // len(unit))

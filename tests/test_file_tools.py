@@ -23,6 +23,7 @@ from langchain_tests.unit_tests import ToolsUnitTests
 
 import langchain_memory_context
 from examples import examples
+from for_each import for_each
 from hostile import PATHS
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
@@ -79,8 +80,8 @@ def test_view(service: AgentMemoryService) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("view_range", "lines"),
+@for_each(
+    "view_range, lines",
     [
         ([2, 3], "2-3"),
         ([3, -1], "3-3"),
@@ -137,8 +138,8 @@ def test_as_models_write_it(service: AgentMemoryService) -> None:
     assert "step one\n" == service.read_memory_file("ann", "two.md")
 
 
-@pytest.mark.parametrize(
-    ("arguments", "answer"),
+@for_each(
+    "arguments, answer",
     [
         (
             {"command": "view", "path": "/memories/x.md"},

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from for_each import for_each
 from hostile import FINE, FINE_IDS, IDS, NO_TEXTS, PATHS
 from memory_context.agent_files.filenames import agent_folder, brief, is_path, path_parts, variants
 from memory_context.exceptions import InvalidPathError
@@ -52,7 +53,7 @@ def test_hundreds_of_hostile_paths() -> None:
             path_parts(path)
 
 
-@pytest.mark.parametrize("path", FINE)
+@for_each("path", FINE)
 def test_fine_paths(path: str) -> None:
     """Names of every script pass as they are, also those that only resemble reserved ones."""
     assert path == "/".join(path_parts(path))
@@ -65,13 +66,13 @@ def test_hostile_ids() -> None:
             agent_folder(name)
 
 
-@pytest.mark.parametrize("name", FINE_IDS)
+@for_each("name", FINE_IDS)
 def test_fine_ids(name: str) -> None:
     """UUIDs, names and addresses of mail are ids."""
     assert name == agent_folder(name)
 
 
-@pytest.mark.parametrize("value", NO_TEXTS)
+@for_each("value", NO_TEXTS)
 def test_no_texts(value: object) -> None:
     """What is no text is no path and no id."""
     with pytest.raises(InvalidPathError, match="is a text such as"):
@@ -127,8 +128,8 @@ def test_brief(path: object) -> None:
     assert text.isprintable()
 
 
-@pytest.mark.parametrize(
-    ("name", "other"),
+@for_each(
+    "name, other",
     [
         ("bob", "BOB"),
         ("Bob", "bob"),

@@ -17,6 +17,7 @@ from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from hostile import FINE, FINE_IDS, IDS, NO_TEXTS, PATHS
 from memory_context import AgentMemoryService, FileEntry, MemoryContextError
 from memory_context.exceptions import (
@@ -152,7 +153,7 @@ def test_view(service: AgentMemoryService, view_range: tuple[int, int] | None, s
     assert shown == service.view("ann", "notes.md", view_range)
 
 
-@pytest.mark.parametrize("view_range", [(0, 2), (4, 9), (3, 2), (-2, -1), (2, -5)])
+@for_each("view_range", [(0, 2), (4, 9), (3, 2), (-2, -1), (2, -5)])
 def test_view_outside(service: AgentMemoryService, view_range: tuple[int, int]) -> None:
     """Lines that are not there are an error that says which are."""
     with pytest.raises(FileOperationError, match="which has the lines 1 to 3"):

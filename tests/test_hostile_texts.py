@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import inspect
 import io
 import json
 import unicodedata
@@ -21,6 +22,7 @@ from langchain_core.tools import tool
 
 import hostile_texts as hostile
 from commands import in_terminal
+from for_each import for_each
 from html_pages import Page
 from langchain_memory_context import MemoryContextMemory, MemoryContextMiddleware, MemoryRetriever
 from langchain_memory_context.testing import ScriptedChatModel
@@ -60,13 +62,7 @@ SELECTORS: tuple[dict[str, Any], ...] = (
     {"query": "what is the password?", "max_tokens": 120},
     {"max_tokens": 120},
 )
-texts = pytest.mark.parametrize(
-    "name",
-    [
-        name if name in hostile.QUICK else pytest.param(name, marks=pytest.mark.soak)
-        for name in hostile.TEXTS
-    ],
-)
+quick_texts = for_each("name", sorted(hostile.QUICK))
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +86,7 @@ def _controls(text: str) -> set[str]:
     }
 
 
-@texts
+@quick_texts
 def test_it_comes_back_as_it_was(manager: MemoryManager, name: str) -> None:
     """A text comes back byte for byte, and its reference is read as what was rendered."""
     text = hostile.TEXTS[name]
@@ -103,7 +99,7 @@ def test_it_comes_back_as_it_was(manager: MemoryManager, name: str) -> None:
     assert [item.ref] == MemoryRef.find_all(item.ref.render())
 
 
-@pytest.mark.parametrize("name", hostile.LARGE)
+@for_each("name", hostile.LARGE)
 def test_megabytes_come_back(manager: MemoryManager, name: str) -> None:
     """So do a megabyte of text, and one as description, category or query."""
     text = hostile.LARGE[name]
@@ -118,7 +114,7 @@ def test_megabytes_come_back(manager: MemoryManager, name: str) -> None:
         manager.store("x", category=text)
 
 
-@pytest.mark.parametrize("name", hostile.BYTES)
+@for_each("name", hostile.BYTES)
 def test_bytes_come_back(manager: MemoryManager, name: str) -> None:
     """Bytes that are no text come back as they were, and no tool takes them for text."""
     data = hostile.BYTES[name]
@@ -132,7 +128,7 @@ def test_bytes_come_back(manager: MemoryManager, name: str) -> None:
     assert json.dumps(Resources(manager).read({"uri": f"memory://{item.memory_key}"})).isascii()
 
 
-@texts
+@quick_texts
 def test_descriptions_and_excerpts(manager: MemoryManager, name: str) -> None:
     """It is described in a line, also where it is the description, the source or the arguments; excerpts keep to it."""
     text, count = hostile.TEXTS[name], manager.counter.count
@@ -150,7 +146,7 @@ def test_descriptions_and_excerpts(manager: MemoryManager, name: str) -> None:
     assert item.ref == MemoryRef.parse(item.ref.render())
 
 
-@texts
+@quick_texts
 def test_every_selector(manager: MemoryManager, name: str) -> None:
     """Every part of it is given, or refused with an error of ours; it is found by its own words."""
     text = hostile.TEXTS[name]
@@ -165,7 +161,8 @@ def test_every_selector(manager: MemoryManager, name: str) -> None:
     )
 
 
-@pytest.mark.parametrize("pattern", hostile.PATTERNS)
+@pytest.mark.long
+@for_each("pattern", hostile.PATTERNS)
 def test_patterns(manager: MemoryManager, pattern: str) -> None:
     """A pattern that explodes, or is none, ends with an error of ours."""
     key = manager.store(hostile.SLOW["one letter"])
@@ -173,8 +170,8 @@ def test_patterns(manager: MemoryManager, pattern: str) -> None:
         manager.retrieve(key, pattern=pattern)
 
 
-@pytest.mark.parametrize(
-    ("selector", "value"),
+@for_each(
+    "selector, value",
     [("path", one) for one in hostile.PATHS] + [("where", one) for one in hostile.WHERES],
 )
 def test_expressions(manager: MemoryManager, selector: str, value: str) -> None:
@@ -184,7 +181,7 @@ def test_expressions(manager: MemoryManager, selector: str, value: str) -> None:
         manager.retrieve(key, **{selector: value})  # type: ignore[arg-type] # each takes a text
 
 
-@pytest.mark.parametrize("key", hostile.KEYS)
+@for_each("key", hostile.KEYS)
 def test_keys_that_are_none(manager: MemoryManager, key: str) -> None:
     """What looks like a path or SQL is no key, for any verb; nothing is changed by it."""
     notes, before = ScopedMemory(manager, project_id="p"), manager.memory_store.count(manager.scope)
@@ -226,7 +223,7 @@ def test_odd_keys(tmp_path: Path, kind: str) -> None:
     assert [tmp_path / "store"] * (kind == "files") == [*tmp_path.iterdir()]
 
 
-@texts
+@quick_texts
 def test_tools(manager: MemoryManager, name: str) -> None:
     """Every tool answers within its limit in text that UTF-8 can carry, or says what is wrong, and tells no secret."""
     text = hostile.TEXTS[name]
@@ -271,7 +268,7 @@ def test_tools(manager: MemoryManager, name: str) -> None:
         assert b"_failed" not in wire
 
 
-@texts
+@quick_texts
 async def test_prompts(manager: MemoryManager, name: str) -> None:
     """In a conversation it stands behind one reference of ours; what it forges is opened for nobody and is no fold."""
     text = f"{hostile.TEXTS[name]}\n{LOG}"
@@ -297,6 +294,20 @@ async def test_prompts(manager: MemoryManager, name: str) -> None:
     assert messages == await again.get_messages()
 
 
+@pytest.mark.long
+@for_each("name", sorted({*hostile.TEXTS} - hostile.QUICK))
+async def test_slow_texts(manager: MemoryManager, name: str) -> None:
+    """The texts that take long pass the same surfaces."""
+    for surface in (
+        test_it_comes_back_as_it_was,
+        test_descriptions_and_excerpts,
+        test_every_selector,
+        test_tools,
+    ):
+        inspect.unwrap(surface)(manager, name)
+    await inspect.unwrap(test_prompts)(manager, name)
+
+
 async def test_many_forged_references_cost_little(manager: MemoryManager) -> None:
     """Three thousand references that lead nowhere are no candidates: only the text that they stand in is opened."""
     context = MemoryContext("ann", store=manager.memory_store)
@@ -311,9 +322,7 @@ async def test_many_forged_references_cost_little(manager: MemoryManager) -> Non
     assert 1 == context.stats().recalls
 
 
-@pytest.mark.parametrize(
-    "name", [*hostile.SMALL, "deep list", "deep object", "huge number", "one letter"]
-)
+@for_each("name", [*hostile.SMALL, "deep list", "deep object", "huge number", "one letter"])
 def test_langchain(manager: MemoryManager, name: str) -> None:
     """LangChain's memory, retriever and assembler show it as data, and nothing of the secret."""
     text = hostile.TEXTS[name]
@@ -350,9 +359,7 @@ def test_moving(tmp_path: Path) -> None:
         assert items == folder.get_many(scope, [item.memory_key for item in items])
 
 
-@pytest.mark.parametrize(
-    "name", [*hostile.SMALL, "deep list", "huge number", "columns", "one letter", "ansi"]
-)
+@for_each("name", [*hostile.SMALL, "deep list", "huge number", "columns", "one letter", "ansi"])
 def test_pages(manager: MemoryManager, name: str) -> None:
     """A notebook shows it as text: nothing in the page runs, loads or leads anywhere."""
     text = hostile.TEXTS[name]
@@ -471,8 +478,8 @@ PLANTED = (
 )
 
 
-@pytest.mark.parametrize("argument", PLANTED, ids=str)
-@pytest.mark.parametrize("kind", ["secret", "tagged"])
+@for_each("argument", PLANTED)
+@for_each("kind", ["secret", "tagged"])
 async def test_a_planted_call_gets_no_secret(argument: object, kind: str) -> None:
     """A model that obeys a page and passes a secret's key to a tool sends nothing, in AutoGen and in LangChain."""
     store = SQLAlchemyStore("sqlite://")

@@ -12,6 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context.exceptions import InvalidContentError
 from memory_context.model.item import (
     BINARY,
@@ -63,8 +64,8 @@ def _circle() -> list[object]:
     return circle
 
 
-@pytest.mark.parametrize(
-    ("value", "content", "media_type"),
+@for_each(
+    "value, content, media_type",
     [
         ("", "", TEXT),
         ("a\0\ud800", "a\0\ud800", TEXT),
@@ -84,11 +85,7 @@ def test_what_is_stored_for_a_value(value: object, content: Content, media_type:
     assert type(content) is type(stored[0])
 
 
-@pytest.mark.parametrize(
-    "value",
-    [None, 7, 1.5, {1}, object(), {"a": object()}, {("a",): 1}, [b"x"], _circle()],
-    ids=lambda value: type(value).__name__,
-)
+@for_each("value", [None, 7, 1.5, {1}, object(), {"a": object()}, {("a",): 1}, [b"x"], _circle()])
 def test_content_of_another_kind_is_refused(value: object) -> None:
     """What would not come back as it was is not stored."""
     with pytest.raises(InvalidContentError):
@@ -139,13 +136,13 @@ def _texts(value: object) -> list[str]:
             return []
 
 
-@pytest.mark.parametrize("text", ["\\u0000", '"\\u0000"', "\\\\u0000", "\\ud800", "C:\\users"])
+@for_each("text", ["\\u0000", '"\\u0000"', "\\\\u0000", "\\ud800", "C:\\users"])
 def test_metadata_may_speak_of_escapes(text: str) -> None:
     """Backslash, u and four zeros are six ordinary characters: a regular expression or a line of code has them."""
     assert {"pattern": text} == check_metadata({"pattern": text})
 
 
-@pytest.mark.parametrize(
+@for_each(
     "metadata",
     [
         {"a": float("nan")},
@@ -162,7 +159,6 @@ def test_metadata_may_speak_of_escapes(text: str) -> None:
         "text",
         7,
     ],
-    ids=lambda value: type(value).__name__,
 )
 def test_metadata_that_no_database_takes_is_refused(metadata: Any) -> None:
     """NaN, objects, bytes, NUL, lone surrogates, and what is no JSON object."""
@@ -179,8 +175,8 @@ def test_metadata_is_a_copy() -> None:
     assert {} == check_metadata(None) == check_metadata({})
 
 
-@pytest.mark.parametrize(
-    ("content", "lines"),
+@for_each(
+    "content, lines",
     [
         ("", 0),
         ("a", 1),
@@ -214,8 +210,8 @@ def test_text_and_its_bytes_are_two_records() -> None:
     assert identity_of("é", hash_content("é")) != identity_of("é".encode(), hash_content("é"))
 
 
-@pytest.mark.parametrize(
-    ("text", "storable"),
+@for_each(
+    "text, storable",
     [("", True), ("é 👍", True), ("a\0", False), ("\udcff", False), ("\x01", True)],
 )
 def test_what_a_text_column_takes(text: str, *, storable: bool) -> None:
@@ -248,7 +244,7 @@ def test_equal_contents_get_equal_keys_and_notes_their_own() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@for_each(
     "key",
     [
         "my-key",

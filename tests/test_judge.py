@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context.conversation.keyword_judge import Ranges, choose
 from memory_context.model.item import SECRET, Content, MemoryItem
 
@@ -26,8 +26,8 @@ def _chosen(question: str, *contents: Content, seen: Ranges = ()) -> list[Conten
     ]
 
 
-@pytest.mark.parametrize(
-    ("text", "chosen"),
+@for_each(
+    "text, chosen",
     [
         ("ORA-00942: no such table", True),
         ("see ora-00942", False),
@@ -44,8 +44,8 @@ def test_half_of_what_is_asked_for_is_enough(text: str, *, chosen: bool) -> None
     assert chosen == bool(_chosen(QUESTION, text))
 
 
-@pytest.mark.parametrize(
-    ("question", "text", "chosen"),
+@for_each(
+    "question, text, chosen",
     [
         ("rockets", "rockets fly", False),
         ("rockets fly", "rockets do not fly", True),
@@ -64,8 +64,8 @@ def test_one_name_or_two_words_are_the_least(question: str, text: str, *, chosen
     assert chosen == bool(_chosen(question, text))
 
 
-@pytest.mark.parametrize(
-    ("seen", "chosen"),
+@for_each(
+    "seen, chosen",
     [
         ((), True),
         (((1, 1), (3, 3)), True),

@@ -12,6 +12,7 @@ from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LLMMessage, ModelInfo
 from pydantic import BaseModel
 
+from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, exceptions
 from memory_context.autogen import LLMJudge
 from memory_context.conversation.judge import (
@@ -103,8 +104,8 @@ class TestModel:
 
         assert ([], []) == (model.prompts, context.decisions())
 
-    @pytest.mark.parametrize(
-        ("abilities", "expected"),
+    @for_each(
+        "abilities, expected",
         [
             ({"structured_output": True, "json_output": True}, StrictAnswer),
             ({"structured_output": False, "json_output": True}, True),
@@ -148,7 +149,7 @@ class TestModel:
         assert "host db-7, user eve" in shown(messages[0])
         assert "database login" == context.decisions()[0].searched
 
-    @pytest.mark.parametrize(
+    @for_each(
         "reply",
         [
             "no idea",
@@ -244,7 +245,7 @@ class TestModel:
         assert "model:ScriptedChatClient" == loaded.decisions()[0].judge
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         answer(),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, ClassVar
 
-import pytest
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
 from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
+from for_each import for_each
 from langchain_memory_context import MemoryRetriever, memory_tools
 from memory_context import MemoryManager
 
@@ -119,8 +119,8 @@ def test_answers_are_paged_and_name_their_memories() -> None:
     assert 300 >= manager.counter.count(str(message.content))
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@for_each(
+    "arguments, said",
     [
         ({"key": "nothing"}, "search_memory"),
         ({"key": "job_log", "lines": "x"}, "120-180"),

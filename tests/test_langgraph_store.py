@@ -16,6 +16,7 @@ from langgraph.store.base import BaseStore, GetOp, PutOp
 from langgraph.store.memory import InMemoryStore
 
 from examples import examples
+from for_each import for_each
 from langchain_memory_context import MemoryStoreAdapter
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryManager, SQLAlchemyStore
@@ -133,7 +134,7 @@ def test_any_label(space: tuple[str, ...]) -> None:
     assert [space] == store.list_namespaces()
 
 
-@pytest.mark.parametrize("space", [(), ("",), ("a", 1), "users"])
+@for_each("space", [(), ("",), ("a", 1), "users"])
 def test_no_namespace(space: Any) -> None:
     """What is no namespace is refused; so is a value that JSON cannot express."""
     with pytest.raises(InvalidArgumentError):

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 import sqlalchemy as sa
 
+from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import run
 from memory_context.exceptions import (
@@ -85,8 +86,8 @@ def keys(store: MemoryStore) -> set[str]:
     return {item.memory_key for item in store.list_all(ANN)}
 
 
-@pytest.mark.parametrize(
-    ("rule", "gone"),
+@for_each(
+    "rule, gone",
     [
         ("tool_output=10d", {"output", "evicted"}),
         ("tier:project=10d", {"decision"}),
@@ -167,7 +168,7 @@ def test_what_is_read_meanwhile_stays(store: MemoryStore) -> None:
     }
 
 
-@pytest.mark.parametrize("shared", [True, False])
+@for_each("shared", [True, False])
 def test_what_is_stored_again_is_not_old(store: MemoryStore, shared: bool) -> None:
     """What was stored long ago and is stored again today, by content or key, stays, unless the first time counts."""
     old = now() - 40 * DAY
@@ -190,9 +191,7 @@ def test_the_longer_time_counts(store: MemoryStore) -> None:
         assert [expected] == [item.expires_at for item in store.list_all(ANN)]
 
 
-@pytest.mark.parametrize(
-    "wrong", ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read"]
-)
+@for_each("wrong", ["", "30d", "=d", "=30", "=30y", "a=1d:when", "=9999999d", "x=1d:read:read"])
 def test_no_rule(wrong: str) -> None:
     """A text that is no rule is refused with one that is."""
     with pytest.raises(InvalidArgumentError, match="write TYPE=30d"):

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from for_each import for_each
 from memory_context import MemoryManager, Selection, exceptions
 from memory_context.text.read.partial_read import read_part
 from messages import LOG
@@ -50,7 +51,7 @@ def test_store_and_retrieve(
     assert media_type == manager.get(key).media_type
 
 
-@pytest.mark.parametrize("content", [None, 5, {1, 2}, {"a": object()}, object()])
+@for_each("content", [None, 5, {1, 2}, {"a": object()}, object()])
 def test_content_of_another_kind(manager: MemoryManager, content: Any) -> None:
     """Anything else is refused, and nothing is stored."""
     with pytest.raises(exceptions.InvalidContentError):
@@ -103,16 +104,14 @@ def test_identity(manager: MemoryManager) -> None:
     assert 6 == len(manager.search("", limit=99))
 
 
-@pytest.mark.parametrize(
-    "key", ["a.b-c_D9", "x" * 255, "0b1f6bf4-0e6d-4d43-9f67-7c1d2c5a3e11", "."]
-)
+@for_each("key", ["a.b-c_D9", "x" * 255, "0b1f6bf4-0e6d-4d43-9f67-7c1d2c5a3e11", "."])
 def test_own_key(manager: MemoryManager, key: str) -> None:
     """Callers bring their own keys, UUIDs too."""
     assert key == manager.store("x", key=key)
     assert "x" == manager.retrieve(key)
 
 
-@pytest.mark.parametrize("key", ["", "a b", "x" * 256, "a/b", "ä", "a\n", None, 5])
+@for_each("key", ["", "a b", "x" * 256, "a/b", "ä", "a\n", None, 5])
 def test_key_that_cannot_be_one(manager: MemoryManager, key: str) -> None:
     """A key that cannot be one is named, with what a key is."""
     with pytest.raises(exceptions.InvalidKeyError, match="255 characters out of"):
@@ -155,8 +154,8 @@ def test_deleted(manager: MemoryManager) -> None:
     assert "x" == manager.retrieve(key)
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
+@for_each(
+    "lines, expected",
     [
         ("2-3", "l2\nl3"),
         ("3-", "l3\nl4"),
@@ -171,7 +170,7 @@ def test_lines(manager: MemoryManager, lines: str, expected: str) -> None:
     assert expected == manager.retrieve(manager.store("l1\nl2\nl3\nl4\n"), lines=lines)
 
 
-@pytest.mark.parametrize("lines", ["", "a", "3-2", "0", "5-6", "1,", "1,,2", "1,9"])
+@for_each("lines", ["", "a", "3-2", "0", "5-6", "1,", "1,,2", "1,9"])
 def test_bad_lines(manager: MemoryManager, lines: str) -> None:
     """Lines that mean nothing, or lie outside, are named."""
     key = manager.store("l1\nl2\nl3\nl4\n")
@@ -233,16 +232,14 @@ def test_reads_are_counted(manager: MemoryManager) -> None:
     assert 3 == manager.get(key).access_count
 
 
-@pytest.mark.parametrize(
-    "metadata", [{"a": object()}, {"a": "\0"}, {"a": "\ud800"}, {"a": float("nan")}, [1]]
-)
+@for_each("metadata", [{"a": object()}, {"a": "\0"}, {"a": "\ud800"}, {"a": float("nan")}, [1]])
 def test_bad_metadata(manager: MemoryManager, metadata: Any) -> None:
     """Metadata that not every database can keep is refused."""
     with pytest.raises(exceptions.InvalidContentError, match="metadata"):
         manager.store("x", metadata=metadata)
 
 
-@pytest.mark.parametrize("importance", [-0.1, 1.1, float("nan")])
+@for_each("importance", [-0.1, 1.1, float("nan")])
 def test_bad_importance(manager: MemoryManager, importance: float) -> None:
     """Importance lies between 0 and 1."""
     with pytest.raises(exceptions.InvalidArgumentError, match="importance"):
@@ -269,7 +266,7 @@ def test_stored_rows_read_well(sqlite_url: str) -> None:
     assert ("ann", "note", "a text", "text", {"exit": 1}) == (*row[:4], json.loads(row[4]))
 
 
-@pytest.mark.parametrize(
+@for_each(
     "details",
     [
         {"type": "a\0b"},
@@ -410,7 +407,7 @@ def test_a_large_text_is_read_in_bounded_memory(manager: MemoryManager) -> None:
         assert peak < 2 * sys.getsizeof(text)
 
 
-@pytest.mark.parametrize("wrong", ["2026-01-01", date(2030, 1, 1), 5])
+@for_each("wrong", ["2026-01-01", date(2030, 1, 1), 5])
 def test_a_time_that_is_none(wrong: Any) -> None:
     """A time that is no moment is refused by its name."""
     with (

@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from pydantic import AnyUrl
 
 from examples import examples
+from for_each import for_each
 from mcp_clients import SDK, Client, RefusedError, http_server, on_stdio, session_with
 from memory_context import MemoryItem, MemoryManager
 from memory_context.autogen.agent_tools import memory_tools
@@ -146,8 +147,8 @@ class TestTools:
             assert hints["store_memory"]["destructiveHint"] is False
             assert not hints["store_memory"].get("readOnlyHint")
 
-    @pytest.mark.parametrize(
-        ("arguments", "said"),
+    @for_each(
+        "arguments, said",
         [
             ({}, "lines 1-"),
             ({"lines": "2-3"}, LOG.split("\n")[1]),
@@ -195,8 +196,8 @@ class TestTools:
             found = await client.call("search_memory", query="the night's log", limit=1)
             assert ["Night.Log"] == found["structuredContent"]["keys"]
 
-    @pytest.mark.parametrize(
-        ("arguments", "said"),
+    @for_each(
+        "arguments, said",
         [
             ({"key": "../../etc/passwd"}, "A-Z a-z 0-9 _ . -"),
             ({"key": "/etc/passwd"}, "Take the key from a reference"),
@@ -263,6 +264,7 @@ class TestTools:
             assert "Nothing in memory" in await client.text("search_memory", query="hunter2")
             assert "hunter2" in await client.text("retrieve_memory", key="password")
 
+    @pytest.mark.long
     async def test_twenty_at_once(self, transport: str, sqlite_url: str) -> None:
         """Twenty calls at the same time are all answered, each with its own answer."""
         async with connected(transport, sqlite_url) as client:
@@ -365,8 +367,8 @@ class TestResources:
             assert (PIXEL, "image/png") == (base64.b64decode(pixel["blob"]), pixel["mimeType"])
             assert "application/json" == (await client.read("memory://orders"))["mimeType"]
 
-    @pytest.mark.parametrize(
-        ("uri", "said"),
+    @for_each(
+        "uri, said",
         [
             ("memory://password", "is a secret"),
             ("memory://nothing", "search_memory"),

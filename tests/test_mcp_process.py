@@ -21,6 +21,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from for_each import for_each
 from mcp_clients import COMMAND, http_server
 from memory_context import MemoryManager
 from memory_context.cli import run
@@ -303,8 +304,8 @@ def test_addresses_law(address: IPv4Address | IPv6Address) -> None:
             pass
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@for_each(
+    "arguments, said",
     [
         (["--http", "0", "--host", "0.0.0.0"], "SSH tunnel"),
         (["--http", "0", "--host", "::"], "SSH tunnel"),

@@ -35,6 +35,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
+from for_each import for_each
 from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, MemoryRef, SQLAlchemyStore
@@ -113,7 +114,7 @@ def plain(messages: Sequence[BaseMessage]) -> list[tuple[str, Any]]:
     return [(message.type, message.content) for message in messages]
 
 
-@pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])
+@for_each("how", ["invoke", "ainvoke", "stream", "astream"])
 async def test_folds_and_recalls(how: str) -> None:
     """A large result is a reference in the state; what the next question needs comes back, in the prompt only."""
     middleware = MemoryContextMiddleware(store_of(), user_id="42")
@@ -179,8 +180,8 @@ def test_checkpoints_are_small() -> None:
     assert with_it * 50 < without, (with_it, without)
 
 
-@pytest.mark.parametrize(
-    ("output", "question"),
+@for_each(
+    "output, question",
     [
         (LOG, QUESTION),
         (
@@ -193,7 +194,6 @@ def test_checkpoints_are_small() -> None:
         ),
         ("short", "What was it?"),
     ],
-    ids=["log", "json", "csv", "short"],
 )
 async def test_same_as_autogen(output: str, question: str) -> None:
     """One conversation gives the same references, previews and recalls in both hosts, at the same positions."""
@@ -563,8 +563,8 @@ def test_context_editing_inside_keeps_recalls() -> None:
     assert ANSWER in str(model.prompts[-1][-2].content)
 
 
-@pytest.mark.parametrize("how", ["stream", "astream"])
-@pytest.mark.parametrize("answer", ["text", "nonsense"])
+@for_each("how", ["stream", "astream"])
+@for_each("answer", ["text", "nonsense"])
 async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> None:
     """A judge's tokens are not streamed to the user; where it talks nonsense, words decide."""
 
@@ -714,8 +714,8 @@ def test_private_state_is_private() -> None:
     assert "memory_context" not in agent.get_input_jsonschema().get("properties", {})
 
 
-@pytest.mark.parametrize(
-    ("settings", "error"),
+@for_each(
+    "settings, error",
     [
         ({"threshold": 10}, InvalidThresholdError),
         ({"tool_thresholds": {"x": 1}}, InvalidThresholdError),

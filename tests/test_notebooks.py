@@ -7,12 +7,14 @@ from pathlib import Path
 
 import pytest
 
+from for_each import for_each
 from notebooks import FOLDER, METADATA, VARIES, read, run, shown, steady
 
 LARGEST = 100_000
 NOTEBOOKS = [pytest.param(path, id=path.stem) for path in sorted(FOLDER.glob("*.ipynb"))]
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("path", NOTEBOOKS)
 def test_runs_and_shows_what_is_kept(path: Path, tmp_path: Path) -> None:
     """A notebook runs without an error, a warning or a key, and every cell shows what is kept, unless it varies."""
@@ -33,7 +35,7 @@ def test_runs_and_shows_what_is_kept(path: Path, tmp_path: Path) -> None:
         assert bool(before.outputs) == bool(after.outputs), f"cell {number}"
 
 
-@pytest.mark.parametrize("path", NOTEBOOKS)
+@for_each("path", NOTEBOOKS)
 def test_is_small_and_of_no_machine(path: Path) -> None:
     """A notebook with its outputs has at most 100 KB, and says nothing of the machine that it was run on."""
     notebook = read(path)
@@ -45,7 +47,7 @@ def test_is_small_and_of_no_machine(path: Path) -> None:
     assert str(Path.home()) not in path.read_text("utf-8")
 
 
-@pytest.mark.parametrize("seconds", ["0.0", "0.1", "12.4"])
+@for_each("seconds", ["0.0", "0.1", "12.4"])
 def test_time_that_something_took_is_not_compared(seconds: str) -> None:
     """A table with a column of seconds shows the same on a slow machine; its other numbers are compared."""
     table = '<th class="num">tokens</th><th class="num">seconds</th></tr><tr><td class="num">7</td><td class="num">%s'

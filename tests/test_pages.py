@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context.exceptions import InvalidLinesError
 from memory_context.model.selection import Cost
 from memory_context.text.read.line_ranges import LineSpan, parse_lines, span_of_lines
@@ -86,8 +87,8 @@ def test_pages_of_a_part_stay_in_it(text: str, data: st.DataObject) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "budget", "page"),
+@for_each(
+    "text, budget, page",
     [
         ("one\ntwo\nthree\n", 10, "one\ntwo\n"),
         ("one\ntwo\nthree\n", 4, "one\n"),
@@ -142,8 +143,8 @@ def test_lines_are_found_by_their_numbers(
     assert (first, last) == (span.first, span.last)
 
 
-@pytest.mark.parametrize(
-    ("lines", "first", "last"),
+@for_each(
+    "lines, first, last",
     [
         ("120-180", 120, 180),
         ("500-", 500, 600),
@@ -163,7 +164,7 @@ def test_how_lines_are_asked_for(lines: str, first: int, last: int) -> None:
     assert (first, last) == parse_lines(lines, 600)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "lines",
     [
         *(
@@ -205,7 +206,7 @@ def test_lines_that_mean_nothing_are_refused(lines: str) -> None:
     assert f"lines={lines!r}" in str(error.value)
 
 
-@pytest.mark.parametrize("lines", ["1", "1-", "-40", "0"])
+@for_each("lines", ["1", "1-", "-40", "0"])
 def test_an_empty_text_has_no_lines(lines: str) -> None:
     """No line of an empty text can be asked for, from whichever end."""
     with pytest.raises(InvalidLinesError):

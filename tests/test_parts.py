@@ -15,6 +15,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context import exceptions
 from memory_context.model.item import MemoryItem, count_lines
 from memory_context.model.selection import Cost, Page, Selection
@@ -85,8 +86,8 @@ def numbers(pages: Iterator[Page]) -> list[int]:
     return [int(n) for page in pages for n in re.findall(r"^(\d+): ", page.text, re.MULTILINE)]
 
 
-@pytest.mark.parametrize(
-    ("lines", "expected"),
+@for_each(
+    "lines, expected",
     [
         ("2", "b"),
         ("2,4", "b\n…4\nd"),
@@ -132,8 +133,8 @@ def test_contains() -> None:
     assert [8, 58, 108, 158, 208, 258, 308, 358] == numbers(pages(LOG, 60, contains="error"))
 
 
-@pytest.mark.parametrize(
-    ("text", "wanted"),
+@for_each(
+    "text, wanted",
     [
         ("Die STRASSE ist lang", "straße"),
         ("Die Straße ist lang", "STRASSE"),
@@ -218,8 +219,8 @@ def test_a_long_line_is_shown_around_its_match() -> None:
         assert 2 == page.text.count("characters not shown")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "said"),
+@for_each(
+    "pattern, said",
     [
         ("(a", "at position 2 ((a⟨here⟩)"),
         ("a**", "at position 2"),
@@ -233,7 +234,7 @@ def test_pattern_that_is_none(pattern: str, said: str) -> None:
         read("a", pattern=pattern)
 
 
-@pytest.mark.parametrize("pattern", ["(a+)+$", "(a|aa)+c", "(?:a?){30}a{30}b", "(.|a)*(.|a)*c"])
+@for_each("pattern", ["(a+)+$", "(a|aa)+c", "(?:a?){30}a{30}b", "(.|a)*(.|a)*c"])
 def test_catastrophic_patterns_end(pattern: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """A pattern that would run for ever is stopped, also on one line of ten megabytes."""
     monkeypatch.setattr(
@@ -253,7 +254,7 @@ def test_path() -> None:
     assert "60" == read(text, path="$['total']").text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         json.dumps({"a": {"b": [1, 2]}}),
@@ -292,7 +293,7 @@ def test_path_that_finds_nothing() -> None:
         read(text, path="$.data.items.name")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path", ["items", "$.", "$[", "$[?@.a = 1]", "", "$" + "[" * 5000, "$.a$", "$[?nofunction(@)]"]
 )
 def test_path_that_is_none(path: str) -> None:
@@ -301,7 +302,7 @@ def test_path_that_is_none(path: str) -> None:
         read("{}", path=path)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "path",
     [
         "$..*..*..*..*",
@@ -358,8 +359,8 @@ def rows_of(page: Page) -> list[list[str]]:
     return list(csv.reader(io.StringIO(page.text)))[1:]
 
 
-@pytest.mark.parametrize(
-    ("text", "where", "columns", "expected"),
+@for_each(
+    "text, where, columns, expected",
     [
         (json.dumps(ROWS), "total > 85", "id, total", "id,total\n57,85.5\n58,87.0\n59,88.5"),
         (json.dumps({"n": 1, "items": ROWS}), "id = 3", "name", "name\nn3"),
@@ -409,7 +410,7 @@ def test_rows(text: str, where: str | None, columns: str | None, expected: str) 
     assert expected == read(text, where=where, columns=columns or (None if where else "*")).text
 
 
-@pytest.mark.parametrize(
+@for_each(
     "where",
     [
         *(
@@ -475,7 +476,7 @@ def test_conditions_that_are_refused(where: str) -> None:
             read(json.dumps([{"id": 1, "name": "x"}]), **selectors)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "expression",
     [
         "length(replace(replace(replace(s, 'a', 'bbbbbbbbbb'), 'b', 'cccccccccc'), 'c', 'dddddddddd')) > 0",
@@ -516,7 +517,7 @@ def test_columns_are_told() -> None:
             read(json.dumps(ROWS), where=where)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text", ["", "no table", "one\ntwo\nthree", "{}", '{"a": 1}', "a, b and c\nd\ne, f", '"x"', "["]
 )
 def test_texts_without_rows(text: str) -> None:
@@ -644,7 +645,7 @@ def test_nothing_matched_is_an_answer() -> None:
     assert "12:00:07" in answer(item, Selection(pattern="ERORR"), 0, 300, COUNT)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "selectors",
     [
         {"lines": "1", "contains": "x"},
@@ -659,7 +660,7 @@ def test_one_selector_at_once(selectors: dict[str, str]) -> None:
         Selection(**selectors)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize(
+@for_each(
     "selectors",
     [
         {"contains": ""},
@@ -679,9 +680,7 @@ def test_selectors_that_mean_nothing(selectors: dict[str, Any]) -> None:
         Selection(**selectors)
 
 
-@pytest.mark.parametrize(
-    "selectors", [{}, {"lines": "1-"}, {"contains": "ok"}, {"path": "$"}, {"where": "1"}]
-)
+@for_each("selectors", [{}, {"lines": "1-"}, {"contains": "ok"}, {"path": "$"}, {"where": "1"}])
 def test_an_offset_behind_the_end(selectors: dict[str, Any]) -> None:
     """It is refused, with what there is."""
     text = LOG if selectors.keys() <= {"lines", "contains"} else json.dumps(ROWS)
@@ -694,8 +693,8 @@ PNG = (
 )
 
 
-@pytest.mark.parametrize(
-    ("content", "said"),
+@for_each(
+    "content, said",
     [
         (PNG, "(image/png, 640 x 480 pixels, 792 bytes)"),
         (base64.b64encode(PNG).decode(), "(base64 of image/png, 640 x 480 pixels, 792 bytes)"),
@@ -727,7 +726,7 @@ def test_binary_content_is_described(content: str | bytes, said: str) -> None:
         assert content[:20] in answer(item, Selection(lines="1"), 0, 200, COUNT)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     ["abc " * 200, "a" * 300, "0123456789abcdef" * 40, LOG, "", "data:,x", "Abc1" * 63 + "é"],
 )
@@ -738,7 +737,7 @@ def test_prose_is_no_base64(text: str) -> None:
     assert "Binary" not in answer(item, Selection(), 0, 300, COUNT)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "make", [lambda: read(LOG, contains="worker"), lambda: read(LOG), lambda: read(LOG, lines="2-")]
 )
 def test_unlimited_for_people(make: Callable[[], Page]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import regex
 
+from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.runtime.regexes import compiled, size_of
@@ -18,7 +19,7 @@ LARGE = [
 ]
 
 
-@pytest.mark.parametrize("pattern", LARGE, ids=lambda pattern: str(pattern)[:30])
+@for_each("pattern", LARGE)
 def test_too_large(pattern: str) -> None:
     """Counts that multiply to too much are refused, by the parser and by who reads a memory, in words."""
     with pytest.raises(regex.error, match="repeat more than 100,000 times"):
@@ -38,8 +39,8 @@ def test_too_large_in_a_path() -> None:
             memory.retrieve(key, path="$[?match(@.a, 'a{0,3}(a{9999}){9999}')]")
 
 
-@pytest.mark.parametrize(
-    ("pattern", "size"),
+@for_each(
+    "pattern, size",
     [
         (r"\d{4}-\d{2}-\d{2}T\d{2}:\d{2}", 4 + 1 + 2 + 1 + 2 + 1 + 2 + 1 + 2),
         ("(ab){3}c", 7),

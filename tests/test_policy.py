@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context.conversation.fold_policy import (
     LEAST_THRESHOLD,
     PERSONS_THRESHOLD,
@@ -48,9 +49,7 @@ class Shelf:
         )
 
 
-@pytest.mark.parametrize(
-    ("length", "folded"), [(99, False), (100, False), (101, True), (5000, True)]
-)
+@for_each("length, folded", [(99, False), (100, False), (101, True), (5000, True)])
 def test_only_what_is_above_the_threshold_is_folded(length: int, *, folded: bool) -> None:
     """A text of exactly the threshold's tokens stays, and is not stored."""
     shelf = Shelf()
@@ -131,7 +130,7 @@ def test_a_policy_without_arguments() -> None:
     ]
 
 
-@pytest.mark.parametrize("threshold", [49, 0, -1, 500.0, "500", None, True])
+@for_each("threshold", [49, 0, -1, 500.0, "500", None, True])
 def test_a_threshold_is_fifty_tokens_or_more(threshold: Any) -> None:
     """Below, a reference would be longer than what it replaces; the rule holds for each source too, and names it."""
     with pytest.raises(InvalidThresholdError, match="'threshold'"):
@@ -163,9 +162,7 @@ def test_sources_have_thresholds_of_their_own() -> None:
     ]
 
 
-@pytest.mark.parametrize(
-    ("threshold", "persons"), [(50, PERSONS_THRESHOLD), (8000, 8000), (20_000, 20_000)]
-)
+@for_each("threshold, persons", [(50, PERSONS_THRESHOLD), (8000, 8000), (20_000, 20_000)])
 def test_a_persons_words_stay_at_least_as_long_as_anything_else(
     threshold: int, persons: int
 ) -> None:
@@ -173,8 +170,8 @@ def test_a_persons_words_stay_at_least_as_long_as_anything_else(
     assert persons == FoldPolicy(threshold=threshold).threshold_for("user")
 
 
-@pytest.mark.parametrize(
-    ("policy", "source", "budget"),
+@for_each(
+    "policy, source, budget",
     [
         (FoldPolicy(), None, 300),
         (FoldPolicy(), "coder", 300),
@@ -202,8 +199,8 @@ def test_what_stays_whole_together_has_a_limit(sizes: list[int], together: int) 
     assert not larger or sum(size for size in sizes if size <= min(larger)) > together
 
 
-@pytest.mark.parametrize(
-    ("settings", "most"),
+@for_each(
+    "settings, most",
     [
         ({}, 4000),
         ({"threshold": 100}, 4000),

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context import MemoryContext, MemoryItem, MemoryManager, Quota
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError, QuotaExceededError
 from memory_context.memory.transfer import copy_memories
@@ -202,7 +203,7 @@ def test_never_above(steps: list[tuple[int, Any]]) -> None:
             )
 
 
-@pytest.mark.parametrize("wrong", [-1, 1.5, True, "10"])
+@for_each("wrong", [-1, 1.5, True, "10"])
 def test_no_quota(wrong: Any) -> None:
     """A limit that is no whole number is refused by name."""
     with pytest.raises(InvalidArgumentError, match="max_bytes is a whole number"):

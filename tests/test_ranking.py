@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from for_each import for_each
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.item import MemoryItem
 from memory_context.text.index.bm25 import (
@@ -75,7 +76,7 @@ def test_rarest_lexemes_are_searched_for() -> None:
     assert {f"1:w{number}" for number in range(1, MAX_TERMS + 1)} == found
 
 
-@pytest.mark.parametrize(("holding", "chosen"), [(1, 100), (2_500, 80), (50_000, MAX_TERMS)])
+@for_each("holding, chosen", [(1, 100), (2_500, 80), (50_000, MAX_TERMS)])
 def test_more_lexemes_are_searched_for_while_it_is_cheap(holding: int, chosen: int) -> None:
     """More than 32 lexemes count only as long as the index has at most 200,000 entries of them."""
     counts = {f"w{number}": [holding, 0, 0, 0] for number in range(150)}

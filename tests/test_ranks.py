@@ -20,6 +20,7 @@ from types import ModuleType
 import pytest
 from tiktoken.load import load_tiktoken_bpe
 
+from for_each import for_each
 from memory_context.text.tokens import ranks
 from memory_context.text.tokens.ranks import (
     CL100K,
@@ -166,8 +167,8 @@ def test_addresses_sums_and_patterns_are_tiktokens(
     assert file.pattern == encoding["pat_str"]
 
 
-@pytest.mark.parametrize(
-    ("model", "file"),
+@for_each(
+    "model, file",
     [
         (None, O200K),
         ("", O200K),

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, exceptions
 from memory_context.conversation.fold_policy import Reading, due
 from memory_context.testing import check_prompt
@@ -131,8 +132,8 @@ def test_component(sqlite_url: str) -> None:
         MemoryContext("ann", store="sqlite://", fold="later")  # type: ignore[arg-type] # bad on purpose
 
 
-@pytest.mark.parametrize(
-    ("readings", "seen", "expected"),
+@for_each(
+    "readings, seen, expected",
     [
         ([], [100], None),
         ([Reading(0, 1000, 1)], [1250], None),

@@ -42,6 +42,7 @@ from memory_context.testing.sample_memories import ANN, memory
 from planted import MIXED, pem, some
 
 
+@pytest.mark.long
 class TestInMemory(MemoryStoreContract):
     """The contract, around a database in memory."""
 

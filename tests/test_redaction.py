@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import clean_texts
 from examples import examples
+from for_each import for_each
 from memory_context import Redacted, RedactionPattern, Redactor
 from memory_context.exceptions import InvalidArgumentError, RedactionTimeoutError
 from memory_context.text.redact import without_pieces
@@ -51,7 +52,7 @@ def spoiled(text: str, redacted: Redacted) -> list[str]:
 class TestFinds:
     """Everything that was planted is found, in every kind of place, and called what it is."""
 
-    @pytest.mark.parametrize("seed", range(3))
+    @for_each("seed", range(3))
     def test_every_kind_in_every_context(self, seed: int) -> None:
         """All of 1,600 samples: the secret is gone, one of its kind is counted, what stands around it is as it was."""
         samples = planted(seed)
@@ -82,7 +83,7 @@ class TestFinds:
         )
         assert [] == spoiled(text, redacted)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "name",
         [
             "RSA PRIVATE KEY",
@@ -93,7 +94,7 @@ class TestFinds:
             "PGP PRIVATE KEY BLOCK",
         ],
     )
-    @pytest.mark.parametrize(
+    @for_each(
         "form",
         [
             "{}",
@@ -139,8 +140,8 @@ class TestFinds:
         assert redacted.text.startswith("[redacted private_key]\n")
         assert redacted.text.endswith("\nafter")
 
-    @pytest.mark.parametrize("cut", [100, 200, 333, 1000])
-    @pytest.mark.parametrize("escaped", [False, True])
+    @for_each("cut", [100, 200, 333, 1000])
+    @for_each("escaped", [False, True])
     def test_private_keys_cut_short(self, cut: int, escaped: bool) -> None:
         """A block that is cut off at its end or at its beginning is found by what is left of it."""
         block = pem(random.Random(3))
@@ -175,7 +176,7 @@ class TestFinds:
 class TestLeaves:
     """What is no secret stays as it is."""
 
-    @pytest.mark.parametrize("name", clean_texts.KINDS)
+    @for_each("name", clean_texts.KINDS)
     def test_clean_texts(self, name: str) -> None:
         """Logs, lock files, hashes, ids, code, settings with places to fill in, documentation: not one false hit."""
         text = clean_texts.KINDS[name](500)
@@ -210,8 +211,8 @@ class TestLeaves:
             Redactor(without=["cookies"])
 
 
-@pytest.mark.parametrize(
-    ("wrong", "said"),
+@for_each(
+    "wrong, said",
     [
         ({"x": 5}, "the pattern of 'x' is a text"),
         (["x"], "a mapping of names"),
@@ -284,11 +285,7 @@ class TestLaws:
 
         assert _long_runs(flat) in (b" ".join(runs), flat)
 
-    @pytest.mark.parametrize(
-        "rule",
-        [*IN_RUNS, *BLOCKS, *CARRIED, *ASSIGNED],
-        ids=lambda rule: rule.hint.pattern.decode()[:20],
-    )
+    @for_each("rule", [*IN_RUNS, *BLOCKS, *CARRIED, *ASSIGNED])
     def test_hints_begin_with_a_literal(self, rule: object) -> None:
         """Otherwise `re` would look at every character."""
         assert regex.match(rb"[a-z0-9:_~/-]", rule.hint.pattern)  # type: ignore[attr-defined] # a Finding
@@ -305,11 +302,9 @@ IN_STRINGS = {
 }
 
 
-@pytest.mark.parametrize("name", IN_STRINGS)
-@pytest.mark.parametrize(
-    "part", [slice(None), slice(3), slice(2, None)], ids=["whole", "beginning", "end"]
-)
-@pytest.mark.parametrize("nested", [0, 1, 2])
+@for_each("name", IN_STRINGS)
+@for_each("part", [slice(None), slice(3), slice(2, None)])
+@for_each("nested", [0, 1, 2])
 def test_keys_whose_lines_are_strings(name: str, part: slice, nested: int) -> None:
     """Of a key whose lines are strings of their own each one is emptied, in JSON too; what stands around them stays."""
     text, gone = IN_STRINGS[name], LINES[part]
@@ -324,10 +319,10 @@ def test_keys_whose_lines_are_strings(name: str, part: slice, nested: int) -> No
     assert Redacted(expected, {"private_key": 1}) == REDACTOR.redact(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "password", ['12!x"rest-of-it', "12!x'rest-of-it", "12!x\\", '"12!x', "\\12!x\\\\", '12!x`\\"']
 )
-@pytest.mark.parametrize("nested", range(4))
+@for_each("nested", range(4))
 def test_passwords_with_quotes(password: str, nested: int) -> None:
     """Quotes and backslashes in a password are part of it, however often it is JSON inside JSON."""
     text, expected = (
@@ -339,7 +334,7 @@ def test_passwords_with_quotes(password: str, nested: int) -> None:
     assert Redacted(expected, {"password": 1}) == REDACTOR.redact(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "inner",
     [["sk-ant-api03-" + "aB3" * 20, "token"], [{"password": "12!xyz"}], {"pwd": '["x9!abc'}],
 )
@@ -374,10 +369,10 @@ def printed(margin: str, block: str) -> str:
     )
 
 
-@pytest.mark.parametrize("margin", MARGINS)
-@pytest.mark.parametrize("name", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"])
-@pytest.mark.parametrize("nested", range(3))
-@pytest.mark.parametrize("header", ["", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n"])
+@for_each("margin", MARGINS)
+@for_each("name", ["RSA PRIVATE KEY", "OPENSSH PRIVATE KEY"])
+@for_each("nested", range(3))
+@for_each("header", ["", "Proc-Type: 4,ENCRYPTED\nDEK-Info: AES-128-CBC,00FF\n\n"])
 def test_keys_with_something_before_each_line(
     margin: str, name: str, nested: int, header: str
 ) -> None:
@@ -396,7 +391,7 @@ def test_keys_with_something_before_each_line(
     assert [] == spoiled(text, redacted)
 
 
-@pytest.mark.parametrize("margin", ["-{}", "app[1] {number}: {}", COLOUR])
+@for_each("margin", ["-{}", "app[1] {number}: {}", COLOUR])
 def test_printed_keys_cut_short(margin: str) -> None:
     """A printed key whose end is cut off goes as far as it is there."""
     block = pem(random.Random(7))
@@ -420,7 +415,7 @@ def test_keys_that_are_replaced_in_a_diff() -> None:
     assert redacted.text.endswith("\n other")
 
 
-@pytest.mark.parametrize("between", ["", "<br>", "<br/>\n", "&#10;", "%0A"])
+@for_each("between", ["", "<br>", "<br/>\n", "&#10;", "%0A"])
 def test_keys_in_one_line(between: str) -> None:
     """Keys without line breaks, and with those of HTML and of URLs, go whole."""
     block = pem(random.Random(10))
@@ -431,7 +426,7 @@ def test_keys_in_one_line(between: str) -> None:
     assert redacted.text.endswith(" and more")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "# -----BEGIN PRIVATE KEY-----\nfrom somewhere import SomethingWithALongName\n",
@@ -455,21 +450,22 @@ HOSTILE = [
 ]  # fmt: skip
 
 
+@pytest.mark.long
 class TestTime:
     """No text is slow: what would take quadratic time on these does not end within a test's time limit."""
 
-    @pytest.mark.parametrize("piece", HOSTILE)
+    @for_each("piece", HOSTILE)
     def test_hostile_repetitions(self, piece: str) -> None:
         """A fifth of a megabyte of what begins a secret again and again is done within the time limit of a test."""
         redacted = REDACTOR.redact(piece * (200_000 // len(piece)))
 
         assert Redacted(redacted.text) == REDACTOR.redact(redacted.text)
 
-    @pytest.mark.parametrize(
+    @for_each(
         "middle",
         ["A" * 200_000, ("A" * 64 + "\n") * 3000, "\\n" * 100_000, " " * 200_000, "a1" * 100_000],
     )
-    @pytest.mark.parametrize(
+    @for_each(
         "first",
         [
             "-----BEGIN PRIVATE KEY-----\n",
@@ -481,9 +477,7 @@ class TestTime:
             "",
         ],
     )
-    @pytest.mark.parametrize(
-        "last", ["-----END PRIVATE KEY-----", "@host", "Q~" + "a" * 34, '"', ""]
-    )
+    @for_each("last", ["-----END PRIVATE KEY-----", "@host", "Q~" + "a" * 34, '"', ""])
     def test_long_runs_between(self, first: str, middle: str, last: str) -> None:
         """A fifth of a megabyte between a beginning and an end."""
         REDACTOR.redact(first + middle + last)
@@ -522,8 +516,8 @@ class TestUsersPatterns:
 
         assert {"ours": 1} == Redactor({"ours": "npm_[A-Za-z0-9]+"}).redact(key).counts
 
-    @pytest.mark.parametrize(
-        ("text", "expected"),
+    @for_each(
+        "text, expected",
         [
             ('{"card": 4111111111111111, "n": 1}', '{"card": "[redacted card]", "n": 1}'),
             ("[4111111111111111, true]", '["[redacted card]", true]'),
@@ -557,8 +551,8 @@ class TestUsersPatterns:
         assert "this is [redacted word] and [redacted word]" == once.text
         assert Redacted(once.text) == redactor.redact(once.text)
 
-    @pytest.mark.parametrize(
-        ("name", "pattern", "problem"),
+    @for_each(
+        "name, pattern, problem",
         [
             ("x", "(", "no regular expression"),
             ("x", "a*", "matches an empty text"),
@@ -587,7 +581,7 @@ class TestUsersPatterns:
 class TestPieces:
     """Pieces of secrets, where a line was made of a text and cut short."""
 
-    @pytest.mark.parametrize("kind", sorted({kind for kind, _ in TOKENS}))
+    @for_each("kind", sorted({kind for kind, _ in TOKENS}))
     def test_cut_anywhere(self, kind: str) -> None:
         """A description that holds the beginning or the end of a secret loses it."""
         make = next(make for name, make in TOKENS if name == kind)
@@ -614,7 +608,7 @@ def test_a_value_in_one_branch_only() -> None:
     assert redactor.redact("code=12 pin-34").text == "code=[redacted code] [redacted code]"
 
 
-@pytest.mark.parametrize("pattern", ["(?R)", "a|(?R)", "(?R)a", "(?P<x>(?&x))"])
+@for_each("pattern", ["(?R)", "a|(?R)", "(?R)a", "(?P<x>(?&x))"])
 def test_patterns_that_call_themselves(pattern: str) -> None:
     """One that never ends is refused, or found to take too much on a text; nothing but the library's errors is raised."""
     with pytest.raises((InvalidArgumentError, RedactionTimeoutError)):

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from langchain_core.messages import AIMessage, HumanMessage, ToolMessage
 
 from examples import examples
+from for_each import for_each
 from langchain_memory_context import MemoryContextChatMessageHistory, MemoryStoreAdapter
 from memory_context import (
     ConversationMemory,
@@ -59,7 +60,7 @@ PATTERNS = {
 class TestRecordsOfTheLibrary:
     """A user's patterns see what people and tools said, and nothing that the library writes into a record itself."""
 
-    @pytest.mark.parametrize("name", PATTERNS)
+    @for_each("name", PATTERNS)
     def test_turns(self, name: str) -> None:
         """Turns come back with their roles, in their order, with when they were said, however a pattern looks."""
         store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
@@ -99,7 +100,7 @@ class TestRecordsOfTheLibrary:
             secret in everything(inside) for secret in (PASSWORD, "493021", TOKEN, ": 12")
         )
 
-    @pytest.mark.parametrize("name", PATTERNS)
+    @for_each("name", PATTERNS)
     def test_langchain_history(self, name: str) -> None:
         """Messages come back with their ids and their calls, whatever numbers and names a pattern finds."""
         store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
@@ -125,7 +126,7 @@ class TestRecordsOfTheLibrary:
             found[1].tool_calls[0]["id"] == "call_100001" == getattr(found[2], "tool_call_id", None)
         )
 
-    @pytest.mark.parametrize("name", PATTERNS)
+    @for_each("name", PATTERNS)
     def test_langgraph_items(self, name: str) -> None:
         """Items are found by namespace and key, and namespaces are listed as they are."""
         store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
@@ -138,7 +139,7 @@ class TestRecordsOfTheLibrary:
         ]
         assert adapter.get(("users", "493021"), "493021")
 
-    @pytest.mark.parametrize("name", PATTERNS)
+    @for_each("name", PATTERNS)
     async def test_autogen_memory(self, name: str) -> None:
         """A dict comes back as a dict, of the MIME type that it had."""
         memory = SQLMemory(
@@ -154,7 +155,7 @@ class TestRecordsOfTheLibrary:
         assert isinstance(found.content, dict)
         assert found.mime_type == MemoryMimeType.JSON
 
-    @pytest.mark.parametrize("name", PATTERNS)
+    @for_each("name", PATTERNS)
     def test_stages_and_secrets(self, name: str) -> None:
         """What was kept in a stage is found by the stage's name; what was marked as secret stays marked."""
         store = RedactingStore(
@@ -167,7 +168,7 @@ class TestRecordsOfTheLibrary:
         assert len(tiers.get_stage_outputs("role:493021")) == 1
         assert tiers.manager.get(key).tags == ("secret",)
 
-    @pytest.mark.parametrize("name", PATTERNS)
+    @for_each("name", PATTERNS)
     async def test_compacted_messages(self, name: str) -> None:
         """Messages of a compaction can be put back."""
         store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
@@ -282,7 +283,7 @@ class Embedder:
 class TestWhatIsCutShort:
     """What is made of a text, and cut, has nothing of the secrets in it."""
 
-    @pytest.mark.parametrize("password", SHORT)
+    @for_each("password", SHORT)
     def test_generated_descriptions(self, password: str) -> None:
         """However far a short password stands from the beginning, no description or reference shows it."""
         rest = "\n".join(f"row {number} other" for number in range(60))
@@ -314,7 +315,7 @@ class TestWhatIsCutShort:
         assert len(summaries) == 360
         assert not [summary for summary in summaries if password[:3] in summary]
 
-    @pytest.mark.parametrize("password", SHORT)
+    @for_each("password", SHORT)
     def test_descriptions_of_others(self, password: str) -> None:
         """Of records that were there before, a line that has a password or most of it shows none of it."""
         cut = {

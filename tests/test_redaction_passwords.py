@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import pytest
 
+from for_each import for_each
 from memory_context import Redacted, Redactor
 
 REDACTOR = Redactor()
@@ -99,7 +100,7 @@ def is_ambiguous(value: str) -> bool:
 class TestGenerated:
     """Random passwords of the usual generators go whole, but for those that may as well be something else."""
 
-    @pytest.mark.parametrize("setting", IN_QUOTES)
+    @for_each("setting", IN_QUOTES)
     def test_in_quotes(self, generator: str, setting: str) -> None:
         """Behind quotes, less than one in a hundred is ambiguous."""
         wrong, excepted = missed(generator, IN_QUOTES[setting], 500, is_ambiguous)
@@ -107,7 +108,7 @@ class TestGenerated:
         assert [] == wrong
         assert excepted < 5
 
-    @pytest.mark.parametrize("setting", IN_APOSTROPHES)
+    @for_each("setting", IN_APOSTROPHES)
     def test_in_apostrophes(self, generator: str, setting: str) -> None:
         """Behind apostrophes, where quotes are ambiguous too, less than one in six."""
         wrong, excepted = missed(
@@ -120,7 +121,7 @@ class TestGenerated:
         assert [] == wrong
         assert excepted < 500 / 6
 
-    @pytest.mark.parametrize("setting", IN_XML)
+    @for_each("setting", IN_XML)
     def test_in_xml(self, generator: str, setting: str) -> None:
         """Up to the end of the element, whatever is in it, but for quotes where JSON around it may end."""
         wrong, excepted = missed(
@@ -135,7 +136,7 @@ class TestGenerated:
         assert [] == wrong
         assert excepted < 50
 
-    @pytest.mark.parametrize("setting", UNQUOTED)
+    @for_each("setting", UNQUOTED)
     def test_unquoted(self, generator: str, setting: str) -> None:
         """Where a name begins a line, up to the blank; what may be code or several assignments is excepted."""
         wrong, excepted = missed(
@@ -166,9 +167,7 @@ FORMS = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize(
-    ("kind", "form"), [(kind, form) for kind, forms in FORMS.items() for form in forms]
-)
+@for_each("kind, form", [(kind, form) for kind, forms in FORMS.items() for form in forms])
 def test_forms_of_assignment(kind: str, form: str) -> None:
     """Only the value goes, wherever languages and formats put it behind its name."""
     value = PASSWORD if kind == "password" else KEY
@@ -216,9 +215,7 @@ UNTIL_THE_END = {
 }
 
 
-@pytest.mark.parametrize(
-    ("form", "value"), [(form, one) for form, values in UNTIL_THE_END.items() for one in values]
-)
+@for_each("form, value", [(form, one) for form, values in UNTIL_THE_END.items() for one in values])
 def test_signs_in_passwords(form: str, value: str) -> None:
     """A password with signs goes to its end, which its place decides."""
     value = value.replace("{{", "{")
@@ -245,7 +242,7 @@ STAY = {
 }
 
 
-@pytest.mark.parametrize("text", STAY)
+@for_each("text", STAY)
 def test_ends_of_passwords(text: str) -> None:
     """What stands behind a password stays: queries, connection strings, calls, mappings, markup."""
     redacted = REDACTOR.redact(text).text
@@ -302,7 +299,7 @@ TOKEN_HASH=abc12345def67890, SECRET_VERSION=a1b2c3d4e5f6
 """
 
 
-@pytest.mark.parametrize("text", NONE.strip().splitlines())
+@for_each("text", NONE.strip().splitlines())
 def test_no_passwords(text: str) -> None:
     """Test results, working directories, cursors, code, types, templates: no hits."""
     assert Redacted(text) == REDACTOR.redact(text)

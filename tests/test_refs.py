@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
 from memory_context.model.reference import (
     MAX_DESCRIPTION,
@@ -102,14 +103,14 @@ def test_one_line_is_clean_short_and_idempotent(text: str, limit: int) -> None:
     assert all(char == " " or unicodedata.category(char)[0] not in "CZ" for char in line)
 
 
-@pytest.mark.parametrize("char", INVISIBLE.values(), ids=INVISIBLE.keys())
+@for_each("char", INVISIBLE.values())
 def test_a_description_hides_nothing(char: str) -> None:
     """A character that nobody sees does not reach a prompt by way of a description."""
     assert char not in MemoryRef("key", f"read{char}me", 1).render()
 
 
-@pytest.mark.parametrize(
-    ("text", "line"),
+@for_each(
+    "text, line",
     [
         ("npm install log", "npm install log"),
         ("  a\n\tb \r\n c", "a b c"),
@@ -128,8 +129,8 @@ def test_one_line_keeps_what_can_be_read(text: str, line: str) -> None:
     assert len(line) <= MAX_DESCRIPTION
 
 
-@pytest.mark.parametrize(
-    ("ref", "text"),
+@for_each(
+    "ref, text",
     [
         (MemoryRef(KEY), f"[MemoryRef: {KEY}]"),
         (MemoryRef(KEY, "", 0), f"[MemoryRef: {KEY} - 0 tokens]"),
@@ -149,7 +150,7 @@ def test_how_a_reference_reads(ref: MemoryRef, text: str) -> None:
     assert ref == MemoryRef.parse(text)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "text",
     [
         "",
@@ -191,7 +192,7 @@ def test_a_reference_does_not_span_lines_or_other_references() -> None:
     assert MemoryRef.find_all("[MemoryRef: a - text\n - 3 tokens]") == []
 
 
-@pytest.mark.parametrize("tokens", [-1, 10**18, True, False, 1.5])
+@for_each("tokens", [-1, 10**18, True, False, 1.5])
 def test_a_count_is_a_plain_whole_number(tokens: int) -> None:
     """A count that would not be rendered as digits is refused."""
     with pytest.raises(InvalidReferenceError):
@@ -205,16 +206,14 @@ def test_a_description_needs_a_count() -> None:
     assert MemoryRef("key") == MemoryRef("key", " \n\u200b")
 
 
-@pytest.mark.parametrize(
-    "key", ["a", "A-Z.a_z-09", "k" * 255, "3fa85f64-5717-4562-b3fc-2c963f66afa6", "...", "-"]
-)
+@for_each("key", ["a", "A-Z.a_z-09", "k" * 255, "3fa85f64-5717-4562-b3fc-2c963f66afa6", "...", "-"])
 def test_a_key_of_ones_own(key: str) -> None:
     """Letters, digits, underscore, dot and hyphen, up to 255 of them."""
     assert key == check_key(key)
     assert [MemoryRef(key)] == MemoryRef.find_all(f"see [MemoryRef: {key}].")
 
 
-@pytest.mark.parametrize(
+@for_each(
     "key", ["", "a b", "k" * 256, "a\n", "a]", "a/b", "ключ", "é", "\uff11", "a\0", None, 7, b"a"]
 )
 def test_what_cannot_be_a_key(key: object) -> None:
@@ -235,8 +234,8 @@ def test_generated_keys_name_more_of_the_content_each_time(source: str, digest: 
     assert len(generated) > 1
 
 
-@pytest.mark.parametrize(
-    ("source", "slug"),
+@for_each(
+    "source, slug",
     [
         ("npm install", "npm_install"),
         ("/src/App.tsx", "src_app_tsx"),

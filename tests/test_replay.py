@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from for_each import for_each
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.replay import (
     Comparing,
@@ -92,8 +93,8 @@ def run_with(output: str, reply: str) -> Recording:
     )
 
 
-@pytest.mark.parametrize(
-    ("text", "expected"),
+@for_each(
+    "text, expected",
     [
         ("see job-4711, or job-4711.", ["job-4711"]),
         ("open /etc/hosts: now", ["etc/hosts"]),
@@ -125,8 +126,8 @@ def test_squashing_makes_formats_alike() -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("shown", "expected"),
+@for_each(
+    "shown, expected",
     [
         (OUTPUT, True),
         ("he build of job-4711", True),
@@ -195,8 +196,8 @@ def test_a_prompt_costs_its_texts_and_four_tokens_a_message() -> None:
     assert "hm\nrun\n{}" == charged(thinking).text
 
 
-@pytest.mark.parametrize(
-    ("before", "prompt", "expected"),
+@for_each(
+    "before, prompt, expected",
     [
         ([], ["abc"], 0),
         (["abc"], ["abc", "def"], 7),
@@ -325,7 +326,7 @@ def test_a_file_has_a_run_in_each_line(tmp_path: Path, *, zipped: bool) -> None:
     assert [Recording("r1", (message,))] * 2 == read_recordings(path)
 
 
-@pytest.mark.parametrize("line", ["{", "[]", "{}", '{"messages": 1}', '{"messages": ["hello"]}'])
+@for_each("line", ["{", "[]", "{}", '{"messages": 1}', '{"messages": ["hello"]}'])
 def test_a_line_that_is_no_recording_is_named(tmp_path: Path, line: str) -> None:
     """The error says in which line of which file."""
     with pytest.raises(InvalidArgumentError):
@@ -414,7 +415,7 @@ async def test_what_a_buffer_drops_is_lost() -> None:
     assert (1, 0, 1, 0) == (figures.needed, figures.visible, figures.lost, figures.trips)
 
 
-@pytest.mark.parametrize(
+@for_each(
     "policy", ["reference:threshold=200", "offload:threshold=200,lines=1", "memory:threshold=200"]
 )
 async def test_what_is_folded_is_lost_to_nobody(policy: str) -> None:
@@ -480,7 +481,7 @@ async def last_prompt(policy: str, run: Recording) -> list[str]:
     ]
 
 
-@pytest.mark.parametrize("each", [1, 2, 3])
+@for_each("each", [1, 2, 3])
 async def test_masking_shows_the_newest_outputs(each: int) -> None:
     """Outputs are counted one by one, also where several answer one message; the recording stays as it was."""
     run = outputs_run("one", "two", "three", "four", each=each)
@@ -553,8 +554,8 @@ async def test_a_policy_starts_each_run_anew() -> None:
     assert once + once == twice
 
 
-@pytest.mark.parametrize(
-    ("text", "said_by_error"),
+@for_each(
+    "text, said_by_error",
     [
         ("best", "unbounded, buffered, ends, limited, mask, clear, offload, reference, memory"),
         ("buffered:length=3", "has no setting length; it has size"),

@@ -18,6 +18,7 @@ import pytest
 
 import commands
 from commands import read_terminal
+from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import run
 from memory_context.replay.charts import (
@@ -167,8 +168,8 @@ def test_explain_says_what_the_figures_mean(runs: Path, tmp_path: Path) -> None:
     assert {name.partition(":")[0] for name in DEFAULTS} == {name for name, _ in POLICIES}
 
 
-@pytest.mark.parametrize(
-    ("arguments", "said"),
+@for_each(
+    "arguments, said",
     [
         ("", "replay needs recordings"),
         ("nowhere.jsonl", "there is no file 'nowhere.jsonl'"),
@@ -357,8 +358,8 @@ def test_a_replay_without_model_calls_has_a_report(tmp_path: Path) -> None:
     assert "1 run, 0 model calls, 0 needed values" in Reader.of(page).text
 
 
-@pytest.mark.parametrize(
-    ("low", "high", "ticks"),
+@for_each(
+    "low, high, ticks",
     [
         (0, 14_500, ["0", "5k", "10k", "15k"]),
         (0.5, 1.0, ["0.5", "0.6", "0.7", "0.8", "0.9", "1"]),

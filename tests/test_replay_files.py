@@ -27,6 +27,7 @@ from autogen_core.models import (
 from hypothesis import given
 from hypothesis import strategies as st
 
+from for_each import for_each
 from memory_context import MemoryContext
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay import Recording, parse_recording, read_recordings, stream_recordings
@@ -145,7 +146,7 @@ def test_every_form_of_messages_in_every_form_of_file(
     ) == recordings[0].id
 
 
-@pytest.mark.parametrize(
+@for_each(
     "around",
     [
         lambda state: {"type": "AssistantAgentState", "version": "1.0.0", "llm_context": state},
@@ -236,8 +237,8 @@ def test_errors_of_tools_stay_errors() -> None:
     assert message.content[0].is_error
 
 
-@pytest.mark.parametrize(
-    ("text", "said"),
+@for_each(
+    "text, said",
     [
         ("", "is empty; a recording is an object with"),
         ("{", "line 1: not valid JSON"),
@@ -273,14 +274,13 @@ def test_what_is_no_recording_is_named(tmp_path: Path, text: str, said: str) -> 
         read_recordings(path)
 
 
-@pytest.mark.parametrize(
-    ("data", "said"),
+@for_each(
+    "data, said",
     [
         (b"\xff\xfe{\x00}\x00", "not UTF-8 text"),
         (gzip.compress(b'{"messages": []}\n' * 999, mtime=0)[:-20], "cannot be read"),
         (b"\x1f\x8bno gzip at all", "cannot be read"),
     ],
-    ids=["UTF-16", "cut short", "no archive"],
 )
 def test_what_cannot_be_read_is_named(tmp_path: Path, data: bytes, said: str) -> None:
     """Other encodings and damaged archives are errors that name the file."""

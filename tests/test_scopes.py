@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context.exceptions import InvalidScopeError
 from memory_context.model.scope import MAX_NAME, Scope
 
@@ -27,8 +28,8 @@ REFUSED: dict[str, object] = {
 }
 
 
-@pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize("value", REFUSED.values(), ids=REFUSED.keys())
+@for_each("field", FIELDS)
+@for_each("value", REFUSED.values())
 def test_a_name_that_no_column_can_hold_is_refused(field: str, value: object) -> None:
     """Every name of a scope is checked, and the message says which one is wrong."""
     names: dict[str, object] = {"user_id": "ann", field: value}
@@ -42,8 +43,8 @@ def test_a_scope_needs_a_user() -> None:
         Scope(None)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("field", FIELDS)
-@pytest.mark.parametrize(("number", "text"), [(42, "42"), (0, "0"), (-1, "-1")])
+@for_each("field", FIELDS)
+@for_each("number, text", [(42, "42"), (0, "0"), (-1, "-1")])
 def test_an_integer_is_taken_as_its_text(field: str, number: int, text: str) -> None:
     """User 42 and user "42" are one user."""
     names: dict[str, object] = {"user_id": "ann", field: number}
@@ -59,7 +60,7 @@ def test_any_printable_name_is_kept_as_it_is(name: str) -> None:
     assert name == Scope(name, thread_id=name).user_id == Scope("ann", thread_id=name).thread_id
 
 
-@pytest.mark.parametrize("name", ["x" * MAX_NAME, " ann ", "Ann Müller", "用户"])
+@for_each("name", ["x" * MAX_NAME, " ann ", "Ann Müller", "用户"])
 def test_names_of_every_length_and_script(name: str) -> None:
     """Up to 255 characters, spaces within or around them."""
     assert name == Scope(name).user_id

@@ -19,6 +19,7 @@ from autogen_core.models import LLMMessage, SystemMessage, UserMessage
 from autogen_core.tools import FunctionTool
 from PIL import Image as Pillow
 
+from for_each import for_each
 from memory_context import MemoryContext, MemoryManager, SQLMemory, exceptions
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user
@@ -430,7 +431,7 @@ class TestFailure:
         with pytest.raises(asyncio.CancelledError):
             await memory.query("", token)
 
-    @pytest.mark.parametrize("name", ["", " ", "a\0", "x" * 256])
+    @for_each("name", ["", " ", "a\0", "x" * 256])
     def test_bad_names(self, name: str) -> None:
         """A name that no column can hold is refused at once."""
         with pytest.raises(exceptions.InvalidScopeError, match="tier_id must have 1 to 255"):

@@ -8,6 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
+from for_each import for_each
 from memory_context import (
     LLMSummarizer,
     MemoryContext,
@@ -52,7 +53,7 @@ def test_a_summarizer_has_the_word() -> None:
     assert "people (CSV 1 row x 2 columns: id, name)" == summary(words)
 
 
-@pytest.mark.parametrize("answer", [None, "", " \n", 7, b"x"])
+@for_each("answer", [None, "", " \n", 7, b"x"])
 def test_without_an_answer_the_description_stays(answer: object) -> None:
     """Nothing to say, or something else than text, is no line."""
     assert "CSV 1 row x 2 columns: id, name" == summary(Words(lambda *_: answer))
@@ -112,7 +113,7 @@ def test_secrets_and_what_is_described_already_are_not_shown_to_it() -> None:
     assert [] == words.texts
 
 
-@pytest.mark.parametrize("name", ["seconds", "calls", "characters", "failures", "pause"])
+@for_each("name", ["seconds", "calls", "characters", "failures", "pause"])
 def test_limits_are_not_negative(name: str) -> None:
     """Each number is 0 or more."""
     with pytest.raises(exceptions.InvalidArgumentError, match=name):

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from for_each import for_each
 from memory_context import MemoryManager, ScopedMemory, TierPolicy
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -56,7 +57,7 @@ def quick(**settings: Any) -> ScopedMemory:
     return ScopedMemory("sqlite://", user_id="ann", **{**IDS, **settings})
 
 
-@pytest.mark.parametrize("tier", TIERS)
+@for_each("tier", TIERS)
 def test_save_and_get(memory: ScopedMemory, tier: str) -> None:
     """A note comes back as it was saved, and each reading is counted."""
     key = memory.save("use tabs", "style/code", ["tabs"], {"by": "ann"}, priority=8, tier=tier)
@@ -118,8 +119,8 @@ def test_what_is_missing(memory: ScopedMemory) -> None:
         memory.get("no key")
 
 
-@pytest.mark.parametrize(
-    ("wrong", "error", "said"),
+@for_each(
+    "wrong, error, said",
     [
         (
             {"tier": "nonsense"},
@@ -163,9 +164,7 @@ def test_validation(wrong: dict[str, Any], error: type[Exception], said: str) ->
     assert issubclass(InvalidCategoryError, ValueError)
 
 
-@pytest.mark.parametrize(
-    "category", ["a", "project-context/rockets", "a_b/C-1/9", "präferenzen/日本"]
-)
+@for_each("category", ["a", "project-context/rockets", "a_b/C-1/9", "präferenzen/日本"])
 def test_categories(category: str) -> None:
     """Letters of any script, digits, - and _ with / between parts are a category."""
     memory = quick()
@@ -322,8 +321,8 @@ def test_promote(memory: ScopedMemory) -> None:
     assert [key] == [note.memory_key for note in memory.search("walrus", tier="global")]
 
 
-@pytest.mark.parametrize(
-    ("source", "to", "said"),
+@for_each(
+    "source, to, said",
     [
         ("global", "run", "wider are none"),
         ("task", "session", "wider are project, global"),
@@ -520,8 +519,8 @@ def test_own_tiers() -> None:
     assert 2 == memory.end("project")
 
 
-@pytest.mark.parametrize(
-    ("values", "said"),
+@for_each(
+    "values, said",
     [
         ({"name": "Team"}, "small letters"),
         ({"name": "detail"}, "none of our own"),

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
+from for_each import for_each
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens import counter as _tokens
 from memory_context.text.tokens.counter import (
@@ -73,8 +74,8 @@ def test_chunks_put_together_are_the_text(text: str) -> None:
     assert all(0 < len(piece) <= CHUNK <= 16_384 for piece in pieces)
 
 
-@pytest.mark.parametrize(
-    ("text", "length"),
+@for_each(
+    "text, length",
     [
         ("x" * 3000 + "\n" + "y z" * 5000, 3001),
         ("x\n" * 20_000, CHUNK),
@@ -119,7 +120,7 @@ def test_no_text_exceeds_a_negative_limit_by_accident(counter: TokenCounter) -> 
 
 
 @each_counter
-@pytest.mark.parametrize("char", ["a", " ", "\n", "=", "0", "中", "\0"])
+@for_each("char", ["a", " ", "\n", "=", "0", "中", "\0"])
 def test_long_runs_are_counted(counter: TokenCounter, char: str) -> None:
     """A million times the same character neither panics a tokenizer nor takes it long."""
     assert counter.count(char * 1_000_000) > 0
@@ -161,7 +162,7 @@ CHEAP = {
 }
 
 
-@pytest.mark.parametrize(("text", "limit", "looks"), CHEAP.values(), ids=CHEAP.keys())
+@for_each("text, limit, looks", CHEAP.values())
 def test_no_more_is_tokenised_than_the_answer_takes(text: str, limit: int, looks: int) -> None:
     """Whether megabytes are above a threshold is known without tokenising them."""
     spy = Spy()
@@ -200,9 +201,7 @@ class OnlyCounts:
         return len(text)
 
 
-@pytest.mark.parametrize(
-    "nonsense", [7, "o200k_base", object(), OnlyCounts()], ids=lambda value: type(value).__name__
-)
+@for_each("nonsense", [7, "o200k_base", object(), OnlyCounts()])
 def test_what_cannot_count_is_refused(nonsense: object) -> None:
     """Neither a counter nor a callable: the error quotes it."""
     with pytest.raises(InvalidArgumentError, match="token counter"):

@@ -21,6 +21,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.types import Command
 
+from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.messages import lines_of_previews, was_folded
 from langchain_memory_context.testing import ScriptedChatModel, call
@@ -332,8 +333,8 @@ def _ref(message: AnyMessage) -> str:
 class TestOwner:
     """Whose thread it is."""
 
-    @pytest.mark.parametrize("scopes", [False, True])
-    @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
+    @for_each("scopes", [False, True])
+    @for_each("how", ["invoke", "ainvoke"])
     async def test_another_user(self, how: str, scopes: bool) -> None:
         """On the thread of one user another one is refused before a model is asked; the owner goes on."""
         store, saver = SQLAlchemyStore("sqlite://"), InMemorySaver()
@@ -435,8 +436,8 @@ class TestMetadata:
             assert "k" == key
             assert all(isinstance(end, int) for pair in ranges for end in pair)
 
-    @pytest.mark.parametrize(
-        ("text", "facts", "expected"),
+    @for_each(
+        "text, facts, expected",
         [
             ("[MemoryRef: k]\nx", {"references": {"k": [[1, 2]]}}, {"k": ((1, 2),)}),
             ("[MemoryRef: k]\nx", {"references": {"k": []}}, {"k": ()}),
@@ -462,9 +463,7 @@ class TestMetadata:
         assert expected == lines_of_previews(message)
         assert bool(expected) is was_folded(message)
 
-    @pytest.mark.parametrize(
-        "facts", ["x", {}, {"references": {"k": "abc"}}, {"references": ["k"]}, None, 7]
-    )
+    @for_each("facts", ["x", {}, {"references": {"k": "abc"}}, {"references": ["k"]}, None, 7])
     def test_thread_goes_on(self, facts: Any) -> None:
         """A message with any metadata is folded like another, and the thread goes on after it."""
         model = ScriptedChatModel(["ok", "ok"])

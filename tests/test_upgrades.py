@@ -20,6 +20,7 @@ import pytest
 import sqlalchemy as sa
 
 from commands import COMMAND, memory_context
+from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import SchemaVersionError
 from memory_context.model.scope import Scope
@@ -407,9 +408,8 @@ class TestNewerThanTheLibrary:
         [warning] = warnings_of(caplog)
         assert "upgrade memory-context" in warning
 
-    @pytest.mark.parametrize(
-        "verb", [["list"], ["show", "k"], ["search", "text"], ["stats"], ["migrate"]], ids=" ".join
-    )
+    @pytest.mark.long
+    @for_each("verb", [["list"], ["show", "k"], ["search", "text"], ["stats"], ["migrate"]])
     def test_command_line(self, newer: str, verb: list[str]) -> None:
         """A line on standard error, no stack trace, exit code 2."""
         run = memory_context(*verb, "--store", newer)
@@ -418,6 +418,7 @@ class TestNewerThanTheLibrary:
         assert "upgrade memory-context" in " ".join(run.stderr.split())
         assert "Traceback" not in run.stderr
 
+    @pytest.mark.long
     def test_mcp(self, newer: str) -> None:
         """The server ends before it serves, with a line that says why."""
         command = [*COMMAND, "mcp", "--store", newer, "--user", "ann"]

@@ -35,6 +35,7 @@ from autogen_core.tools import (
 )
 from pydantic import BaseModel
 
+from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.testing import ScriptedChatClient
@@ -211,8 +212,8 @@ class TestFolding:
         )
         assert 1 == context.stats().folds
 
-    @pytest.mark.parametrize(
-        ("name", "threshold"),
+    @for_each(
+        "name, threshold",
         [
             ("run_job", 50),
             ("run_job", 500),

@@ -97,6 +97,7 @@ class TestStoreWrapper(MemoryStoreContract):
             yield store
 
 
+@pytest.mark.long
 class TestCompressedStore(MemoryStoreContract):
     """The contract, on compressed contents."""
 
