@@ -9,17 +9,17 @@ from contextlib import contextmanager
 from typing import Any
 
 
-def for_each(
-    names: str, values: Iterable[Any]
-) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def for_each(names: str, values: Iterable[Any]) -> Callable[[Callable[..., Any]], Any]:
     """Call a test with each row of *values* in turn; the error of a row that fails ends with the row.
 
     As with `parametrize`, *names* are the parameters that a row fills, separated by commas. All rows share the
     fixtures of the one case, so a row must not mind what the rows before it left behind.
     """
     fields = [name.strip() for name in names.split(",")]
+    values = [*values]
+    assert values, "a table without rows would hold nothing"
 
-    def decorate(test: Callable[..., Any]) -> Callable[..., Any]:
+    def decorate(test: Callable[..., Any]) -> Any:
         def calls() -> Iterator[dict[str, Any]]:
             for value in values:
                 yield dict(zip(fields, value if len(fields) > 1 else [value], strict=True))

@@ -86,7 +86,7 @@ def keys(store: MemoryStore) -> set[str]:
     return {item.memory_key for item in store.list_all(ANN)}
 
 
-@for_each(
+@pytest.mark.parametrize(
     "rule, gone",
     [
         ("tool_output=10d", {"output", "evicted"}),

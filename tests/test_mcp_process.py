@@ -37,9 +37,9 @@ TALKATIVE = """
 import os, subprocess, sys, threading
 from pydantic import BaseModel
 from memory_context import MemoryManager
-from memory_context.mcp._sdk import mcp_server
-from memory_context.mcp._stdio import serve_stdio
-from memory_context.verbs import Answer, Verb
+from memory_context.mcp.sdk import mcp_server
+from memory_context.mcp.stdio_server import serve_stdio
+from memory_context.tools.memory_tools import Answer, Verb
 
 class Nothing(BaseModel):
     pass
