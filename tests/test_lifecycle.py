@@ -43,7 +43,15 @@ MARKER = "zanzibarquetzal"
 DAY = timedelta(days=1)
 
 
-@pytest.fixture(params=["memory", "file", "postgresql", "folder", "encrypted"])
+@pytest.fixture(
+    params=[
+        pytest.param("memory", marks=pytest.mark.long),
+        "file",
+        "postgresql",
+        "folder",
+        "encrypted",
+    ]
+)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     """An empty store of each kind."""
     made: MemoryStore
