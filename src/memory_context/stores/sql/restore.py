@@ -6,7 +6,7 @@ Nothing that is there is changed. Rows come first and the index last, because in
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from uuid import UUID
 
@@ -201,12 +201,3 @@ def new_items(
         and record.id not in stored.ids
         and stored.conflict_with(record) is None
     ]
-
-
-def drop(connection: sa.Connection, user_id: str, ids: Iterable[UUID]) -> None:
-    """Take records of one user out, without a note."""
-    where = (memories.c.user_id == user_id, memories.c.id.in_(list(ids)))
-    mine = sa.select(memories.c.id).where(*where)
-    indexing.remove(connection, user_id, mine)
-    connection.execute(sa.delete(access).where(access.c.memory_id.in_(mine)))
-    connection.execute(sa.delete(memories).where(*where))
