@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -18,10 +19,8 @@ from mcp.shared import exceptions
 from mcp.types import PaginatedRequestParams
 from pydantic import BaseModel
 
-import commands
-
 SDK = int(version("mcp").partition(".")[0])
-COMMAND = [*commands.COMMAND, "mcp"]
+COMMAND = [sys.executable, "-c", "from memory_context.cli import main; main()", "mcp"]
 RefusedError: Any = getattr(exceptions, "McpError" if SDK == 1 else "MCPError")
 
 

@@ -14,35 +14,35 @@ from autogen_core.models import (
 
 from memory_context.autogen.messages import MEMORY_SOURCE, calls_of, texts_of, words_of
 from memory_context.model.reference import MemoryRef
-from memory_context.model.transcript import TranscriptEntry
+from memory_context.model.transcript import Turn
 
 Count = Callable[[str], int]
 
 
-def entries_of(messages: Iterable[LLMMessage], count: Count) -> tuple[TranscriptEntry, ...]:
+def turns_of(messages: Iterable[LLMMessage], count: Count) -> tuple[Turn, ...]:
     """The messages; each result of a tool is a turn of its own."""
-    return tuple(entry for message in messages for entry in _entries(message, count))
+    return tuple(turn for message in messages for turn in _turns(message, count))
 
 
-def _entries(message: LLMMessage, count: Count) -> Iterator[TranscriptEntry]:
+def _turns(message: LLMMessage, count: Count) -> Iterator[Turn]:
     match message:
         case SystemMessage(content=text):
-            yield TranscriptEntry("system", "system", (text,), tokens=count(text))
+            yield Turn("system", "system", (text,), tokens=count(text))
         case UserMessage(source=source, content=content):
             texts = tuple(texts_of(message))
             images = 0 if isinstance(content, str) else len(content) - len(texts)
             role = "memory" if source == MEMORY_SOURCE else "user"
-            yield TranscriptEntry(role, source, texts, tokens=sum(map(count, texts)), images=images)
+            yield Turn(role, source, texts, tokens=sum(map(count, texts)), images=images)
         case AssistantMessage(source=source):
             words, calls = (
                 words_of(message),
                 tuple((call.name, call.arguments) for call in calls_of(message)),
             )
             tokens = count(words) + sum(count(name) + count(arguments) for name, arguments in calls)
-            yield TranscriptEntry("assistant", source, (words,) if words else (), calls, tokens)
+            yield Turn("assistant", source, (words,) if words else (), calls, tokens)
         case FunctionExecutionResultMessage(content=results):
             for one in results:
-                yield TranscriptEntry(
+                yield Turn(
                     "tool",
                     one.name,
                     (one.content,),

@@ -9,15 +9,15 @@ from memory_context.model.drawers import Displayed
 
 
 @dataclass(frozen=True, slots=True)
-class TranscriptEntry:
+class Turn:
     """A message, or one of the results in it.
 
     Attributes:
         role: ``system``, ``user``, ``assistant``, ``tool``, or ``memory`` for what was brought back.
-        name: A source, or a tool's name.
+        name: Who: a source, or a tool's name.
         texts: Its texts, as they stand in the prompt.
         calls: The tools that it calls, each with its arguments.
-        tokens: How many it takes in the prompt.
+        tokens: What it takes in the prompt.
         images: How many images it has.
         is_error: Whether a tool failed.
     """
@@ -32,19 +32,19 @@ class TranscriptEntry:
 
 
 @dataclass(frozen=True, slots=True)
-class Transcript(Displayed):
-    """The messages of a conversation, and what is stored behind their references.
+class ConversationView(Displayed):
+    """A conversation: its messages, and what stands in the store for them.
 
     Attributes:
-        title: The class that keeps the conversation.
-        facts: Names and values that say which conversation it is.
-        entries: The messages, oldest first.
+        title: What keeps it.
+        facts: Whose it is, and which; names and values.
+        turns: The messages, oldest first.
         stored: For each reference that stands in it, the tokens of the text in the store.
         limit: The most tokens that it may have, or None.
     """
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    entries: tuple[TranscriptEntry, ...]
+    turns: tuple[Turn, ...]
     stored: Mapping[str, int]
     limit: int | None = None
