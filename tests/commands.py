@@ -20,7 +20,6 @@ def memory_context(*arguments: str, **environment: str) -> subprocess.CompletedP
         env={**os.environ, "COLUMNS": "80", **environment},
         capture_output=True,
         encoding="utf-8",
-        timeout=100,
         stdin=subprocess.DEVNULL,
         check=False,
     )

@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import threading
-import time
 from collections.abc import AsyncIterator
 from concurrent.futures import ThreadPoolExecutor
 
@@ -668,12 +667,11 @@ class TestLifeCycle:
         self, caplog: pytest.LogCaptureFixture
     ) -> None:
         """A cancelled add_message has stored its text before aclose gives the database back, without complaint."""
-        counting = threading.Event()
+        counting, goes_on = threading.Event(), threading.Event()
 
         def slow(text: str) -> int:
-            if not counting.is_set():
-                counting.set()
-                time.sleep(0.2)
+            counting.set()
+            goes_on.wait()
             return len(text)
 
         context = MemoryContext("ann", store="sqlite://", counter=CallableCounter(slow))
@@ -683,6 +681,7 @@ class TestLifeCycle:
         with contextlib.suppress(asyncio.CancelledError):
             await adding
         before = context.stats().folds
+        goes_on.set()
         await context.aclose()
         assert (before, context.stats().folds) == (0, 1)
         assert not caplog.records

@@ -424,8 +424,8 @@ def in_memory() -> tuple[MemoryStore, MemoryStore, MemoryStore]:
 
 def drive(
     machine: type[Two], examples: int, steps: int, told: Callable[[str, object], None]
-) -> None:
-    """Run a machine, and tell how much it did."""
+) -> int:
+    """Run a machine, tell how much it did, and return the steps that were compared."""
     machine.steps = 0
     run_state_machine_as_test(
         machine,
@@ -442,6 +442,7 @@ def drive(
         "told",
         f"{machine.__name__}: {examples} examples of up to {steps} steps, {machine.steps} steps compared",
     )
+    return machine.steps
 
 
 LONG = [pytest.mark.soak, pytest.mark.timeout(3600)]
@@ -453,7 +454,7 @@ def test_in_memory(
     kind: type[Two], examples: int, steps: int, record_property: Callable[[str, object], None]
 ) -> None:
     """Two users, and two sides of a user, on SQLite in memory."""
-    drive(
+    assert 0 < drive(
         type(kind.__name__, (kind,), {"stores": staticmethod(in_memory)}),
         examples,
         steps,
@@ -477,7 +478,7 @@ def test_in_postgresql(
         shared, one, other = map(SQLAlchemyStore, urls)
         return shared, one, other
 
-    drive(
+    assert 0 < drive(
         type(f"{kind.__name__}Postgres", (kind,), {"stores": staticmethod(stores)}),
         examples,
         steps,
@@ -496,7 +497,7 @@ def test_in_files(
         shared, one, other = (FileStore(tmp_path / f"{next(numbers)}") for _ in range(3))
         return shared, one, other
 
-    drive(
+    assert 0 < drive(
         type("TwoFiles", (TwoInFiles,), {"stores": staticmethod(stores)}),
         examples,
         steps,

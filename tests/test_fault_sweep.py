@@ -77,6 +77,7 @@ def test_any_faults(told: Callable[[str], None], examples: int) -> None:
         met.append(asyncio.run(converse(messages, plan, policy)))
 
     sweep()
+    assert sum(met) > 0
     told(f"{len(met)} conversations met {sum(met)} faults")
 
 

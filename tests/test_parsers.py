@@ -202,7 +202,7 @@ def test_answers_of_judges(content: Any) -> None:
 def test_states(state: Any) -> None:
     """A state is read, or refused as a state."""
     with suppress(StateError):
-        parse_state(state)
+        assert parse_state(state) is not None
 
 
 @FEW
@@ -242,7 +242,7 @@ def test_filters(manager: MemoryManager, filters: dict[str, Any], order: str) ->
         lambda: manager.memory_store.count(manager.scope, filters),
     ):
         with suppress(InvalidArgumentError, StoreError):
-            ask()
+            assert ask() is not None
 
 
 @FEW

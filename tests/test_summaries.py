@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from collections.abc import Callable
 
 import pytest
@@ -84,13 +83,11 @@ def test_a_failure_is_counted_and_then_it_is_left_alone_for_a_while() -> None:
 
 
 def test_a_late_summarizer_is_not_waited_for() -> None:
-    """After the deadline the description is taken, and only four calls are ever left behind."""
+    """After the deadline the description is taken, though no call has come back, and only four calls are ever left behind."""
     gate = threading.Event()
-    words = Words(lambda *_: str(gate.wait(30)))
+    words = Words(lambda *_: str(gate.wait()))
     summaries = Summaries(words, SummaryLimits(seconds=0.01, failures=1000))
-    started = time.monotonic()
     assert ["as it is"] * 8 == [summaries.summary("x", "as it is") for _ in range(8)]
-    assert time.monotonic() - started < 20
     assert 4 == len(words.texts)
     gate.set()
 
