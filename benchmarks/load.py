@@ -248,7 +248,7 @@ class Agent:
 async def watch_pool(store: SQLAlchemyStore, report: Report, until: float) -> None:
     """Note the most connections of this process's pool."""
     while time.monotonic() < until:
-        pool = store._engine.pool if store._engine is not None else None  # noqa: SLF001 - looked at from outside
+        pool = store.database.engine.pool
         if isinstance(pool, sa.QueuePool):
             open_now = pool.checkedin() + pool.checkedout()
             for name, value in {

@@ -7,9 +7,22 @@ import pty
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
+from io import BytesIO, TextIOWrapper
 
-COMMAND = [sys.executable, "-c", "from memory_context.cli import main; main()"]
+import pytest
+
+from memory_context.cli import run
+
+# A shell starts what runs in the background with SIGINT ignored, and children inherit that: Ctrl-C is put back.
+PROGRAM = """
+import signal
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from memory_context.cli import main
+main()
+"""
+COMMAND = [sys.executable, "-c", PROGRAM]
 TERMINAL = {"TERM": "xterm-256color", "COLUMNS": "100", "LINES": "60", "PAGER": "cat"}
 
 
@@ -23,6 +36,18 @@ def memory_context(*arguments: str, **environment: str) -> subprocess.CompletedP
         stdin=subprocess.DEVNULL,
         check=False,
     )
+
+
+def in_this_process(*arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run the command as `memory_context` does, without the second that a process takes to begin."""
+    streams = BytesIO(), BytesIO()
+    out, errors = (TextIOWrapper(stream, "utf-8", write_through=True) for stream in streams)
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(out), redirect_stderr(errors):
+        for name, value in ({"COLUMNS": "80"} | environment).items():
+            patch.setenv(name, value)
+        code = run([*arguments])
+    printed, complained = (stream.getvalue().decode() for stream in streams)
+    return subprocess.CompletedProcess(arguments, code, printed, complained)
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager
 from dataclasses import dataclass
@@ -19,8 +18,10 @@ from mcp.shared import exceptions
 from mcp.types import PaginatedRequestParams
 from pydantic import BaseModel
 
+import commands
+
 SDK = int(version("mcp").partition(".")[0])
-COMMAND = [sys.executable, "-c", "from memory_context.cli import main; main()", "mcp"]
+COMMAND = [*commands.COMMAND, "mcp"]
 RefusedError: Any = getattr(exceptions, "McpError" if SDK == 1 else "MCPError")
 
 

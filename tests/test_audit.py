@@ -17,7 +17,7 @@ from autogen_core.memory import MemoryContent
 from autogen_core.model_context import UnboundedChatCompletionContext
 from langchain_core.messages import HumanMessage
 
-from commands import memory_context as command
+from commands import in_this_process as command
 from for_each import for_each
 from journeys import JOURNEYS, MARKER, THREAD, Journey
 from langchain_memory_context import (

@@ -29,7 +29,7 @@ from autogen_core.models import (
 )
 from rich.console import Console
 
-from commands import COMMAND, memory_context, read_terminal
+from commands import COMMAND, in_this_process, memory_context, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager, __version__
 from memory_context.cli import run
@@ -75,7 +75,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
 
 def test_version() -> None:
     """`--version` says the version."""
-    assert memory_context("--version").stdout == f"memory-context {__version__}\n"
+    assert in_this_process("--version").stdout == f"memory-context {__version__}\n"
 
 
 def test_help_without_a_command() -> None:
@@ -126,7 +126,7 @@ def test_refusals_take_one_line(
 
 def test_a_refusal_is_no_traceback() -> None:
     """The process itself ends with that one line and exit code 2."""
-    assert "frobnicate" in one_line(memory_context("frobnicate"))
+    assert "frobnicate" in one_line(in_this_process("frobnicate"))
 
 
 @for_each("module", ["autogen_core", "autogen_agentchat", "pytest"])
@@ -192,7 +192,7 @@ def test_migrate_refuses_a_newer_schema(tmp_path: Path, sqlite_url: str) -> None
         )
         connection.execute(f"UPDATE {table[0]} SET version_num = '9999'")
     connection.close()
-    assert "9999" in one_line(memory_context("migrate", "--store", sqlite_url))
+    assert "9999" in one_line(in_this_process("migrate", "--store", sqlite_url))
 
 
 def test_the_demo_stores_real_outputs(kept: Kept) -> None:
@@ -264,8 +264,8 @@ def test_the_next_commands_work(kept: Kept) -> None:
     ]
     listed, found, again = (shlex.split(command) for command in commands)
     assert {"memory-context"} == {listed[0], found[0], again[0]}
-    assert "run_tests_" in memory_context(*listed[1:]).stdout
-    assert "14-weeks" in memory_context(*found[1:]).stdout
+    assert "run_tests_" in in_this_process(*listed[1:]).stdout
+    assert "14-weeks" in in_this_process(*found[1:]).stdout
     assert memory_context(*again[1:]).returncode == 0
 
 

@@ -492,7 +492,7 @@ class TestUpkeep:
     def test_reindex(self, anywhere: Screen) -> None:
         """What was lost from the index is found again."""
         with SQLAlchemyStore(anywhere.url) as store:
-            store._run(  # noqa: SLF001 - to break the index
+            store.database.run(
                 lambda connection: connection.exec_driver_sql("DELETE FROM agent_memory_passages"),
                 writes=True,
             )
@@ -768,7 +768,7 @@ class TestDoctor:
     ) -> None:
         """It is a problem, code 2; `reindex` solves it."""
         with SQLAlchemyStore(url) as store:
-            store._run(lambda connection: connection.exec_driver_sql(fault), writes=True)  # noqa: SLF001 - breaks it
+            store.database.run(lambda connection: connection.exec_driver_sql(fault), writes=True)
         assert ("problem", "memory-context reindex") == self.status(url, capsys, 2)[name]
         assert 0 == run(["reindex", "--store", url])
         capsys.readouterr()
@@ -806,7 +806,7 @@ class TestDoctor:
     ) -> None:
         """Each has its status and its remedy; looking changes nothing."""
         with SQLAlchemyStore(url) as store:
-            store._run(lambda connection: connection.exec_driver_sql(fault), writes=True)  # noqa: SLF001 - breaks it
+            store.database.run(lambda connection: connection.exec_driver_sql(fault), writes=True)
         code = 2 if status == "problem" else 0
         for _ in range(2):
             found = self.status(url, capsys, code)[name]

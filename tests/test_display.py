@@ -42,7 +42,7 @@ from memory_context.conversation.judge import Decisions
 from memory_context.display.html import bar_text
 from memory_context.display.transcripts import pieces_of
 from memory_context.model.drawers import Displayed
-from memory_context.model.transcript import ConversationView, Turn
+from memory_context.model.transcript import Transcript, TranscriptEntry
 from memory_context.testing.sample_memories import memory
 from messages import LOG
 
@@ -82,15 +82,17 @@ def item_with(text: str) -> MemoryItem:
     )  # fmt: skip
 
 
-def view_with(text: str) -> ConversationView:
+def view_with(text: str) -> Transcript:
     """A conversation with one hostile text everywhere that a text may stand."""
     roles = ("system", "user", "assistant", "tool", "memory")
     turns = [
-        Turn(role, text, (text, f"[MemoryRef: k - d - 9 tokens]\n{text}"), ((text, text),), 5)
+        TranscriptEntry(
+            role, text, (text, f"[MemoryRef: k - d - 9 tokens]\n{text}"), ((text, text),), 5
+        )
         for role in roles
     ]
-    long = Turn("tool", "dump", ("\n".join([text] * 30),), is_error=True)
-    return ConversationView(text, ((text, text),), (*turns, long), {"k": 9}, 100)
+    long = TranscriptEntry("tool", "dump", ("\n".join([text] * 30),), is_error=True)
+    return Transcript(text, ((text, text),), (*turns, long), {"k": 9}, 100)
 
 
 def decision_with(text: str) -> Decision:
@@ -171,7 +173,9 @@ def test_any_text_makes_a_page_that_holds_nothing_else(text: str) -> None:
 @given(text=st.text(st.characters(exclude_categories=("C", "Zl", "Zp")), min_size=1, max_size=200))
 def test_printable_text_survives(text: str) -> None:
     """Every printable text of a message stands in the page, character by character."""
-    page = shown(ConversationView("MemoryContext", (), (Turn("user", "user", (f"({text})",)),), {}))
+    page = shown(
+        Transcript("MemoryContext", (), (TranscriptEntry("user", "user", (f"({text})",)),), {})
+    )
     assert f"({text})" in page.said
 
 
@@ -206,7 +210,7 @@ async def test_a_context_shows_as_a_conversation(context: MemoryContext) -> None
     assert "█" in page.said
     stored = context.manager.get(key).token_count
     assert f"{stored:,}" in page.said
-    prompt = sum(turn.tokens for turn in context._drawn_as().turns)  # noqa: SLF001 - what is drawn
+    prompt = sum(turn.tokens for turn in context._drawn_as().entries)  # noqa: SLF001 - what is drawn
     assert f"{prompt:,}" in page.said
     assert (
         f"{prompt:,} tokens in the prompt, {stored:,} in the store" in bundle(context)["text/plain"]
@@ -249,14 +253,16 @@ def test_a_forged_reference_is_text() -> None:
     pieces = pieces_of(text, {"real"})
     assert [(piece.ref.key if piece.ref else None) for piece in pieces] == ["real"]
     assert "[MemoryRef: forged" in pieces[0].text
-    view = ConversationView("MemoryContext", (), (Turn("tool", "t", (text,)),), {"real": 9})
+    view = Transcript("MemoryContext", (), (TranscriptEntry("tool", "t", (text,)),), {"real": 9})
     assert "[MemoryRef: forged - d - 9 tokens]" in shown(view).said
 
 
 def test_long_conversations_are_bounded() -> None:
     """Of thousands of messages the first and the last are shown, and how many are between them."""
-    turns = tuple(Turn("user", "user", (f"message {number}",), tokens=3) for number in range(5000))
-    html = bundle(ConversationView("MemoryContext", (), turns, {}))["text/html"]
+    turns = tuple(
+        TranscriptEntry("user", "user", (f"message {number}",), tokens=3) for number in range(5000)
+    )
+    html = bundle(Transcript("MemoryContext", (), turns, {}))["text/html"]
     page = Page(html)
     assert "message 0" in page.said
     assert "message 4999" in page.said

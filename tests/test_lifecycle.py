@@ -43,7 +43,15 @@ MARKER = "zanzibarquetzal"
 DAY = timedelta(days=1)
 
 
-@pytest.fixture(params=["memory", "file", "postgresql", "folder", "encrypted"])
+@pytest.fixture(
+    params=[
+        pytest.param("memory", marks=pytest.mark.long),
+        "file",
+        "postgresql",
+        "folder",
+        "encrypted",
+    ]
+)
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:
     """An empty store of each kind."""
     made: MemoryStore
@@ -374,12 +382,14 @@ def test_vectors_and_audit_go_too(sqlite_url: str) -> None:
             {"at": now(), "user_id": user, "memory_key": "k", "action": "stored"}
             for user in ("ann", "bob")
         ]
-        store._run(lambda connection: connection.execute(sa.insert(audit), entries), writes=True)  # noqa: SLF001 - rows
+        store.database.run(
+            lambda connection: connection.execute(sa.insert(audit), entries), writes=True
+        )
 
         receipt = store.forget_user("ann")
 
         assert (1, 1, 1) == (receipt.memories, receipt.vectors, receipt.audit_entries)
-        left = store._run(  # noqa: SLF001 - rows
+        left = store.database.run(
             lambda connection: connection.execute(sa.select(audit.c.user_id)).scalars().all()
         )
         assert ["bob"] == left

@@ -173,7 +173,7 @@ def test_a_writer_waits_for_the_one_before(postgres_url: str) -> None:
                     )
                 return mine, mine.done()
 
-        waiting, was_done = store._run(meanwhile, writes=True)  # noqa: SLF001 - a transaction that takes its time
+        waiting, was_done = store.database.run(meanwhile, writes=True)
 
         assert not was_done
         assert "x" == waiting.result(20).content

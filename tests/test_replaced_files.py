@@ -272,7 +272,7 @@ def test_while_a_transaction_runs(path: Path) -> None:
     """What was committed into a file that went away meanwhile is not acknowledged."""
     store = SQLAlchemyStore(f"sqlite:///{path}")
     with pytest.raises(StoreUnavailableError):
-        store._run(lambda _: remove(path), writes=True)  # noqa: SLF001 - between the work and its commit
+        store.database.run(lambda _: remove(path), writes=True)
     assert [] == store.users()
     store.close()
 

@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 import pytest
 
 import commands
-from commands import read_terminal
+from commands import in_this_process, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import run
@@ -39,15 +39,8 @@ DEFAULTS = [policy.name for policy in default_policies()]
 
 
 def replay(*arguments: str | Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command in a process of its own."""
-    return subprocess.run(
-        [*COMMAND, *map(str, arguments)],
-        env={**os.environ, **environment},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=100,
-        check=False,
-    )
+    """Run the command."""
+    return in_this_process("replay", *map(str, arguments), **environment)
 
 
 def run_of(name: str, outputs: int = 3) -> dict[str, Any]:

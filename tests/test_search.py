@@ -20,6 +20,7 @@ from memory_context.model.item import now
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
+from memory_context.stores.sql.filters import matching
 from memory_context.stores.sql.index import indexing, keyword_index
 from memory_context.stores.sql.index import search as _searching
 from memory_context.stores.sql.schema import memories, owners, passages, pending
@@ -76,7 +77,7 @@ def run(store: SQLAlchemyStore, statement: sa.Executable | str) -> list[Any]:
         result = connection.execute(sa.text(statement) if isinstance(statement, str) else statement)
         return list(result.scalars()) if result.returns_rows else []
 
-    return store._run(work, writes=True)  # noqa: SLF001 - behind the store's back
+    return store.database.run(work, writes=True)
 
 
 def rows(store: SQLAlchemyStore, table: sa.Table) -> int:
@@ -93,8 +94,8 @@ def terms(store: SQLAlchemyStore) -> list[str]:
 
 def background_ends(store: SQLAlchemyStore) -> None:
     """Wait for the thread that makes vectors, if it has not ended yet."""
-    assert store._meaning  # noqa: SLF001 - the thread is nobody's but the store's
-    thread = store._meaning._thread  # noqa: SLF001 - as above
+    assert store._embedding  # noqa: SLF001 - the thread is nobody's but the store's
+    thread = store._embedding._thread  # noqa: SLF001 - as above
     if thread:
         thread.join()
 
@@ -352,7 +353,7 @@ class TestAnySize:
                     created_at=now() + timedelta(days=number),
                 ),
             )
-        store._run(keyword_index.reset, writes=True)  # noqa: SLF001 - behind the store's back
+        store.database.run(keyword_index.reset, writes=True)
         mocker.patch("memory_context.stores.sql.sqlalchemy_store.CATCH_UP", 600)
 
         with caplog.at_level(logging.WARNING, "memory_context"):
@@ -572,11 +573,10 @@ def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
     """SQLite looks up the hits of a search in a tier, and does not read the whole tier for them."""
     with SQLAlchemyStore(sqlite_url) as store:
         item = store.put(ANN, memory("a note", tier="project", tier_id="x"))
-        inside = store._active(Scope("ann", tier="project", tier_id="x"), None)  # noqa: SLF001 - its conditions
-        search = _searching.Search("ann", "note", ("note",), None, inside, narrowed=True, limit=5)
-        statement = _searching._of(sa.select(memories.c.id), [item.id], search)  # noqa: SLF001 - what is asked
+        inside = matching(Scope("ann", tier="project", tier_id="x"), None, "sqlite")
+        statement = _searching._meeting(sa.select(memories.c.id), [item.id], inside)  # noqa: SLF001 - what is asked
         explain = sa.text(f"EXPLAIN QUERY PLAN {_compiled(statement)}")
-        plan = str(store._run(lambda connection: connection.execute(explain).all()))  # noqa: SLF001 - the same way
+        plan = str(store.database.run(lambda connection: connection.execute(explain).all()))
 
         assert 1 == len(run(store, statement))
         assert "(id=?)" in plan

@@ -54,7 +54,7 @@ from memory_context.memory.transfer import (
     import_memories,
 )
 from memory_context.model.item import Deletion
-from memory_context.stores.sql.catalog import Catalog, Doomed
+from memory_context.stores.sql.catalog import Catalog, Expiry
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.memory_tools import VERBS, MemoryToolError
 from memory_context.tools.note_tools import NOTE_VERBS
@@ -240,10 +240,10 @@ def people(ann: MemoryManager, _: Path) -> None:
     catalog.totals("tier", ANN)
     catalog.threads(ann.scope)
     catalog.count_threads(ANN)
-    over = Doomed("over", soon(), "created")
-    catalog.doomed(over, ANN)
+    over = Expiry("over", soon(), "created")
+    catalog.expired(over, ANN)
     catalog.keys_of(ANN, [ann.get("own").id])
-    catalog.delete_doomed(ANN, [ann.get("own").id], over)
+    catalog.delete_expired(ANN, [ann.get("own").id], over)
     catalog.keys_from(ann.scope, "o", 5)
 
 
@@ -376,7 +376,7 @@ def clients(ann: MemoryManager, _: Path) -> None:
 
 def commands(ann: MemoryManager, folder: Path) -> None:
     """The command line, for one user."""
-    url = ann.memory_store._url.render_as_string(hide_password=False)  # type: ignore[attr-defined] # noqa: SLF001 - with its query
+    url = ann.memory_store.database.url.render_as_string(hide_password=False)  # type: ignore[attr-defined]
     place = ("--store", url, "--user", ANN)
     for arguments in (
         ("list", "--tier", "detail", "--sort", "used"),
@@ -452,7 +452,7 @@ def test_shapes(manager: MemoryManager, tmp_path: Path) -> None:
 
 def _of_sqlite(manager: MemoryManager) -> set[Shape]:
     """What PostgreSQL is not sent."""
-    dialect = manager.memory_store._dialect  # type: ignore[attr-defined] # noqa: SLF001 - a SQLAlchemyStore
+    dialect = manager.memory_store.database.dialect  # type: ignore[attr-defined]
     return {shape for shape in ALLOWED if shape.dialect not in (None, dialect)}
 
 
@@ -512,7 +512,7 @@ OF_SQLITE = {
 def test_a_planted_statement_is_found(manager: MemoryManager) -> None:
     """A statement that would leave the user is told from those that stay, however it is written."""
     store: Any = manager.memory_store
-    planted = PLANTED | (OF_SQLITE if store._dialect == "sqlite" else {})  # noqa: SLF001 - of the store
+    planted = PLANTED | (OF_SQLITE if store.database.dialect == "sqlite" else {})
     his = MemoryManager(store, user_id="bob").get("own").id
     values = {
         "user": ANN,
@@ -522,7 +522,7 @@ def test_a_planted_statement_is_found(manager: MemoryManager) -> None:
         "word": '"1:launch"',
         "mine": "3:launch",
     }
-    with store._bound().connect() as connection:  # noqa: SLF001 - of the store
+    with store.database.engine.connect() as connection:
         first = sa.text("SELECT id FROM agent_memory_passages WHERE memory_id = :his")
         first = first.bindparams(sa.bindparam("his", his, sa.Uuid()))
         values["passage"] = connection.execute(first).scalar()
@@ -541,4 +541,4 @@ def test_a_planted_statement_is_found(manager: MemoryManager) -> None:
 
 
 def _url(store: SQLAlchemyStore) -> str:
-    return store._url.render_as_string(hide_password=False)  # noqa: SLF001 - with its query
+    return store.database.url.render_as_string(hide_password=False)

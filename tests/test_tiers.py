@@ -522,8 +522,8 @@ def test_own_tiers() -> None:
 @for_each(
     "values, said",
     [
-        ({"name": "Team"}, "small letters"),
-        ({"name": "detail"}, "none of our own"),
+        ({"name": "Team"}, "lower-case letters"),
+        ({"name": "detail"}, "memory-context uses itself"),
         ({"name": "x", "lifetime": "week"}, "one of run, session, task, project, user"),
         ({"name": "x", "max_chars": 0}, "1 or more"),
         ({"name": "x", "evict": 1.5}, "from 0 to 1"),

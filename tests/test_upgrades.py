@@ -19,7 +19,7 @@ import psycopg
 import pytest
 import sqlalchemy as sa
 
-from commands import COMMAND, memory_context
+from commands import COMMAND, in_this_process, memory_context
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import SchemaVersionError
@@ -152,7 +152,7 @@ class TestEverythingIsThere:
                 SchemaVersionError, match=f"has schema {name[:4]}.*run `memory-context migrate`"
             ):
                 told(url)
-            assert 0 == memory_context("migrate", "--store", url).returncode
+            assert 0 == in_this_process("migrate", "--store", url).returncode
 
         check(url, name, backend)
         assert migrate.HEAD == revision_of(url)

@@ -34,7 +34,7 @@ from memory_context.autogen.messages import with_texts
 from memory_context.autogen.saved_state import ContextState, parse_state
 from memory_context.autogen.tier_config import TierConfig, dumped_tiers, loaded_tiers
 from memory_context.autogen.toolbox import AnyTool
-from memory_context.autogen.view import stored_behind, turns_of
+from memory_context.autogen.view import entries_of, stored_behind
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.fold import ContextStats, Part
 from memory_context.conversation.fold_policy import LEAST_THRESHOLD, FoldPolicy
@@ -54,7 +54,7 @@ from memory_context.model.drawers import Displayed
 from memory_context.model.item import Content, MemoryList
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tier import Lifetime, TierPolicy
-from memory_context.model.transcript import ConversationView
+from memory_context.model.transcript import Transcript
 from memory_context.runtime import events
 from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS
 from memory_context.runtime.threads import off_loop
@@ -503,13 +503,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             await asyncio.wait(under_way)
         await off_loop(self._owner.close)
 
-    def _drawn_as(self) -> ConversationView:
+    def _drawn_as(self) -> Transcript:
         """The conversation as a notebook shows it, with messages that are not folded yet; nothing is read for it."""
         messages = [*self._conversation.messages, *self._conversation.waiting]
-        return ConversationView(
+        return Transcript(
             "MemoryContext",
             (("user", self.user_id), ("thread", self.thread_id)),
-            turns_of(messages, self._manager.counter.count),
+            entries_of(messages, self._manager.counter.count),
             stored_behind(messages, self._conversation.references),
             self.max_tokens,
         )

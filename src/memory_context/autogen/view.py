@@ -14,35 +14,35 @@ from autogen_core.models import (
 
 from memory_context.autogen.messages import MEMORY_SOURCE, calls_of, texts_of, words_of
 from memory_context.model.reference import MemoryRef
-from memory_context.model.transcript import Turn
+from memory_context.model.transcript import TranscriptEntry
 
 Count = Callable[[str], int]
 
 
-def turns_of(messages: Iterable[LLMMessage], count: Count) -> tuple[Turn, ...]:
+def entries_of(messages: Iterable[LLMMessage], count: Count) -> tuple[TranscriptEntry, ...]:
     """The messages; each result of a tool is a turn of its own."""
-    return tuple(turn for message in messages for turn in _turns(message, count))
+    return tuple(entry for message in messages for entry in _entries(message, count))
 
 
-def _turns(message: LLMMessage, count: Count) -> Iterator[Turn]:
+def _entries(message: LLMMessage, count: Count) -> Iterator[TranscriptEntry]:
     match message:
         case SystemMessage(content=text):
-            yield Turn("system", "system", (text,), tokens=count(text))
+            yield TranscriptEntry("system", "system", (text,), tokens=count(text))
         case UserMessage(source=source, content=content):
             texts = tuple(texts_of(message))
             images = 0 if isinstance(content, str) else len(content) - len(texts)
             role = "memory" if source == MEMORY_SOURCE else "user"
-            yield Turn(role, source, texts, tokens=sum(map(count, texts)), images=images)
+            yield TranscriptEntry(role, source, texts, tokens=sum(map(count, texts)), images=images)
         case AssistantMessage(source=source):
             words, calls = (
                 words_of(message),
                 tuple((call.name, call.arguments) for call in calls_of(message)),
             )
             tokens = count(words) + sum(count(name) + count(arguments) for name, arguments in calls)
-            yield Turn("assistant", source, (words,) if words else (), calls, tokens)
+            yield TranscriptEntry("assistant", source, (words,) if words else (), calls, tokens)
         case FunctionExecutionResultMessage(content=results):
             for one in results:
-                yield Turn(
+                yield TranscriptEntry(
                     "tool",
                     one.name,
                     (one.content,),

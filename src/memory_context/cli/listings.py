@@ -24,9 +24,9 @@ from memory_context.cli.screen import (
 from memory_context.display import numbered, plain
 from memory_context.model.item import Match, MemoryItem
 from memory_context.stores import Mode
-from memory_context.stores.sql.catalog import Catalog, Entry, Sort
+from memory_context.stores.sql.catalog import Catalog, CatalogEntry, Sort
 
-_FACTS = tuple(field.name for field in fields(Entry))
+_FACTS = tuple(field.name for field in fields(CatalogEntry))
 LINES_SHOWN = 8
 _COLUMNS = (("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", NAME), ("summary", LINE))
 
@@ -57,7 +57,7 @@ class Paging:
         return {"total": total, "offset": self.offset, "next_offset": self.next_offset(total)}
 
 
-def record(item: MemoryItem | Entry) -> dict[str, object]:
+def record(item: MemoryItem | CatalogEntry) -> dict[str, object]:
     """What is known of a memory, without its content, as every ``--json`` gives it."""
     return {name: getattr(item, name) for name in _FACTS}
 
@@ -95,7 +95,7 @@ def tell_page(paging: Paging, shown: int, total: int, what: str, *, quiet: bool)
         say(f"{paging.offset + 1:,}-{paging.offset + shown:,} of {total:,} {what}{more}")
 
 
-def _row(entry: Entry) -> list[str]:
+def _row(entry: CatalogEntry) -> list[str]:
     return [
         entry.memory_key,
         entry.memory_type,

@@ -15,7 +15,7 @@ from memory_context.display import facts
 from memory_context.memory.retention import count_expired
 from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore
-from memory_context.stores.sql.catalog import Catalog, Total
+from memory_context.stores.sql.catalog import Catalog, CatalogTotal
 
 _COUNTS = (("memories", NUMBER), ("tokens", NUMBER), ("characters", NUMBER), ("newest", NAME))
 _THREADS = (
@@ -39,9 +39,9 @@ class Stats:
     conversations: int
     expired: int
     not_indexed: int
-    users: Sequence[Total]
-    types: Sequence[Total]
-    tiers: Sequence[Total]
+    users: Sequence[CatalogTotal]
+    types: Sequence[CatalogTotal]
+    tiers: Sequence[CatalogTotal]
 
 
 def show_stats(place: Place, *, as_json: bool) -> int:
@@ -99,7 +99,7 @@ def _numbers(found: Stats) -> list[tuple[str, int]]:
     return [(name.replace("_", " "), getattr(found, name)) for name in names]
 
 
-def _row(total: Total) -> list[str]:
+def _row(total: CatalogTotal) -> list[str]:
     counts = (total.memories, total.tokens, total.characters)
     return [total.name, *(f"{count:,}" for count in counts), local(total.newest)]
 

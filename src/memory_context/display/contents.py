@@ -19,7 +19,7 @@ from memory_context.display.numbered_lines import (
 )
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
-from memory_context.model.media import data_url, decoded, media_type_of
+from memory_context.model.media import data_url, embedded_bytes, media_type_of
 from memory_context.text.describe import recognise
 from memory_context.text.describe.git import Diff
 from memory_context.text.describe.logs import Log, Transcript
@@ -40,7 +40,7 @@ def content_of(item: MemoryItem) -> Html:
         return soft(SECRET_NOTE)
     if isinstance(item.content, bytes):
         return _bytes(item.content, item.text)
-    encoded = decoded(item.content)
+    encoded = embedded_bytes(item.content)
     if encoded and media_type_of(encoded.data) in PICTURES:
         return _bytes(encoded.data, item.text[:80])
     return text_of(item.content, item.line_count)

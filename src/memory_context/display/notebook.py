@@ -16,7 +16,7 @@ from memory_context.display.html import Html, page, visible
 from memory_context.memory.context_package import ContextPackage
 from memory_context.model import drawers
 from memory_context.model.item import MemoryItem, MemoryList
-from memory_context.model.transcript import ConversationView
+from memory_context.model.transcript import Transcript
 
 T = TypeVar("T")
 
@@ -31,7 +31,7 @@ def _register(shown: type[T], as_text: Callable[[T], str], as_html: Callable[[T]
 
 _register(MemoryItem, memory_tables.memory_text, memory_tables.memory)
 _register(MemoryList, memory_tables.memories_text, memory_tables.memories)
-_register(ConversationView, transcripts.conversation_text, transcripts.conversation)
+_register(Transcript, transcripts.conversation_text, transcripts.conversation)
 _register(ContextPackage, reports.package_text, reports.package)
 _register(ContextStats, reports.stats_text, reports.stats)
 _register(Decisions, reports.decisions_text, reports.decisions)

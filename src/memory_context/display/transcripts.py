@@ -10,7 +10,7 @@ from memory_context.display.contents import text_of
 from memory_context.display.html import BAR_WIDTH, Html, bar, bar_text, folded, joined, soft, tag
 from memory_context.display.json_tree import CELL
 from memory_context.model.reference import MemoryRef
-from memory_context.model.transcript import ConversationView, Turn
+from memory_context.model.transcript import Transcript, TranscriptEntry
 
 SHORT_LINES = 8
 SHORT_CHARACTERS = 600
@@ -47,10 +47,10 @@ def _reference(line: str, known: AbstractSet[str]) -> MemoryRef | None:
     )
 
 
-def conversation(view: ConversationView) -> Html:
+def conversation(view: Transcript) -> Html:
     """A conversation: its totals, and its messages in a table."""
-    most = max((turn.tokens for turn in view.turns), default=1)
-    turns = list(view.turns)
+    most = max((turn.tokens for turn in view.entries), default=1)
+    turns = list(view.entries)
     hidden = len(turns) - FIRST - LAST
     shown = turns if hidden <= 0 else [*turns[:FIRST], None, *turns[-LAST:]]
     rows = [_row(turn, view, most) if turn else _gap(hidden) for turn in shown]
@@ -59,11 +59,11 @@ def conversation(view: ConversationView) -> Html:
     return joined((head, _totals(view), body))
 
 
-def _named(view: ConversationView) -> str:
+def _named(view: Transcript) -> str:
     return " · ".join(f"{name} {value}" for name, value in view.facts)
 
 
-def _totals(view: ConversationView) -> Html:
+def _totals(view: Transcript) -> Html:
     """How much of everything that was said stands in the prompt, and how much in the store only."""
     prompt, stored = _prompt(view), sum(view.stored.values())
     whole = max(prompt + stored, 1)
@@ -81,11 +81,11 @@ def _cells(first: Html, number: str, said: str) -> Iterator[Html]:
     yield tag("td", first)
 
 
-def _prompt(view: ConversationView) -> int:
-    return sum(turn.tokens for turn in view.turns)
+def _prompt(view: Transcript) -> int:
+    return sum(turn.tokens for turn in view.entries)
 
 
-def _of_limit(view: ConversationView) -> str:
+def _of_limit(view: Transcript) -> str:
     return f", of {view.limit:,} at most" if view.limit else ""
 
 
@@ -93,7 +93,7 @@ def _gap(count: int) -> Html:
     return tag("tr", tag("td"), tag("td", soft(f"⋯ {count:,} more messages")), tag("td"))
 
 
-def _row(turn: Turn, view: ConversationView, most: int) -> Html:
+def _row(turn: TranscriptEntry, view: Transcript, most: int) -> Html:
     label = joined(
         (ROLES.get(turn.role, turn.role), Html("<br>"), soft(turn.name))
         if turn.name != turn.role
@@ -112,7 +112,7 @@ def _row(turn: Turn, view: ConversationView, most: int) -> Html:
     )
 
 
-def _calls(turn: Turn) -> Iterator[Html]:
+def _calls(turn: TranscriptEntry) -> Iterator[Html]:
     if turn.is_error:
         yield tag("div", "failed", cls="error")
     for name, arguments in turn.calls:
@@ -123,12 +123,12 @@ def _cut(text: str) -> str:
     return text if len(text) <= CELL else f"{text[:CELL]}… ({len(text) - CELL:,} more characters)"
 
 
-def _images(turn: Turn) -> Iterator[Html]:
+def _images(turn: TranscriptEntry) -> Iterator[Html]:
     if turn.images:
         yield soft(f"{turn.images} {'image' if turn.images == 1 else 'images'}")
 
 
-def _text(text: str, view: ConversationView) -> Iterator[Html]:
+def _text(text: str, view: Transcript) -> Iterator[Html]:
     for piece in pieces_of(text, view.stored.keys()):
         if piece.ref:
             yield _folded(piece.ref, piece.text, view.stored[piece.ref.key])
@@ -159,16 +159,16 @@ def _plain(text: str) -> Html:
     )
 
 
-def conversation_text(view: ConversationView) -> str:
+def conversation_text(view: Transcript) -> str:
     """A conversation in a terminal: a line for each message."""
-    most = max((turn.tokens for turn in view.turns), default=1)
+    most = max((turn.tokens for turn in view.entries), default=1)
     stored = sum(view.stored.values())
     kept = f", {stored:,} in the store" if stored else ""
     head = f"{view.title} {_named(view)}: {_prompt(view):,} tokens in the prompt{_of_limit(view)}{kept}"
-    return "\n".join((head, *(_line(turn, most) for turn in view.turns)))
+    return "\n".join((head, *(_line(turn, most) for turn in view.entries)))
 
 
-def _line(turn: Turn, most: int) -> str:
+def _line(turn: TranscriptEntry, most: int) -> str:
     calls = "; ".join(f"{name}({arguments})" for name, arguments in turn.calls)
     text = " ".join(" ".join((calls, *turn.texts)).split())
     said = text if len(text) <= CELL else f"{text[:CELL]}…"

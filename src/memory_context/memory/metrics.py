@@ -14,6 +14,7 @@ from memory_context.model.tier import Usage
 from memory_context.runtime import events
 from memory_context.runtime.forks import Lock
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, identify_users, meter
+from memory_context.stores.protocol import url_of
 
 Unit: TypeAlias = Literal["items", "bytes"]
 UNITS: tuple[Unit, ...] = ("items", "bytes")
@@ -48,7 +49,7 @@ class Observed:
     @property
     def place(self) -> tuple[str | int, str]:
         """What two managers of the same memories have in common."""
-        url = getattr(self.manager.memory_store, "url", None)
+        url = url_of(self.manager.memory_store)
         return url or id(self.manager.memory_store), self.manager.scope.user_id
 
     def usage(self, unit: Unit) -> list[Usage]:

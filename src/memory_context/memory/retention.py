@@ -15,7 +15,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.audit import AuditTrail
 from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
-from memory_context.stores.sql.catalog import EXPIRED, Catalog, Doomed
+from memory_context.stores.sql.catalog import EXPIRED, Catalog, Expiry
 
 BATCH = 50
 Since: TypeAlias = Literal["created", "changed", "read"]
@@ -91,9 +91,9 @@ class RetentionRule:
         what = ", ".join(filter(None, which)) or "everything"
         return f"kept for {self.after} since it was {self.since}: {what}"
 
-    def doomed(self, at: datetime) -> Doomed:
-        """The memories that it says are over at a moment."""
-        return Doomed(
+    def expiry(self, at: datetime) -> Expiry:
+        """Return which memories have expired by this rule at a moment."""
+        return Expiry(
             self.reason,
             in_utc(at, -self.after),
             self.since,
@@ -133,13 +133,13 @@ def delete_expired(
     """
     catalog, moment = Catalog(store), with_zone(at, "at") or now()
     auditor = as_auditor(audit, store)
-    found = {which: catalog.doomed(which, user_id) for which in _all(rules, moment)}
+    found = {which: catalog.expired(which, user_id) for which in _all(rules, moment)}
     done = deleted = 0
     total = sum(map(len, found.values()))
     for which, rows in found.items():
         for user, ids in _batches(rows):
             keys = catalog.keys_of(user, ids) if auditor else []
-            deleted += catalog.delete_doomed(user, ids, which)
+            deleted += catalog.delete_expired(user, ids, which)
             if auditor:
                 kept = set(catalog.keys_of(user, ids))
                 auditor.note(
@@ -165,13 +165,13 @@ def count_expired(
     rows = {
         row
         for which in _all(rules, with_zone(at, "at") or now())
-        for row in catalog.doomed(which, user_id)
+        for row in catalog.expired(which, user_id)
     }
     return {user: len(list(those)) for user, those in groupby(sorted(rows), itemgetter(0))}
 
 
-def _all(rules: Sequence[RetentionRule], at: datetime) -> list[Doomed]:
-    return [Doomed(EXPIRED, at, "expired"), *(rule.doomed(at) for rule in rules)]
+def _all(rules: Sequence[RetentionRule], at: datetime) -> list[Expiry]:
+    return [Expiry(EXPIRED, at, "expired"), *(rule.expiry(at) for rule in rules)]
 
 
 def _batches(doomed: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, list[UUID]]]:

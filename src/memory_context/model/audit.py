@@ -1,4 +1,4 @@
-"""The audit trail: who stored, recalled, expanded, passed on and deleted which memory, and when. Off unless given."""
+"""The audit trail: who stored, recalled, expanded, passed on and deleted which memory, and when. Off by default."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ WAITING = 1000
 
 @dataclass(frozen=True, slots=True)
 class AuditEntry:
-    """What somebody did with a memory. It holds nothing of what is in it.
+    """What somebody did with a memory. It holds nothing of the memory's content.
 
     Attributes:
         at: When, in UTC.
-        user_id: Whose memory.
-        agent_id: Which agent did it, where it has a name.
-        thread_id: In which conversation.
+        user_id: The memory's owner.
+        agent_id: The agent that did it, if it has a name.
+        thread_id: The conversation in which it was done.
         memory_key: The memory's key.
         action: ``stored``: it was written, changed or moved to another tier. ``recalled``: a context brought it back by
             itself. ``expanded``: a model or a person read it, or found it by a search. ``passed``: its text went into
@@ -49,21 +49,21 @@ class AuditTrail(Protocol):
     """Keeps entries; safe under threads."""
 
     def record(self, entries: Sequence[AuditEntry]) -> object:
-        """Keep `entries`, all of them or, where it raises, none. What it raises stops nobody."""
+        """Keep all *entries*, or raise and keep none. What it raises stops nobody."""
         ...
 
 
 @dataclass(slots=True)
 class Auditor:
-    """Writes to a trail what is done, in a way that stops nothing. Safe under threads.
+    """Writes to a trail what was done, and stops nothing. Safe under threads.
 
-    It is written when it has been done, so a trail that fails cannot undo it: a warning for each outage, every failure
+    It writes after the deed, so a trail that fails cannot undo it: each outage is one warning, every failure is
     counted, and the newest 1,000 entries wait for the next attempt. After a failure that took more than 2 seconds,
     nothing is tried for 15.
 
     Attributes:
         trail: Where entries go.
-        closes: Closes it; None where it is somebody else's.
+        closes: Closes the trail; None for one that somebody else made.
         failures: How often the trail failed.
         waiting: The entries that it has not taken yet.
     """
@@ -73,18 +73,18 @@ class Auditor:
     failures: int = 0
     waiting: deque[AuditEntry] = field(default_factory=lambda: deque[AuditEntry](maxlen=WAITING))
     _warned: bool = False
-    _closed_until: float = 0.0
+    _paused_until: float = 0.0
     _lock: Lock = field(default_factory=Lock)
 
     def note(self, action: Action, who: Who, keys: Iterable[str]) -> None:
-        """Write that `who` did it with the memories under `keys`."""
+        """Write that *who* did *action* with the memories under *keys*."""
         moment = now()
         entries = [AuditEntry(moment, *who, key, action) for key in keys]
         if entries:
             self._write(entries)
 
     def close(self) -> None:
-        """Try once more what waits, and give back the trail's connections where it was made here."""
+        """Try once more what waits, and close the trail if it was made here."""
         self._write([])
         if self.closes:
             self.closes()
@@ -92,7 +92,7 @@ class Auditor:
     def _write(self, entries: Sequence[AuditEntry]) -> None:
         started = time.monotonic()
         with self._lock:
-            if started < self._closed_until:
+            if started < self._paused_until:
                 self.waiting.extend(entries)
                 return
             entries = [*self.waiting, *entries]
@@ -101,8 +101,8 @@ class Auditor:
             return
         try:
             self.trail.record(entries)
-        except Exception as error:  # noqa: BLE001 - whatever a trail of somebody else's raises, the run goes on
-            self._note_failure(error, entries, time.monotonic() - started)
+        except Exception as error:  # noqa: BLE001 - whatever a user's trail raises, the run goes on
+            self._note_failure(error, entries, seconds=time.monotonic() - started)
             return
         self._warned = False
         count("audit_entries", len(entries))
@@ -113,11 +113,11 @@ class Auditor:
         count("audit_failures")
         with self._lock:
             self.failures += 1
-            newer = [*self.waiting]
+            newer = list(self.waiting)
             self.waiting.clear()
             self.waiting.extend((*entries, *newer))
             if seconds > SLOW_FAILURE:
-                self._closed_until = time.monotonic() + PAUSE
-            warned, self._warned = self._warned, True
-        if not warned:
+                self._paused_until = time.monotonic() + PAUSE
+            was_warned, self._warned = self._warned, True
+        if not was_warned:
             events.AUDIT_FAILED.log(error, where=True, entries=len(entries))

@@ -1,4 +1,4 @@
-"""Batches of a bounded number and size, so that moving any number of memories takes a bounded amount of memory."""
+"""Batches of a bounded number and size: moving any number of memories takes a bounded amount of memory."""
 
 from __future__ import annotations
 
@@ -14,18 +14,20 @@ CHARACTERS = 8_000_000
 
 
 def batches_of(things: Iterable[T], size: Callable[[T], int]) -> Iterator[list[T]]:
-    """`things` in order, at most 200 at a time and, where there are several, of at most 8 million characters."""
-    batch, total = list[T](), 0
+    """Yield *things* in order, at most 200 at a time; if there are several, of at most 8 million characters."""
+    batch: list[T] = []
+    total = 0
     for thing in things:
-        if batch and (len(batch) == MOST or total + size(thing) > CHARACTERS):
+        added = size(thing)
+        if batch and (len(batch) == MOST or total + added > CHARACTERS):
             yield batch
             batch, total = [], 0
         batch.append(thing)
-        total += size(thing)
+        total += added
     if batch:
         yield batch
 
 
 def size_of(record: MemoryItem | Deletion) -> int:
-    """The characters or bytes of a record's content."""
+    """Return the characters or bytes of a record's content."""
     return len(record.content) if isinstance(record, MemoryItem) else 0

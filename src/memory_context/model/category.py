@@ -12,20 +12,19 @@ from memory_context.model.scope import MAX_NAME
 _CATEGORY = re.compile(r"[\w-]+(?:/[\w-]+)*")
 
 
-def check_category(category: str | None) -> str | None:
-    """`category` itself, if it can be one.
+def check_category(category: object) -> str | None:
+    """Return *category* if it can be one.
 
     Raises:
         InvalidCategoryError: It cannot.
     """
-    given: object = category
-    if given is None:
+    if category is None:
         return None
-    if isinstance(given, str) and len(given) <= MAX_NAME and _CATEGORY.fullmatch(given):
-        return given
+    if isinstance(category, str) and len(category) <= MAX_NAME and _CATEGORY.fullmatch(category):
+        return category
     message = (
-        f"a category is a path of letters, digits, - and _ with / between its parts, as project-context/rockets, "
-        f"of at most {MAX_NAME} characters; not {given!r:.80}"
+        f"a category is a path of letters, digits, - and _ with / between its parts, such as project-context/rockets, "
+        f"of at most {MAX_NAME} characters; not {category!r:.80}"
     )
     raise InvalidCategoryError(message)
 
@@ -48,20 +47,26 @@ class Category:
 
     @property
     def name(self) -> str:
-        """The last part of the path."""
+        """Return the last part of the path."""
         return self.path.rpartition("/")[2]
 
 
 def trees(counts: Mapping[str, int], above: str = "") -> list[Category]:
-    """The categories below a path."""
+    """Return the categories below the path *above*, with all that is below them.
+
+    Args:
+        counts: How many notes each category holds, by its path.
+        above: A path; "" for the roots.
+    """
     start = f"{above}/" if above else ""
-    below = {
+    names = {
         path.removeprefix(start).partition("/")[0] for path in counts if path.startswith(start)
     }
-    return [_tree(counts, start + name) for name in sorted(below)]
-
-
-def _tree(counts: Mapping[str, int], path: str) -> Category:
-    children = tuple(trees(counts, path)) if path else ()
-    own = counts.get(path, 0)
-    return Category(path, own, own + sum(child.total for child in children), children)
+    categories: list[Category] = []
+    for name in sorted(names):
+        path = start + name
+        count = counts.get(path, 0)
+        children = tuple(trees(counts, path)) if path else ()
+        total = count + sum(child.total for child in children)
+        categories.append(Category(path, count, total, children))
+    return categories

@@ -1,4 +1,4 @@
-"""Binary content: what kind it is, and base64 that stands for it."""
+"""Binary content: its media type, the size of images, and base64 that stands for it."""
 
 from __future__ import annotations
 
@@ -9,9 +9,7 @@ from dataclasses import dataclass
 from typing import Final
 
 BINARY: Final = "application/octet-stream"
-SNIFFED: Final = 32
 LEAST_BASE64 = 256
-LEAST_KINDS = 3
 SHORTEST_LINE = 60
 _SIGNATURES: Final = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -27,14 +25,17 @@ _SIGNATURES: Final = (
     (b"ID3", "audio/mpeg"),
     (b"OggS", "application/ogg"),
 )
+# The head of a data URL (RFC 2397) in base64: a media type, and parameters. The counts are bounded, so that a text
+# that only begins like one costs nothing.
 _DATA_URL = re.compile(
     r"\s*data:(?P<type>[\w.+/-]{0,100})(?:;[\w=.+-]{1,100}){0,5};base64,", re.IGNORECASE
 )
 _BASE64 = re.compile(r"[A-Za-z0-9+/_-]+={0,2}")
+_STANDARD_ALPHABET: Final = str.maketrans("-_", "+/")  # from that of URLs (RFC 4648, section 5)
 
 
 @dataclass(frozen=True, slots=True)
-class Encoded:
+class EmbeddedBytes:
     """Bytes that a text holds in base64, and their media type."""
 
     data: bytes
@@ -42,19 +43,25 @@ class Encoded:
 
 
 def media_type_of(data: bytes) -> str:
-    """The media type of `data` by its first bytes; ``application/octet-stream`` where they do not tell.
+    """Return the media type of *data* by its first bytes; ``application/octet-stream`` if they do not tell.
 
     The signatures are those of https://mimesniff.spec.whatwg.org and of the formats themselves.
     """
-    if data[:4] == b"RIFF" and data[8:12] in (b"WEBP", b"WAVE"):
-        return "image/webp" if data[8:12] == b"WEBP" else "audio/wav"
+    if data.startswith(b"RIFF"):
+        if data[8:12] == b"WEBP":
+            return "image/webp"
+        if data[8:12] == b"WAVE":
+            return "audio/wav"
     if data[4:8] == b"ftyp":
         return "video/mp4"
-    return next((name for start, name in _SIGNATURES if data.startswith(start)), BINARY)
+    for signature, media_type in _SIGNATURES:
+        if data.startswith(signature):
+            return media_type
+    return BINARY
 
 
 def pixels_of(data: bytes) -> tuple[int, int] | None:
-    """Width and height of an image in PNG, GIF or JPEG; None for anything else."""
+    """Return width and height of an image in PNG, GIF or JPEG; None for anything else."""
     match media_type_of(data):
         case "image/png" if len(data) >= 24:
             return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
@@ -67,63 +74,66 @@ def pixels_of(data: bytes) -> tuple[int, int] | None:
 
 
 def _pixels_of_jpeg(data: bytes) -> tuple[int, int] | None:
-    """From the first start-of-frame segment (ITU-T T.81, B.2.2)."""
-    place = 2
-    while place + 9 <= len(data) and data[place] == 0xFF:
-        marker = data[place + 1]
+    """Return what the first start-of-frame segment says (ITU-T T.81, B.2.2)."""
+    start = 2
+    while start + 9 <= len(data) and data[start] == 0xFF:
+        marker = data[start + 1]
         if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            return int.from_bytes(data[place + 7 : place + 9]), int.from_bytes(
-                data[place + 5 : place + 7]
-            )
-        place += 2 + max(2, int.from_bytes(data[place + 2 : place + 4]))
+            height = int.from_bytes(data[start + 5 : start + 7])
+            width = int.from_bytes(data[start + 7 : start + 9])
+            return width, height
+        length = int.from_bytes(data[start + 2 : start + 4])
+        start += 2 + max(2, length)
     return None
 
 
 def described(data: bytes, media_type: str) -> str:
-    """What `data` is, as ``image/png, 640 x 480 pixels, 18230 bytes``."""
-    kind = media_type_of(data) if media_type == BINARY else media_type
+    """Return a description such as ``image/png, 640 x 480 pixels, 18230 bytes``."""
+    if media_type == BINARY:
+        media_type = media_type_of(data)
     pixels = pixels_of(data)
     size = f", {pixels[0]} x {pixels[1]} pixels" if pixels else ""
-    return f"{kind}{size}, {len(data)} bytes"
+    return f"{media_type}{size}, {len(data)} bytes"
 
 
 def data_url(data: bytes, media_type: str) -> str:
-    """`data` as a URL (RFC 2397)."""
+    """Return *data* as a URL (RFC 2397)."""
     return f"data:{media_type};base64,{base64.b64encode(data).decode()}"
 
 
-def decoded(text: str) -> Encoded | None:
-    """The bytes of a text that is a data URL or base64 as a whole, 256 characters or more; None for any other text.
+def embedded_bytes(text: str) -> EmbeddedBytes | None:
+    """Decode a text that is a data URL, or base64 of 256 characters or more, as a whole; None for any other text.
 
     Base64 counts as such only if it mixes capital letters, small letters and digits.
     """
     head = _DATA_URL.match(text[:1000])
-    if head is None and not _looks_encoded(text):
+    if head is not None:
+        body, media_type = text[head.end() :], head["type"]
+    elif _looks_like_base64(text):
+        body, media_type = text, ""
+    else:
         return None
-    body = "".join(text[head.end() if head else 0 :].split())
+    body = "".join(body.split()).translate(_STANDARD_ALPHABET)
     try:
-        data = base64.b64decode(body.translate(_URL_SAFE), validate=True)
+        data = base64.b64decode(body, validate=True)
     except (binascii.Error, ValueError):
         return None
-    return Encoded(data, (head["type"] if head else "") or media_type_of(data))
+    return EmbeddedBytes(data, media_type or media_type_of(data))
 
 
-_URL_SAFE: Final = str.maketrans("-_", "+/")
+def _looks_like_base64(text: str) -> bool:
+    """Return whether *text*, on one line or on long ones, has only characters of base64.
 
-
-def _looks_encoded(text: str) -> bool:
-    """Whether `text`, in one line or in long ones, has nothing but base64's characters."""
-    if len(text) < LEAST_BASE64 or " " in text[:LEAST_BASE64]:
+    Its beginning is looked at first: most texts are told from base64 by that.
+    """
+    head = text[:LEAST_BASE64]
+    if len(head) < LEAST_BASE64 or " " in head or 0 < head.find("\n") < SHORTEST_LINE:
         return False
-    head = text[:LEAST_BASE64].replace("\r", "").replace("\n", "")
-    kinds = sum(
-        (any(map(str.isupper, head)), any(map(str.islower, head)), any(map(str.isdigit, head)))
-    )
-    if (
-        kinds < LEAST_KINDS
-        or _BASE64.fullmatch(head) is None
-        or 0 < text[:LEAST_BASE64].find("\n") < SHORTEST_LINE
-    ):
+    head = head.replace("\r", "").replace("\n", "")
+    for kind in (str.isupper, str.islower, str.isdigit):
+        if not any(map(kind, head)):
+            return False
+    if _BASE64.fullmatch(head) is None:
         return False
     body = "".join(text.split())
     return len(body) % 4 == 0 and _BASE64.fullmatch(body) is not None

@@ -1,4 +1,4 @@
-"""What a tier is: how much it holds, how long that lives, and which tiers are wider than which."""
+"""Tiers: how much each holds, how long that lives, and which tiers are wider than others; quotas of users."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal, TypeAlias, get_args
+from typing import Literal, TypeAlias, TypeGuard, get_args
 
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -15,7 +15,7 @@ from memory_context.exceptions import (
     TierFullError,
 )
 from memory_context.model.item import MemoryItem
-from memory_context.model.scope import DETAIL, OPEN_TIERS
+from memory_context.model.scope import OPEN_TIERS
 
 Lifetime: TypeAlias = Literal["run", "session", "task", "project", "user"]
 Action: TypeAlias = Literal["save", "update", "delete", "clear", "promote"]
@@ -27,19 +27,23 @@ _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
 
 @dataclass(frozen=True, slots=True)
-class Room:
-    """How much a tier holds of one run, session, plan, task or project; what is evicted does not count.
+class Capacity:
+    """How much a tier holds of one run, session, plan, task or project. Evicted memories do not count.
 
     Attributes:
         max_chars: The most characters of all contents together.
         max_items: The most memories.
-        evict: Which share of `max_items`, or of what is there, makes room at a time where there is none, the least
-            important first, of equally important ones the oldest; with 0 a full tier refuses.
+        evict: The share of `max_items`, or of what is there, that is evicted when the tier is full, the least important
+            first, of equally important ones the oldest; with 0 a full tier refuses.
     """
 
     max_chars: int | None = None
     max_items: int | None = None
     evict: float = 0.0
+
+
+Room = Capacity
+"""The public name of `Capacity`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,14 +67,14 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Quota:
-    """How much a store holds of one user, evicted memories too.
+    """How much a store holds of one user, evicted memories included.
 
     Attributes:
         max_items: The most memories.
         max_bytes: The most bytes of all contents together, texts as UTF-8.
 
     Raises:
-        InvalidArgumentError: A limit that is no whole number, or below 0.
+        InvalidArgumentError: A limit is not a whole number, or is below 0.
     """
 
     max_items: int | None = None
@@ -80,13 +84,10 @@ class Quota:
         """Check the limits."""
         for name in ("max_items", "max_bytes"):
             value = getattr(self, name)
-            if value is not None and (
-                not isinstance(value, int) or isinstance(value, bool) or value < 0
-            ):
-                message = (
-                    f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
-                )
-                raise InvalidArgumentError(message)
+            if value is None or (_is_whole(value) and value >= 0):
+                continue
+            message = f"{name} is a whole number, 0 or more, or None for no limit, not {value!r}"
+            raise InvalidArgumentError(message)
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +96,8 @@ class Receipt:
 
     Attributes:
         user_id: Whose it was.
-        at: When it was done; in UTC.
-        memories: How many memories, evicted ones too.
+        at: When it was done, in UTC.
+        memories: How many memories, evicted ones included.
         passages: How many passages of the search index.
         vectors: How many vectors.
         reads: How many memories had a count of reads.
@@ -122,11 +123,9 @@ class Receipt:
 
 
 def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | None:
-    """The error where `items` memories of `size` bytes are more than the quota allows."""
-    for unit, held, most in (
-        ("memories", items, quota.max_items),
-        ("bytes", size, quota.max_bytes),
-    ):
+    """Return the error if *items* memories of *size* bytes are more than the quota allows."""
+    limits = (("memories", items, quota.max_items), ("bytes", size, quota.max_bytes))
+    for unit, held, most in limits:
         if most is not None and held > most:
             message = (
                 f"that would be {held:,} {unit}, and the user's quota is {most:,}; this was not stored. "
@@ -137,10 +136,10 @@ def check_quota(quota: Quota, items: int, size: int) -> QuotaExceededError | Non
 
 
 def as_quota(quota: object) -> Quota | None:
-    """`quota` itself.
+    """Return *quota* if it is one, or None.
 
     Raises:
-        InvalidArgumentError: It is none.
+        InvalidArgumentError: It is something else.
     """
     if quota is None or isinstance(quota, Quota):
         return quota
@@ -150,13 +149,13 @@ def as_quota(quota: object) -> Quota | None:
 
 @dataclass(frozen=True, slots=True)
 class Confirmation:
-    """What somebody is asked to confirm before it is done.
+    """A deed that somebody is asked to confirm.
 
     Attributes:
         action: ``save``, ``update``, ``delete``, ``clear`` or ``promote``.
-        tier: Where.
-        content: What would be written; for ``delete`` and ``clear`` nothing.
-        item: The record that would be changed, deleted or moved; None where there is none, or many.
+        tier: The tier that it would change.
+        content: What would be written; None for ``delete`` and ``clear``.
+        item: The record that would be changed, deleted or moved; None if there is none, or many.
         count: How many records it is about.
     """
 
@@ -176,20 +175,20 @@ class TierPolicy:
     """A tier: what an agent remembers for the same time, within the same limits.
 
     Attributes:
-        name: Small letters, digits, ``-`` and ``_``.
+        name: Lower-case letters, digits, ``-`` and ``_``.
         max_chars: The most characters of all contents together; None for no limit.
         max_items: The most memories; None for no limit.
         lifetime: Whose id its memories carry, and with what they end: ``run``, ``session``, ``task``, ``project``; or
-            ``user``, which ends never.
+            ``user``, which never ends.
         auto_include: Whether all of it stands in every prompt, in full.
         confirm: Asked before a preference is changed, or saved where it asks for that, and before the tier is cleared;
             answers whether it may be done. None: nobody is asked.
-        validate: Says what is wrong with a memory before it is written; None for nothing.
-        evict: The share that makes room when the tier is full; with 0 it refuses.
+        validate: Says what is wrong with a memory before it is written; answers None if nothing is.
+        evict: The share that is evicted when the tier is full; with 0 it refuses.
 
     Raises:
-        InvalidTierError: No name, or no lifetime of these.
-        InvalidArgumentError: A limit below 1, or a share outside 0 to 1.
+        InvalidTierError: The name cannot be one, or the lifetime is none of these.
+        InvalidArgumentError: A limit is below 1, or the share outside 0 to 1.
     """
 
     name: str
@@ -204,25 +203,29 @@ class TierPolicy:
     def __post_init__(self) -> None:
         """Check the values."""
         if not _NAME.fullmatch(self.name) or self.name in OPEN_TIERS:
-            message = f"a tier's name has small letters, digits, - and _, and is none of our own, not {self.name!r:.80}"
-            raise InvalidTierError(message)
-        if self.lifetime not in LIFETIMES:
             message = (
-                f"a tier's lifetime is one of {', '.join(LIFETIMES)}, not {self.lifetime!r:.80}"
+                "a tier's name has lower-case letters, digits, - and _, and is not one that memory-context uses itself; "
+                f"not {self.name!r:.80}"
             )
             raise InvalidTierError(message)
-        if any(limit is not None and limit < 1 for limit in (self.max_chars, self.max_items)):
-            message = f"the limits of the tier {self.name!r} are 1 or more, or None for none"
-            raise InvalidArgumentError(message)
+        if self.lifetime not in LIFETIMES:
+            lifetimes = ", ".join(LIFETIMES)
+            message = f"a tier's lifetime is one of {lifetimes}, not {self.lifetime!r:.80}"
+            raise InvalidTierError(message)
+        for limit in (self.max_chars, self.max_items):
+            if limit is not None and limit < 1:
+                message = f"the limits of the tier {self.name!r} are 1 or more, or None for none"
+                raise InvalidArgumentError(message)
         if not 0 <= self.evict <= 1:
             message = f"evict is a share from 0 to 1, not {self.evict!r}"
             raise InvalidArgumentError(message)
 
     @property
-    def room(self) -> Room | None:
-        """What the store checks when something is written; None where there is no limit."""
-        limited = self.max_chars is not None or self.max_items is not None
-        return Room(self.max_chars, self.max_items, self.evict) if limited else None
+    def room(self) -> Capacity | None:
+        """Return what the store checks when something is written; None for a tier without limits."""
+        if self.max_chars is None and self.max_items is None:
+            return None
+        return Capacity(self.max_chars, self.max_items, self.evict)
 
 
 NOTE_CHARACTERS = 10_000
@@ -237,30 +240,32 @@ TIERS = (RUN, PLAN, SESSION, TASK, PROJECT, GLOBAL)
 
 
 def policies_with(changed: Iterable[TierPolicy] = ()) -> dict[str, TierPolicy]:
-    """The built-in tiers by name, with `changed` ones in their place and further ones beside them."""
+    """Return the built-in tiers by name, with *changed* ones in their place and further ones beside them."""
     return {policy.name: policy for policy in (*TIERS, *changed)}
 
 
 def wider(source: str, policies: Mapping[str, TierPolicy]) -> list[str]:
-    """The tiers that a memory of `source` may be promoted to: those that live as long or longer, shortest first.
+    """Return the tiers that a memory of *source* may be promoted to: those that live as long or longer, shortest first.
 
     From ``detail`` and other tiers without a policy, that is any.
     """
     least = LIFETIMES.index(policies[source].lifetime) if source in policies else 0
-    ranks = {
-        name: LIFETIMES.index(policy.lifetime)
-        for name, policy in policies.items()
-        if name != source
-    }
-    return [name for name in sorted(ranks, key=ranks.__getitem__) if ranks[name] >= least]
+    ranks: dict[str, int] = {}
+    for name, policy in policies.items():
+        rank = LIFETIMES.index(policy.lifetime)
+        if name != source and rank >= least:
+            ranks[name] = rank
+    return sorted(ranks, key=ranks.__getitem__)
 
 
-def check_room(tier: str, room: Room, items: int, chars: int, needed: int) -> TierFullError | None:
-    """What to raise where `needed` more characters in one more memory do not fit; None where they do."""
-    if room.max_chars is not None and chars + needed > room.max_chars:
-        return _full(tier, "characters", chars, room.max_chars, f"{needed} more")
-    if room.max_items is not None and items + 1 > room.max_items:
-        return _full(tier, "items", items, room.max_items, "one more")
+def check_room(
+    tier: str, capacity: Capacity, items: int, chars: int, needed: int
+) -> TierFullError | None:
+    """Return the error if one more memory of *needed* characters does not fit."""
+    if capacity.max_chars is not None and chars + needed > capacity.max_chars:
+        return _full(tier, "characters", chars, capacity.max_chars, f"{needed} more")
+    if capacity.max_items is not None and items + 1 > capacity.max_items:
+        return _full(tier, "items", items, capacity.max_items, "one more")
     return None
 
 
@@ -272,22 +277,22 @@ def _full(tier: str, unit: str, size: int, limit: int, needed: str) -> TierFullE
     return TierFullError(message, tier=tier, unit=unit, size=size, limit=limit)
 
 
-def importance_of(priority: int) -> float:
-    """The importance, 0 to 1, that a priority of 1 to 10 means.
+def importance_of(priority: object) -> float:
+    """Return the importance, 0 to 1, of a priority of 1 to 10.
 
     Raises:
-        InvalidArgumentError: It is no such priority.
+        InvalidArgumentError: It is not a whole number from 1 to 10.
     """
-    given: object = priority
-    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= HIGHEST_PRIORITY:
-        return given / HIGHEST_PRIORITY
-    message = f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {given!r:.80}"
+    if _is_whole(priority) and 1 <= priority <= HIGHEST_PRIORITY:
+        return priority / HIGHEST_PRIORITY
+    message = f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {priority!r:.80}"
     raise InvalidArgumentError(message)
 
 
 def priority_of(importance: float) -> int:
-    """The priority, 1 to 10, that an importance is told as."""
+    """Return the priority, 1 to 10, that stands for an importance."""
     return min(max(round(importance * HIGHEST_PRIORITY), 1), HIGHEST_PRIORITY)
 
 
-__all__ = ["DETAIL", "TIERS", "Confirmation", "Room", "TierPolicy", "Usage"]
+def _is_whole(value: object) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)

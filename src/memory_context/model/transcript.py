@@ -9,15 +9,15 @@ from memory_context.model.drawers import Displayed
 
 
 @dataclass(frozen=True, slots=True)
-class Turn:
+class TranscriptEntry:
     """A message, or one of the results in it.
 
     Attributes:
         role: ``system``, ``user``, ``assistant``, ``tool``, or ``memory`` for what was brought back.
-        name: Who: a source, or a tool's name.
+        name: A source, or a tool's name.
         texts: Its texts, as they stand in the prompt.
         calls: The tools that it calls, each with its arguments.
-        tokens: What it takes in the prompt.
+        tokens: How many it takes in the prompt.
         images: How many images it has.
         is_error: Whether a tool failed.
     """
@@ -32,19 +32,19 @@ class Turn:
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationView(Displayed):
-    """A conversation: its messages, and what stands in the store for them.
+class Transcript(Displayed):
+    """The messages of a conversation, and what is stored behind their references.
 
     Attributes:
-        title: What keeps it.
-        facts: Whose it is, and which; names and values.
-        turns: The messages, oldest first.
+        title: The class that keeps the conversation.
+        facts: Names and values that say which conversation it is.
+        entries: The messages, oldest first.
         stored: For each reference that stands in it, the tokens of the text in the store.
         limit: The most tokens that it may have, or None.
     """
 
     title: str
     facts: tuple[tuple[str, str], ...]
-    turns: tuple[Turn, ...]
+    entries: tuple[TranscriptEntry, ...]
     stored: Mapping[str, int]
     limit: int | None = None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from memory_context.runtime.forks import no_fork
 from memory_context.stores.opening import AnyStore, as_store
 from memory_context.stores.protocol import Administration, Filters, MemoryStore, Mode
 from memory_context.stores.sql.audit_trail import SQLAuditTrail, as_auditor
@@ -47,9 +46,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load what is for POSIX systems only, needs an extra, or compiles many patterns, when it is first used."""
+    """Import at the first use what needs POSIX or an extra, or compiles many patterns."""
     if name not in _HOMES:
         message = f"module 'memory_context.stores' has no attribute {name!r}"
         raise AttributeError(message)
-    with no_fork:
-        return getattr(importlib.import_module(f"memory_context.stores.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"memory_context.stores.{_HOMES[name]}"), name)

@@ -1,4 +1,4 @@
-"""From what a caller names a store by to the store."""
+"""Opening a store by whatever a caller names it by."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime.forks import Lock, no_fork
+from memory_context.runtime.forks import Lock
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.engines import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
@@ -29,28 +29,33 @@ WRAPPERS = {
     "encrypted": "EncryptedStore",
     "redacted": "RedactingStore",
 }
-_folders: WeakValueDictionary[Path, FileStore] = WeakValueDictionary()
+_file_stores: WeakValueDictionary[Path, FileStore] = WeakValueDictionary()
 _lock = Lock()
 
 
 def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE) -> MemoryStore:
-    """`store` itself if it is one, else a `SQLAlchemyStore` on it; a `FileStore` for a URL such as ``file:///folder``.
+    """Return *store* itself if it is one, else a `SQLAlchemyStore` on it, or a `FileStore` for ``file:///folder``.
 
-    ``encrypted+``, ``compressed+`` and ``redacted+`` before a URL are an `EncryptedStore` with the keys in
-    ``MEMORY_CONTEXT_KEYS``, a `CompressedStore`, and a `RedactingStore` without patterns of a user's around it; the
-    first one is the outermost.
+    ``encrypted+``, ``compressed+`` and ``redacted+`` before a URL put an `EncryptedStore` with the keys in
+    ``MEMORY_CONTEXT_KEYS``, a `CompressedStore`, or a `RedactingStore` without patterns of the user's own around it;
+    the first one is the outermost.
 
     None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a folder in this process
     share one `FileStore`, because one may write into it.
+
+    Raises:
+        InvalidArgumentError: It is no store and names none.
+        UnsupportedDatabaseError: A URL, engine or pool of another database than SQLite and PostgreSQL.
     """
     named = os.environ.get(STORE_VARIABLE) if store is None else store
-    if isinstance(named, str) and (outer := _outer(named)):
-        wrapper = getattr(importlib.import_module("memory_context.stores"), WRAPPERS[outer])
-        return cast(
-            "MemoryStore", wrapper(as_store(named.removeprefix(f"{outer}+"), password_variable))
-        )
-    if isinstance(named, str) and named.startswith(FILES):
-        return _file_store(named)
+    if isinstance(named, str):
+        outer = _outer(named)
+        if outer:
+            wrapper = getattr(importlib.import_module("memory_context.stores"), WRAPPERS[outer])
+            inside = as_store(named.removeprefix(f"{outer}+"), password_variable)
+            return cast("MemoryStore", wrapper(inside))
+        if named.startswith(FILES):
+            return _file_store(named)
     if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):
         return SQLAlchemyStore(store, password_variable=password_variable)
     if isinstance(store, MemoryStore):
@@ -60,27 +65,29 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
 
 
 def database_url(url: str) -> str:
-    """The URL without the stores around it: of the database, or of the folder, as it stands there."""
+    """Return the URL of the database or folder itself, without the stores around it."""
     while outer := _outer(url):
         url = url.removeprefix(f"{outer}+")
     return url
 
 
 def _outer(url: str) -> str | None:
-    """The outermost of the stores that are to be around it."""
+    """Return the scheme of the outermost store around the database; None without one."""
     name, plus, _ = url.partition("+")
     return name if plus and name in WRAPPERS else None
 
 
 def _file_store(url: str) -> FileStore:
-    with no_fork:
-        from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
+    from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
 
     path = unquote(url.removeprefix(FILES))
-    path = path.removeprefix("//localhost") if path.startswith("//localhost/") else path
-    if not path or (path.startswith("//") and not path.startswith("///")):
+    # file:///folder, file://localhost/folder and file:folder name a folder; file://host/folder names another machine's.
+    if path.startswith("//localhost/"):
+        path = path.removeprefix("//localhost")
+    is_on_another_host = path.startswith("//") and not path.startswith("///")
+    if not path or is_on_another_host:
         message = f"not the URL of a folder: {unread_url(url)!r}; write file:///home/me/memories, or file:memories"
         raise InvalidArgumentError(message)
     folder = Path(path.removeprefix("//")).expanduser().absolute()
     with _lock:
-        return _folders.setdefault(folder, FileStore(folder))
+        return _file_stores.setdefault(folder, FileStore(folder))

@@ -1,8 +1,8 @@
-"""What every store can do."""
+"""The protocols of stores: what every one can do, and what some can beside that."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.model.item import Deletion, MemoryItem, Restored
@@ -38,7 +38,7 @@ class MemoryStore(Protocol):
         room: Room | None = None,
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
-        """Commit `item` and return the record as it stands in the store.
+        """Commit *item* and return the record as it stands in the store.
 
         A record of the same user with the same `identity` is returned instead of a second one: it is active again, ends
         with the later `expires_at` of both, and `updated_at` says within a minute when it was put last. A
@@ -48,24 +48,24 @@ class MemoryStore(Protocol):
             scope: Where it belongs.
             item: The record.
             replace: Whether its key may take the place of another memory, one that `scope` sees.
-            room: How much the record's tier holds of its `tier_id`. Checked in the transaction of the write, so that
-                writers cannot pass it together; what makes room is evicted: `is_active` becomes False.
-            replaces: The record that `item`, under the same key, takes the place of, as it was read.
+            room: The capacity of the record's tier for its `tier_id`. Checked in the transaction of the write, so
+                that writers cannot exceed it together; what makes room is evicted: `is_active` becomes False.
+            replaces: The record that *item*, under the same key, takes the place of, as it was read.
 
         Raises:
-            KeyExistsError: The writer's own key belongs to another content, and not `replace`.
-            TierFullError: There is no `room`.
-            RecordChangedError: The record `replaces` is not there any more, or not as it was read.
+            KeyExistsError: The writer's own key belongs to another content, and not *replace*.
+            TierFullError: There is no room.
+            RecordChangedError: The record *replaces* is not there any more, or not as it was read.
             InvalidScopeError: The item does not belong into the scope.
         """
         ...
 
     def get(self, scope: Scope, key: str) -> MemoryItem | None:
-        """The memory under `key`, or None."""
+        """Return the memory under *key*, or None."""
         ...
 
     def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
-        """The memories under `keys`, in their order, without those that are not there."""
+        """Return the memories under *keys*, in their order, without those that are not there."""
         ...
 
     def query(
@@ -76,14 +76,14 @@ class MemoryStore(Protocol):
         limit: int | None = 100,
         order_by: str = "created_at",
     ) -> list[MemoryItem]:
-        """The active memories that match, largest value of a column first: newest, most important.
+        """Return the active memories that match, largest value of a column first: newest, most important.
 
         Args:
             scope: Where to look.
-            filters: What the memories must be.
-            limit: How many at most; None: all of them.
-            order_by: A column. ``-`` before it turns the order round: oldest, least important first. Memories without
-                a value stand where the smallest would.
+            filters: What the memories must match.
+            limit: How many at most; None for all of them.
+            order_by: A column. ``-`` before it reverses the order: oldest, least important first. Memories without a
+                value stand where the smallest would.
 
         Raises:
             InvalidArgumentError: A negative limit.
@@ -100,7 +100,7 @@ class MemoryStore(Protocol):
         mode: Mode = "hybrid",
         passages: bool = True,
     ) -> list[MemoryItem]:
-        """The active memories that speak of `query`, best first, each with a `match`; without words, the newest.
+        """Return the active memories that speak of *query*, best first, each with a `match`; without words, the newest.
 
         Any text is a query. Secrets are found by what describes them; the content of their hits is masked.
 
@@ -108,8 +108,8 @@ class MemoryStore(Protocol):
             scope: Where to look.
             query: What is looked for.
             limit: How many at most.
-            filters: What the memories must be.
-            mode: By words, by meaning, or by both; without an embedder, both is by words.
+            filters: What the memories must match.
+            mode: ``keyword``, ``semantic``, or ``hybrid`` for both; without an embedder, hybrid is keyword.
             passages: Without them, matches have a score only, and contents are as they are: for callers that judge
                 the texts themselves.
         """
@@ -118,33 +118,36 @@ class MemoryStore(Protocol):
     def delete(
         self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
     ) -> bool:
-        """Delete the memory under `key` for good; whether there was one. When and why is kept (`deletion`).
+        """Delete the memory under *key* for good, and note when and why (`deletion`).
 
-        With `soft` it is only evicted, as by a full tier: it is no longer found or offered, its key still redeems, and
-        putting the record back with `is_active` undoes it; whether there was an active one.
+        With *soft* it is only evicted, as by a full tier: it is no longer found or offered, its key still redeems, and
+        putting the record back with `is_active` undoes it.
+
+        Returns:
+            Whether there was one; with *soft*, an active one.
         """
         ...
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
-        """When and why the memory under `key` was deleted; None if it was not, or is there again."""
+        """Return when and why the memory under *key* was deleted; None if it was not, or is there again."""
         ...
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
-        """Note that the memories under `keys` were read now; how many there were."""
+        """Note that the memories under *keys* were read now; return how many there were."""
         ...
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
-        """Every memory of the scope, inactive ones too, oldest first, a page at a time."""
+        """Yield every memory of the scope, inactive ones too, oldest first; read a page at a time."""
         ...
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
-        """Every deletion that the store knows of the scope's user, by key."""
+        """Yield every deletion that the store knows of the scope's user, by key."""
         ...
 
     def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
-        """Write records exactly as they are: what `list_all` and `list_deleted` of another store give.
+        """Write records exactly as they are: what `list_all` and `list_deleted` of another store yield.
 
-        For moving memories between stores; `put` is what makes them.
+        For moving memories between stores; `put` is for new ones.
 
         Nothing that is there is changed: a record that is there already counts as unchanged (reads aside), and every
         other one that clashes is a conflict: another version of it, its key or its content in another record, deleted
@@ -154,15 +157,15 @@ class MemoryStore(Protocol):
         ...
 
     def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
-        """Delete every memory of the scope, as `delete` does; how many there were."""
+        """Delete every memory of the scope, as `delete` does; return how many there were."""
         ...
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
-        """How many active memories match."""
+        """Return how many active memories match."""
         ...
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
-        """The sum of ``token_count``, ``char_count`` or ``line_count`` over the active memories that match; 0 for none.
+        """Return the sum of ``token_count``, ``char_count`` or ``line_count`` over the active memories that match.
 
         Raises:
             InvalidFilterError: Another column.
@@ -170,20 +173,20 @@ class MemoryStore(Protocol):
         ...
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
-        """What the active memories that match take, one for each tier and category, by their names."""
+        """Return how much the active memories that match take, for each tier and category, by their names."""
         ...
 
     def close(self) -> None:
-        """Give back what the store holds (connections, threads). It may be used again, and closed again."""
+        """Give back connections and threads. The store may be used again, and closed again."""
         ...
 
 
 @runtime_checkable
 class Administration(Protocol):
-    """What only an administrator may ask of a store: what goes across users, or takes a user's last trace away."""
+    """The verbs for administrators: across users, or to take a user's last trace away."""
 
     def users(self) -> list[str]:
-        """Everybody of whom the store has a memory or a deletion, in the order of their ids.
+        """Return everybody of whom the store has a memory or a deletion, in the order of their ids.
 
         Raises:
             StoreError: The store could not do it.
@@ -218,10 +221,31 @@ class StoreSettings(Protocol):
 
     @property
     def has_embedder(self) -> bool:
-        """Whether it searches by meaning too."""
+        """Return whether semantic search works."""
         ...
 
     @property
     def quota(self) -> Quota | None:
         """Return how much is kept of each user; None for no limit."""
         ...
+
+
+@runtime_checkable
+class SearchIndexed(Protocol):
+    """A store with a search index that can be rebuilt."""
+
+    def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
+        """Rebuild the search index, and missing vectors; return how many memories there are.
+
+        Args:
+            progress: Called after each step with how many are done, and of how many.
+
+        Raises:
+            StoreError: The store could not do it.
+        """
+        ...
+
+
+def url_of(resource: object) -> str | None:
+    """Return the URL that opens *resource* in another process; None where there is none."""
+    return resource.url if isinstance(resource, OpenedByURL) else None

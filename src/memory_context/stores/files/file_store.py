@@ -21,7 +21,7 @@ from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolde
 from memory_context.stores.files.memory_index import MemoryIndex
 from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.protocol import Filters, Mode
-from memory_context.stores.sql.index.search import Conditions
+from memory_context.stores.sql.filters import Conditions
 from memory_context.text.index.embedders import AnyEmbedder
 
 T = TypeVar("T")
@@ -171,8 +171,8 @@ class FileStore:
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        places = self._read(lambda index: index.places(scope))
-        for batch in batches_of(places, lambda place: place.size):
+        positions = self._read(lambda index: index.positions(scope))
+        for batch in batches_of(positions, lambda position: position.size):
             with self._lock:
                 items = self._opened().index.items_at(scope, batch)
             yield from items
@@ -242,11 +242,13 @@ class FileStore:
             self._drop_records()
             self._writer.release()
 
-    def _run(self, work: Callable[[sa.Connection], T]) -> T:
-        return self._read(lambda index: index.read(work))
+    def read_tables(self, work: Callable[[sa.Connection], T]) -> T:
+        """See `TableStore.read_tables`."""
+        return self._read(lambda index: index.read_tables(work))
 
-    def _delete(self, user_id: str, where: Conditions, reason: str) -> int:
-        return self._write(lambda index: index.delete_where(user_id, where, reason))
+    def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
+        """See `TableStore.delete_rows`."""
+        return self._write(lambda index: index.delete_rows(user_id, where, reason))
 
     def _read(self, work: Callable[[MemoryIndex], T]) -> T:
         with self._lock:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from functools import partial
-from typing import TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -19,14 +18,11 @@ from memory_context.stores.files.changes import Changes
 from memory_context.stores.sql import restore
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.index.search import Conditions
-from memory_context.stores.sql.row import RECORDS, item_of
-from memory_context.stores.sql.scan import Place, items_at, places_after
+from memory_context.stores.sql.row import RECORDS, decode_row
+from memory_context.stores.sql.scan import ScanPosition, items_at, positions_after
 from memory_context.stores.sql.schema import access, memories, pending
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
-
-T = TypeVar("T")
 
 
 class MemoryIndex(SQLAlchemyStore):
@@ -41,58 +37,51 @@ class MemoryIndex(SQLAlchemyStore):
 
     def load(self, user_id: str, records: Sequence[MemoryItem | Deletion]) -> tuple[Conflict, ...]:
         """Take in records of one user as they are, to be indexed at the first search; return those that clash."""
-        return self._run(
+        return self.database.run(
             lambda connection: restore.restore(connection, user_id, records, {}), writes=True
         ).conflicts
 
     def watch(self) -> None:
         """Note changes from now on."""
-        self._run(_changes.watch, writes=True)
+        self.database.run(_changes.watch, writes=True)
 
     def take_changes(self) -> Changes:
         """Return the changes since the last call, or since `watch`."""
-        return self._run(_changes.take, writes=True)
-
-    def read(self, work: Callable[[sa.Connection], T]) -> T:
-        """Return what *work* finds."""
-        return self._run(work)
-
-    def delete_where(self, user_id: str, where: Conditions, reason: str) -> int:
-        """Delete memories of a user, and return how many there were."""
-        return self._delete(user_id, where, reason)
+        return self.database.run(_changes.take, writes=True)
 
     def item(self, memory_id: UUID) -> MemoryItem | None:
         """Return the record of that id."""
         statement = RECORDS.where(memories.c.id == memory_id)
-        row = self._run(lambda connection: connection.execute(statement).one_or_none())
-        return item_of(row) if row else None
+        for row in self.database.rows(statement):
+            return decode_row(row)
+        return None
 
     def owners(self, ids: Iterable[UUID]) -> list[tuple[str, str]]:
         """Return user and key of the memories of these ids."""
         statement = sa.select(memories.c.user_id, memories.c.memory_key)
         chosen = statement.where(memories.c.id.in_(list(ids)))
-        rows = self._run(lambda connection: connection.execute(chosen).all())
+        rows = self.database.rows(chosen)
         return [(row.user_id, row.memory_key) for row in rows]
 
-    def places(self, scope: Scope) -> list[Place]:
-        """Return where every memory of the scope stands in its order."""
-        where = tuple(within(scope))
-        places: list[Place] = []
+    def positions(self, scope: Scope) -> list[ScanPosition]:
+        """Return where every memory of the scope stands in a scan."""
+        where = within(scope)
+        positions: list[ScanPosition] = []
         while True:
-            last = places[-1] if places else None
-            page = self._run(partial(places_after, where=where, last=last))
+            last = positions[-1] if positions else None
+            page = self.database.run(partial(positions_after, where=where, last=last))
             if not page:
-                return places
-            places += page
+                return positions
+            positions += page
 
-    def items_at(self, scope: Scope, places: Sequence[Place]) -> list[MemoryItem]:
-        """Return the memories of the scope at these places."""
-        return self._run(partial(items_at, where=tuple(within(scope)), places=places))
+    def items_at(self, scope: Scope, positions: Sequence[ScanPosition]) -> list[MemoryItem]:
+        """Return the memories of the scope at these positions."""
+        return self.database.run(partial(items_at, where=within(scope), positions=positions))
 
     def reads(self, ids: Iterable[UUID]) -> dict[UUID, tuple[int, datetime]]:
         """Return how often and when memories were read."""
         statement = sa.select(access).where(access.c.memory_id.in_(list(ids)))
-        rows = self._run(lambda connection: connection.execute(statement).all())
+        rows = self.database.rows(statement)
         return {row.memory_id: (row.access_count, row.accessed_at) for row in rows}
 
     def _catch_up(self, user_id: str) -> None:
@@ -102,16 +91,16 @@ class MemoryIndex(SQLAlchemyStore):
             memories, memories.c.id == pending.c.memory_id
         )
         mine = waiting.where(pending.c.user_id == user_id)
-        rows = self._run(lambda connection: connection.execute(mine).all())
+        rows = self.database.rows(mine)
         for batch in batches_of(rows, lambda row: row[1]):
             self._index_all(user_id, [row[0] for row in batch])
 
     def _index_all(self, user_id: str, ids: Sequence[UUID]) -> None:
         chosen = RECORDS.where(memories.c.user_id == user_id, memories.c.id.in_(ids))
-        rows = self._run(lambda connection: connection.execute(chosen).all())
-        batches = {item.id: indexing.prepared(item) for item in map(item_of, rows)}
+        rows = self.database.rows(chosen)
+        batches = {item.id: indexing.prepared(item) for item in map(decode_row, rows)}
         small = [batch for batch in batches.values() if batch is not None]
-        self._run(
+        self.database.run(
             lambda connection: [indexing.extend(connection, batch) for batch in small], writes=True
         )
         for memory_id, batch in batches.items():

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from functools import partial
-from typing import Any, Self
+from typing import Self
 
 import sqlalchemy as sa
 
@@ -17,6 +16,7 @@ from memory_context.model.scope import Scope
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.engines import PASSWORD_VARIABLE
+from memory_context.stores.sql.filters import Condition
 from memory_context.stores.sql.schema import audit
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.wrappers.wrapper import innermost
@@ -36,7 +36,7 @@ class SQLAuditTrail:
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
-        InvalidArgumentError: A store that is no database's.
+        InvalidArgumentError: A store that keeps its memories in no database.
     """
 
     def __init__(
@@ -46,15 +46,15 @@ class SQLAuditTrail:
         password_variable: str = PASSWORD_VARIABLE,
     ) -> None:
         self._closes = store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool)
-        self._store = _database_of(as_store(store, password_variable))
-        self._run = self._store._run  # noqa: SLF001 - a transaction of its database, schema and all
+        self._store = _store_with_database(as_store(store, password_variable))
+        self._database = self._store.database
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
         return f"<SQLAuditTrail in {self._store!r}>"
 
     def __enter__(self) -> Self:
-        """The trail itself."""
+        """Return the trail itself."""
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -63,18 +63,20 @@ class SQLAuditTrail:
 
     @property
     def url(self) -> str | None:
-        """The URL of this database for another process, without its password; None in memory and on a bare pool."""
+        """Return the URL for another process, without its password; None in memory and on a bare pool."""
         return self._store.url
 
     def record(self, entries: Sequence[AuditEntry]) -> None:
-        """Commit `entries`, all of them or none.
+        """Commit *entries*, all of them or none.
 
         Raises:
             StoreError: The database could not do it.
         """
         rows = [asdict(entry) for entry in entries]
         if rows:
-            self._run(lambda connection: connection.execute(sa.insert(audit), rows), writes=True)
+            self._database.run(
+                lambda connection: connection.execute(sa.insert(audit), rows), writes=True
+            )
 
     def entries(
         self,
@@ -86,7 +88,7 @@ class SQLAuditTrail:
         until: datetime | None = None,
         limit: int | None = None,
     ) -> Iterator[AuditEntry]:
-        """What was done with a user's memories, newest first, a page at a time.
+        """Yield what was done with a user's memories, newest first; read a page at a time.
 
         Args:
             user_id: Whose memories.
@@ -100,18 +102,32 @@ class SQLAuditTrail:
             InvalidArgumentError: There is no such action, a time without a zone, a limit below 0.
             StoreError: The database could not do it.
         """
-        _check(action, since, until, limit)
-        where = list(_conditions(Scope(user_id).user_id, key, action, since, until))  # type: ignore[arg-type] # makes it text
+        given: object = action
+        if given is not None and given not in ACTIONS:
+            message = f"an action is one of {', '.join(ACTIONS)}, not {given!r:.80}"
+            raise InvalidArgumentError(message)
+        if limit is not None and limit < 0:
+            message = f"a limit is 0 or more, or None for all, not {limit}"
+            raise InvalidArgumentError(message)
+        owner = Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
+        where: list[Condition] = [audit.c.user_id == owner]
+        if key is not None:
+            where.append(audit.c.memory_key == key)
+        if action is not None:
+            where.append(audit.c.action == action)
+        if since is not None:
+            where.append(audit.c.at >= with_zone(since, "a moment"))
+        if until is not None:
+            where.append(audit.c.at < with_zone(until, "a moment"))
         return self._pages(where, limit)
 
     def delete(self, user_id: str | int | None = None, *, before: datetime | None = None) -> int:
-        """Delete entries: a user's, or everybody's from before a moment, or both; how many there were.
+        """Delete entries: a user's, or everybody's from before a moment, or both; return how many there were.
 
         Raises:
             InvalidArgumentError: Neither is given, or a time without a zone.
             StoreError: The database could not do it; nothing was deleted.
         """
-        _check(None, None, before, None)
         if user_id is None and before is None:
             message = "say whose entries, or from before when: delete(user_id, before=…)"
             raise InvalidArgumentError(message)
@@ -119,31 +135,36 @@ class SQLAuditTrail:
         if user_id is not None:
             statement = statement.where(audit.c.user_id == Scope(user_id).user_id)  # type: ignore[arg-type] # makes it text
         if before is not None:
-            statement = statement.where(audit.c.at < before)
-        return self._run(lambda connection: connection.execute(statement).rowcount, writes=True)
+            statement = statement.where(audit.c.at < with_zone(before, "a moment"))
+        return self._database.run(
+            lambda connection: connection.execute(statement).rowcount, writes=True
+        )
 
     def close(self) -> None:
         """Give back the connections, unless the store is the caller's. The trail may be used again."""
         if self._closes:
             self._store.close()
 
-    def _pages(
-        self, where: list[sa.ColumnElement[bool]], limit: int | None
-    ) -> Iterator[AuditEntry]:
-        newest: tuple[sa.UnaryExpression[Any], ...] = (audit.c.at.desc(), audit.c.id.desc())
-        left, after = limit, list[sa.ColumnElement[bool]]()
+    def _pages(self, where: Sequence[Condition], limit: int | None) -> Iterator[AuditEntry]:
+        newest = sa.select(audit).where(*where).order_by(audit.c.at.desc(), audit.c.id.desc())
+        left = limit
+        page = newest
         while left is None or left > 0:
             size = PAGE if left is None else min(PAGE, left)
-            statement = sa.select(audit).where(*where, *after).order_by(*newest).limit(size)
-            rows = self._run(partial(_rows, statement=statement))
-            yield from map(_entry, rows)
+            rows = self._database.rows(page.limit(size))
+            for row in rows:
+                yield AuditEntry(
+                    row.at, row.user_id, row.agent_id, row.thread_id, row.memory_key, row.action
+                )
             if len(rows) < size:
                 return
-            left = None if left is None else left - size
+            if left is not None:
+                left -= size
             last = rows[-1]
-            after = [
-                sa.or_(audit.c.at < last.at, sa.and_(audit.c.at == last.at, audit.c.id < last.id))
-            ]
+            older = sa.or_(
+                audit.c.at < last.at, sa.and_(audit.c.at == last.at, audit.c.id < last.id)
+            )
+            page = newest.where(older)
 
 
 def as_auditor(
@@ -151,10 +172,10 @@ def as_auditor(
     store: MemoryStore,
     password_variable: str = PASSWORD_VARIABLE,
 ) -> Auditor | None:
-    """What writes to a trail: True is one in the database of `store`, a text one in the database of that URL.
+    """Return what writes to a trail: for True one in the database of *store*, for a text one at that URL.
 
     Raises:
-        InvalidArgumentError: It is no trail; or True, and `store` is no database.
+        InvalidArgumentError: It is no trail; or True, and *store* is no database.
     """
     if trail is None or trail is False:
         return None
@@ -163,60 +184,19 @@ def as_auditor(
     if trail is True:
         return Auditor(SQLAuditTrail(store))
     if isinstance(trail, str):
-        made = SQLAuditTrail(trail, password_variable=password_variable)
-        return Auditor(made, closes=made.close)
+        opened = SQLAuditTrail(trail, password_variable=password_variable)
+        return Auditor(opened, closes=opened.close)
     if isinstance(trail, AuditTrail):
         return Auditor(trail)
-    message = f"audit= is True, a database's URL, or has record(entries), which {type(trail).__name__} has not"
+    message = f"audit= is True, a database's URL, or an object with record(entries), not {type(trail).__name__}"
     raise InvalidArgumentError(message)
 
 
-def _database_of(store: object) -> SQLAlchemyStore:
+def _store_with_database(store: object) -> SQLAlchemyStore:
     inside = innermost(store)
     if isinstance(inside, SQLAlchemyStore):
         return inside
     message = (
-        f"{type(inside).__name__} is no database, so the trail needs one of its own: give its URL"
+        f"{type(inside).__name__} has no database, so the trail needs one of its own: give its URL"
     )
     raise InvalidArgumentError(message)
-
-
-def _check(
-    action: object, since: datetime | None, until: datetime | None, limit: int | None
-) -> None:
-    if action is not None and action not in ACTIONS:
-        message = f"an action is one of {', '.join(ACTIONS)}, not {action!r:.80}"
-        raise InvalidArgumentError(message)
-    for moment in (since, until):
-        with_zone(moment, "a moment")
-    if limit is not None and limit < 0:
-        message = f"a limit is 0 or more, or None for all, not {limit}"
-        raise InvalidArgumentError(message)
-
-
-def _conditions(
-    user_id: str,
-    key: str | None,
-    action: Action | None,
-    since: datetime | None,
-    until: datetime | None,
-) -> Iterator[sa.ColumnElement[bool]]:
-    yield audit.c.user_id == user_id
-    if key is not None:
-        yield audit.c.memory_key == key
-    if action is not None:
-        yield audit.c.action == action
-    if since is not None:
-        yield audit.c.at >= since
-    if until is not None:
-        yield audit.c.at < until
-
-
-def _rows(
-    connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]]
-) -> Sequence[sa.Row[*tuple[Any, ...]]]:
-    return connection.execute(statement).all()
-
-
-def _entry(row: sa.Row[*tuple[Any, ...]]) -> AuditEntry:
-    return AuditEntry(row.at, row.user_id, row.agent_id, row.thread_id, row.memory_key, row.action)

@@ -1,4 +1,4 @@
-"""A copy of a SQLite database that is in use."""
+"""Copying a SQLite database that is in use."""
 
 from __future__ import annotations
 
@@ -28,9 +28,8 @@ def copy(
         if progress:
             progress(total - remaining, total)
 
-    connection.exec_driver_sql(
-        "SELECT count(*) FROM sqlite_master"
-    )  # a transaction begins with its first read
+    # A transaction of SQLite sees the database as it is at its first read, not at its BEGIN.
+    connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
     source = cast("sqlite3.Connection", connection.connection.driver_connection)
     try:
         with closing(sqlite3.connect(path)) as target:

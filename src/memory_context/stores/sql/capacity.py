@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
+from collections.abc import Generator
 from contextlib import contextmanager
 
 import sqlalchemy as sa
@@ -10,20 +10,23 @@ import sqlalchemy as sa
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.tier import Quota, Room, check_quota, check_room
 from memory_context.runtime import events
+from memory_context.stores.sql.dialects import advisory_lock
+from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.schema import memories
 
-_LOCK = 4_051_722_093_184_611
+# Any number of our own: it keeps our locks apart from those of other programs in the same database.
+_SEED = 4_051_722_093_184_611
 
 
-def make(
+def make_room(
     connection: sa.Connection, item: MemoryItem, room: Room, replaced: MemoryItem | None
 ) -> None:
-    """Make room for `item`, which takes the place of `replaced`, in its tier; nobody else writes there until the end.
+    """Evict what has to go so that *item* fits its tier in the place of *replaced*.
 
-    SQLite's writing transactions exclude each other anyway.
+    Until the transaction ends nobody else writes there, or two writers could fill the last place together.
 
     Raises:
-        TierFullError: There is none.
+        TierFullError: It does not fit.
     """
     _lock(connection, item.user_id, item.tier, item.tier_id or "")
     others = _others(item, replaced)
@@ -38,71 +41,67 @@ def make(
 
 @contextmanager
 def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> Generator[None]:
-    """A user's writes in the body, which nobody else's pass; what grows must not pass the quota.
+    """Check, after the user's writes in the body, that what they made grow is within the quota.
 
     Raises:
-        QuotaExceededError: It would. The transaction is to be rolled back.
+        QuotaExceededError: It is not. The transaction has to be rolled back.
     """
     if quota is None:
         yield
         return
     _lock(connection, user_id)
-    before = _taken(connection, user_id)
+    items_before, bytes_before = _taken(connection, user_id)
     yield
-    after = _taken(connection, user_id)
-    grown = [new > old for new, old in zip(after, before, strict=True)]
-    if any(grown) and (error := check_quota(quota, *after)):
-        raise error
+    items, size = _taken(connection, user_id)
+    if items > items_before or size > bytes_before:
+        error = check_quota(quota, items, size)
+        if error:
+            raise error
 
 
-def _lock(connection: sa.Connection, *place: str) -> None:
-    """Wait until no other transaction writes there. SQLite's exclude each other anyway."""
-    if connection.dialect.name == "postgresql":
-        name = sa.literal("\n".join(place))
-        connection.execute(
-            sa.select(sa.func.pg_advisory_xact_lock(sa.func.hashtextextended(name, _LOCK)))
-        )
+def _lock(connection: sa.Connection, *names: str) -> None:
+    """Wait until no other transaction holds the lock of these names; they are hashed, as its key is a number."""
+    advisory_lock(connection, sa.func.hashtextextended(sa.literal("\n".join(names)), _SEED))
 
 
 def _taken(connection: sa.Connection, user_id: str) -> tuple[int, int]:
-    """How many records a user has, and the bytes of their contents."""
+    """Return how many records a user has, and the bytes of their contents."""
     size = sa.func.coalesce(sa.func.sum(memories.c.byte_count), 0)
-    items, total = connection.execute(
-        sa.select(sa.func.count(), size).where(memories.c.user_id == user_id)
-    ).one()
+    statement = sa.select(sa.func.count(), size).where(memories.c.user_id == user_id)
+    items, total = connection.execute(statement).one()
     return int(items), int(total)
 
 
-def _others(item: MemoryItem, replaced: MemoryItem | None) -> list[sa.ColumnElement[bool]]:
-    """The active records of the tier beside the one that is written."""
-    same = [
-        getattr(memories.c, name) == getattr(item, name) for name in ("user_id", "tier", "tier_id")
-    ]
-    ids = [item.id] if replaced is None else [item.id, replaced.id]
-    return [*same, memories.c.is_active.is_(sa.true()), memories.c.id.not_in(ids)]
+def _others(item: MemoryItem, replaced: MemoryItem | None) -> Conditions:
+    """Match the active records of the tier beside the one that is written."""
+    ids = [item.id]
+    if replaced is not None:
+        ids.append(replaced.id)
+    return (
+        memories.c.user_id == item.user_id,
+        memories.c.tier == item.tier,
+        memories.c.tier_id == item.tier_id,
+        memories.c.is_active.is_(sa.true()),
+        memories.c.id.not_in(ids),
+    )
 
 
-def _held(connection: sa.Connection, others: Sequence[sa.ColumnElement[bool]]) -> tuple[int, int]:
-    """How many records, and how many characters together."""
+def _held(connection: sa.Connection, others: Conditions) -> tuple[int, int]:
+    """Return how many records there are, and how many characters they have together."""
     chars = sa.func.coalesce(sa.func.sum(memories.c.char_count), 0)
     items, total = connection.execute(sa.select(sa.func.count(), chars).where(*others)).one()
     return int(items), int(total)
 
 
-def _evict(
-    connection: sa.Connection, others: Sequence[sa.ColumnElement[bool]], room: Room, items: int
-) -> list[str]:
-    """Evict the least important share, oldest first, at least one; their keys."""
-    share = int(room.evict * (room.max_items or items))
+def _evict(connection: sa.Connection, others: Conditions, room: Room, items: int) -> list[str]:
+    """Evict the share that *room* says, at least one, the least important and oldest first; return their keys."""
+    if not room.evict:
+        return []
+    share = max(int(room.evict * (room.max_items or items)), 1)
     order = (memories.c.importance, memories.c.created_at, memories.c.id)
-    doomed = (
-        sa.select(memories.c.id)
-        .where(*others)
-        .order_by(*order)
-        .limit(max(share, 1) if room.evict else 0)
-    )
-    chosen = (*others, memories.c.id.in_(doomed))
-    rows = connection.execute(sa.select(memories.c.memory_key).where(*chosen)).scalars().all()
-    changed = {"is_active": False, "updated_at": now()}
-    connection.execute(sa.update(memories).where(*chosen).values(changed))
-    return list(rows)
+    least = sa.select(memories.c.id).where(*others).order_by(*order).limit(share)
+    chosen = (*others, memories.c.id.in_(least))
+    keys = connection.execute(sa.select(memories.c.memory_key).where(*chosen)).scalars().all()
+    update = sa.update(memories).where(*chosen)
+    connection.execute(update.values(is_active=False, updated_at=now()))
+    return list(keys)

@@ -1,20 +1,19 @@
-"""What a database holds, without its contents: for people, and across users for an administrator."""
+"""What a database holds, without contents: for people, and across users for an administrator."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
-from typing import Any, Literal, Protocol, TypeAlias, TypeVar, cast, get_args
+from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError, StoreError
-from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore
-from memory_context.stores.sql.filters import conditions, within
+from memory_context.stores.sql.filters import Condition, Conditions, matching, within
 from memory_context.stores.sql.schema import UTCDateTime, access, memories, pending
 from memory_context.stores.wrappers.wrapper import StoreWrapper, innermost, wrappers
 
@@ -24,18 +23,21 @@ SORTS = get_args(Sort)
 EXPIRED = "expired"
 
 
-class _Run(Protocol):
-    def __call__(self, work: Callable[[sa.Connection], T], /) -> T: ...
+@runtime_checkable
+class TableStore(Protocol):
+    """A store that keeps its records, or an index of them, in the tables of `schema`."""
 
+    def read_tables(self, work: Callable[[sa.Connection], T]) -> T:
+        """Return what *work* returns, in a transaction that only reads."""
+        ...
 
-class _Delete(Protocol):
-    def __call__(
-        self, user_id: str, where: Sequence[sa.ColumnElement[bool]], reason: str, /
-    ) -> int: ...
+    def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
+        """Delete a user's memories that meet *where*, and note why; return how many there were."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class CatalogEntry:
     """A record without its content; the attributes are those of `MemoryItem`."""
 
     user_id: str
@@ -62,8 +64,8 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Total:
-    """How much there is of a kind.
+class CatalogTotal:
+    """How much there is of one user, type or tier.
 
     Attributes:
         name: The user, type or tier.
@@ -104,12 +106,12 @@ class ThreadSummary:
 
 
 @dataclass(frozen=True, slots=True)
-class Doomed:
-    """Which memories are to go, and what is said of it afterwards.
+class Expiry:
+    """Which memories have expired, and what is said of them when they are deleted.
 
     Attributes:
-        reason: Why they go.
-        before: What happened at this moment or before is over.
+        reason: Why they are deleted.
+        before: What happened at this moment or before has expired.
         since: What happened: ``expired``, ``created``, ``changed`` or ``read``.
         memory_type: Only of this type.
         tier: Only of this tier.
@@ -124,6 +126,7 @@ class Doomed:
     evicted: bool = False
 
 
+# A subquery and not a join, because DELETE knows none.
 _READ_AT = (
     sa.select(access.c.accessed_at).where(access.c.memory_id == memories.c.id).scalar_subquery()
 )
@@ -133,11 +136,9 @@ _SINCE: dict[str, sa.ColumnElement[Any]] = {
     "changed": memories.c.updated_at,
     "read": sa.func.coalesce(_READ_AT, memories.c.created_at, type_=UTCDateTime),
 }
-_FACTS = [
-    field.name for field in fields(Entry) if field.name not in ("accessed_at", "access_count")
-]
+_READS = {"accessed_at", "access_count"}
 _ENTRIES = sa.select(
-    *(memories.c[name] for name in _FACTS),
+    *(memories.c[field.name] for field in fields(CatalogEntry) if field.name not in _READS),
     access.c.accessed_at,
     sa.func.coalesce(access.c.access_count, 0).label("access_count"),
 ).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
@@ -152,13 +153,14 @@ _ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
 _COUNT = sa.func.count()
 _SIZES = {
     "sqlite": sa.text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"),
+    # relkind r: tables, with their indexes and large values. The escape keeps "_" from matching any character.
     "postgresql": sa.text("""SELECT sum(pg_total_relation_size(oid)) FROM pg_class
         WHERE relkind = 'r' AND relname LIKE 'agent^_memor%' ESCAPE '^' AND pg_table_is_visible(oid)"""),
 }
 
 
 class Catalog:
-    """What a store holds; of a store around another one, what the innermost does, and descriptions as it gives them.
+    """What a store holds; for a store around another one what the innermost holds, described as the outer one does.
 
     Args:
         store: The store.
@@ -168,12 +170,12 @@ class Catalog:
     """
 
     def __init__(self, store: MemoryStore) -> None:
-        self._store, inside = store, innermost(store)
-        run, delete = getattr(inside, "_run", None), getattr(inside, "_delete", None)
-        if run is None or delete is None:
+        inside = innermost(store)
+        if not isinstance(inside, TableStore):
             message = f"{inside!r} keeps no catalog; use a database or a FileStore"
             raise StoreError(message)
-        self._run, self._delete = cast("_Run", run), cast("_Delete", delete)
+        self._store = store
+        self._tables = inside
 
     def entries(
         self,
@@ -183,8 +185,8 @@ class Catalog:
         sort: Sort = "newest",
         limit: int = 50,
         offset: int = 0,
-    ) -> list[Entry]:
-        """The records that match, without their contents; active ones, unless the filters say something else.
+    ) -> list[CatalogEntry]:
+        """Return the records that match, without their contents; active ones, unless *filters* say otherwise.
 
         Raises:
             InvalidFilterError: There is no such column, or no such operator.
@@ -193,49 +195,58 @@ class Catalog:
         if sort not in SORTS:
             message = f"records are sorted by {', '.join(SORTS)}, not {sort!r}"
             raise InvalidArgumentError(message)
-        self._check(filters)
+        self._check_columns(filters)
 
-        def read(connection: sa.Connection) -> list[Entry]:
-            chosen = _ENTRIES.where(*_chosen(connection, scope, filters)).order_by(*_ORDERS[sort])
-            return [_entry(row) for row in connection.execute(chosen.limit(limit).offset(offset))]
+        def read(connection: sa.Connection) -> list[CatalogEntry]:
+            where = matching(scope, filters, connection.dialect.name)
+            statement = _ENTRIES.where(*where).order_by(*_ORDERS[sort]).limit(limit).offset(offset)
+            return [_entry(row) for row in connection.execute(statement)]
 
-        return self._given(scope, self._run(read))
+        return self._as_given(scope, self._tables.read_tables(read))
 
-    def _check(self, filters: Filters | None) -> None:
+    def _check_columns(self, filters: Filters | None) -> None:
         for wrapper in wrappers(self._store):
             wrapper.check_columns(*(filters or {}))
 
-    def _given(self, scope: Scope, entries: list[Entry]) -> list[Entry]:
-        """The records as the store around the innermost one gives them."""
+    def _as_given(self, scope: Scope, entries: list[CatalogEntry]) -> list[CatalogEntry]:
+        """Return *entries* with the descriptions that the outer store gives: the inner ones may be sealed."""
         if not isinstance(self._store, StoreWrapper):
             return entries
-        items = {
-            item.memory_key: item
-            for item in self._store.get_many(scope, [one.memory_key for one in entries])
-        }
-        return [
-            _as_given(entry, items[entry.memory_key])
-            for entry in entries
-            if entry.memory_key in items
-        ]
+        items = self._store.get_many(scope, [entry.memory_key for entry in entries])
+        item_by_key = {item.memory_key: item for item in items}
+        given: list[CatalogEntry] = []
+        for entry in entries:
+            item = item_by_key.get(entry.memory_key)
+            if item is not None:
+                described = replace(
+                    entry,
+                    summary=item.summary,
+                    media_type=item.media_type,
+                    category=item.category,
+                    tags=item.tags,
+                )
+                given.append(described)
+        return given
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
-        """How many records match."""
-        self._check(filters)
-        return self._run(
-            lambda connection: connection.execute(
-                sa.select(_COUNT).select_from(memories).where(*_chosen(connection, scope, filters))
-            ).scalar_one()
-        )
+        """Return how many records match."""
+        self._check_columns(filters)
+
+        def read(connection: sa.Connection) -> int:
+            where = matching(scope, filters, connection.dialect.name)
+            statement = sa.select(_COUNT).select_from(memories).where(*where)
+            return connection.execute(statement).scalar_one()
+
+        return self._tables.read_tables(read)
 
     def totals(
         self, column: Literal["user_id", "memory_type", "tier"], user: str | None = None
-    ) -> list[Total]:
-        """How much there is by user, type or tier, most first; of one user, or of all."""
+    ) -> list[CatalogTotal]:
+        """Return how much there is by user, type or tier, most first; of one user, or of all."""
         name = memories.c[column]
         statement = (
             sa.select(
-                name,
+                name.label("name"),
                 _COUNT.label("memories"),
                 sa.func.sum(sa.case((memories.c.is_active, 0), else_=1)).label("evicted"),
                 sa.func.sum(memories.c.token_count).label("tokens"),
@@ -246,21 +257,21 @@ class Catalog:
             .group_by(name)
             .order_by(_COUNT.desc(), name)
         )
-        rows = self._run(lambda connection: connection.execute(statement).all())
+        # PostgreSQL sums BIGINT up to a NUMERIC, which comes as a Decimal.
         return [
-            Total(
-                row[0],
+            CatalogTotal(
+                row.name,
                 row.memories,
                 int(row.evicted),
                 int(row.tokens),
                 int(row.characters),
                 row.newest,
             )
-            for row in rows
+            for row in self._rows(statement)
         ]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
-        """The conversations that have stored something, the last used first."""
+        """Return the conversations that have stored something, the last used first."""
         last = sa.func.max(memories.c.created_at).label("last")
         statement = (
             sa.select(
@@ -277,97 +288,94 @@ class Catalog:
             .limit(limit)
             .offset(offset)
         )
-        rows = self._run(lambda connection: connection.execute(statement).all())
         return [
             ThreadSummary(
                 row.thread_id, row.memories, int(row.tokens), row.agents, row.first, row.last
             )
-            for row in rows
+            for row in self._rows(statement)
         ]
 
     def count_threads(self, user: str | None = None) -> int:
-        """How many conversations have stored something."""
+        """Return how many conversations have stored something."""
         pairs = (
             sa.select(memories.c.user_id, memories.c.thread_id)
             .where(*_of(user), memories.c.thread_id.is_not(None))
             .distinct()
         )
-        statement = sa.select(_COUNT).select_from(pairs.subquery())
-        return self._run(lambda connection: connection.execute(statement).scalar_one())
+        return int(self._scalar(sa.select(_COUNT).select_from(pairs.subquery())))
 
     def count_pending(self, user: str | None = None) -> int:
-        """How many memories the index does not hold in full yet."""
-        mine = () if user is None else (pending.c.user_id == user,)
-        inside = sa.select(memories.c.id).where(memories.c.id == pending.c.memory_id, *_of(user))
-        statement = sa.select(_COUNT).select_from(pending).where(*mine, sa.exists(inside))
-        return self._run(lambda connection: connection.execute(statement).scalar_one())
+        """Return how many memories are not fully indexed yet."""
+        exists = sa.select(memories.c.id).where(memories.c.id == pending.c.memory_id, *_of(user))
+        statement = sa.select(_COUNT).select_from(pending)
+        if user is not None:
+            statement = statement.where(pending.c.user_id == user)
+        return int(self._scalar(statement.where(sa.exists(exists))))
 
     def size(self) -> int:
-        """The bytes that the database takes, the index too."""
-        return self._run(
-            lambda connection: int(
-                connection.execute(_SIZES[connection.dialect.name]).scalar() or 0
-            )
-        )
+        """Return the bytes that the database takes, the index too."""
 
-    def doomed(self, which: Doomed, user: str | None = None) -> list[tuple[str, UUID]]:
-        """User and id of the memories that are to go, user by user, oldest first; of one user, or of all."""
-        statement = sa.select(memories.c.user_id, memories.c.id).where(*_of(user), *_over(which))
-        chosen = statement.order_by(memories.c.user_id, memories.c.created_at, memories.c.id)
-        return [
-            (row.user_id, row.id)
-            for row in self._run(lambda connection: connection.execute(chosen).all())
-        ]
+        def read(connection: sa.Connection) -> int:
+            return int(connection.execute(_SIZES[connection.dialect.name]).scalar() or 0)
+
+        return self._tables.read_tables(read)
+
+    def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
+        """Return user and id of the expired memories, user by user, oldest first; of one user, or of all."""
+        statement = sa.select(memories.c.user_id, memories.c.id).where(
+            *_of(user), *_meeting(expiry)
+        )
+        oldest_first = (memories.c.user_id, memories.c.created_at, memories.c.id)
+        return [(row.user_id, row.id) for row in self._rows(statement.order_by(*oldest_first))]
 
     def keys_of(self, user: str, ids: Sequence[UUID]) -> list[str]:
-        """The keys of those of a user's memories that are there, in their order."""
+        """Return the keys of those of a user's memories that are there, in their order."""
         statement = sa.select(memories.c.memory_key).where(
             memories.c.user_id == user, memories.c.id.in_(ids)
         )
-        chosen = statement.order_by(memories.c.memory_key)
-        return self._run(lambda connection: list(connection.execute(chosen).scalars()))
+        return [row.memory_key for row in self._rows(statement.order_by(memories.c.memory_key))]
 
-    def delete_doomed(self, user: str, ids: Sequence[UUID], which: Doomed) -> int:
-        """Delete those of a user's memories that are to go, in one transaction; how many there were.
+    def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> int:
+        """Delete those of a user's memories that have expired, in one transaction; return how many there were.
 
-        One that is no longer to go, because it was written anew or read meanwhile, stays. What has so many passages
+        One that is no longer expired, because it was rewritten or read meanwhile, stays. What has so many passages
         that others would wait for it too long is taken out of SQLite's index in transactions of its own.
         """
-        where = (memories.c.user_id == user, memories.c.id.in_(ids), *_over(which))
-        return self._delete(user, where, which.reason)
+        where = (memories.c.user_id == user, memories.c.id.in_(ids), *_meeting(expiry))
+        return self._tables.delete_rows(user, where, expiry.reason)
 
     def keys_from(self, scope: Scope, start: str, limit: int) -> list[str]:
-        """The first keys that begin with `start`."""
+        """Return the first keys that begin with *start*."""
         begins = sa.func.substr(memories.c.memory_key, 1, len(start)) == start
         statement = sa.select(memories.c.memory_key).where(*within(scope), begins)
-        chosen = statement.order_by(memories.c.memory_key).limit(limit)
-        return self._run(lambda connection: list(connection.execute(chosen).scalars()))
+        rows = self._rows(statement.order_by(memories.c.memory_key).limit(limit))
+        return [row.memory_key for row in rows]
+
+    def _rows(self, statement: sa.Select[*tuple[Any, ...]]) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+        return self._tables.read_tables(lambda connection: connection.execute(statement).all())
+
+    def _scalar(self, statement: sa.Select[*tuple[Any, ...]]) -> Any:  # noqa: ANN401 - a column's value
+        return self._rows(statement)[0][0]
 
 
-def _entry(row: sa.Row[*tuple[Any, ...]]) -> Entry:
-    values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - Row's public API
+def _entry(row: sa.Row[*tuple[Any, ...]]) -> CatalogEntry:
+    values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - public, in spite of its name
     values["tags"] = tuple(values["tags"])
-    return Entry(**values)
+    return CatalogEntry(**values)
 
 
-def _as_given(entry: Entry, item: MemoryItem) -> Entry:
-    changed = {name: getattr(item, name) for name in ("summary", "media_type", "category", "tags")}
-    return replace(entry, **changed)
-
-
-def _of(user: str | None) -> Sequence[sa.ColumnElement[bool]]:
+def _of(user: str | None) -> Conditions:
+    """Match the memories of one user, or of all."""
     return () if user is None else (memories.c.user_id == user,)
 
 
-def _over(which: Doomed) -> list[sa.ColumnElement[bool]]:
-    wanted = {"memory_type": which.memory_type, "tier": which.tier}
-    same = [memories.c[name] == value for name, value in wanted.items() if value is not None]
-    evicted = [memories.c.is_active.is_(sa.false())] if which.evicted else []
-    return [_SINCE[which.since] <= which.before, *same, *evicted]
-
-
-def _chosen(
-    connection: sa.Connection, scope: Scope, filters: Filters | None
-) -> list[sa.ColumnElement[bool]]:
-    active = [] if filters and "is_active" in filters else [memories.c.is_active.is_(sa.true())]
-    return [*within(scope), *active, *conditions(filters, connection.dialect.name)]
+def _meeting(expiry: Expiry) -> Conditions:
+    """Match the memories that have expired."""
+    conditions: list[Condition] = [_SINCE[expiry.since] <= expiry.before]
+    if expiry.memory_type is not None:
+        conditions.append(memories.c.memory_type == expiry.memory_type)
+    if expiry.tier is not None:
+        conditions.append(memories.c.tier == expiry.tier)
+    if expiry.evicted:
+        conditions.append(memories.c.is_active.is_(sa.false()))
+    return conditions

@@ -1,4 +1,4 @@
-"""Engines: one per URL and process, set up for many threads and processes, valid after a fork."""
+"""Database URLs, and engines: one per URL and process, set up for many threads and processes, valid after a fork."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from memory_context.exceptions import (
     UnsupportedDatabaseError,
 )
 from memory_context.runtime.forks import Lock, before_fork, in_child
-from memory_context.stores.sql.file_watch import Watch, WatchedConnection
+from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
 
 STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
@@ -27,7 +27,7 @@ DEFAULT_URL = "sqlite:///memory.db"
 BUSY_MILLISECONDS = 5000
 CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
-WRITES = "memory_context_writes"
+WRITES = "memory_context_writes"  # the execution option of writing transactions
 _DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
 _SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL",
@@ -41,31 +41,33 @@ _SQLITE_PRAGMAS = (
 def store_url(
     url: str | sa.URL | None = None, password_variable: str = PASSWORD_VARIABLE
 ) -> sa.URL:
-    """The database's URL: `url`, else ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
+    """Return the database's URL: *url*, else ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
 
     A relative SQLite path is resolved against the working directory now. A PostgreSQL URL without a password takes it
     from the variable `password_variable`, where that is set.
 
     Raises:
-        UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL, or names another driver than psycopg.
+        UnsupportedDatabaseError: Not a URL of SQLite or PostgreSQL, or with another driver than psycopg.
     """
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
         parsed = sa.make_url(text)
     except (ArgumentError, ValueError):
         message = f"not a database URL: {unread_url(text)!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
-        raise UnsupportedDatabaseError(message) from None  # its text may be a part of a password
+        # Without its cause, whose text may be a part of a password.
+        raise UnsupportedDatabaseError(message) from None
     return _with_password(_with_path(_checked(parsed)), password_variable)
 
 
-def check_backend(url: sa.URL) -> None:
-    """Raise UnsupportedDatabaseError for any other database or driver than SQLite's and psycopg."""
-    _checked(url)
-
-
 def _checked(url: sa.URL) -> sa.URL:
+    """Return *url* with the driver that is used.
+
+    Raises:
+        UnsupportedDatabaseError: Another database than SQLite and PostgreSQL, or another driver than psycopg.
+    """
     backend, _, driver = url.drivername.partition("+")
-    backend = "postgresql" if backend == "postgres" else backend
+    if backend == "postgres":  # as hosting services write it
+        backend = "postgresql"
     if backend not in _DRIVERS:
         message = f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
         raise UnsupportedDatabaseError(message)
@@ -76,14 +78,17 @@ def _checked(url: sa.URL) -> sa.URL:
     return url.set(drivername="postgresql+psycopg" if backend == "postgresql" else "sqlite")
 
 
+def file_of(url: sa.URL) -> Path | None:
+    """Return the file of a SQLite database as the URL names it; None in memory, for SQLite's own URIs, and servers."""
+    database = url.database or ""
+    if url.get_backend_name() != "sqlite" or is_memory(url) or database.startswith("file:"):
+        return None
+    return Path(database)
+
+
 def _with_path(url: sa.URL) -> sa.URL:
-    if (
-        is_memory(url)
-        or url.get_backend_name() != "sqlite"
-        or str(url.database).startswith("file:")
-    ):
-        return url
-    return url.set(database=str(Path(str(url.database)).expanduser().absolute()))
+    file = file_of(url)
+    return url.set(database=str(file.expanduser().absolute())) if file else url
 
 
 def _with_password(url: sa.URL, variable: str) -> sa.URL:
@@ -94,7 +99,7 @@ def _with_password(url: sa.URL, variable: str) -> sa.URL:
 
 
 def without_password(url: sa.URL) -> str:
-    """`url` as text, with no password anywhere in it."""
+    """Return *url* as text, with no password anywhere in it."""
     query = {name: value for name, value in url.query.items() if "password" not in name.lower()}
     return sa.URL.create(
         url.drivername,
@@ -107,12 +112,17 @@ def without_password(url: sa.URL) -> str:
 
 
 def shown_url(url: sa.URL) -> str:
-    """`url` for people: with stars for the password, and without one in its query."""
-    return without_password(url) if "password" in str(url.query).lower() else url.render_as_string()
+    """Return *url* for people: with stars for the password, and without one in its query."""
+    if "password" in str(url.query).lower():
+        return without_password(url)
+    return url.render_as_string()
 
 
 def unread_url(text: object) -> str:
-    """What may be shown of a URL that cannot be read: where a password may stand is not known, so its scheme alone."""
+    """Return what may be shown of a URL that cannot be parsed.
+
+    That is its scheme alone, because it is not known where a password may stand.
+    """
     shown, marks, _ = str(text).partition("://")
     if "@" in shown or "password" in shown:
         return "…"
@@ -120,12 +130,12 @@ def unread_url(text: object) -> str:
 
 
 def is_memory(url: sa.URL) -> bool:
-    """Whether this is an in-memory SQLite database, which lives as long as its store."""
+    """Return whether this is an in-memory SQLite database, which lives as long as its store."""
     return url.get_backend_name() == "sqlite" and (url.database or ":memory:") == ":memory:"
 
 
 @dataclass
-class _Shared:
+class _SharedEngine:
     engine: sa.Engine
     users: int = 0
 
@@ -134,15 +144,17 @@ class _Shared:
 class EngineRegistry:
     """The engines of this process, shared by URL, disposed of when the last store that uses one lets it go."""
 
-    _engines: dict[sa.URL, _Shared] = field(default_factory=dict[sa.URL, _Shared])
+    _engines: dict[sa.URL, _SharedEngine] = field(default_factory=dict[sa.URL, _SharedEngine])
     _lock: Lock = field(default_factory=Lock)
 
     def acquire(self, url: sa.URL) -> sa.Engine:
-        """The engine for `url`; a new one for each in-memory database."""
+        """Return the engine for *url*; a new one for each in-memory database."""
         if is_memory(url):
             return make_engine(url)
         with self._lock:
-            shared = self._engines.setdefault(url, _Shared(make_engine(url)))
+            if url not in self._engines:
+                self._engines[url] = _SharedEngine(make_engine(url))
+            shared = self._engines[url]
             shared.users += 1
             return shared.engine
 
@@ -169,7 +181,7 @@ class EngineRegistry:
                 shared.engine.dispose()
 
     def after_fork(self) -> None:
-        """In a forked child: engines and their connections are the parent's."""
+        """In a forked child, leave engines and their connections to the parent."""
         self._engines = {}
 
 
@@ -179,10 +191,7 @@ before_fork(registry.close_idle)
 
 
 def make_engine(url: sa.URL) -> sa.Engine:
-    """An engine for `url`; nothing is connected yet.
-
-    In-memory SQLite gets a queue pool of one connection: SQLAlchemy's default there is an empty database for each
-    thread.
+    """Return a new engine for *url*; nothing is connected yet.
 
     Raises:
         MissingDependencyError: The database's driver is not installed, or cannot be loaded.
@@ -195,72 +204,93 @@ def make_engine(url: sa.URL) -> sa.Engine:
                 pool_pre_ping=True,
                 connect_args={"connect_timeout": CONNECT_SECONDS},
             )
-        arguments: dict[str, Any] = {
-            "connect_args": {"check_same_thread": False, "timeout": BUSY_MILLISECONDS / 1000}
-        }
-        if is_memory(url):
-            arguments |= {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
-        watched = Path(url.database or "").is_absolute()
-        if watched:
-            arguments["connect_args"]["factory"] = WatchedConnection
-        engine = sa.create_engine(url, hide_parameters=True, **arguments)
+        return _make_sqlite_engine(url)
     except (ImportError, NoSuchModuleError) as error:
         message = f"the driver for {url.drivername} cannot be loaded ({error}); pip install 'psycopg[binary]'"
         raise MissingDependencyError(message) from error
+
+
+def _make_sqlite_engine(url: sa.URL) -> sa.Engine:
+    connect_args: dict[str, Any] = {
+        "check_same_thread": False,  # the pool hands a connection to one thread at a time
+        "timeout": BUSY_MILLISECONDS / 1000,
+    }
+    pool: dict[str, Any] = {}
+    if is_memory(url):
+        # SQLAlchemy's default pool has an empty database for each thread, and a static pool gives one connection to
+        # several threads at once, which crashed the interpreter.
+        pool = {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
+    watched = Path(url.database or "").is_absolute()
     if watched:
-        event.listen(engine, "do_connect", Watch(str(url.database), _set_up_sqlite).connect)
+        connect_args["factory"] = WatchedConnection
+    engine = sa.create_engine(url, hide_parameters=True, connect_args=connect_args, **pool)
+    if watched:
+        watch = FileWatch(str(url.database), _set_up_sqlite)
+        event.listen(engine, "do_connect", watch.connect)
     else:
         event.listen(engine, "connect", _set_up_sqlite)
     return engine
 
 
 def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> None:
-    connection.isolation_level = None
+    connection.isolation_level = (
+        None  # transactions begin where we say so, not where sqlite3 guesses
+    )
     deadline = time.monotonic() + BUSY_MILLISECONDS / 1000
     for pragma in _SQLITE_PRAGMAS:
-        _run_pragma(connection, pragma, deadline)
-
-
-def _run_pragma(connection: sqlite3.Connection, pragma: str, deadline: float) -> None:
-    """Run `pragma`; the change to WAL does not wait for a writer by itself."""
-    while True:
-        try:
-            connection.execute(pragma)
-        except sqlite3.OperationalError:
-            if time.monotonic() > deadline:
-                raise
-            time.sleep(0.05)
-        else:
-            return
+        while True:
+            try:
+                connection.execute(pragma)
+            except sqlite3.OperationalError:
+                # The change to WAL fails at once where somebody writes, whatever busy_timeout says.
+                if time.monotonic() > deadline:
+                    raise
+                time.sleep(0.05)
+            else:
+                break
 
 
 def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
-    """`engine` with the same pool, whose writing transactions on SQLite take the write lock at their beginning.
+    """Return *engine*, with the same pool, whose writing transactions on SQLite take the write lock at their beginning.
 
     sqlite3's own transactions start at the first change: what was read before it may be outdated by then, and the lock
-    can no longer be waited for (measured: `docs/why.md`). What they delete is overwritten, by whatever build of SQLite:
-    a user is forgotten without a trace only if nothing of his was left in free pages before.
+    can no longer be waited for (measured: `docs/why.md`).
     """
     if engine.dialect.name != "sqlite":
         return engine
-    own = engine.execution_options()
+    own = engine.execution_options()  # a copy, so that a caller's engine keeps its own transactions
     event.listen(own, "begin", _begin_sqlite)
     return own
 
 
 def _begin_sqlite(connection: sa.Connection) -> None:
-    writes = connection.get_execution_options().get(WRITES, False)
-    if writes:
-        connection.exec_driver_sql("PRAGMA secure_delete=ON")
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
+    if not connection.get_execution_options().get(WRITES, False):
+        connection.exec_driver_sql("BEGIN")
+        return
+    # Overwrite what is deleted, whatever this build of SQLite does by default: a user is forgotten without a trace
+    # only if nothing of theirs was left in free pages before.
+    connection.exec_driver_sql("PRAGMA secure_delete=ON")
+    connection.exec_driver_sql("BEGIN IMMEDIATE")
 
 
-def engine_of_pool(pool: sa.Pool) -> sa.Engine:
-    """An engine on an existing pool; what database it leads to is asked of one of its connections.
+def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:
+    """Return the engine that a caller gave, or one on the caller's pool.
 
     Raises:
-        UnsupportedDatabaseError: Neither sqlite3's nor psycopg's.
+        UnsupportedDatabaseError: Not SQLite or psycopg, or an engine with a database for each thread.
+        StoreUnavailableError: The pool gives no connection.
     """
+    if isinstance(given, sa.Pool):
+        return _engine_of_pool(given)
+    _checked(given.url)
+    if isinstance(given.pool, sa.SingletonThreadPool):
+        message = "this engine has an empty database for each thread: make it with poolclass=QueuePool, pool_size=1"
+        raise UnsupportedDatabaseError(message)
+    return given
+
+
+def _engine_of_pool(pool: sa.Pool) -> sa.Engine:
+    # A pool does not know its database: the module of a connection says it.
     try:
         with pool.connect() as connection:
             driver = type(connection.dbapi_connection).__module__.partition(".")[0]

@@ -1,4 +1,4 @@
-"""The file of a SQLite database, watched: another one, or none, may stand under its path while it is open.
+"""Noticing that another file, or none, stands under the path of a SQLite database while it is open.
 
 Whoever has a file open goes on in it when it is removed, renamed or replaced, and others see another one: what is
 written is lost. SQLite does not say so (https://www.sqlite.org/howtocorrupt.html, section 2), so we look.
@@ -35,7 +35,7 @@ _OPENED = "memory_context_file"
 
 
 def file_at(path: str) -> FileId | None:
-    """Which file stands under `path`: its device and its number there; None where there is none."""
+    """Return which file stands under *path*: its device and its number there; None where there is none."""
     try:
         facts = os.stat(path)  # noqa: PTH116 - twice for each transaction, and four times as fast
     except OSError:
@@ -44,7 +44,7 @@ def file_at(path: str) -> FileId | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Opened:
+class OpenedFile:
     """What a connection has open.
 
     Attributes:
@@ -61,15 +61,15 @@ class Opened:
 
     @property
     def is_in_place(self) -> bool:
-        """Whether it is still the file under its path."""
+        """Return whether it is still the file under its path."""
         return not self.path or self.file == file_at(self.path)
 
 
 class WatchedConnection(sqlite3.Connection):
     """A connection that knows what it has open, as long as it does: until then no other file has these numbers."""
 
-    opened: Opened | None = None
-    watch: Watch | None = None
+    opened: OpenedFile | None = None
+    watch: FileWatch | None = None
     is_kept = False
 
     def close(self) -> None:
@@ -80,12 +80,12 @@ class WatchedConnection(sqlite3.Connection):
 
 
 @dataclass(slots=True)
-class Watch:
+class FileWatch:
     """Opens the connections of an engine to the file under a path.
 
     Attributes:
         path: The path, absolute.
-        set_up: What is done with a new connection.
+        set_up: Called with each new connection.
     """
 
     path: str
@@ -103,14 +103,19 @@ class Watch:
         arguments: Any,  # noqa: ANN401
         options: Any,  # noqa: ANN401 - SQLAlchemy's signature
     ) -> WatchedConnection:
-        """A new connection to the file that stands there, which is made where there is none."""
+        """Connect to the file that stands there, which is created where there is none.
+
+        Raises:
+            sqlite3.OperationalError: It cannot be opened, or is replaced all the time.
+        """
 
         def connect() -> WatchedConnection:
             return cast("WatchedConnection", dialect.connect(*arguments, **options))
 
         for _ in range(TRIES):
             if file_at(self.path) is None or self._gone():
-                self._make_way(connect)
+                self._set_old_log_aside(connect)
+            # The file may be replaced while it is opened: it is ours if the same one stood there before and after.
             before = file_at(self.path)
             connection = self._opened(connect())
             if before and connection.opened and before == connection.opened.file:
@@ -123,23 +128,25 @@ class Watch:
         raise sqlite3.OperationalError(message)
 
     def _opened(self, connection: WatchedConnection) -> WatchedConnection:
+        """Set up a new connection, and note what it has open."""
         try:
             self.set_up(connection)
-            connection.execute(
-                "PRAGMA schema_version"
-            ).fetchall()  # a new database has no log before it is read
+            # A new database has no log before it is read.
+            connection.execute("PRAGMA schema_version").fetchall()
         except BaseException:
             connection.close()
             raise
-        log, log_index = file_at(self.path + _LOG), file_at(self.path + _LOG_INDEX)
-        connection.opened, connection.watch = (
-            Opened(self.path, file_at(self.path), log, log_index),
-            self,
+        connection.opened = OpenedFile(
+            self.path,
+            file_at(self.path),
+            file_at(self.path + _LOG),
+            file_at(self.path + _LOG_INDEX),
         )
+        connection.watch = self
         return connection
 
     def is_first_to_miss(self, connection: WatchedConnection, file: FileId | None) -> bool:
-        """Whether nobody has said yet that `file` is not there any more.
+        """Return whether nobody has said yet that *file* is not there any more.
 
         The first connection that does is kept until there is another one, which then knows what log it leaves.
         """
@@ -158,42 +165,59 @@ class Watch:
                 connection.is_kept = False
                 connection.close()
 
-    def _gone(self) -> list[Opened]:
-        """The files that are open and do not stand there any more."""
-        connections = [reference() for reference in self._connections.valuerefs()]
-        return [
-            one.opened for one in connections if one and one.opened and not one.opened.is_in_place
-        ]
+    def _gone(self) -> list[OpenedFile]:
+        """Return the files that are open and do not stand there any more."""
+        gone: list[OpenedFile] = []
+        for reference in self._connections.valuerefs():
+            connection = reference()
+            if connection and connection.opened and not connection.opened.is_in_place:
+                gone.append(connection.opened)
+        return gone
 
-    def _make_way(self, connect: Callable[[], WatchedConnection]) -> None:
-        """Let no log of a file that went away be taken for that of the one that stands here now."""
+    def _set_old_log_aside(self, connect: Callable[[], WatchedConnection]) -> None:
+        """Let no log of a file that went away be taken for that of the one that stands here now.
+
+        SQLite finds a log by its name, and would write old pages into the new file.
+
+        Raises:
+            sqlite3.OperationalError: The files cannot be moved.
+        """
+        log, log_index = self.path + _LOG, self.path + _LOG_INDEX
         try:
-            with _turn(Path(self.path).parent):
-                gone, is_missing = self._gone(), file_at(self.path) is None
-                if is_missing or file_at(self.path + _LOG) in {one.log for one in gone} - {None}:
-                    _set_aside(self.path + _LOG)
-                if is_missing or file_at(self.path + _LOG_INDEX) in {
-                    one.log_index for one in gone
-                } - {None}:
-                    Path(self.path + _LOG_INDEX).unlink(missing_ok=True)
+            with _folder_locked(Path(self.path).parent):
+                gone = self._gone()
+                is_missing = file_at(self.path) is None
+                if is_missing or _is_one_of(log, [opened.log for opened in gone]):
+                    _set_aside(log)
+                if is_missing or _is_one_of(log_index, [opened.log_index for opened in gone]):
+                    Path(log_index).unlink(missing_ok=True)
                 if is_missing:
-                    connect().close()
+                    connect().close()  # creates it, while nobody else does
         except OSError as error:
             message = f"{self.path}: {error.strerror or error}"
             raise sqlite3.OperationalError(message) from error
 
 
+def _is_one_of(path: str, files: list[FileId | None]) -> bool:
+    """Return whether the file under *path* is one of *files*."""
+    file = file_at(path)
+    return file is not None and file in files
+
+
 def _set_aside(log: str) -> None:
-    """Give a log another name: it may hold what is missing in a database that was moved without it."""
+    """Rename a log: it may hold what is missing in a database that was moved without it. An empty one goes."""
     path = Path(log)
     with suppress(FileNotFoundError):
         facts = path.stat()
-        path.replace(f"{log}.{facts.st_ino}") if facts.st_size else path.unlink()
+        if facts.st_size:
+            path.replace(f"{log}.{facts.st_ino}")
+        else:
+            path.unlink()
 
 
 @contextmanager
-def _turn(folder: Path) -> Generator[None]:
-    """One thread of one process at a time; not where the folder, or its file system, knows no locks."""
+def _folder_locked(folder: Path) -> Generator[None]:
+    """Let one thread of one process in at a time; all, where the folder or its file system knows no locks."""
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -223,9 +247,9 @@ def _lock(handle: int) -> None:
 
 @contextmanager
 def on_its_file(connection: sa.Connection) -> Generator[None]:
-    """Around a transaction: it begins and ends in the file under the path.
+    """Check that the transaction in the body begins and ends in the file under the path.
 
-    That it is looked at after the commit too makes sure: what was committed stood under the path then.
+    The look after the commit makes sure that what was committed stood under the path then.
 
     Raises:
         StoreUnavailableError: Another file stands there, or none. The connection is given up; the engine's idle ones
@@ -234,7 +258,7 @@ def on_its_file(connection: sa.Connection) -> Generator[None]:
     if connection.dialect.name != "sqlite":
         yield
         return
-    opened = _what_is_open(connection)
+    opened = _opened_file(connection)
     if not opened.is_in_place:
         _give_up(connection, opened)
     yield
@@ -242,18 +266,19 @@ def on_its_file(connection: sa.Connection) -> Generator[None]:
         _give_up(connection, opened)
 
 
-def _what_is_open(connection: sa.Connection) -> Opened:
+def _opened_file(connection: sa.Connection) -> OpenedFile:
     driver = cast("sqlite3.Connection", connection.connection.driver_connection)
     if isinstance(driver, WatchedConnection) and driver.opened:
         return driver.opened
-    if _OPENED not in connection.info:  # a caller's engine, whose connections we did not open
+    # A caller's engine, whose connections we did not open: what stands there at its first use counts.
+    if _OPENED not in connection.info:
         rows = driver.execute("PRAGMA database_list").fetchall()
         path: str = next(row[2] for row in rows if row[1] == "main") or ""
-        connection.info[_OPENED] = Opened(path, file_at(path))
-    return cast("Opened", connection.info[_OPENED])
+        connection.info[_OPENED] = OpenedFile(path, file_at(path))
+    return cast("OpenedFile", connection.info[_OPENED])
 
 
-def _give_up(connection: sa.Connection, opened: Opened) -> None:
+def _give_up(connection: sa.Connection, opened: OpenedFile) -> None:
     driver = connection.connection.driver_connection
     if not isinstance(driver, WatchedConnection) or driver.watch is None:
         events.FILE_REPLACED.log(database=opened.path)

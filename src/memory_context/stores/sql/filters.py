@@ -1,9 +1,9 @@
-"""Filters as SQL, alike on every database: how texts compare, and where nulls stand, is said here."""
+"""Filters as SQL, alike on every database: how texts compare and where nulls stand is decided here."""
 
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, cast
 from uuid import UUID
@@ -17,16 +17,20 @@ from memory_context.stores.protocol import Filters
 from memory_context.stores.sql.schema import UTCDateTime, memories
 
 Condition: TypeAlias = sa.ColumnElement[bool]
+Conditions: TypeAlias = Sequence[Condition]
 
 
 def _under(column: sa.ColumnElement[Any], path: str) -> Condition:
-    """Whether a path is `path` or below it. Not LIKE, which on SQLite takes small letters for capitals."""
+    """Match *path* and what is below it.
+
+    LIKE would not do: on SQLite it ignores case.
+    """
     below = path.rstrip("/") + "/"
     return (column == below[:-1]) | (sa.func.substr(column, 1, len(below)) == below)
 
 
 def _differs(column: sa.ColumnElement[Any], value: object) -> Condition:
-    """Nothing is not equal to a value, as in Python."""
+    """Match other values and null, as Python's ``!=`` does; SQL's ``<>`` leaves null out."""
     return column.is_distinct_from(value)
 
 
@@ -39,12 +43,12 @@ _OPERATORS: dict[str, Callable[[sa.ColumnElement[Any], Any], Condition]] = {
     "$lte": operator.le,
     "$under": _under,
 }
-_FOR_NULL = {"$eq", "$ne"}
+_ORDERED = {"$gt", "$gte", "$lt", "$lte"}
+_TAKE_NONE = {"$eq", "$ne"}
 _LISTS = (list, tuple, set, frozenset)
 _NOT_FILTERED = {"content", "content_bytes", "content_metadata"}
 COLUMNS = {column.name: column for column in memories.c if column.name not in _NOT_FILTERED}
 COUNTED = ("token_count", "char_count", "line_count")
-_ELEMENTS = {"sqlite": "json_each", "postgresql": "jsonb_array_elements_text"}
 _KINDS: dict[type[Any], tuple[type[Any] | tuple[type[Any], ...], str]] = {
     sa.Text: (str, "a text without NUL bytes and lone surrogates"),
     sa.Boolean: (bool, "True or False"),
@@ -55,44 +59,53 @@ _KINDS: dict[type[Any], tuple[type[Any] | tuple[type[Any], ...], str]] = {
 }
 
 
-def conditions(filters: Filters | None, dialect: str) -> Iterator[Condition]:
-    """One condition for each filter.
+def matching(scope: Scope, filters: Filters | None, dialect: str) -> list[Condition]:
+    """Return the conditions for the records of *scope* that match; active ones, unless *filters* say otherwise.
 
     Raises:
-        InvalidFilterError: A column or an operator that there is not, or a value that the column cannot hold.
+        InvalidFilterError: No such column or operator, or a value that the column cannot hold.
     """
-    for name, wanted in (filters or {}).items():
-        yield (
-            _has_tag(wanted, dialect)
-            if name == "tags"
-            else _condition(column_named(name), wanted, dialect)
-        )
+    conditions = within(scope)
+    filters = filters or {}
+    if "is_active" not in filters:
+        conditions.append(memories.c.is_active.is_(sa.true()))
+    for name, wanted in filters.items():
+        if name == "tags":
+            conditions.append(_has_tag(wanted, dialect))
+        else:
+            conditions.append(_condition(column_named(name), wanted, dialect))
+    return conditions
 
 
-def within(scope: Scope) -> Iterator[sa.ColumnElement[bool]]:
-    """What the records of a scope must meet."""
-    yield from (memories.c[name] == value for name, value in scope.narrowed().items())
+def within(scope: Scope) -> list[Condition]:
+    """Return the conditions for the records of *scope*."""
+    conditions: list[Condition] = [
+        memories.c[name] == value for name, value in scope.narrowed().items()
+    ]
     if scope.places is not None:
-        yield in_sight(scope.places)
+        conditions.append(_in_sight(scope.places))
+    return conditions
 
 
-def in_sight(places: Iterable[Place]) -> sa.ColumnElement[bool]:
-    """Whether a record is not behind a wall: `Scope.sees`, in SQL."""
-    ids: dict[str, list[str]] = {}
+def _in_sight(places: Iterable[Place]) -> Condition:
+    """Match the records that are not behind a wall: `Scope.sees`, in SQL."""
+    open_ids: dict[str, list[str]] = {}
     for tier, tier_id in sorted(places):
-        ids.setdefault(tier, []).append(tier_id)
-    open_ids = (
-        sa.and_(memories.c.tier == tier, memories.c.tier_id.in_(listed))
-        for tier, listed in ids.items()
-    )
-    return sa.or_(memories.c.tier_id.is_(None), memories.c.tier.in_(OPEN_TIERS), *open_ids)
+        open_ids.setdefault(tier, []).append(tier_id)
+    conditions: list[Condition] = [
+        memories.c.tier_id.is_(None),
+        memories.c.tier.in_(OPEN_TIERS),
+    ]
+    for tier, tier_ids in open_ids.items():
+        conditions.append((memories.c.tier == tier) & memories.c.tier_id.in_(tier_ids))
+    return sa.or_(*conditions)
 
 
 def column_named(name: str) -> sa.Column[Any]:
-    """The column that can be filtered by.
+    """Return the column *name*.
 
     Raises:
-        InvalidFilterError: There is none of that name.
+        InvalidFilterError: There is none that can be filtered by.
     """
     if name not in COLUMNS:
         message = f"no column {name!r} to filter or order by; there are {', '.join(COLUMNS)}"
@@ -101,7 +114,7 @@ def column_named(name: str) -> sa.Column[Any]:
 
 
 def order_of(order_by: str, dialect: str) -> tuple[sa.ColumnElement[Any], ...]:
-    """Largest first, nothing last; ``-`` before the column's name turns that round. Equal ones by their ids.
+    """Return what to order by: largest first and nulls last, or the reverse with ``-`` before the name; then by id.
 
     Raises:
         InvalidFilterError: There is no such column.
@@ -110,28 +123,29 @@ def order_of(order_by: str, dialect: str) -> tuple[sa.ColumnElement[Any], ...]:
     if column.name == "tags":
         message = "memories cannot be ordered by their tags"
         raise InvalidFilterError(message)
-    ordered = _ordered(column, dialect)
+    ordered = _by_code_points(column, dialect)
     if order_by.startswith("-"):
-        return (ordered.asc().nulls_first() if column.nullable else ordered.asc()), memories.c.id
-    return (
-        ordered.desc().nulls_last() if column.nullable else ordered.desc()
-    ), memories.c.id.desc()
+        ascending = ordered.asc()
+        return (ascending.nulls_first() if column.nullable else ascending), memories.c.id
+    descending = ordered.desc()
+    return (descending.nulls_last() if column.nullable else descending), memories.c.id.desc()
 
 
-def _ordered(column: sa.Column[Any], dialect: str) -> sa.ColumnElement[Any]:
-    """The column, its texts in the order of their code points, as SQLite has them."""
-    return (
-        column.collate("C")
-        if dialect == "postgresql" and isinstance(column.type, sa.Text)
-        else column
-    )
+def _by_code_points(column: sa.Column[Any], dialect: str) -> sa.ColumnElement[Any]:
+    """Return *column* with its texts in the order of their code points.
+
+    SQLite has them so anyway; PostgreSQL orders by the database's locale, if it is not told.
+    """
+    if dialect == "postgresql" and isinstance(column.type, sa.Text):
+        return column.collate("C")
+    return column
 
 
 def counted_column(name: str) -> sa.Column[Any]:
-    """The column that can be summed up.
+    """Return the column *name*.
 
     Raises:
-        InvalidFilterError: `name` is none.
+        InvalidFilterError: There is none that can be summed.
     """
     if name not in COUNTED:
         message = f"no column {name!r} to sum up; there are {', '.join(COUNTED)}"
@@ -140,30 +154,28 @@ def counted_column(name: str) -> sa.Column[Any]:
 
 
 def type_of(name: str) -> type:
-    """The Python type of a column's values.
+    """Return the Python type of a column's values.
 
     Raises:
-        InvalidFilterError: There is none of that name.
+        InvalidFilterError: There is no column of that name.
     """
-    kind = column_named(name).type
-    return (
-        kind.impl_instance.python_type
-        if isinstance(kind, sa.types.TypeDecorator)
-        else kind.python_type
-    )
+    column_type = column_named(name).type
+    if isinstance(column_type, sa.types.TypeDecorator):
+        return column_type.impl_instance.python_type
+    return column_type.python_type
 
 
 def _condition(column: sa.Column[Any], wanted: object, dialect: str) -> Condition:
     if isinstance(wanted, Mapping):
-        operators = cast("Mapping[object, object]", wanted)
-        return sa.and_(
-            sa.true(),
-            *(_compared(column, name, value, dialect) for name, value in operators.items()),
-        )
+        conditions = [
+            _compared(column, name, value, dialect)
+            for name, value in cast("Mapping[object, object]", wanted).items()
+        ]
+        return sa.and_(sa.true(), *conditions)  # no operators match everything
     if isinstance(wanted, _LISTS):
         values = list(cast("Iterable[object]", wanted))
-        some = column.in_([_checked(column, value) for value in values if value is not None])
-        return some | column.is_(None) if None in values else some
+        listed = column.in_([_checked(column, value) for value in values if value is not None])
+        return listed | column.is_(None) if None in values else listed
     return column == _checked(column, wanted)
 
 
@@ -174,31 +186,48 @@ def _compared(column: sa.Column[Any], name: object, value: object, dialect: str)
     if name == "$under" and not (isinstance(value, str) and isinstance(column.type, sa.Text)):
         message = f"$under takes a path, of a column with texts; not {value!r:.80} of {column.name}"
         raise InvalidFilterError(message)
-    if value is None and name not in _FOR_NULL:
+    if value is None and name not in _TAKE_NONE:
         message = f"nothing is less or more than None; for memories without {column.name}: {{{column.name!r}: None}}"
         raise InvalidFilterError(message)
-    compared = column if name in _FOR_NULL or name == "$under" else _ordered(column, dialect)
+    compared = _by_code_points(column, dialect) if name in _ORDERED else column
     return _OPERATORS[str(name)](compared, _checked(column, value))
 
 
 def _checked(column: sa.Column[Any], value: object) -> object:
-    """`value`, which every database can compare with the column."""
-    kind, right = next(found for type_, found in _KINDS.items() if isinstance(column.type, type_))
-    fits = value is None or (
-        isinstance(value, kind) and (kind is bool or not isinstance(value, bool))
+    """Return *value*, if every database can compare it with the column.
+
+    Raises:
+        InvalidFilterError: It cannot be compared.
+    """
+    kind, right = next(
+        found for column_type, found in _KINDS.items() if isinstance(column.type, column_type)
     )
-    fits = fits and (not isinstance(value, str) or is_storable(value))
-    if not fits or (isinstance(value, datetime) and value.tzinfo is None):
+    if value is None:
+        return None
+    fits = isinstance(value, kind)
+    if isinstance(value, bool):
+        fits = kind is bool  # for Python a bool is an int as well
+    elif isinstance(value, str):
+        fits = fits and is_storable(value)
+    elif isinstance(value, datetime):
+        fits = fits and value.tzinfo is not None
+    if not fits:
         message = f"{column.name} is filtered by {right}, not {value!r:.80}"
         raise InvalidFilterError(message)
     return value
 
 
 def _has_tag(wanted: object, dialect: str) -> Condition:
-    several = isinstance(wanted, _LISTS)
-    words = list(cast("Iterable[object]", wanted)) if several else [wanted]
+    """Match records with the tag, or with one of the tags."""
+    words = [wanted]
+    if isinstance(wanted, _LISTS):
+        words = list(cast("Iterable[object]", wanted))
     if not all(isinstance(word, str) and is_storable(word) for word in words):
         message = f"tags are filtered by a word or a list of words, not {wanted!r:.80}"
         raise InvalidFilterError(message)
-    elements = getattr(sa.func, _ELEMENTS[dialect])(memories.c.tags).table_valued("value")
+    tags = memories.c.tags
+    if dialect == "sqlite":
+        elements = sa.func.json_each(tags).table_valued("value")
+    else:
+        elements = sa.func.jsonb_array_elements_text(tags).table_valued("value")
     return sa.exists(sa.select(elements.c.value).where(elements.c.value.in_(words)))

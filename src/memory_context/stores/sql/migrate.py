@@ -1,4 +1,4 @@
-"""The schema's life: created at once where there is none, upgraded by Alembic, refused where it is newer."""
+"""Creating the schema where there is none, upgrading it by Alembic, refusing a newer one."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ import sqlalchemy as sa
 from sqlalchemy.schema import CreateIndex, CreateTable, DDLElement
 
 from memory_context.exceptions import SchemaVersionError
+from memory_context.stores.sql.dialects import advisory_lock, is_postgresql, is_sqlite
 from memory_context.stores.sql.index import fts5, keyword_index
 from memory_context.stores.sql.schema import metadata, settings, version
 from memory_context.text.index.analyzer import VERSION
 
 HEAD = "0003"
 REVISIONS = ("0001", "0002", HEAD)
-_ANALYZER = {"name": keyword_index.ANALYZER, "value": str(VERSION)}
 _LOCK = 7_305_419_172_614_029
 
 
 def revision_of(connection: sa.Connection) -> str | None:
-    """The revision of the database's schema; None where there is none yet."""
+    """Return the revision of the database's schema; None where there is none yet."""
     if not sa.inspect(connection).has_table(version.name):
         return None
     return connection.execute(sa.select(version.c.version_num)).scalar()
@@ -32,20 +32,19 @@ def ensure_schema(connection: sa.Connection) -> None:
     revision = revision_of(connection)
     if revision == HEAD:
         return
-    if connection.dialect.name == "postgresql" and revision in REVISIONS:
+    if is_postgresql(connection) and revision in REVISIONS:
         message = f"the database has schema {revision}, this library needs {HEAD}; run `memory-context migrate`"
         raise SchemaVersionError(message)
     migrate(connection)
 
 
 def migrate(connection: sa.Connection) -> str | None:
-    """Bring the schema to this library's revision, one process at a time; returns the revision that was there before.
+    """Bring the schema to this library's revision, one process at a time; return the revision that was there before.
 
     Raises:
         SchemaVersionError: The schema is newer than this library.
     """
-    if connection.dialect.name == "postgresql":
-        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(_LOCK)))
+    advisory_lock(connection, _LOCK)
     revision = revision_of(connection)
     if revision is None:
         create_all(connection)
@@ -58,9 +57,9 @@ def migrate(connection: sa.Connection) -> str | None:
 
 
 def create_all(connection: sa.Connection) -> None:
-    """Create the newest schema in one go. That it equals what the migrations make is held by a test."""
+    """Create the newest schema in one go; a test holds it equal to what the migrations make."""
     metadata.create_all(connection)
-    if connection.dialect.name == "sqlite":
+    if is_sqlite(connection):
         fts5.create(connection)
     keyword_index.reset(connection)
     version.create(connection)
@@ -68,32 +67,28 @@ def create_all(connection: sa.Connection) -> None:
 
 
 def postgres_ddl() -> str:
-    """The newest schema as plain SQL for PostgreSQL: what ``postgresdb.sql`` holds."""
+    """Return the newest schema as plain SQL for PostgreSQL: what ``postgresdb.sql`` holds."""
     dialect = sa.make_url("postgresql+psycopg://").get_dialect()()
     tables = [*metadata.sorted_tables, version]
-    indexes = [
-        index
-        for table in tables
-        for index in sorted(table.indexes, key=lambda index: str(index.name))
-    ]
-    elements: list[DDLElement] = [*map(CreateTable, tables), *map(CreateIndex, indexes)]
+    elements: list[DDLElement] = [CreateTable(table) for table in tables]
+    for table in tables:
+        indexes = sorted(table.indexes, key=lambda index: str(index.name))
+        elements += [CreateIndex(index) for index in indexes]
     statements = [
         str(element.compile(dialect=dialect)).strip().replace("\t", "    ") for element in elements
     ]
-    rows = (sa.insert(settings).values(_ANALYZER), sa.insert(version).values(version_num=HEAD))
-    inserts = [
-        str(row.compile(dialect=dialect, compile_kwargs={"literal_binds": True})) for row in rows
+    rows = [
+        sa.insert(settings).values(name=keyword_index.ANALYZER, value=str(VERSION)),
+        sa.insert(version).values(version_num=HEAD),
     ]
-    return (
-        "".join(f"{statement};\n\n" for statement in (*statements, *inserts))
-        .replace(" \n", "\n")
-        .rstrip()
-        + "\n"
-    )
+    literal = {"literal_binds": True}
+    statements += [str(row.compile(dialect=dialect, compile_kwargs=literal)) for row in rows]
+    # SQLAlchemy ends the lines of a table's columns with a space.
+    return ";\n\n".join(statements).replace(" \n", "\n") + ";\n"
 
 
 def upgrade(connection: sa.Connection, revision: str) -> None:
-    """Run Alembic's migrations up to `revision` on this connection."""
+    """Run Alembic's migrations up to *revision* on this connection."""
     from alembic import command  # noqa: PLC0415 - takes 0.4 s to import, needed for upgrades only
     from alembic.config import Config  # noqa: PLC0415 - as above
 

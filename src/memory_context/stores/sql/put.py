@@ -1,4 +1,4 @@
-"""How a record is put: found again, inserted, written over, under a longer key; in the caller's transaction."""
+"""Putting a record: found again, inserted, overwritten, or under a longer key; in the caller's transaction."""
 
 from __future__ import annotations
 
@@ -11,133 +11,176 @@ from memory_context.exceptions import KeyExistsError, RecordChangedError
 from memory_context.model.item import MemoryItem, is_same, longer_key, now, stored_again
 from memory_context.model.scope import Scope
 from memory_context.model.tier import Quota, Room
-from memory_context.stores.sql import capacity
+from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.index.indexing import Batch
+from memory_context.stores.sql.index.indexing import PassageBatch
 from memory_context.stores.sql.restore import insert_record, is_taken
-from memory_context.stores.sql.row import RECORDS, item_of, row_of
+from memory_context.stores.sql.row import RECORDS, decode_row, encode_row
 from memory_context.stores.sql.schema import memories
 
-_OF_USER = memories.c.user_id == sa.bindparam("user")
-_BY_IDENTITY = RECORDS.where(_OF_USER, memories.c.identity == sa.bindparam("wanted"))
-_BY_KEY = RECORDS.where(_OF_USER, memories.c.memory_key == sa.bindparam("wanted"))
+# Built once: a fold puts many records, and looks each up by its identity first.
+_OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
+_BY_IDENTITY = _OF_USER.where(memories.c.identity == sa.bindparam("wanted"))
+_BY_KEY = _OF_USER.where(memories.c.memory_key == sa.bindparam("wanted"))
 
 
 @dataclass(frozen=True, slots=True)
-class Way:
-    """How a record is put: see `MemoryStore.put`."""
+class PutOptions:
+    """How a record is put: see `MemoryStore.put`.
+
+    Attributes:
+        scope: Where it belongs.
+        batch: Its passages, analyzed before the transaction; None where they are indexed after it.
+        replace: Whether it may take the place of another memory under its key.
+        room: The capacity of its tier.
+        replaces: The record that it takes the place of, as it was read.
+        quota: How much is kept of the user.
+    """
 
     scope: Scope
-    batch: Batch | None
+    batch: PassageBatch | None
     replace: bool
     room: Room | None
     replaces: MemoryItem | None
     quota: Quota | None = None
 
 
-def put(connection: sa.Connection, item: MemoryItem, way: Way) -> MemoryItem:
-    """The record that stands in the store afterwards; raises what `MemoryStore.put` raises."""
-    with capacity.quota_kept(connection, item.user_id, way.quota):
-        return _put(connection, item, way)
-
-
-def _put(connection: sa.Connection, item: MemoryItem, way: Way) -> MemoryItem:
-    if way.replaces is not None:
-        return _taken_over(connection, item, way, way.replaces)
-    known = _by_identity(connection, item)
-    if known is None and way.room is not None:
-        _make_room(connection, item, way.room, way)
-    while known is None and not _inserted(connection, item, way.batch):
+def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
+    """Put *item*, and return the record that stands in the store afterwards; raises what `MemoryStore.put` raises."""
+    with quota_kept(connection, item.user_id, options.quota):
+        if options.replaces is not None:
+            return _take_over(connection, item, options, options.replaces)
         known = _by_identity(connection, item)
-        holder = None if known else _one(connection, _BY_KEY, item.user_id, item.memory_key)
-        if holder is not None and not way.replace and is_same(holder, item):
-            known = holder
-        elif holder is not None and way.replace and holder.id == item.id:
-            return _overwrite(connection, holder, item, way.batch)
-        elif holder is not None and (key := longer_key(item)):
+        if known is None:
+            _check_room(connection, item, options)
+            return _insert_or_find(connection, item, options)
+        return _store_again(connection, known, item)
+
+
+def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
+    """Insert *item*, under a longer key where another memory has its generated one.
+
+    Each time that the insert clashes, the database is asked what it clashes with. Another process may have inserted
+    the same content meanwhile, or deleted what was in the way; then it is tried again.
+
+    Raises:
+        KeyExistsError: The key, or the id, belongs to another memory.
+    """
+    while not insert_record(connection, item):
+        known = _by_identity(connection, item)
+        if known is not None:
+            return _store_again(connection, known, item)
+        holder = _by_key(connection, item)
+        if holder is None:
+            if is_taken(connection, item.id):
+                message = (
+                    f"the id {item.id} belongs to another memory; leave it out, and one is made"
+                )
+                raise KeyExistsError(message)
+            continue
+        if is_same(holder, item) and not options.replace:
+            return _store_again(connection, holder, item)
+        if options.replace and holder.id == item.id:
+            return _overwrite(connection, holder, item, options)
+        key = longer_key(item)
+        if key is not None:
             item = replace(item, memory_key=key)
-        elif holder is not None and way.replace and way.scope.sees(holder.tier, holder.tier_id):
-            return _overwrite(connection, holder, item, way.batch)
-        elif holder is not None:
+        elif options.replace and options.scope.sees(holder.tier, holder.tier_id):
+            return _overwrite(connection, holder, item, options)
+        else:
             message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
             raise KeyExistsError(message)
-        elif known is None and is_taken(connection, item.id):
-            message = f"the id {item.id} belongs to another memory; leave it out, and one is made"
-            raise KeyExistsError(message)
-    return _stored_again(connection, known, item) if known else item
+    indexing.insert(connection, item, options.batch)
+    return item
 
 
-def _make_room(connection: sa.Connection, item: MemoryItem, room: Room, way: Way) -> None:
-    holder = _one(connection, _BY_KEY, item.user_id, item.memory_key)
-    is_there = holder is not None and holder.is_active and not way.replace and is_same(holder, item)
-    if not is_there:
-        capacity.make(connection, item, room, holder)
+def _check_room(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> None:
+    """Make room for *item*, unless it is there already and takes none."""
+    if options.room is None:
+        return
+    holder = _by_key(connection, item)
+    is_there = holder is not None and holder.is_active and is_same(holder, item)
+    if options.replace or not is_there:
+        make_room(connection, item, options.room, holder)
 
 
-def _taken_over(
-    connection: sa.Connection, item: MemoryItem, way: Way, read: MemoryItem
+def _take_over(
+    connection: sa.Connection, item: MemoryItem, options: PutOptions, read: MemoryItem
 ) -> MemoryItem:
-    """`item` in the place of `read`, if that is still there as it was read."""
-    row = (*within(way.scope), memories.c.id == read.id)
-    statement = sa.select(memories.c.updated_at).where(*row).with_for_update(key_share=True)
-    if connection.execute(statement).scalar() != read.updated_at:
+    """Put *item* in the place of *read*.
+
+    Raises:
+        RecordChangedError: It is not there any more, or not as it was read.
+    """
+    statement = sa.select(memories.c.updated_at).where(
+        *within(options.scope), memories.c.id == read.id
+    )
+    # On PostgreSQL the row is locked, or two could both find it as they read it. FOR NO KEY UPDATE lets reads be
+    # counted meanwhile: their foreign key takes a lock on the row too.
+    updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
+    if updated_at != read.updated_at:
         message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
         raise RecordChangedError(message)
-    if way.room is not None:
-        capacity.make(connection, item, way.room, read)
-    return _overwrite(connection, read, item, way.batch)
+    if options.room is not None:
+        make_room(connection, item, options.room, read)
+    return _overwrite(connection, read, item, options)
 
 
 def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
-    return _one(connection, _BY_IDENTITY, item.user_id, item.identity) if item.identity else None
+    if item.identity is None:
+        return None
+    return _one(connection, _BY_IDENTITY, item.user_id, item.identity)
+
+
+def _by_key(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
+    return _one(connection, _BY_KEY, item.user_id, item.memory_key)
 
 
 def _one(
     connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]], user: str, wanted: str
 ) -> MemoryItem | None:
     row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
-    return item_of(row) if row else None
-
-
-def _inserted(connection: sa.Connection, item: MemoryItem, batch: Batch | None) -> bool:
-    if not insert_record(connection, item):
-        return False
-    indexing.insert(connection, item, batch)
-    return True
+    return decode_row(row) if row else None
 
 
 def _overwrite(
-    connection: sa.Connection, old: MemoryItem, new: MemoryItem, batch: Batch | None
+    connection: sa.Connection, old: MemoryItem, new: MemoryItem, options: PutOptions
 ) -> MemoryItem:
+    """Write *new* into the row of *old*, which keeps its id and `created_at`."""
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
-    if _is_twice(connection, item):
+    if _has_twin(connection, item):
         item = replace(item, identity=None)
     row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
     indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(*row))
-    connection.execute(sa.update(memories).where(*row).values(row_of(item)))
-    indexing.insert(connection, item, batch)
+    connection.execute(sa.update(memories).where(*row).values(encode_row(item)))
+    indexing.insert(connection, item, options.batch)
     return item
 
 
-def _is_twice(connection: sa.Connection, item: MemoryItem) -> bool:
-    """Whether another record has the identity: the content was kept in two forms, and becomes equal by being put."""
-    wanted = (
+def _has_twin(connection: sa.Connection, item: MemoryItem) -> bool:
+    """Return whether another record has the identity: its content was kept in two forms, and becomes equal now."""
+    if item.identity is None:
+        return False
+    twin = sa.select(memories.c.id).where(
         memories.c.user_id == item.user_id,
         memories.c.identity == item.identity,
         memories.c.id != item.id,
     )
-    return (
-        item.identity is not None
-        and connection.execute(sa.select(memories.c.id).where(*wanted)).first() is not None
-    )
+    return connection.execute(twin).first() is not None
 
 
-def _stored_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
-    """What is there, active, kept as long as either asks for, and no older than its last storing."""
+def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
+    """Note that *item* was stored again as *known*; see `stored_again`."""
     again = stored_again(known, item)
     if again is not known:
-        changed = {name: getattr(again, name) for name in ("is_active", "expires_at", "updated_at")}
         row = (memories.c.user_id == item.user_id, memories.c.id == known.id)
-        connection.execute(sa.update(memories).where(*row).values(changed))
+        update = sa.update(memories).where(*row)
+        connection.execute(
+            update.values(
+                is_active=again.is_active,
+                expires_at=again.expires_at,
+                updated_at=again.updated_at,
+            )
+        )
     return again

@@ -1,4 +1,4 @@
-"""A record as a row, and back: which column holds the content, and what comes out of it."""
+"""The record as a database row, and back: the only place where content is encoded for its column and decoded."""
 
 from __future__ import annotations
 
@@ -17,48 +17,48 @@ from memory_context.model.item import (
 )
 from memory_context.stores.sql.schema import access, memories
 
-_FIELDS = {field.name for field in fields(MemoryItem)} - {
-    "content",
-    "match",
-    "accessed_at",
-    "access_count",
-}
+# Fields that are no columns of `memories`, or not column by column.
+_APART = {"content", "match", "accessed_at", "access_count"}
+_FIELDS = [field.name for field in fields(MemoryItem) if field.name not in _APART]
+
 RECORDS = sa.select(
     *memories.c,
     access.c.accessed_at,
     sa.func.coalesce(access.c.access_count, 0).label("access_count"),
 ).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
-_COLUMNS = [column for column in memories.c if column.name in _FIELDS]
+"""Selects the rows that `decode_row` takes."""
 
 
-def row_of(item: MemoryItem) -> dict[str, Any]:
-    """The values of a row.
+def encode_row(item: MemoryItem) -> dict[str, Any]:
+    """Encode *item* for its row.
+
+    Text goes into `content`; bytes, and text that a TEXT column refuses, into `content_bytes`.
 
     Raises:
         InvalidContentError: See `check_content`.
     """
     check_content(item.content, item.media_type)
-    values = {column.name: getattr(item, column.name) for column in _COLUMNS}
-    values |= {"tags": list(item.tags), "content_metadata": dict(item.content_metadata)}
+    values = {name: getattr(item, name) for name in _FIELDS}
+    values["tags"] = list(item.tags)
+    values["content_metadata"] = dict(item.content_metadata)
     if isinstance(item.content, str) and is_storable(item.content):
-        return values | {
-            "content": item.content,
-            "content_bytes": None,
-            "byte_count": bytes_of(item.content),
-        }
-    data = encoded(item.content)
-    return values | {"content": None, "content_bytes": data, "byte_count": len(data)}
+        values["content"] = item.content
+        values["content_bytes"] = None
+    else:
+        values["content"] = None
+        values["content_bytes"] = encoded(item.content)
+    values["byte_count"] = bytes_of(item.content)
+    return values
 
 
-def item_of(row: sa.Row[*tuple[Any, ...]]) -> MemoryItem:
-    """The record of a row of memories, with its accesses."""
-    values = {name: value for name, value in row._mapping.items() if name in _FIELDS}  # noqa: SLF001 - Row's public API
+def decode_row(row: sa.Row[*tuple[Any, ...]]) -> MemoryItem:
+    """Decode a row of `RECORDS`."""
+    columns = row._mapping  # noqa: SLF001 - public, in spite of its name
+    values = {name: columns[name] for name in _FIELDS}
     values["tags"] = tuple(values["tags"])
-    content = (
-        decoded(bytes(row.content_bytes or b""), row.media_type)
-        if row.content is None
-        else row.content
-    )
+    content = row.content
+    if content is None:
+        content = decoded(bytes(row.content_bytes or b""), row.media_type)
     return MemoryItem(
         **values, content=content, accessed_at=row.accessed_at, access_count=row.access_count
     )

@@ -1,4 +1,4 @@
-"""Everything of a scope, page by page: what an export reads. Contents come a bounded number of characters at a time."""
+"""Reading everything of a scope page by page, as an export does, with a bounded number of characters in memory."""
 
 from __future__ import annotations
 
@@ -10,48 +10,55 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Deletion, MemoryItem
-from memory_context.stores.sql.row import RECORDS, item_of
+from memory_context.stores.sql.filters import Conditions
+from memory_context.stores.sql.row import RECORDS, decode_row
 from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 
 PAGE = 1000
 
 
-class Place(NamedTuple):
-    """Where a memory stands in the order of a listing, and how many characters or bytes its content has."""
+class ScanPosition(NamedTuple):
+    """Where a memory stands in a scan, and how many characters or bytes its content has."""
 
     created_at: datetime
     id: UUID
     size: int
 
 
-def places_after(
-    connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], last: Place | None
-) -> list[Place]:
-    """The next memories, oldest first."""
+def positions_after(
+    connection: sa.Connection, where: Conditions, last: ScanPosition | None
+) -> list[ScanPosition]:
+    """Return the next page, oldest first, without contents."""
     order = (memories.c.created_at, memories.c.id)
     size = sa.func.coalesce(
         sa.func.length(memories.c.content), sa.func.length(memories.c.content_bytes), 0
     )
     statement = sa.select(*order, size).where(*where).order_by(*order).limit(PAGE)
     if last is not None:
-        place = sa.tuple_(sa.literal(last.created_at, UTCDateTime), sa.literal(last.id, sa.Uuid))
-        statement = statement.where(sa.tuple_(*order) > place)
-    return [Place(*row) for row in connection.execute(statement)]
+        # Rows are compared, not skipped by OFFSET: others may insert and delete during the scan.
+        end = sa.tuple_(sa.literal(last.created_at, UTCDateTime), sa.literal(last.id, sa.Uuid))
+        statement = statement.where(sa.tuple_(*order) > end)
+    return [ScanPosition(*row) for row in connection.execute(statement)]
 
 
 def items_at(
-    connection: sa.Connection, where: Sequence[sa.ColumnElement[bool]], places: Sequence[Place]
+    connection: sa.Connection, where: Conditions, positions: Sequence[ScanPosition]
 ) -> list[MemoryItem]:
-    """The memories at these places, in their order, without those that are gone."""
-    rows = connection.execute(
-        RECORDS.where(*where, memories.c.id.in_([place.id for place in places]))
-    )
-    found = {item.id: item for item in map(item_of, rows)}
-    return [found[place.id] for place in places if place.id in found]
+    """Return the memories at *positions*, in their order, without those that are gone."""
+    ids = [position.id for position in positions]
+    found: dict[UUID, MemoryItem] = {}
+    for row in connection.execute(RECORDS.where(*where, memories.c.id.in_(ids))):
+        found[row.id] = decode_row(row)
+    return [found[memory_id] for memory_id in ids if memory_id in found]
 
 
 def deletions_after(connection: sa.Connection, user_id: str, last: str) -> list[Deletion]:
-    """The next deletions of a user, by their keys."""
-    mine = sa.select(deletions).where(deletions.c.user_id == user_id, deletions.c.memory_key > last)
-    rows = connection.execute(mine.order_by(deletions.c.memory_key).limit(PAGE))
+    """Return a user's next page of deletions, by key."""
+    statement = (
+        sa.select(deletions)
+        .where(deletions.c.user_id == user_id, deletions.c.memory_key > last)
+        .order_by(deletions.c.memory_key)
+        .limit(PAGE)
+    )
+    rows = connection.execute(statement)
     return [Deletion(row.memory_key, row.deleted_at, row.reason) for row in rows]

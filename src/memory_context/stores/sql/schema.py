@@ -13,29 +13,34 @@ from memory_context.model.item import in_utc
 
 
 class UTCDateTime(sa.types.TypeDecorator[datetime]):
-    """A moment. Goes in with any time zone, comes out in UTC, also from SQLite, which keeps none."""
+    """A moment, which goes in with any time zone and comes out in UTC, also from SQLite, which keeps none."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
 
     def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Convert to UTC; a time without a zone is refused."""
-        if value is not None and value.tzinfo is None:
+        """Convert *value* to UTC.
+
+        Raises:
+            ValueError: It has no time zone.
+        """
+        if value is None:
+            return None
+        if value.tzinfo is None:
             message = f"a time needs a time zone: {value!r}"
             raise ValueError(message)
-        return value and in_utc(value)
+        return in_utc(value)
 
     def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
-        """Say that it is UTC."""
+        """Say that *value* is in UTC: PostgreSQL gives it in the session's time zone, SQLite in none."""
         if value is None:
             return None
         moment: datetime = value
         return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
 
 
-integer = sa.BigInteger().with_variant(
-    sa.Integer(), "sqlite"
-)  # SQLite numbers rows by itself for this type only
+# SQLite numbers rows by itself for INTEGER only, which holds 64 bits there.
+integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 json_type = sa.JSON().with_variant(JSONB(), "postgresql")
 metadata = sa.MetaData()
 
@@ -77,6 +82,7 @@ memories = sa.Table(
     sa.UniqueConstraint("user_id", "identity", name="uq_agent_memories_user_identity"),
     sa.Index("ix_agent_memories_user_created", "user_id", "created_at"),
     sa.Index("ix_agent_memories_user_thread", "user_id", "thread_id"),
+    # What capacities and quotas add up is read from this index alone.
     sa.Index(
         "ix_agent_memories_user_tier",
         "user_id",
@@ -85,7 +91,7 @@ memories = sa.Table(
         "is_active",
         "char_count",
         "byte_count",
-    ),  # what rooms and quotas add up is read from the index alone
+    ),
 )
 
 access = sa.Table(
@@ -110,7 +116,7 @@ deletions = sa.Table(
     sa.Column("reason", sa.Text, nullable=False, server_default=""),
 )
 
-# Whose lexemes begin with which number, and what BM25 must know of them.
+# Each user's number, with which their lexemes begin, and what BM25 must know of all their passages.
 owners = sa.Table(
     "agent_memory_owners",
     metadata,
@@ -142,12 +148,12 @@ passages = sa.Table(
         "ix_agent_memory_passages_lexemes",
         "lexemes",
         postgresql_using="gin",
-        sqlite_where=sa.text("lexemes IS NOT NULL"),  # an index without entries
+        sqlite_where=sa.text("lexemes IS NOT NULL"),  # always null there, so that it has no entries
     ),
     sqlite_autoincrement=True,
 )
 
-# Memories of which the index does not hold everything: passages up to the offset `done` only.
+# Memories that are not fully indexed: the index holds their passages up to the offset `done` only.
 pending = sa.Table(
     "agent_memory_pending",
     metadata,
@@ -160,7 +166,7 @@ pending = sa.Table(
     sa.Index("ix_agent_memory_pending_user", "user_id"),
 )
 
-# What the index was made by: the version of the analyzer.
+# The version of the analyzer that the index was built with, and the tables of vectors (`vector_index`).
 settings = sa.Table(
     "agent_memory_settings",
     metadata,
@@ -168,7 +174,7 @@ settings = sa.Table(
     sa.Column("value", sa.Text, nullable=False),
 )
 
-# Who did what with which memory; filled where an audit trail is asked for.
+# Who did what with which memory; filled where a caller asks for an audit trail.
 audit = sa.Table(
     "agent_memory_audit",
     metadata,

@@ -14,7 +14,15 @@ from memory_context.model.item import Deletion, MemoryItem, Restored, is_same, s
 from memory_context.model.scope import Scope
 from memory_context.model.tier import Receipt, Room, Usage
 from memory_context.stores.opening import as_store
-from memory_context.stores.protocol import Administration, Filters, MemoryStore, Mode
+from memory_context.stores.protocol import (
+    Administration,
+    Filters,
+    MemoryStore,
+    Mode,
+    SearchIndexed,
+    StoreSettings,
+    url_of,
+)
 
 
 class StoreWrapper:
@@ -76,13 +84,14 @@ class StoreWrapper:
     @property
     def url(self) -> str | None:
         """What `as_store` makes such a store of, in another process too; None where more than a URL made it."""
-        inside = getattr(self.inner, "url", None)
+        inside = url_of(self.inner)
         return f"{self.scheme}+{inside}" if self.scheme and inside and not self._is_own else None
 
     @property
     def has_embedder(self) -> bool:
         """Whether the store inside searches by meaning too."""
-        return bool(getattr(self.inner, "has_embedder", False))
+        inside = innermost(self)
+        return isinstance(inside, StoreSettings) and inside.has_embedder
 
     def put(
         self,
@@ -224,7 +233,7 @@ class StoreWrapper:
         return self._administration("forget_user").forget_user(user_id)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Make the search index of the store inside anew; how many memories it holds.
+        """Rebuild the search index of the store inside; return how many memories it holds.
 
         Raises:
             StoreError: It could not do it, or keeps no index.
@@ -246,16 +255,15 @@ class StoreWrapper:
 
 
 def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None = None) -> int:
-    """Make the search index of a store anew; how many memories it holds.
+    """Rebuild the search index of a store; return how many memories it holds.
 
     Raises:
         StoreError: It could not do it, or keeps no index.
     """
-    remake = getattr(store, "reindex", None)
-    if remake is None:
-        message = f"{store!r} keeps no index that could be made anew"
+    if not isinstance(store, SearchIndexed):
+        message = f"{store!r} keeps no search index that could be rebuilt"
         raise StoreError(message)
-    return int(remake(progress))
+    return store.reindex(progress)
 
 
 def wrappers(store: object) -> Iterator[StoreWrapper]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from memory_context.exceptions import BudgetTooSmallError, NothingMatchedError
 from memory_context.model.item import MemoryItem, count_lines, encodable
-from memory_context.model.media import decoded, described
+from memory_context.model.media import described, embedded_bytes
 from memory_context.model.selection import Cost, Page, Selection
 from memory_context.runtime import prompts
 from memory_context.text.excerpt.excerpt import excerpt
@@ -122,7 +122,7 @@ def described_binary(item: MemoryItem, selection: Selection) -> str | None:
         return described(item.content, item.media_type)
     if selection.selector not in ("whole", "query"):
         return None
-    encoded = decoded(item.content)
+    encoded = embedded_bytes(item.content)
     if encoded is None:
         return None
     return f"base64 of {described(encoded.data, encoded.media_type)}"

@@ -1,48 +1,35 @@
-"""Keeping the vectors of passages complete: at `reindex`, and behind the back of whoever stores."""
+"""Keeping the vectors of passages complete: at `reindex`, and in a thread behind whoever stores."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from functools import partial
-from typing import Protocol, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from memory_context.runtime import events
 from memory_context.runtime.forks import Lock, in_child
+from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.index import indexing, vector_index
 from memory_context.text.index.chunks import searchable
-from memory_context.text.index.embedders import EmbeddingModel, Vector
-
-T = TypeVar("T")
+from memory_context.text.index.embedders import Model, Vector
 
 BATCH = 64
 PROBE = "How many dimensions?"
 
 
-class Run(Protocol):
-    """Does work in a transaction."""
-
-    def __call__(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
-        """The work's result."""
-        ...
-
-
-class Meaning:
-    """The vectors of one model in one database.
+class EmbeddingWorker:
+    """Makes the vectors of one model in one database.
 
     Args:
-        model: What makes them.
-        dialect: The database's.
-        run: Does work in a transaction of the database.
+        model: The embedder.
+        database: Where the passages are, and the vectors are kept.
     """
 
-    def __init__(self, model: EmbeddingModel, dialect: str, run: Run) -> None:
+    def __init__(self, model: Model, database: Database) -> None:
         self._model = model
-        self._dialect = dialect
-        self._run = run
+        self._database = database
         self._table: sa.Table | None = None
         self._lock = Lock()
         self._embedding = Lock()
@@ -52,46 +39,51 @@ class Meaning:
         in_child(self)
 
     def after_fork(self) -> None:
-        """In a forked child: the thread is the parent's."""
-        self._thread, self._closing = None, False
+        """In a forked child, forget the thread: it is the parent's."""
+        self._thread = None
+        self._closing = False
 
-    def of_query(self, query: str) -> tuple[sa.Table, Vector]:
-        """The vector of a question, and the table of those to compare it with."""
+    def embed_query(self, query: str) -> tuple[sa.Table, Vector]:
+        """Return the vector of a question, and the table of those to compare it with."""
         vector = self._model.query(query)
-        return vector_index.table_of(self._model, len(vector), self._dialect), vector
+        table = vector_index.table_of(self._model, len(vector), self._database.dialect)
+        return table, vector
 
     def embed(self, user_id: str, memory_id: UUID) -> None:
-        """Make the vectors that a memory lacks, in batches; one thread at a time, because embedders cost money."""
-        with self._embedding:
-            self._embed(user_id, memory_id)
+        """Make the vectors that a memory lacks, in batches.
 
-    def _embed(self, user_id: str, memory_id: UUID) -> None:
-        table = self._own_table()
-        item = self._run(lambda connection: indexing.item_by_id(connection, user_id, memory_id))
-        lacking = self._run(lambda connection: vector_index.missing(connection, table, memory_id))
-        if item is None:
-            return
-        text = searchable(item)
-        for start in range(0, len(lacking), BATCH):
-            batch = lacking[start : start + BATCH]
-            vectors = self._model.documents(
-                [text[first:last] or item.summary for _, first, last in batch]
+        One thread at a time, or two would both pay the embedder for the same passages.
+        """
+        with self._embedding:
+            table = self._own_table()
+            item = self._database.run(
+                partial(indexing.item_by_id, user_id=user_id, memory_id=memory_id)
             )
-            ordinals = [ordinal for ordinal, *_ in batch]
-            self._run(
-                partial(
-                    vector_index.add, table=table, item=item, ordinals=ordinals, vectors=vectors
-                ),
-                writes=True,
+            if item is None:
+                return
+            lacking = self._database.run(
+                partial(vector_index.missing, table=table, memory_id=memory_id)
             )
+            text = searchable(item)
+            for start in range(0, len(lacking), BATCH):
+                batch = lacking[start : start + BATCH]
+                # Binary content and secrets have no text of their own: their description stands for it.
+                texts = [text[first:last] or item.summary for _, first, last in batch]
+                keep = partial(
+                    vector_index.add,
+                    table=table,
+                    item=item,
+                    ordinals=[ordinal for ordinal, *_ in batch],
+                    vectors=self._model.documents(texts),
+                )
+                self._database.run(keep, writes=True)
 
     def embed_missing(self, user_id: str) -> None:
         """Make all vectors that a user's memories lack, until there are none or the store closes."""
         with self._embedding:
             table = self._own_table()
-        for memory_id in self._run(
-            lambda connection: vector_index.incomplete(connection, table, user_id)
-        ):
+        incomplete = partial(vector_index.incomplete, table=table, user_id=user_id)
+        for memory_id in self._database.run(incomplete):
             if self._closing:
                 return
             self.embed(user_id, memory_id)
@@ -109,7 +101,8 @@ class Meaning:
     def close(self) -> None:
         """End the thread after its batch. Vectors that are missing then are made after the next `put`, or `reindex`."""
         with self._lock:
-            thread, self._closing = self._thread, True
+            thread = self._thread
+            self._closing = True
         if thread and thread is not threading.current_thread():
             thread.join()
         self._closing = False
@@ -129,10 +122,10 @@ class Meaning:
             return None
 
     def _own_table(self) -> sa.Table:
+        """Return the model's table, which is created at the first use: only a vector tells how many dimensions it has."""
         if self._table is None:
-            table, vector = self.of_query(PROBE)
-            self._run(
-                lambda connection: vector_index.ensure(connection, table, len(vector)), writes=True
-            )
+            table, vector = self.embed_query(PROBE)
+            create = partial(vector_index.ensure, table=table, dimensions=len(vector))
+            self._database.run(create, writes=True)
             self._table = table
         return self._table

@@ -1,7 +1,7 @@
-"""The lexemes on PostgreSQL: a `tsvector` in each passage's row, made from the analyzer's lexemes, and a GIN index.
+"""The lexemes on PostgreSQL: a `tsvector` in each passage's row, built from the analyzer's lexemes, and a GIN index.
 
-PostgreSQL's own ranking ignores how rare a word is. So the passages of each lexeme are counted and weighed in one
-statement, by the formula of `_bm25`.
+A whole text would not do: a `tsvector` holds 1 MB. PostgreSQL's own ranking ignores how rare a word is. So the passages
+of each lexeme are counted and weighed in one statement, by the formula of `text.index.bm25`.
 """
 
 from __future__ import annotations
@@ -16,12 +16,11 @@ from memory_context.stores.sql.schema import passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import Statistics
 
+# From so many passages on a lexeme of a query is common, and counting stops.
 ENOUGH = 300
-_ADD = sa.insert(passages).values(
-    lexemes=sa.func.array_to_tsvector(
-        sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
-    )
-)
+# array_to_tsvector takes lexemes as they are; to_tsvector would parse and stem them.
+_NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
+_ADD = sa.insert(passages).values(lexemes=sa.func.array_to_tsvector(_NAMES))
 _HOLDS = sa.text(
     "SELECT 1 FROM agent_memory_passages WHERE id = :id AND lexemes @@ CAST(:quoted AS tsquery)"
 )
@@ -32,6 +31,8 @@ SELECT q.lexeme, (
     ) AS found
 ) FROM json_to_recordset(CAST(:wanted AS json)) AS q(lexeme text, names text)
 """)
+# The formula is that of `bm25.postings`. OFFSET 0 keeps the planner from flattening the subquery, so that each name is
+# looked up in the GIN index. The casts keep all in float8: a literal such as 0.5 is NUMERIC otherwise, which is slow.
 SCORED = sa.text("""
 WITH query AS MATERIALIZED (
     SELECT * FROM json_to_recordset(CAST(:wanted AS json)) AS q(term int, often float8, name text)
@@ -54,6 +55,7 @@ SELECT id, memory_id, start, stop, line, sum(weight / (base + length)) AS score
 FROM hits JOIN weights USING (term, often)
 GROUP BY id, memory_id, start, stop, line
 """)
+# To rank a part of the passages costs no more here than to rank all of them.
 BEST = SCORED
 
 
@@ -63,7 +65,7 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def holds(connection: sa.Connection, passage: int, name: str) -> bool:
-    """Whether the passage has a lexeme under this name."""
+    """Return whether the passage has a lexeme under this name."""
     return connection.execute(_HOLDS, {"quoted": _quoted(name), "id": passage}).first() is not None
 
 
@@ -74,14 +76,12 @@ def values_of(
     terms: int,
     limit: int,  # noqa: ARG001 - for FTS5 only
 ) -> dict[str, Any]:
-    """What `SCORED` takes."""
-    rows = [
-        {"term": place, "often": often, "name": _quoted(name)}
-        for place, lexeme in enumerate(_rarest(connection, statistics.owner, wanted, terms))
-        for name, (_, often) in zip(
-            bm25.names_of(lexeme, statistics.owner), bm25.STEPS, strict=True
-        )
-    ]
+    """Return the parameters of `SCORED`."""
+    rows: list[dict[str, Any]] = []
+    for term, lexeme in enumerate(_rarest(connection, statistics.owner, wanted, terms)):
+        names = bm25.names_of(lexeme, statistics.owner)
+        for name, (_, often) in zip(names, bm25.STEPS, strict=True):
+            rows.append({"term": term, "often": often, "name": _quoted(name)})
     return {
         "wanted": json.dumps(rows),
         "passages": statistics.passages,
@@ -92,18 +92,18 @@ def values_of(
 
 
 def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str], terms: int) -> list[str]:
-    """All of a short query; of a long one the rarest lexemes, counted up to a number at which they are common."""
+    """Return all lexemes of a short query; of a long one the rarest."""
     if len(wanted) <= terms:
         return list(wanted)
-    rows = [
-        {"lexeme": lexeme, "names": " | ".join(map(_quoted, bm25.names_of(lexeme, owner)))}
-        for lexeme in wanted
-    ]
+    rows: list[dict[str, str]] = []
+    for lexeme in wanted:
+        names = " | ".join(map(_quoted, bm25.names_of(lexeme, owner)))
+        rows.append({"lexeme": lexeme, "names": names})
     enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
     found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough})
     return bm25.rarest({lexeme: [count] for lexeme, count in found}, terms)
 
 
 def _quoted(name: str) -> str:
-    """A lexeme as it is written in a tsquery."""
+    """Quote a lexeme for a tsquery, in which quotes and backslashes are doubled."""
     return "'" + name.replace("\\", "\\\\").replace("'", "''") + "'"

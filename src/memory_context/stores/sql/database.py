@@ -1,0 +1,174 @@
+"""Transactions: how every module of `stores.sql` reaches SQLite or PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Generator, Sequence
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import sqlalchemy as sa
+from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from memory_context.exceptions import StoreError, StoreUnavailableError
+from memory_context.runtime.forks import Lock, in_child
+from memory_context.runtime.telemetry import operation
+from memory_context.stores.sql import engines, file_watch, migrate
+from memory_context.stores.sql.index import keyword_index
+from memory_context.text.index.analyzer import VERSION
+
+T = TypeVar("T")
+
+# SQLite's message, PostgreSQL's, and the name of psycopg's class.
+_SCHEMA_GONE = re.compile(r"no such table|relation .* does not exist|UndefinedTable")
+
+
+class Database:
+    """A SQLite or PostgreSQL database with this library's schema. Safe under threads.
+
+    Nothing is opened before the first use. Then the schema is created or upgraded.
+
+    Args:
+        source: A URL, an engine, or a connection pool; None: what `engines.store_url` says.
+        password_variable: The environment variable with the password of a URL that has none.
+
+    Attributes:
+        url: The URL, with its password.
+
+    Raises:
+        UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
+    """
+
+    def __init__(
+        self, source: str | sa.URL | sa.Engine | sa.Pool | None, password_variable: str
+    ) -> None:
+        self._is_pool = isinstance(source, sa.Pool)
+        self._callers: sa.Engine | None = None
+        if isinstance(source, sa.Engine | sa.Pool):
+            self._callers = engines.callers_engine(source)
+            self.url = self._callers.url
+        else:
+            self.url = engines.store_url(source, password_variable)
+        self._shared: sa.Engine | None = None
+        self._engine: sa.Engine | None = None
+        self._ready_pool: sa.Pool | None = None
+        self._lock = Lock()
+        in_child(self)
+
+    def after_fork(self) -> None:
+        """In a forked child, leave a shared engine to the parent.
+
+        A database in memory is in both processes; an engine of the caller's is the caller's own care.
+        """
+        if self._shared is not None and not engines.is_memory(self.url):
+            self._shared = None
+            self._engine = None
+            self._ready_pool = None
+
+    @property
+    def dialect(self) -> str:
+        """Return ``sqlite`` or ``postgresql``."""
+        return self.url.get_backend_name()
+
+    @property
+    def public_url(self) -> str | None:
+        """Return the URL for another process, without its password; None in memory and on a bare pool."""
+        if engines.is_memory(self.url) or self._is_pool:
+            return None
+        return engines.without_password(self.url)
+
+    def run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
+        """Return what *work* returns, in one transaction, which is rolled back if it raises.
+
+        Raises:
+            StoreError: The database could not do it.
+            SchemaVersionError: Its schema is newer than this library, or must be migrated first.
+        """
+        self._prepare_schema()
+        return self.run_as_it_is(work, writes=writes)
+
+    def run_as_it_is(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
+        """Do as `run`, but create and upgrade nothing before.
+
+        Raises:
+            StoreError: The database could not do it.
+        """
+        with (
+            self.errors(),
+            operation("transaction", backend=self.dialect, writes=writes),
+            self.engine.connect().execution_options(**{engines.WRITES: writes}) as connection,
+            file_watch.on_its_file(connection),
+            connection.begin(),
+        ):
+            return work(connection)
+
+    def rows(self, statement: sa.Executable) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+        """Return the rows that *statement* selects, in a transaction of its own."""
+        return self.run(lambda connection: connection.execute(statement).all())
+
+    def scalars(self, statement: sa.Executable) -> list[Any]:
+        """Return the first column of the rows that *statement* selects."""
+        return self.run(lambda connection: list(connection.execute(statement).scalars()))
+
+    def scalar(self, statement: sa.Executable) -> Any:  # noqa: ANN401 - whatever the column holds
+        """Return the first column of the first row that *statement* selects; None without one."""
+        return self.run(lambda connection: connection.execute(statement).scalar())
+
+    @property
+    def engine(self) -> sa.Engine:
+        """Return the engine, which is the caller's or shared by all stores on this URL."""
+        with self._lock:
+            if self._engine is None:
+                if self._callers is None:
+                    self._shared = engines.registry.acquire(self.url)
+                    self._engine = engines.with_explicit_begin(self._shared)
+                else:
+                    self._engine = engines.with_explicit_begin(self._callers)
+            return self._engine
+
+    def close(self) -> None:
+        """Let go of a shared engine; one of the caller's stays open. The database may be used again."""
+        with self._lock:
+            if self._shared is not None:
+                engines.registry.release(self._shared)
+            self._shared = None
+            self._engine = None
+            self._ready_pool = None
+
+    @contextmanager
+    def errors(self) -> Generator[None]:
+        """Turn errors of the database into a `StoreError`."""
+        try:
+            yield
+        except StoreUnavailableError:
+            self._ready_pool = None
+            raise
+        except SQLAlchemyError as error:
+            if _SCHEMA_GONE.search(str(error)):
+                self._ready_pool = None  # the next use creates the schema again
+            raise self._store_error(error) from error
+        except (UnicodeEncodeError, OverflowError) as error:
+            message = f"the database cannot take this value: {error}"
+            raise StoreError(message) from error
+
+    def _prepare_schema(self) -> None:
+        """Create or upgrade the schema, and empty an index of an older analyzer, once for each pool."""
+        with self._lock:
+            pool = self.engine.pool  # a new one after the file was replaced
+            if self._ready_pool is pool:
+                return
+            # Each is looked up by a reading transaction first: a writing one would wait for other writers.
+            if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
+                self.run_as_it_is(migrate.ensure_schema, writes=True)
+            if self.run_as_it_is(keyword_index.version_of) < VERSION:
+                self.run_as_it_is(keyword_index.renew, writes=True)
+            self._ready_pool = pool
+
+    def _store_error(self, error: SQLAlchemyError) -> StoreError:
+        cause = getattr(error, "orig", None) or error  # the driver's own error, where there is one
+        lines = str(cause).strip().splitlines() or [type(cause).__name__]
+        message = f"{engines.shown_url(self.url)}: {lines[0]}"
+        if isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
+            return StoreUnavailableError(message)
+        return StoreError(message)

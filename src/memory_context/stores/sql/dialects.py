@@ -1,0 +1,40 @@
+"""What SQLite and PostgreSQL have to be told in different words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+import sqlalchemy as sa
+from sqlalchemy.dialects import postgresql, sqlite
+
+# Only the dialects' own inserts know ON CONFLICT. Both have the same methods, but no common type;
+# `sqlite.Insert` stands for both.
+INSERT: dict[str, Callable[[sa.FromClause], sqlite.Insert]] = {
+    "sqlite": cast("Any", sqlite.insert),
+    "postgresql": cast("Any", postgresql.insert),
+}
+
+
+def is_sqlite(connection: sa.Connection) -> bool:
+    """Return whether *connection* leads to SQLite."""
+    return connection.dialect.name == "sqlite"
+
+
+def is_postgresql(connection: sa.Connection) -> bool:
+    """Return whether *connection* leads to PostgreSQL."""
+    return connection.dialect.name == "postgresql"
+
+
+def insert_into(connection: sa.Connection, table: sa.Table) -> sqlite.Insert:
+    """Return an INSERT into *table* that knows ON CONFLICT."""
+    return INSERT[connection.dialect.name](table)
+
+
+def advisory_lock(connection: sa.Connection, key: int | sa.ColumnElement[int]) -> None:
+    """Wait for PostgreSQL's advisory lock *key*, and hold it until the transaction ends.
+
+    SQLite needs none: its writing transactions exclude each other anyway (BEGIN IMMEDIATE).
+    """
+    if is_postgresql(connection):
+        connection.execute(sa.select(sa.func.pg_advisory_xact_lock(key)))

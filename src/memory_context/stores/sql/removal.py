@@ -1,0 +1,38 @@
+"""Deleting and evicting memories, in the caller's transaction."""
+
+from __future__ import annotations
+
+import sqlalchemy as sa
+
+from memory_context.model.item import now
+from memory_context.stores.sql.dialects import insert_into
+from memory_context.stores.sql.filters import Conditions
+from memory_context.stores.sql.index import indexing
+from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
+
+
+def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:
+    """Delete a user's memories that meet *where*, and note when and why; return how many there were."""
+    doomed = sa.select(memories.c.id).where(*where)
+    indexing.remove(connection, user_id, doomed)
+    notes = sa.select(
+        memories.c.user_id,
+        memories.c.memory_key,
+        sa.literal(now(), UTCDateTime),
+        sa.literal(reason),
+    ).where(*where)
+    insert = insert_into(connection, deletions).from_select(deletions.c.keys(), notes)
+    # Two processes may delete the same memory at once; then the later one has noted it.
+    upsert = insert.on_conflict_do_update(
+        index_elements=["user_id", "memory_key"],
+        set_={"deleted_at": insert.excluded.deleted_at, "reason": insert.excluded.reason},
+    )
+    connection.execute(upsert)
+    connection.execute(sa.delete(access).where(access.c.memory_id.in_(doomed)))
+    return connection.execute(sa.delete(memories).where(*where)).rowcount
+
+
+def evict(connection: sa.Connection, where: Conditions) -> int:
+    """Make the active memories that meet *where* inactive; return how many there were."""
+    statement = sa.update(memories).where(*where, memories.c.is_active.is_(sa.true()))
+    return connection.execute(statement.values(is_active=False, updated_at=now())).rowcount
