@@ -1,11 +1,11 @@
-"""The record: one memory, with the facts of its content."""
+"""The record: one memory, with the facts of its content, and the functions that derive them."""
 
 from __future__ import annotations
 
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
@@ -35,7 +35,7 @@ Content: TypeAlias = str | bytes
 
 
 def now() -> datetime:
-    """This moment, in UTC."""
+    """Return this moment, in UTC."""
     return datetime.now(UTC)
 
 
@@ -45,8 +45,8 @@ class Match:
 
     Attributes:
         score: Higher is better; comparable within one search only.
-        passage: The passage that speaks for it, about 2,000 characters; nothing of a secret.
-        lines: The first and the last line of the passage, from 1; None where the memory was found
+        passage: The passage that matches, about 2,000 characters; empty for a secret.
+        lines: The first and the last line of the passage, from 1; None if the memory was found
             by its key, description, category, tags or metadata alone, and for binary content.
         why: The words of the query that it was found by, as they are written in the query.
     """
@@ -68,13 +68,13 @@ class Deletion:
 
 @dataclass(frozen=True, slots=True)
 class Conflict:
-    """What was not written, because something else is there.
+    """A record that was not written, because something else is there.
 
     Attributes:
-        user_id: Whose it is.
+        user_id: Its owner.
         memory_key: Its key.
         reason: What stands in the way.
-        id: The memory's; None for a deletion.
+        id: The memory's id; None for a deletion.
     """
 
     user_id: str
@@ -85,7 +85,7 @@ class Conflict:
 
 @dataclass(frozen=True, slots=True)
 class Restored:
-    """What became of records that were written as they were.
+    """What became of records that were to be written as they are.
 
     Attributes:
         written: How many are new here.
@@ -98,9 +98,12 @@ class Restored:
     conflicts: tuple[Conflict, ...] = ()
 
     def __add__(self, other: Restored) -> Restored:
-        """Both together."""
-        conflicts = self.conflicts + other.conflicts
-        return Restored(self.written + other.written, self.unchanged + other.unchanged, conflicts)
+        """Return both together."""
+        return Restored(
+            self.written + other.written,
+            self.unchanged + other.unchanged,
+            self.conflicts + other.conflicts,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,29 +172,29 @@ class MemoryItem(Displayed):
 
     @property
     def ref(self) -> MemoryRef:
-        """The reference that stands for this memory in a prompt."""
+        """Return the reference that stands for this memory in a prompt."""
         return MemoryRef(self.memory_key, self.summary, self.token_count)
 
     @property
     def text(self) -> str:
-        """The content as text; for binary content, one line that says what it is."""
+        """Return the content as text; for binary content, one line that describes it."""
         if isinstance(self.content, str):
             return self.content
         return f"({described(self.content, self.media_type)})"
 
     @property
     def data(self) -> bytes:
-        """The content as bytes, exactly as it was stored; text as UTF-8."""
+        """Return the content as bytes, exactly as it was stored; text as UTF-8."""
         return encoded(self.content)
 
     @property
     def data_url(self) -> str:
-        """The content as a URL that holds it (RFC 2397), for a browser or a model that takes images."""
+        """Return a URL that holds the content (RFC 2397), for a browser or a model that takes images."""
         charset = "" if isinstance(self.content, bytes) else ";charset=utf-8"
         return data_url(self.data, self.media_type + charset)
 
     def save_to(self, path: str | os.PathLike[str]) -> Path:
-        """Write the content to the file `path`, exactly as it was stored, text as UTF-8; the file's path.
+        """Write the content to the file *path*, exactly as it was stored, text as UTF-8; return the file's path.
 
         A file that is there is replaced once the new one is complete.
 
@@ -216,18 +219,18 @@ class MemoryList(Displayed, list[MemoryItem]):
     def __getitem__(self, index: slice, /) -> MemoryList: ...
 
     def __getitem__(self, index: SupportsIndex | slice, /) -> MemoryItem | MemoryList:
-        """A memory, or some of them in such a list."""
-        found = super().__getitem__(index)
-        return found if isinstance(found, MemoryItem) else MemoryList(found)
+        """Return a memory, or a slice as a list that shows itself too."""
+        chosen = super().__getitem__(index)
+        return chosen if isinstance(chosen, MemoryItem) else MemoryList(chosen)
 
 
 def is_secret(item: MemoryItem) -> bool:
-    """Whether the content is shown by its key only: that of a secret, and of compacted messages that name one."""
+    """Return whether only the key of a memory may be shown: of a secret, and of compacted messages that name one."""
     return item.memory_type == SECRET or SECRET in item.tags
 
 
 def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a caller brings
-    """What is stored for `value`, and its media type: text and bytes as they are, dicts and lists as JSON.
+    """Return what is stored for *value*, and its media type: text and bytes as they are, dicts and lists as JSON.
 
     Raises:
         InvalidContentError: It is of another type, or JSON cannot express it.
@@ -244,7 +247,7 @@ def to_content(value: Any) -> tuple[Content, str]:  # noqa: ANN401 - whatever a 
 
 
 def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
-    """A copy of `metadata` as it will come back from the store.
+    """Return a copy of *metadata* as it will come back from the store.
 
     Raises:
         InvalidContentError: JSON cannot express it, or a text in it has NUL bytes or lone surrogates.
@@ -253,61 +256,65 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
         message = f"metadata must be a mapping, not {type(metadata).__name__}"
         raise InvalidContentError(message)
     copy: dict[str, Any] = json.loads(_json(dict(metadata or {}), "metadata"))
-    if not all(map(is_storable, _texts(copy))):
-        message = (
-            "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
-        )
-        raise InvalidContentError(message)
+    for text in _texts(copy):
+        if not is_storable(text):
+            message = "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
+            raise InvalidContentError(message)
     return copy
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
-    """Every text in a JSON value, keys too."""
+    """Yield every text in a JSON value, keys included."""
     if isinstance(value, str):
         yield value
     elif isinstance(value, dict):
-        yield from (
-            text
-            for pair in cast("dict[str, Any]", value).items()
-            for part in pair
-            for text in _texts(part)
-        )
+        for key, member in cast("dict[str, Any]", value).items():
+            yield key
+            yield from _texts(member)
     elif isinstance(value, list):
-        yield from (text for part in cast("Iterable[Any]", value) for text in _texts(part))
+        for member in value:
+            yield from _texts(member)
+
+
+def _json(value: object, name: str) -> str:
+    try:
+        return json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as error:
+        message = f"{name} cannot be expressed as JSON: {error}"
+        raise InvalidContentError(message) from error
 
 
 def is_same(held: MemoryItem, item: MemoryItem) -> bool:
-    """Whether `item`, under its writer's own key, is what is there already."""
-    facts = ("content_hash", "tier", "tier_id", "memory_type")
-    same = type(held.content) is type(item.content) and all(
-        getattr(held, fact) == getattr(item, fact) for fact in facts
-    )
-    return (
-        item.identity is None and same and (item.content_hash != "" or held.content == item.content)
-    )
+    """Return whether *item*, under its writer's own key, is what is there already."""
+    if item.identity is not None or type(held.content) is not type(item.content):
+        return False
+    for fact in ("content_hash", "tier", "tier_id", "memory_type"):
+        if getattr(held, fact) != getattr(item, fact):
+            return False
+    # A record that was made without a hash is compared by its content.
+    return item.content_hash != "" or held.content == item.content
 
 
 def stored_again(held: MemoryItem, item: MemoryItem) -> MemoryItem:
-    """`held` after `item`, the same, was stored: active, kept as long as either asks for, changed now; to the minute.
+    """Return *held* after *item*, which is the same, was stored: active, and kept as long as either asks for.
 
-    Within a minute of its last change it is `held` itself, if it is active and ends then anyway.
+    Within a minute of its last change it is *held* itself, if it is active and expires then anyway.
     """
-    ends = (
-        None
-        if held.expires_at is None or item.expires_at is None
-        else max(held.expires_at, item.expires_at)
-    )
+    expires_at = None
+    if held.expires_at is not None and item.expires_at is not None:
+        expires_at = max(held.expires_at, item.expires_at)
     moment = now()
-    if held.is_active and ends == held.expires_at and moment - held.updated_at < FRESH:
+    is_fresh = moment - held.updated_at < FRESH
+    if is_fresh and held.is_active and expires_at == held.expires_at:
         return held
-    return replace(held, is_active=True, expires_at=ends, updated_at=moment)
+    return replace(held, is_active=True, expires_at=expires_at, updated_at=moment)
 
 
 def with_zone(moment: datetime | None, name: str) -> datetime | None:
-    """`moment` itself.
+    """Return *moment* if it has a time zone, or None.
 
     Raises:
-        InvalidArgumentError: It is no moment, or has no time zone; says which one it is by `name`.
+        InvalidArgumentError: It is not a datetime, or has no time zone; the message calls it *name*.
     """
     given: object = moment
     if given is not None and not isinstance(given, datetime):
@@ -320,7 +327,7 @@ def with_zone(moment: datetime | None, name: str) -> datetime | None:
 
 
 def in_utc(moment: datetime, later: timedelta = timedelta()) -> datetime:
-    """`moment`, so much `later`, in UTC; what lies beyond the years 1 to 9999 is the first or the last moment there."""
+    """Return *moment*, so much *later*, in UTC; beyond the years 1 to 9999 the first or the last moment of them."""
     try:
         return moment.astimezone(UTC) + later
     except OverflowError:
@@ -328,27 +335,21 @@ def in_utc(moment: datetime, later: timedelta = timedelta()) -> datetime:
         return FIRST if is_early else LAST
 
 
-def _json(value: object, name: str) -> str:
-    try:
-        return json.dumps(value, ensure_ascii=False, allow_nan=False)
-    except (TypeError, ValueError, RecursionError) as error:
-        message = f"{name} cannot be expressed as JSON: {error}"
-        raise InvalidContentError(message) from error
-
-
 def is_storable(text: str) -> bool:
-    """Whether a TEXT column of every supported database takes `text`: no NUL, no lone surrogate."""
-    return "\0" not in text and (text.isascii() or _encodes(text))
+    """Return whether a TEXT column of every supported database takes *text*: no NUL, no lone surrogate."""
+    return "\0" not in text and _has_utf8(text)
 
 
 def encodable(text: str) -> str:
-    """`text` as a model's client can send it and JSON brings it back: with U+FFFD in place of lone surrogates."""
-    if text.isascii() or _encodes(text):
+    """Return *text* as a model's client can send it and JSON brings it back: with U+FFFD for lone surrogates."""
+    if _has_utf8(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
 
 
-def _encodes(text: str) -> bool:
+def _has_utf8(text: str) -> bool:
+    if text.isascii():
+        return True
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -357,32 +358,32 @@ def _encodes(text: str) -> bool:
 
 
 def bytes_of(content: Content) -> int:
-    """How many bytes `content` takes in a store, a text as UTF-8."""
-    return (
-        len(content) if isinstance(content, bytes) or content.isascii() else len(encoded(content))
-    )
+    """Return how many bytes *content* takes in a store, a text as UTF-8."""
+    if isinstance(content, bytes) or content.isascii():
+        return len(content)
+    return len(encoded(content))
 
 
 def encoded(content: Content) -> bytes:
-    """The bytes of `content`; text as UTF-8, in which lone surrogates survive."""
+    """Return the bytes of *content*; text as UTF-8, in which lone surrogates survive."""
     return content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass")
 
 
-def is_text(media_type: str) -> bool:
-    """Whether content of this media type is text, also where it is kept as bytes."""
-    return media_type.startswith("text/") or media_type == JSON
-
-
 def decoded(data: bytes, media_type: str) -> Content:
-    """The content that `encoded` made `data` of."""
+    """Return the content that `encoded` made *data* of."""
     return data.decode("utf-8", "surrogatepass") if is_text(media_type) else data
 
 
+def is_text(media_type: str) -> bool:
+    """Return whether content of this media type is text, even if it is kept as bytes."""
+    return media_type.startswith("text/") or media_type == JSON
+
+
 def check_content(content: Content, media_type: str) -> None:
-    """Check that `content` can be kept, and told from bytes or text when it comes back.
+    """Check that *content* can be kept, and told from bytes or text when it comes back.
 
     Raises:
-        InvalidContentError: Bytes with the media type of a text; or of another, a text that must be kept as bytes.
+        InvalidContentError: Bytes have the media type of a text; or text that must be kept as bytes has another.
     """
     if isinstance(content, bytes) and is_text(media_type):
         message = f"bytes cannot have the media type {media_type!r} of a text; use {BINARY}"
@@ -393,58 +394,62 @@ def check_content(content: Content, media_type: str) -> None:
 
 
 def hash_content(content: Content) -> str:
-    """SHA-256 of the content, in hex."""
+    """Return the SHA-256 of the content, in hex."""
     return hashlib.sha256(encoded(content)).hexdigest()
 
 
 def identity_of(content: Content, content_hash: str) -> str:
-    """What equal contents have in common. Text and bytes stay apart, so that each comes back as it was stored."""
+    """Return what equal contents share. Text and bytes stay apart, so that each comes back as it was stored."""
     return content_hash if isinstance(content, str) else f"bytes:{content_hash}"
 
 
 def count_lines(content: Content) -> int:
-    """The number of lines, as an editor counts them: a last line needs no line break, an empty text has none."""
+    """Count lines as an editor does: a last line needs no line break, an empty text has none."""
     if isinstance(content, bytes) or not content:
         return 0
     return content.count("\n") + (not content.endswith("\n"))
 
 
-def longer_key(item: MemoryItem) -> str | None:
-    """The next longer of the keys that could have been generated for `item`; None if its writer chose the key."""
-    slug, _, piece = item.memory_key.rpartition("_")
-    digest = item.content_hash if item.identity else item.id.hex * 2
-    if not slug or len(piece) < SHORTEST_DIGEST or not digest.startswith(piece):
-        return None
-    return next(
-        (key for key in generated_keys(slug, digest) if len(key.rpartition("_")[2]) > len(piece)),
-        None,
-    )
-
-
 def with_hash(item: MemoryItem, content_hash: str) -> MemoryItem:
-    """`item` with another hash, and an `identity` of it where it has one."""
+    """Return *item* with another hash, and with the `identity` of that hash if it has one."""
     identity = identity_of(item.content, content_hash) if item.identity else None
     return replace(item, content_hash=content_hash, identity=identity)
 
 
-def key_after(item: MemoryItem, content_hash: str) -> str:
-    """The key of `item` with another hash: a new one where it was generated from the hash that it has."""
-    slug, _, piece = item.memory_key.rpartition("_")
-    generated = (
-        item.identity
-        and slug
-        and len(piece) >= SHORTEST_DIGEST
-        and item.content_hash.startswith(piece)
-    )
-    is_new = content_hash != item.content_hash
-    return next(generated_keys(slug, content_hash)) if generated and is_new else item.memory_key
-
-
 def is_intact(item: MemoryItem) -> bool:
-    """Whether the content is what its hash says. That of what a store sealed is told by its seal alone."""
+    """Return whether the content has its hash. What a store sealed is checked by its seal alone."""
     return item.media_type.startswith(SEALED) or item.content_hash == hash_content(item.content)
 
 
 def new_key(source: str, item: MemoryItem) -> str:
-    """The shortest key that is generated for `item`: from its content where equal contents are one record."""
-    return next(generated_keys(source, item.content_hash if item.identity else item.id.hex * 2))
+    """Return the shortest key that is generated for *item*: of its hash if equal contents are one record."""
+    return next(generated_keys(source, _digest_of(item)))
+
+
+def longer_key(item: MemoryItem) -> str | None:
+    """Return the next longer of the keys that could have been generated for *item*; None if its writer chose it."""
+    slug, _, digits = item.memory_key.rpartition("_")
+    if not _is_generated(slug, digits, _digest_of(item)):
+        return None
+    for key in generated_keys(slug, _digest_of(item)):
+        if len(key.rpartition("_")[2]) > len(digits):
+            return key
+    return None
+
+
+def key_after(item: MemoryItem, content_hash: str) -> str:
+    """Return the key of *item* with another hash: a new one if it was generated from the hash that it has."""
+    slug, _, digits = item.memory_key.rpartition("_")
+    is_changed = content_hash != item.content_hash
+    if is_changed and item.identity and _is_generated(slug, digits, item.content_hash):
+        return next(generated_keys(slug, content_hash))
+    return item.memory_key
+
+
+def _digest_of(item: MemoryItem) -> str:
+    """Return the hex digits of which a generated key has the first: of the content, or of the id."""
+    return item.content_hash if item.identity else item.id.hex * 2
+
+
+def _is_generated(slug: str, digits: str, digest: str) -> bool:
+    return slug != "" and len(digits) >= SHORTEST_DIGEST and digest.startswith(digits)

@@ -11,11 +11,12 @@ import math
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError
 from memory_context.model.item import (
+    TEXT,
     Content,
     Deletion,
     MemoryItem,
@@ -32,40 +33,40 @@ from memory_context.model.item import (
 from memory_context.model.reference import check_key
 from memory_context.model.scope import Scope
 
-LARGEST_COUNT = 2**63 - 1
+LARGEST_COUNT = 2**63 - 1  # of a BIGINT column
+
+Parser: TypeAlias = Callable[[Any], Any]
+"""Returns the value of a field that stands in JSON; raises ValueError, TypeError or OverflowError."""
 
 
 def record_of(item: MemoryItem, *, reads: bool = True) -> dict[str, Any]:
-    """`item` as a JSON object: every field but `match`; without `reads`, not when and how often it was read."""
-    as_text = isinstance(item.content, str) and is_storable(item.content)
-    body = (
-        {"content": item.content}
-        if as_text
-        else {"content_bytes": base64.b64encode(encoded(item.content)).decode()}
-    )
-    names = _FIELDS if reads else _FIELDS.keys() - _READS
-    facts = {name: getattr(item, name) for name in _FIELDS if name in names}
-    facts |= {
-        "tags": list(item.tags),
-        "content_metadata": dict(item.content_metadata),
-        "id": str(item.id),
-    }
-    return {
-        name: value.isoformat() if isinstance(value, datetime) else value
-        for name, value in facts.items()
-    } | body
+    """Return *item* as a JSON object: every field but `match`; without *reads*, not when and how often it was read."""
+    record: dict[str, Any] = {}
+    for name in _FIELDS:
+        if name in _READS and not reads:
+            continue
+        value = getattr(item, name)
+        record[name] = value.isoformat() if isinstance(value, datetime) else value
+    record["id"] = str(item.id)
+    record["tags"] = list(item.tags)
+    record["content_metadata"] = dict(item.content_metadata)
+    if isinstance(item.content, str) and is_storable(item.content):
+        record["content"] = item.content
+    else:
+        record["content_bytes"] = base64.b64encode(encoded(item.content)).decode()
+    return record
 
 
 def item_from(record: object) -> MemoryItem:
-    """The memory that a JSON object describes. What it leaves out has its default; user, key and content must be there.
+    """Return the memory that a JSON object describes. User, key and content are needed; the rest has its defaults.
 
     Raises:
-        InvalidRecordError: A field is unknown, missing or of the wrong kind; or what `check_content` refuses.
+        InvalidRecordError: A field is unknown, missing or of the wrong kind; or `check_content` refuses the content.
     """
     values = dict(_object(record))
     try:
-        content = _content(values)
-        facts = _read(values, _FIELDS, {"user_id", "memory_key"})
+        content = _take_content(values)
+        facts = _parsed(values, _FIELDS, needed={"user_id", "memory_key"})
         item = MemoryItem(content=content, **facts)
         check_content(item.content, item.media_type)
     except InvalidRecordError:
@@ -76,61 +77,72 @@ def item_from(record: object) -> MemoryItem:
 
 
 def deletion_record(deletion: Deletion) -> dict[str, Any]:
-    """`deletion` as a JSON object."""
-    when = deletion.deleted_at.isoformat()
-    return {"memory_key": deletion.memory_key, "deleted_at": when, "reason": deletion.reason}
+    """Return *deletion* as a JSON object."""
+    return {
+        "memory_key": deletion.memory_key,
+        "deleted_at": deletion.deleted_at.isoformat(),
+        "reason": deletion.reason,
+    }
 
 
 def deletion_from(record: object) -> Deletion:
-    """The deletion that a JSON object describes.
+    """Return the deletion that a JSON object describes.
 
     Raises:
         InvalidRecordError: A field is unknown, missing or of the wrong kind.
     """
-    return Deletion(**_read(dict(_object(record)), _DELETION, set(_DELETION)))
+    return Deletion(**_parsed(_object(record), _DELETION, needed=set(_DELETION)))
 
 
 def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
-    """`item` with the facts of the content that it has now."""
-    text = isinstance(item.content, str)
+    """Return *item* with the facts of the content that it has now."""
     return replace(
         with_hash(item, hash_content(item.content)),
-        token_count=count_tokens(cast("str", item.content)) if text else 0,
+        token_count=count_tokens(item.content) if isinstance(item.content, str) else 0,
         char_count=len(item.content),
         line_count=count_lines(item.content),
     )
 
 
-def _content(values: dict[str, Any]) -> Content:
+def _take_content(values: dict[str, Any]) -> Content:
+    """Remove the content from *values*, and return it."""
     if ("content" in values) == ("content_bytes" in values):
         message = "a record has one of content (a text) and content_bytes (base64)"
         raise InvalidRecordError(message)
     if "content" in values:
-        text: str = _field("content", _text, values.pop("content"))
+        text: str = _parsed_field("content", _text, values.pop("content"))
         return text
-    data: bytes = _field("content_bytes", _base64, values.pop("content_bytes"))
-    media_type = values.get("media_type", "text/plain")
+    data: bytes = _parsed_field("content_bytes", _base64, values.pop("content_bytes"))
+    media_type = values.get("media_type", TEXT)
+    if not isinstance(media_type, str):
+        return data
     try:
-        return decoded(data, media_type) if isinstance(media_type, str) else data
+        return decoded(data, media_type)
     except UnicodeDecodeError as error:
-        message = f"content_bytes are no text, as the media type {media_type!r} says: {error}"
+        message = f"content_bytes are not text, although the media type is {media_type!r}: {error}"
         raise InvalidRecordError(message) from error
 
 
-def _read(
-    values: Mapping[str, Any], kinds: Mapping[str, Callable[[Any], Any]], needed: set[str]
+def _parsed(
+    values: Mapping[str, Any], parsers: Mapping[str, Parser], needed: set[str]
 ) -> dict[str, Any]:
-    unknown, missing = values.keys() - kinds.keys(), needed - values.keys()
-    if unknown or missing:
-        names = ", ".join(sorted(map(repr, unknown or missing)))
-        message = f"{names} {'is no field' if unknown else 'is missing'}; the fields are {', '.join(kinds)}"
+    fields = ", ".join(parsers)
+    if unknown := values.keys() - parsers.keys():
+        message = f"{_quoted(unknown)} is not a field; the fields are {fields}"
         raise InvalidRecordError(message)
-    return {name: _field(name, kinds[name], value) for name, value in values.items()}
+    if missing := needed - values.keys():
+        message = f"{_quoted(missing)} is missing; the fields are {fields}"
+        raise InvalidRecordError(message)
+    return {name: _parsed_field(name, parsers[name], value) for name, value in values.items()}
 
 
-def _field(name: str, read: Callable[[Any], Any], value: object) -> Any:  # noqa: ANN401 - any field
+def _quoted(names: set[str]) -> str:
+    return ", ".join(map(repr, sorted(names)))
+
+
+def _parsed_field(name: str, parse: Parser, value: object) -> Any:  # noqa: ANN401 - any field
     try:
-        return read(value)
+        return parse(value)
     except (ValueError, TypeError, OverflowError) as error:
         message = f"{name}: {error}"
         raise InvalidRecordError(message) from error
@@ -197,12 +209,12 @@ def _base64(value: object) -> bytes:
     return base64.b64decode(_name(value), validate=True)
 
 
-def _or_none(read: Callable[[object], Any]) -> Callable[[object], Any]:
-    return lambda value: None if value is None else read(value)
+def _or_none(parse: Parser) -> Parser:
+    return lambda value: None if value is None else parse(value)
 
 
 _READS = {"accessed_at", "access_count"}
-_FIELDS: dict[str, Callable[[Any], Any]] = {
+_FIELDS: dict[str, Parser] = {
     "id": lambda value: UUID(_name(value)),
     "user_id": lambda value: Scope(value).user_id,
     "memory_key": lambda value: check_key(_name(value)),
@@ -229,7 +241,7 @@ _FIELDS: dict[str, Callable[[Any], Any]] = {
     "accessed_at": _or_none(_moment),
     "access_count": _count,
 }
-_DELETION: dict[str, Callable[[Any], Any]] = {
+_DELETION: dict[str, Parser] = {
     "memory_key": lambda value: check_key(_name(value)),
     "deleted_at": _moment,
     "reason": _name,

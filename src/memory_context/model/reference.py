@@ -1,4 +1,4 @@
-"""The reference that stands in a prompt for a stored text: its key, and the one place that renders and parses it."""
+"""References, which stand in a prompt for stored texts: rendered and parsed here alone; and the keys in them."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
 MAX_GENERATED_KEY = 64
 MAX_DESCRIPTION = 80
 SHORTEST_DIGEST = 8
-KEPT_REFERENCES = 2000  # of a conversation, the newest
+KEPT_REFERENCES = 2000  # the newest of a conversation
 _DIGEST_LENGTHS = (SHORTEST_DIGEST, 16, 32, 62)
 _KEY = re.compile(r"[A-Za-z0-9_.\-]{1,255}")
 _IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
+# [MemoryRef: key], [MemoryRef: key - N tokens] or [MemoryRef: key - description - N tokens]
 _REFERENCE = re.compile(
     r"\[MemoryRef: (?P<key>[A-Za-z0-9_.\-]{1,255})"
     r"(?:(?: - (?P<description>[^\[\]\r\n]{1,80}))? - (?P<tokens>[0-9]{1,18}) tokens)?\]"
@@ -59,7 +60,7 @@ class MemoryRef:
             raise InvalidReferenceError(message)
 
     def render(self) -> str:
-        """The text that stands in the prompt."""
+        """Return the text that stands in the prompt."""
         if self.tokens is None:
             return f"[MemoryRef: {self.key}]"
         description = f" - {self.description}" if self.description else ""
@@ -69,7 +70,7 @@ class MemoryRef:
 
     @classmethod
     def parse(cls, text: str) -> MemoryRef:
-        """The reference that `text`, apart from white space around it, consists of.
+        """Return the reference that *text* consists of, white space around it aside.
 
         Raises:
             InvalidReferenceError: It is anything else.
@@ -82,7 +83,7 @@ class MemoryRef:
 
     @classmethod
     def find_all(cls, text: str) -> list[MemoryRef]:
-        """Every reference in `text`, in order. That one stands there proves nothing: only the owner's store knows."""
+        """Return every reference in *text*, in order. Its being there proves nothing: only the owner's store knows."""
         return [_from(match) for match in _REFERENCE.finditer(text)]
 
 
@@ -91,25 +92,23 @@ def _is_count(number: object) -> bool:
 
 
 def _from(match: re.Match[str]) -> MemoryRef:
-    tokens = match["tokens"]
-    return MemoryRef(
-        match["key"], match["description"] or "", int(tokens) if tokens is not None else None
-    )
+    tokens = None if match["tokens"] is None else int(match["tokens"])
+    return MemoryRef(match["key"], match["description"] or "", tokens)
 
 
 def one_line(text: str, limit: int = MAX_DESCRIPTION) -> str:
-    """`text` as one printable line of at most `limit` characters without square brackets; idempotent."""
+    """Return *text* as one printable line of at most *limit* characters without square brackets; idempotent."""
     start = text[: limit * 16].replace("[", "(").replace("]", ")")
-    plain = (
-        " " if unicodedata.category(char)[0] in "CZ" else char
-        for char in _IGNORABLE.sub(" ", start)
-    )
-    line = " ".join("".join(plain).split())
+    printable = ""
+    for char in _IGNORABLE.sub(" ", start):
+        is_control_or_space = unicodedata.category(char)[0] in "CZ"
+        printable += " " if is_control_or_space else char
+    line = " ".join(printable.split())
     return line if len(line) <= limit else line[: limit - 1].rstrip() + "…"
 
 
 def check_key(key: object) -> str:
-    """`key` itself, if it can be one.
+    """Return *key* if it can be one.
 
     Raises:
         InvalidKeyError: It is not a text of 1 to 255 characters out of ``A-Z a-z 0-9 _ . -``.
@@ -121,46 +120,44 @@ def check_key(key: object) -> str:
 
 
 def found_at(text: str) -> Iterator[tuple[int, MemoryRef]]:
-    """Every reference in `text`, in order, with the place where it begins."""
+    """Return every reference in *text*, in order, with the offset of its first character."""
     return ((match.start(), _from(match)) for match in _REFERENCE.finditer(text))
 
 
 def leading_key(text: str) -> str | None:
-    """The key of the reference that `text` begins with; None without one."""
+    """Return the key of the reference that *text* begins with; None without one."""
     match = _REFERENCE.match(text)
     return match["key"] if match else None
 
 
 def generated_keys(source: str, digest: str) -> Iterator[str]:
-    """Keys for a text from `source` (a tool, a file), the shortest first; each names it by more of the hex `digest`."""
+    """Yield keys for a text from *source* (a tool, a file), the shortest first, each with more of the hex *digest*."""
     slug = re.sub(r"[^a-z0-9]+", "_", source.lower()).strip("_") or "memory"
     for length in _DIGEST_LENGTHS:
-        room = MAX_GENERATED_KEY - length - 1
-        yield f"{slug[:room].strip('_')}_{digest[:length]}"
+        longest_slug = MAX_GENERATED_KEY - length - 1
+        yield f"{slug[:longest_slug].strip('_')}_{digest[:length]}"
 
 
 def without_references(text: str) -> str:
-    """`text` with nothing in place of its references."""
+    """Return *text* without its references."""
     return _REFERENCE.sub("", text)
 
 
 def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:
-    """The keys that `text` names: those of its references, and those of `keys` that stand in it as words."""
-    return frozenset(
-        (
-            *(ref.key for ref in MemoryRef.find_all(text)),
-            *(key for key in keys if names_key(text, key)),
-        )
-    )
+    """Return the keys that *text* names: those of its references, and those of *keys* that stand in it as words."""
+    named = {ref.key for ref in MemoryRef.find_all(text)}
+    named.update(key for key in keys if names_key(text, key))
+    return frozenset(named)
 
 
 def key_in(text: str) -> str:
-    """The key of the first reference in `text`; without one, `text` itself."""
-    return next((ref.key for ref in MemoryRef.find_all(text)), text)
+    """Return the key of the first reference in *text*; without one, *text* itself."""
+    match = _REFERENCE.search(text)
+    return match["key"] if match else text
 
 
 def names_key(text: str, key: str) -> bool:
-    """Whether `key` stands in `text` as a word of its own."""
-    return (
-        key in text and re.search(rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)", text) is not None
-    )
+    """Return whether *key* stands in *text* as a word of its own."""
+    # A full stop after it ends a sentence, unless a word goes on behind it.
+    alone = rf"(?<![\w.-]){re.escape(key)}(?![\w-]|\.\w)"
+    return key in text and re.search(alone, text) is not None

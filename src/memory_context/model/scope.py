@@ -1,4 +1,4 @@
-"""Whose memories: the scope that every read and write carries."""
+"""The scope that every read and write carries: a user, and what narrows their memories."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from memory_context.exceptions import InvalidScopeError
 MAX_NAME = 255
 DETAIL = "detail"
 OPEN_TIERS = (DETAIL, "memory", "conversation", "store")
-"""The tiers whose ids tell records apart and hide nothing; the ids of all others are walls (`Scope.places`)."""
+"""Tiers whose ids tell records apart and hide nothing; the ids of all others are walls (`Scope.places`)."""
 
 Place: TypeAlias = tuple[str, str]
 
@@ -29,7 +29,7 @@ class Scope:
             the user's. What has no such id, and folded outputs, are always seen.
 
     Raises:
-        InvalidScopeError: No user, or a name that no database column can hold.
+        InvalidScopeError: The user is missing, or a name does not fit a database column.
     """
 
     user_id: str
@@ -46,24 +46,23 @@ class Scope:
             if value is not None or name == "user_id":
                 object.__setattr__(self, name, _name(name, value))
         if self.places is not None:
-            named = frozenset(
-                (_name("tier", tier), _name("tier_id", tier_id)) for tier, tier_id in self.places
-            )
-            object.__setattr__(self, "places", named)
+            places = [(_name("tier", tier), _name("tier_id", id_)) for tier, id_ in self.places]
+            object.__setattr__(self, "places", frozenset(places))
 
     def narrowed(self) -> dict[str, str]:
-        """The columns that a record of this scope must match, user first."""
-        values = {name: getattr(self, name) for name in _COLUMNS}
-        return {name: value for name, value in values.items() if value is not None}
+        """Return the columns that a record of this scope must match, user first."""
+        columns: dict[str, str] = {}
+        for name in _COLUMNS:
+            value = getattr(self, name)
+            if value is not None:
+                columns[name] = value
+        return columns
 
     def sees(self, tier: str, tier_id: str | None) -> bool:
-        """Whether what stands at this place is not behind a wall."""
-        return (
-            self.places is None
-            or tier_id is None
-            or tier in OPEN_TIERS
-            or (tier, tier_id) in self.places
-        )
+        """Return whether a memory of this tier and id is in front of the walls."""
+        if self.places is None or tier_id is None or tier in OPEN_TIERS:
+            return True
+        return (tier, tier_id) in self.places
 
 
 _COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
