@@ -8,7 +8,7 @@ import regex
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
-from memory_context.runtime.regexes import compiled, size_of
+from memory_context.runtime.regexes import compiled, expanded_size
 
 LARGE = [
     "a{99999999}",
@@ -55,4 +55,4 @@ def test_too_large_in_a_path() -> None:
 )
 def test_sizes(pattern: str, size: int) -> None:
     """Counted repetitions are written out, groups multiply, classes are one, what is escaped counts as it stands."""
-    assert size == size_of(pattern)
+    assert size == expanded_size(pattern)

@@ -10,7 +10,7 @@ from uuid import uuid4
 
 @contextmanager
 def draft_of(path: Path) -> Generator[Path]:
-    """A file beside `path` that takes its place at the end, and is gone after an error."""
+    """Yield the path of a file beside *path* that replaces it at the end, and is removed after an error."""
     draft = path.with_name(f".{uuid4().hex}.tmp")
     try:
         yield draft

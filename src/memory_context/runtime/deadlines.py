@@ -1,4 +1,4 @@
-"""Somebody else's code, within a deadline."""
+"""A deadline for code of a user's, which may hang."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ T = TypeVar("T")
 
 
 def within(seconds: float, work: Callable[[], T], name: str) -> T:
-    """The result of `work`, which runs in a thread of its own, and is left to itself when it is late.
+    """Return the result of *work*, which runs in a thread of its own and is abandoned when it is late.
 
     Raises:
-        TimeoutError: No result within `seconds`.
-        Exception: What `work` raises.
+        TimeoutError: There is no result within *seconds*.
+        Exception: What *work* raises.
     """
     answers = queue.SimpleQueue[tuple[T | None, Exception | None]]()
 
@@ -26,9 +26,8 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
         except Exception as error:  # noqa: BLE001 - handed over
             answers.put((None, error))
 
-    threading.Thread(
-        target=contextvars.copy_context().run, args=(run,), name=name, daemon=True
-    ).start()
+    context = contextvars.copy_context()
+    threading.Thread(target=context.run, args=(run,), name=name, daemon=True).start()
     try:
         result, error = answers.get(timeout=seconds)
     except queue.Empty:

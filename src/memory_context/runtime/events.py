@@ -1,9 +1,9 @@
-"""What the library logs: events with stable names, each with its level, its words and its facts; never content.
+"""The events that the library logs, with stable names, levels, messages and facts; never content.
 
 A record of the logger ``memory_context`` has the event's name as ``event``, and the facts of its message as fields of
-their own, as `logging` takes them by ``extra``: users, keys, numbers, the type of an error. An error's own words are
-logged only where they are this library's and name nothing that was stored; whatever else was raised, by a model's
-client or a database, may quote what it was given.
+their own, as `logging` takes them by ``extra``: users, keys, numbers, the type of an error. An error's message is
+logged only if it is this library's and names nothing that was stored; whatever else was raised, by a model's client or
+a database, may quote what it was given.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ logger = logging.getLogger("memory_context")
 Traceback: TypeAlias = tuple[type[BaseException], BaseException, TracebackType | None]
 
 PREFIX = "memory_context."
-_OWN_WORDS = (StoreError, InvalidPathError, AgentNotFoundError)
+_SAFE_TO_LOG = (StoreError, InvalidPathError, AgentNotFoundError)
 
 
 class HiddenError(Exception):
-    """Stands for an error in a logged traceback: its type, without its words and without its causes."""
+    """Stands for an error in a logged traceback: its type, without its message and without its causes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Event:
     """Something that is logged.
 
     Attributes:
-        name: Its name, which stays the same.
+        name: Its name, which never changes.
         level: One of the levels of `logging`.
         message: What people read, with the names of facts in it.
     """
@@ -48,7 +48,7 @@ class Event:
 
         Args:
             error: What was raised: logged as ``error``, and its type as ``error_type``.
-            where: Whether the record gets the traceback of `error`, without the words of it and of its causes.
+            where: Whether the record gets the traceback of *error*, without messages and without causes.
             **facts: The fields.
         """
         if not logger.isEnabledFor(self.level):
@@ -56,24 +56,18 @@ class Event:
         if error is not None:
             facts |= {"error": words_of(error), "error_type": type(error).__name__}
         shown = traceback_of(error) if where and error is not None else None
+        extra = {"event": self.name, **facts}
         arguments = [facts] if facts else []
-        logger.log(
-            self.level,
-            self.message,
-            *arguments,
-            exc_info=shown,
-            stacklevel=2,
-            extra={"event": self.name, **facts},
-        )
+        logger.log(self.level, self.message, *arguments, exc_info=shown, stacklevel=2, extra=extra)
 
 
 def words_of(error: BaseException) -> str:
-    """What of an error may be logged."""
-    return str(error) if isinstance(error, _OWN_WORDS) else type(error).__name__
+    """Return what may be logged of an error."""
+    return str(error) if isinstance(error, _SAFE_TO_LOG) else type(error).__name__
 
 
 def traceback_of(error: BaseException) -> Traceback:
-    """Where an error was raised, in the form that `logging` takes."""
+    """Return where an error was raised, in the form that `logging` takes."""
     return HiddenError, HiddenError(type(error).__name__), error.__traceback__
 
 
@@ -87,8 +81,8 @@ STORE_FAILED = _event(
 FILE_REPLACED = _event(
     "file_replaced",
     logging.WARNING,
-    "%(database)s was removed, renamed or replaced while it was open; what was in it is not there any more, unless it "
-    "is put back, and from now on what stands there now is used",
+    "%(database)s was removed, renamed or replaced while it was open; what was in it is gone unless it is put back, and "
+    "the database that is there now is used",
 )
 MEMORY_FAILED = _event(
     "memory_failed",
@@ -103,7 +97,7 @@ READ_NOT_COUNTED = _event(
 NOTES_NOT_COUNTED = _event(
     "notes_not_counted",
     logging.WARNING,
-    "the reading of %(notes)d notes could not be counted: %(error)s",
+    "the reads of %(notes)d notes could not be counted: %(error)s",
 )
 NOTES_NOT_DELETED = _event(
     "notes_not_deleted",
@@ -116,13 +110,14 @@ AUDIT_FAILED = _event(
     "the audit trail failed, %(entries)d entries wait or are lost: %(error)s",
 )
 USAGE_FAILED = _event(
-    "usage_failed", logging.WARNING, "what is stored could not be counted for a metric: %(error)s"
+    "usage_failed", logging.WARNING, "stored memories could not be counted for a metric: %(error)s"
 )
 ENDED_UNREAD = _event(
     "ended_unread",
     logging.WARNING,
     "an agent's run ended with the reference of a folded output, which no model has read: by default AutoGen ends a "
-    "run with the first tools' results; give AssistantAgent max_tool_iterations=10, say, or reflect_on_tool_use=True",
+    "run with the first tools' results; give AssistantAgent max_tool_iterations=10, for example, or "
+    "reflect_on_tool_use=True",
 )
 NOT_INDEXED = _event(
     "not_indexed",
@@ -138,12 +133,14 @@ VECTORS_FAILED = _event(
     "vectors_failed", logging.WARNING, "vectors could not be made, reindex() makes them: %(error)s"
 )
 FILE_SKIPPED = _event(
-    "file_skipped", logging.WARNING, "%(file)s holds no memory, and is skipped; `damaged` says why"
+    "file_skipped",
+    logging.WARNING,
+    "%(file)s does not hold a memory and is skipped; `damaged` says why",
 )
 RECORD_UNREADABLE = _event(
     "record_unreadable",
     logging.WARNING,
-    "a part of the memory %(memory_key)s is not what was stored there, and is left out: %(error)s",
+    "a part of the memory %(memory_key)s is not what was stored there and is left out: %(error)s",
 )
 TOKENS_ESTIMATED = _event(
     "tokens_estimated",
@@ -162,20 +159,24 @@ REQUEST_BROKE = _event("request_broke", logging.ERROR, "a request could not be a
 TOOL_BROKE = _event("tool_broke", logging.ERROR, "%(tool)s failed: %(error)s")
 EVICTED = _event("evicted", logging.INFO, "the tier %(tier)s is full; evicted: %(memory_keys)s")
 JUDGE_FAILED = _event(
-    "judge_failed", logging.INFO, "the judge %(judge)s failed, words decide: %(error)s"
+    "judge_failed", logging.INFO, "the judge %(judge)s failed, keyword matching decides: %(error)s"
 )
 SUMMARIZER_FAILED = _event(
     "summarizer_failed",
     logging.INFO,
     "the summarizer %(summarizer)s failed, the text is described without it: %(problem)s",
 )
-MERGER_FAILED = _event("merger_failed", logging.INFO, "the merger failed, words decide: %(error)s")
+MERGER_FAILED = _event(
+    "merger_failed", logging.INFO, "the merger failed, keyword matching decides: %(error)s"
+)
 EXTRACTOR_FAILED = _event(
     "extractor_failed", logging.INFO, "no preferences were proposed: %(error)s"
 )
-RANKS_NOT_LOADED = _event("ranks_not_loaded", logging.DEBUG, "no download of %(url)s: %(error)s")
+RANKS_NOT_LOADED = _event(
+    "ranks_not_loaded", logging.DEBUG, "%(url)s could not be downloaded: %(error)s"
+)
 RANKS_NOT_KEPT = _event(
     "ranks_not_kept", logging.DEBUG, "%(ranks)s could not be kept in %(folder)s: %(error)s"
 )
 
-EVENTS = tuple(one for one in list(globals().values()) if isinstance(one, Event))
+EVENTS = tuple(value for value in list(globals().values()) if isinstance(value, Event))

@@ -1,7 +1,7 @@
-"""Regular expressions of people and models: compiled, if that does not take all memory.
+"""Regular expressions that people and models write: compiled, unless that would take all memory.
 
-The package `regex` writes a counted repetition out: `a{10000000}` takes 2.7 GB before anything is searched (measured,
-270 bytes for each repetition; nested counts multiply).
+The package `regex` expands a counted repetition: `a{10000000}` takes 2.7 GB before anything is searched (measured, 270
+bytes for each repetition; nested counts multiply).
 """
 
 from __future__ import annotations
@@ -12,24 +12,30 @@ import regex
 
 MOST_REPEATED = 100_000
 LONGEST_COUNT = 9
+# An escaped character, a set, a count in braces, a parenthesis, or any other character. In a set a "]" that comes first,
+# or after "^", is a member.
 _TOKEN = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|\{(\d+)(?:,\d*)?\}|[()]|.", re.DOTALL)
 _TOO_LARGE = f"its counts repeat more than {MOST_REPEATED:,} times"
 
 
 def compiled(pattern: str, flags: int = 0) -> regex.Pattern[str]:
-    """The compiled `pattern`.
+    """Compile *pattern*.
 
     Raises:
-        regex.error: It is none, or its counts make it too large.
+        regex.error: It is not a regular expression, or its counts make it too large.
     """
-    if size_of(pattern) > MOST_REPEATED:
+    if expanded_size(pattern) > MOST_REPEATED:
         raise regex.error(_TOO_LARGE)
     return regex.compile(pattern, flags)
 
 
-def size_of(pattern: str) -> int:
-    """How many items `pattern` has when its counted repetitions are written out; never fewer than it really has."""
-    groups, last = [0], 0
+def expanded_size(pattern: str) -> int:
+    """Return how many items *pattern* has once its counts are expanded, never fewer than it really has.
+
+    Stops at the first item that alone is too large.
+    """
+    groups = [0]  # the sizes of the groups that are open, the innermost last
+    last = 0  # the size of the item that a count would multiply
     for token in _TOKEN.finditer(pattern):
         if token[0] == "(":
             groups[-1] += last

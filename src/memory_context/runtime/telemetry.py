@@ -25,6 +25,7 @@ Operation: TypeAlias = Literal[
     "fold", "store", "retrieve", "search", "recall", "judge", "summarize", "compact", "assemble", "forget",
     "pass", "transaction",
 ]  # fmt: skip
+Instrument: TypeAlias = Literal["counter", "updowncounter", "histogram", "gauge"]
 Value: TypeAlias = str | bool | int | float | tuple[str, ...]
 Who: TypeAlias = tuple[str, str | None, str | None]
 
@@ -61,21 +62,19 @@ class Metric:
 
     Attributes:
         name: Its name.
-        kind: Which of OpenTelemetry's instruments.
+        kind: The instrument of OpenTelemetry that records it.
         unit: In the notation of UCUM.
         description: What it counts.
     """
 
     name: str
-    kind: Literal["counter", "updowncounter", "histogram", "gauge"]
+    kind: Instrument
     unit: str
     description: str
 
 
-def _metric(
-    name: str, kind: Literal["counter", "updowncounter", "histogram", "gauge"], unit: str, text: str
-) -> Metric:
-    return Metric(f"{SCOPE}.{name}", kind, unit, text)
+def _metric(name: str, kind: Instrument, unit: str, description: str) -> Metric:
+    return Metric(f"{SCOPE}.{name}", kind, unit, description)
 
 
 METRICS: Mapping[str, Metric] = {
@@ -137,22 +136,23 @@ _identified = False
 
 
 def identify_users(shown: bool = True) -> None:  # noqa: FBT001, FBT002 - a switch has one argument
-    """Put user, agent and thread on the spans of this process, as ``user.id`` and ``gen_ai.*``; off at the beginning.
+    """Put user, agent and thread on the spans of this process, as ``user.id`` and ``gen_ai.*``; off by default.
 
-    They may be names or addresses of people, which a tracing backend should not get unasked. Metrics never have them.
+    They may be names or addresses of people, which a tracing backend should not get unasked. Metrics never carry them.
     """
     global _identified  # noqa: PLW0603 - one switch for the process, as the SDK is
     _identified = shown
 
 
 def _counters() -> dict[str, metrics.Counter | metrics.UpDownCounter]:
-    made: dict[str, metrics.Counter | metrics.UpDownCounter] = {}
-    for name, one in METRICS.items():
-        if one.kind == "counter":
-            made[name] = meter.create_counter(one.name, one.unit, one.description)
-        elif one.kind == "updowncounter":
-            made[name] = meter.create_up_down_counter(one.name, one.unit, one.description)
-    return made
+    counters: dict[str, metrics.Counter | metrics.UpDownCounter] = {}
+    for name, metric in METRICS.items():
+        described = (metric.name, metric.unit, metric.description)
+        if metric.kind == "counter":
+            counters[name] = meter.create_counter(*described)
+        elif metric.kind == "updowncounter":
+            counters[name] = meter.create_up_down_counter(*described)
+    return counters
 
 
 _COUNTERS = _counters()
@@ -170,17 +170,17 @@ def count(name: str, amount: int = 1, **facts: Value) -> None:
 
 
 def _named(facts: Mapping[str, Value | None]) -> dict[str, Value]:
-    """Facts by the names of their attributes, without those that are not known."""
+    """Return facts by the names of their attributes, without those that are None."""
     return {ATTRIBUTES[name]: value for name, value in facts.items() if value is not None}
 
 
 class operation:  # noqa: N801 - used as a statement, like a function of contextlib
-    """A span around what takes time, and a measurement of how long it took.
+    """A span around an operation, and a measurement of how long it took.
 
     Inside, the span is the current one. What is raised passes through, noted by its type.
 
     Args:
-        name: What is done.
+        name: The operation.
         who: User, agent and thread.
         **facts: Attributes by the names of `ATTRIBUTES`.
     """
@@ -192,17 +192,16 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
         kind = SpanKind.CLIENT if name == "transaction" else SpanKind.INTERNAL
         self._span: Span = tracer.start_span(f"{SCOPE}.{name}", kind=kind, attributes=_named(facts))
         if _identified and who:
-            self._span.set_attributes(
-                {name: value for name, value in zip(WHO, who, strict=True) if value}
-            )
+            for attribute, value in zip(WHO, who, strict=True):
+                if value:
+                    self._span.set_attribute(attribute, value)
 
     def __enter__(self) -> Self:
         """Begin."""
         self._started = time.perf_counter()
-        is_real = self._span.get_span_context().is_valid
-        self._attached = (
-            context_api.attach(trace.set_span_in_context(self._span)) if is_real else None
-        )
+        self._attached = None
+        if self._span.get_span_context().is_valid:  # without an SDK it is not
+            self._attached = context_api.attach(trace.set_span_in_context(self._span))
         return self
 
     def note(self, **facts: Value | None) -> None:
@@ -216,7 +215,7 @@ class operation:  # noqa: N801 - used as a statement, like a function of context
         error: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """End; an error's words are not told, because they may quote content."""
+        """End. Only the type of an error is recorded: its message may quote content."""
         measured: dict[str, Value] = {"operation": self._name}
         if kind is not None:
             measured["error"] = kind.__qualname__

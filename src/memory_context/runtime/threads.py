@@ -1,4 +1,4 @@
-"""Where the synchronous store runs when the caller is asynchronous: threads of our own, one hop per operation."""
+"""Threads in which synchronous stores run for asynchronous callers, one hop per operation; and a loop for the reverse."""
 
 from __future__ import annotations
 
@@ -41,31 +41,33 @@ _WAITING: contextvars.ContextVar[asyncio.AbstractEventLoop | None] = contextvars
 
 
 def waiting_loop() -> asyncio.AbstractEventLoop | None:
-    """The event loop that waits for the work of this thread; None if none does."""
+    """Return the event loop that waits for the work of this thread; None if none does."""
     return _WAITING.get()
 
 
 def result_of(awaited: Awaitable[T]) -> T:
-    """What a caller's coroutine gives, for synchronous work: in the event loop that waits for it, else in another."""
+    """Return what a caller's coroutine gives to synchronous work, run in the loop that waits for it, else in ours."""
 
     async def waiting() -> T:
         return await awaited
 
     loop = waiting_loop()
-    if loop is None or asyncio._get_running_loop() is loop:  # noqa: SLF001 - the public one raises
+    # The private function returns None where the public one raises, and costs nothing.
+    if loop is None or asyncio._get_running_loop() is loop:  # noqa: SLF001
         return wait_for(waiting())
     return asyncio.run_coroutine_threadsafe(waiting(), loop).result()
 
 
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """The result of ``work(*args, **kwargs)``, which runs in a thread while the event loop goes on."""
-    loop, context = asyncio.get_running_loop(), contextvars.copy_context()
+    """Return the result of ``work(*args, **kwargs)``, which runs in a thread while the event loop goes on."""
+    loop = asyncio.get_running_loop()
+    context = contextvars.copy_context()
     context.run(_WAITING.set, loop)
     return await loop.run_in_executor(_executor(), partial(context.run, work, *args, **kwargs))
 
 
 def wait_for(work: Coroutine[Any, Any, T]) -> T:
-    """The result of `work`, for a synchronous caller, also one inside a running event loop: another loop does it."""
+    """Return the result of *work* to a synchronous caller, even inside a running loop: a loop of ours runs it."""
     running = asyncio.run_coroutine_threadsafe(work, _loop())
     try:
         return running.result()
