@@ -22,7 +22,7 @@ import pytest
 
 import crash_writer
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef
-from memory_context.memory.health import Status, examined
+from memory_context.memory.health import CheckStatus, examined
 from memory_context.model.item import hash_content
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import inspection
@@ -183,7 +183,7 @@ def check_all(url: str, ledger: Ledger) -> None:
     for key, allowed in ledger.allowed.items():
         assert hashes.get(key) in allowed, key
     if not url.startswith("file:"):
-        assert not [check for check in examined(url) if check.status is Status.PROBLEM]
+        assert not [check for check in examined(url) if check.status is CheckStatus.PROBLEM]
     if url.startswith("sqlite"):
         with sqlite3.connect(url.removeprefix("sqlite:///")) as connection:
             assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()

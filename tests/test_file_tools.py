@@ -38,7 +38,7 @@ from memory_context.autogen import AgentFilesTool, file_tools
 from memory_context.runtime import prompts
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.file_tools import FILES, AgentFiles, FileArgs
-from memory_context.tools.memory_tools import MemoryToolError
+from memory_context.tools.verbs import MemoryToolError
 
 NOTES = "# Notes\n\nTabs, not spaces.\n"
 

@@ -56,8 +56,9 @@ from memory_context.memory.transfer import (
 from memory_context.model.item import Deletion
 from memory_context.stores.sql.catalog import Catalog, Expiry
 from memory_context.testing import ScriptedChatClient
-from memory_context.tools.memory_tools import VERBS, MemoryToolError
+from memory_context.tools.memory_tools import VERBS
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.verbs import MemoryToolError
 from messages import LOG, call, results, user
 from statements import ALLOWED, Shape, watching
 

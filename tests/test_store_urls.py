@@ -220,7 +220,7 @@ def test_doctor(
         manager.store("x")
     assert "files: all are memories" in command("doctor", "--store", folder)
     (tmp_path / "folder" / "odd.json").write_text("{}")
-    assert "files: 1 are no memories, the first: odd.json" in " ".join(
+    assert "files: 1 are not memories, the first: odd.json" in " ".join(
         command("doctor", "--store", folder).split()
     )
 

@@ -68,6 +68,7 @@ from memory_context.conversation.pass_by_reference import (
     with_texts,
 )
 from memory_context.conversation.recall import KEPT_DECISIONS, Recaller
+from memory_context.conversation.run_notes import offered_places, unseen_notes
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -84,7 +85,6 @@ from memory_context.runtime import events, prompts
 from memory_context.runtime.threads import off_loop, wait_for
 from memory_context.stores import as_auditor, as_store
 from memory_context.text.tokens.counter import TokenCounter
-from memory_context.tools.run_notes import offered_places, unseen_notes
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore

@@ -13,8 +13,9 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
-from memory_context.tools.memory_tools import VERBS, Counting, MemoryToolError, Verb, problem_with
+from memory_context.tools.memory_tools import VERBS
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.verbs import CountsTokens, MemoryToolError, Verb, problem_with
 
 Owner: TypeAlias = Callable[[], MemoryManager]
 NotesOwner: TypeAlias = Callable[[], ScopedMemory]
@@ -35,9 +36,9 @@ class VerbTool(BaseTool):
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     max_tokens: int = 500
     _verb: Verb[Any] = PrivateAttr()
-    _owner: Callable[[], Counting] = PrivateAttr()
+    _owner: Callable[[], CountsTokens] = PrivateAttr()
 
-    def __init__(self, verb: Verb[Any], owner: Callable[[], Counting], **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
+    def __init__(self, verb: Verb[Any], owner: Callable[[], CountsTokens], **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
         super().__init__(
             name=verb.name,
             description=verb.description,

@@ -19,18 +19,15 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILES, AgentFiles
-from memory_context.tools.memory_tools import (
+from memory_context.tools.memory_tools import RETRIEVING, SEARCHING, STORING, lines_shown
+from memory_context.tools.note_tools import CLEARING, GETTING, LISTING, SAVING
+from memory_context.tools.verbs import (
     LEAST_ANSWER,
-    RETRIEVING,
-    SEARCHING,
-    STORING,
-    Counting,
+    CountsTokens,
     MemoryToolError,
     Verb,
-    lines_shown,
     problem_with,
 )
-from memory_context.tools.note_tools import CLEARING, GETTING, LISTING, SAVING
 
 
 class MemoryToolConfig(BaseModel):
@@ -83,7 +80,7 @@ class _VerbTool(BaseTool[Any, Any]):
         self._max_tokens = max(max_tokens, LEAST_ANSWER)
 
     @abstractmethod
-    def _memories(self) -> Counting:
+    def _memories(self) -> CountsTokens:
         """What the verb works on."""
 
     async def run_json(

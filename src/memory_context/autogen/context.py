@@ -40,6 +40,7 @@ from memory_context.conversation.fold import ContextStats, Part
 from memory_context.conversation.fold_policy import LEAST_THRESHOLD, FoldPolicy
 from memory_context.conversation.judge import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
 from memory_context.conversation.pass_by_reference import DEFAULT_LIMIT
+from memory_context.conversation.run_notes import offered_places
 from memory_context.exceptions import (
     InvalidArgumentError,
     NotSerializableError,
@@ -59,7 +60,6 @@ from memory_context.runtime import events
 from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS
 from memory_context.runtime.threads import off_loop
 from memory_context.text.tokens.counter import TokenCounter
-from memory_context.tools.run_notes import offered_places
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore

@@ -38,16 +38,16 @@ from memory_context.conversation.judge import Bench
 from memory_context.conversation.key_trust import typed_in, vouch_for_words, vouched_in
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.recall import Need, Recall, Recaller
+from memory_context.conversation.run_notes import unseen_notes
 from memory_context.exceptions import StateError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.user_layer import Layer, user_layer
+from memory_context.memory.user_layer import UserLayer, user_layer
 from memory_context.model.item import CONVERSATION, MemoryItem, hash_content
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, keys_named
 from memory_context.runtime.threads import off_loop
 from memory_context.text.terms import names
-from memory_context.tools.run_notes import unseen_notes
 
 
 @dataclass
@@ -92,7 +92,7 @@ class Conversation:
         self.guard = Guard(ContextStats())
         self.folder = Folder(self.manager, self.policy, self.guard)
         self.assembler = ContextAssembler(self.manager)
-        self.layer: Layer | None = None
+        self.layer: UserLayer | None = None
         self.used: frozenset[str] | None = None
         self.recaller = Recaller(self.manager, self.guard, self.bench, self.policy.expansion_budget)
         ledger = Ledger(self.manager)
@@ -290,7 +290,7 @@ class Conversation:
             self.trust(self.layer.keys)
             self.messages.insert(place, UserMessage(content=self.layer.text, source=MEMORY_SOURCE))
 
-    def _layer(self) -> Layer | None:
+    def _layer(self) -> UserLayer | None:
         task = next(
             ("\n".join(texts_of(message)) for message in self.messages if is_question(message)), ""
         )

@@ -24,7 +24,7 @@ from memory_context.cli.screen import (
 )
 from memory_context.display import plain
 from memory_context.exceptions import InvalidArgumentError, StoreError
-from memory_context.memory.health import Check, Status, examined
+from memory_context.memory.health import Check, CheckStatus, examined
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.retention import RetentionRule, count_expired, delete_expired
 from memory_context.model.scope import Scope
@@ -34,10 +34,10 @@ from memory_context.stores.sql.migrate import HEAD
 
 _COUNTED = ("memories", "deletions", "audit_entries", "reads")
 _STYLES = {
-    Status.OK: "green",
-    Status.NOTE: "dim",
-    Status.WARNING: "yellow",
-    Status.PROBLEM: "bold red",
+    CheckStatus.OK: "green",
+    CheckStatus.NOTE: "dim",
+    CheckStatus.WARNING: "yellow",
+    CheckStatus.PROBLEM: "bold red",
 }
 
 
@@ -163,7 +163,7 @@ def examine(store: str | None, *, as_json: bool) -> int:
         checks.append(check)
         if not as_json:
             console.print(_line(check))
-    well = all(check.status is not Status.PROBLEM for check in checks)
+    well = all(check.status is not CheckStatus.PROBLEM for check in checks)
     if as_json:
         print_json({"ok": well, "checks": [asdict(check) for check in checks]})
     return 0 if well else FAILED

@@ -8,7 +8,7 @@ from typing import Any, TypeAlias
 from memory_context.exceptions import MemoryContextError, StoreError
 from memory_context.runtime import events, prompts
 from memory_context.runtime.threads import off_loop
-from memory_context.tools.memory_tools import advice
+from memory_context.tools.verbs import advice
 
 Wire: TypeAlias = dict[str, Any]
 Method: TypeAlias = Callable[[Wire], Wire]

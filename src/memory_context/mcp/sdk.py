@@ -18,8 +18,9 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime import prompts
 from memory_context.runtime.version import __version__
-from memory_context.tools.memory_tools import VERBS, Counting, Verb
+from memory_context.tools.memory_tools import VERBS
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.verbs import CountsTokens, Verb
 
 R = TypeVar("R", bound=BaseModel)
 
@@ -27,7 +28,7 @@ NAME = "memory-context"
 IS_SDK_1 = version("mcp").startswith("1.")
 
 
-Verbs: TypeAlias = Mapping[Verb[Any], Counting]
+Verbs: TypeAlias = Mapping[Verb[Any], CountsTokens]
 
 
 def mcp_server(

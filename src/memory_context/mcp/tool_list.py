@@ -10,9 +10,9 @@ from pydantic import ValidationError
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.model.tool_names import READING_TOOLS, STORE
 from memory_context.runtime import events, prompts
-from memory_context.tools.memory_tools import (
+from memory_context.tools.verbs import (
     LEAST_ANSWER,
-    Counting,
+    CountsTokens,
     MemoryToolError,
     Verb,
     problem_with,
@@ -35,7 +35,7 @@ _ANSWER = {
 class Tools:
     """Verbs, each with the memories that it works on; answers of at most `max_tokens` (200, if that is less)."""
 
-    def __init__(self, verbs: Mapping[Verb[Any], Counting], max_tokens: int) -> None:
+    def __init__(self, verbs: Mapping[Verb[Any], CountsTokens], max_tokens: int) -> None:
         self._memories = {verb.name: memories for verb, memories in verbs.items()}
         self._verbs = {verb.name: verb for verb in verbs}
         self._max_tokens = max(max_tokens, LEAST_ANSWER)

@@ -1,10 +1,12 @@
 """The file of an export: JSON lines, and how they are read again.
 
-The file, UTF-8, each line one JSON object (``.gz``: compressed):
+The file is UTF-8, each line one JSON object (``.gz``: compressed):
 
-1. ``{"memory_context": 1, "memories": 2, "deletions": 1}``: the version of this form, and how many lines follow.
-2. ``{"memory": {…}}`` for each memory, with all of its fields; text under ``content``, bytes (and text that UTF-8
-   cannot express) under ``content_bytes`` in base64; times in ISO 8601 with their zone.
+1. ``{"memory_context": 1, "memories": 2, "deletions": 1}``: the version of the format, and how many
+   lines follow.
+2. ``{"memory": {…}}`` for each memory, with all of its fields; text under ``content``, bytes (and
+   text that UTF-8 cannot express) under ``content_bytes`` in base64; times in ISO 8601 with their
+   zone.
 3. ``{"deletion": {"user_id", "memory_key", "deleted_at", "reason"}}`` for each deletion.
 4. ``{"end": {"memories": 2, "deletions": 1}}``; without it the file is not complete.
 
@@ -30,13 +32,13 @@ from memory_context.runtime.atomic_file import draft_of
 
 VERSION = 1
 GZIP = b"\x1f\x8b"
-Record: TypeAlias = MemoryItem | Deletion
-Owned: TypeAlias = tuple[str, Record]
+OwnedRecord: TypeAlias = tuple[str, MemoryItem | Deletion]
+"""A record, and the id of its user."""
 
 
 @dataclass(frozen=True, slots=True)
 class DamagedLine:
-    """A line of an export that describes nothing.
+    """A line of an export that cannot be read.
 
     Attributes:
         line: Its number, from 1.
@@ -48,8 +50,15 @@ class DamagedLine:
 
 
 @dataclass(slots=True)
-class Reading:
-    """The records of an export, one line after the other, and what was wrong with it."""
+class ExportReader:
+    """Reads the records of an export, line by line, and notes what was wrong with it.
+
+    Attributes:
+        file: The file, decompressed.
+        user: Whose records are read; None for everybody's.
+        damaged: The lines that could not be read.
+        complete: Whether the file had its end.
+    """
 
     file: IO[bytes]
     user: str | None
@@ -57,34 +66,36 @@ class Reading:
     complete: bool = False
 
     def header(self) -> int:
-        """How many records the file says it has."""
+        """Return the number of records that the file says it has.
+
+        Raises:
+            InvalidRecordError: It is not an export, or of a newer version.
+        """
         facts: dict[str, Any] = {}
         with suppress(ValueError, RecursionError, TypeError, OSError, EOFError, zlib.error):
             facts = dict(json.loads(self.file.readline()))
         version = facts.get("memory_context")
         if isinstance(version, int) and version > VERSION:
-            message = (
-                f"this export has the form {version}, this library reads {VERSION}; upgrade it"
-            )
+            message = f"this export has format {version}, this library reads {VERSION}; upgrade it"
             raise InvalidRecordError(message)
-        counts = facts.get("memories"), facts.get("deletions")
-        if version == VERSION and isinstance(counts[0], int) and isinstance(counts[1], int):
-            return counts[0] + counts[1]
-        message = 'this is no export of memories: its first line is not {"memory_context": 1, …}'
+        memories, deletions = facts.get("memories"), facts.get("deletions")
+        if version == VERSION and isinstance(memories, int) and isinstance(deletions, int):
+            return memories + deletions
+        message = 'not an export of memories: its first line is not {"memory_context": 1, …}'
         raise InvalidRecordError(message)
 
-    def __iter__(self) -> Iterator[Owned]:
-        """Every record of the user."""
+    def __iter__(self) -> Iterator[OwnedRecord]:
+        """Yield every record of the user."""
         for number, line in self._lines():
             try:
-                found = _record(line)
+                record = _record(line)
             except InvalidRecordError as error:
                 self.damaged.append(DamagedLine(number, str(error)))
                 continue
-            if found is None:
+            if record is None:
                 self.complete = True
-            elif self.user in {None, found[0]}:
-                yield found
+            elif self.user in (None, record[0]):
+                yield record
 
     def _lines(self) -> Iterator[tuple[int, bytes]]:
         number = 1
@@ -92,67 +103,65 @@ class Reading:
             for number, line in enumerate(self.file, 2):
                 yield number, line
         except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-            self.damaged.append(
-                DamagedLine(number + 1, f"the compressed file is broken here: {error}")
-            )
+            reason = f"the compressed file is broken here: {error}"
+            self.damaged.append(DamagedLine(number + 1, reason))
 
 
-def _record(line: bytes) -> Owned | None:
-    """The record of a line and whose it is; None at the end.
+def _record(line: bytes) -> OwnedRecord | None:
+    """Return the record of a line and whose it is; None at the end.
 
     Raises:
-        InvalidRecordError: It is none.
+        InvalidRecordError: It is not a record.
     """
     try:
         facts = json.loads(line)
     except (ValueError, RecursionError) as error:
-        message = f"no JSON: {error}"
+        message = f"not valid JSON: {error}"
         raise InvalidRecordError(message) from error
-    said = cast("dict[str, Any]", facts) if isinstance(facts, dict) else {}
-    if said.keys() == {"memory"}:
-        item = _intact(item_from(said["memory"]))
-        return item.user_id, item
-    if said.keys() == {"deletion"} and isinstance(said["deletion"], dict):
-        values = cast("dict[str, Any]", said["deletion"])
-        return _user(values.pop("user_id", None)), deletion_from(values)
-    if said.keys() == {"end"}:
-        return None
-    message = "a line has one of memory, deletion and end"
-    raise InvalidRecordError(message)
+    match facts:
+        case {"memory": record, **rest} if not rest:
+            item = item_from(record)
+            if item.content_hash and not is_intact(item):
+                message = f"the content of {item.memory_key!r} does not match its hash"
+                raise InvalidRecordError(message)
+            return item.user_id, item
+        case {"deletion": dict() as record, **rest} if not rest:
+            values = cast("dict[str, Any]", record)
+            try:
+                user = Scope(values.pop("user_id", None)).user_id
+            except InvalidArgumentError as error:
+                raise InvalidRecordError(str(error)) from error
+            return user, deletion_from(values)
+        case {"end": _, **rest} if not rest:
+            return None
+        case _:
+            message = "a line has one of memory, deletion and end"
+            raise InvalidRecordError(message)
 
 
-def _user(user: Any) -> str:  # noqa: ANN401 - whatever the line says
-    try:
-        return Scope(user).user_id
-    except InvalidArgumentError as error:
-        raise InvalidRecordError(str(error)) from error
-
-
-def _intact(item: MemoryItem) -> MemoryItem:
-    if item.content_hash and not is_intact(item):
-        message = f"the content of {item.memory_key!r} is not what its hash says"
-        raise InvalidRecordError(message)
-    return item
-
-
-def line_of(user: str, record: Record) -> dict[str, Any]:
-    """The line of a record."""
+def line_of(user: str, record: MemoryItem | Deletion) -> dict[str, Any]:
+    """Return the line of a record."""
     if isinstance(record, MemoryItem):
         return {"memory": record_of(record)}
     return {"deletion": {"user_id": user} | deletion_record(record)}
 
 
-def write_line(file: IO[bytes], record: dict[str, Any]) -> None:
+def write_line(file: IO[bytes], facts: dict[str, Any]) -> None:
     """Write one line."""
-    file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
+    file.write(json.dumps(facts, ensure_ascii=False).encode() + b"\n")
 
 
 @contextmanager
 def new_file(path: Path) -> Generator[IO[bytes]]:
-    """A file to write into, which takes its place once it is complete."""
+    """Open a file to write into, which takes its place at `path` once it is complete.
+
+    Raises:
+        StoreError: It cannot be written.
+    """
     try:
         with draft_of(path) as draft, draft.open("xb") as raw:
             if path.suffix == ".gz":
+                # Without a time in it, equal exports are equal files.
                 with gzip.GzipFile(path.stem, "wb", fileobj=raw, mtime=0) as file:
                     yield cast("IO[bytes]", file)
             else:

@@ -1,4 +1,4 @@
-"""What is well with an installation and its database, and what is not, and what to do about it."""
+"""Check an installation and its database: what is well, what is not, and what to do about it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import importlib.metadata
 import platform
 import re
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import TYPE_CHECKING, cast
@@ -27,14 +27,15 @@ if TYPE_CHECKING:
 
 DISTRIBUTION = "memory-context"
 USERS_LOOKED_AT = 20
-ALL = "all"
-_NEED = re.compile(r"([A-Za-z0-9._-]+).*;.*extra == ['\"]([a-z0-9-]+)['\"]")
 _REINDEX = "memory-context reindex"
 _MIGRATE = "memory-context migrate"
 
+# A requirement of an extra, as metadata has it: "mcp<3,>=1.24; extra == 'mcp'".
+_REQUIREMENT_OF_EXTRA = re.compile(r"([A-Za-z0-9._-]+).*;.*extra == ['\"]([a-z0-9-]+)['\"]")
 
-class Status(StrEnum):
-    """How a check went out: a note is neither good nor bad, a warning costs something, a problem must be solved."""
+
+class CheckStatus(StrEnum):
+    """The outcome of a check: a note is neither good nor bad, a warning costs something, a problem must be solved."""
 
     OK = "ok"
     NOTE = "note"
@@ -47,78 +48,63 @@ class Check:
     """One thing that was looked at.
 
     Attributes:
-        name: What.
-        status: How it went out.
+        name: Which.
+        status: The outcome.
         found: What was found, in words.
-        remedy: What to do; nothing where nothing has to be done.
+        remedy: What to do; "" where nothing has to be done.
     """
 
     name: str
-    status: Status
+    status: CheckStatus
     found: str
     remedy: str = ""
 
 
 def examined(store: str | None) -> Iterator[Check]:
-    """The checks, one after the other: library, token counting, extras, and the database at the URL `store`.
+    """Yield the checks: library, token counting, extras, and the database at the URL `store`.
 
-    The database is only read: nothing is created, upgraded or indexed. What cannot be looked at because of an earlier
-    problem is left out.
+    The database is only read: nothing is created, upgraded or indexed. Whatever an earlier problem
+    makes impossible to look at is left out.
     """
-    yield Check(
-        "memory-context",
-        Status.OK,
-        f"{_installed(DISTRIBUTION)}, Python {platform.python_version()}",
-    )
-    yield _tokens()
+    found = f"{_installed(DISTRIBUTION)}, Python {platform.python_version()}"
+    yield Check("memory-context", CheckStatus.OK, found)
+    yield _token_counting()
     yield from _extras()
     if store:
         yield from _database(store)
     else:
-        yield Check(
-            "database",
-            Status.NOTE,
-            "not looked at",
-            "name it: --store URL, or MEMORY_CONTEXT_STORE",
-        )
+        remedy = "name it: --store URL, or MEMORY_CONTEXT_STORE"
+        yield Check("database", CheckStatus.NOTE, "not looked at", remedy)
 
 
-def _tokens() -> Check:
+def _token_counting() -> Check:
     counter = default_counter()
     if counter.name != "estimate":
-        return Check("token counting", Status.OK, f"exact, by {counter.name}")
+        return Check("token counting", CheckStatus.OK, f"exact, by {counter.name}")
+    found = "estimated: the ranks of o200k_base are not here"
     remedy = "let the machine reach the internet once, or put tiktoken's file of ranks into TIKTOKEN_CACHE_DIR"
-    return Check(
-        "token counting", Status.WARNING, "estimated: the ranks of o200k_base are not here", remedy
-    )
+    return Check("token counting", CheckStatus.WARNING, found, remedy)
 
 
 def _extras() -> Iterator[Check]:
-    for extra, needs in sorted(
-        needs_of_extras(importlib.metadata.requires(DISTRIBUTION) or ()).items()
-    ):
-        versions = {need: _installed(need) for need in needs}
-        lacking = sorted(need for need, version in versions.items() if version is None)
-        there = ", ".join(f"{need} {version}" for need, version in versions.items() if version)
-        if lacking:
-            found = f"without {', '.join(lacking)}" + (f"; there: {there}" if there else "")
-            yield Check(
-                f"extra {extra}",
-                Status.NOTE,
-                found,
-                f"if you need it: pip install '{DISTRIBUTION}[{extra}]'",
-            )
-        else:
-            yield Check(f"extra {extra}", Status.OK, there)
-
-
-def needs_of_extras(requirements: Iterable[str]) -> dict[str, list[str]]:
-    """The packages of each extra, from the requirements that a distribution declares."""
-    found: dict[str, list[str]] = defaultdict(list)
-    for match in filter(None, map(_NEED.match, requirements)):
-        if match[1] != DISTRIBUTION and match[2] != ALL:
-            found[match[2]].append(match[1])
-    return dict(found)
+    packages: dict[str, list[str]] = defaultdict(list)
+    for requirement in importlib.metadata.requires(DISTRIBUTION) or ():
+        match = _REQUIREMENT_OF_EXTRA.match(requirement)
+        # The extra "all" names this distribution again, with its other extras.
+        if match and match[1] != DISTRIBUTION and match[2] != "all":
+            packages[match[2]].append(match[1])
+    for extra, names in sorted(packages.items()):
+        versions = {name: _installed(name) for name in names}
+        missing = sorted(name for name, version in versions.items() if version is None)
+        present = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
+        if not missing:
+            yield Check(f"extra {extra}", CheckStatus.OK, present)
+            continue
+        found = f"without {', '.join(missing)}"
+        if present:
+            found += f"; installed: {present}"
+        remedy = f"if you need it: pip install '{DISTRIBUTION}[{extra}]'"
+        yield Check(f"extra {extra}", CheckStatus.NOTE, found, remedy)
 
 
 def _installed(name: str) -> str | None:
@@ -129,176 +115,133 @@ def _installed(name: str) -> str | None:
 
 
 def _database(url: str) -> Iterator[Check]:
-    inside = database_url(url)
+    innermost_url = database_url(url)
     try:
-        if inside.startswith(FILES):
-            yield from _folder(inside)
-        elif path := inspection.missing_file(inside):
-            yield Check(
-                "database",
-                Status.PROBLEM,
-                f"there is no file {path!r}",
-                f"check the path, or {_MIGRATE}",
-            )
+        if innermost_url.startswith(FILES):
+            yield from _folder(innermost_url)
+        elif path := inspection.missing_file(innermost_url):
+            remedy = f"check the path, or {_MIGRATE}"
+            yield Check("database", CheckStatus.PROBLEM, f"there is no file {path!r}", remedy)
             return
         else:
-            with SQLAlchemyStore(inside) as store:
-                yield Check(
-                    "database",
-                    Status.OK,
-                    f"{look(store, inspection.server)}, {store.url or 'in memory'}",
-                )
-                yield from _looked_into(store)
+            with SQLAlchemyStore(innermost_url) as store:
+                found = f"{look(store, inspection.server)}, {store.url or 'in memory'}"
+                yield Check("database", CheckStatus.OK, found)
+                yield from _schema_and_index(store)
     except MemoryContextError as error:
-        yield Check(
-            "database",
-            Status.PROBLEM,
-            str(error),
-            "check the URL, the server, and the rights of this user",
-        )
+        remedy = "check the URL, the server, and the rights of this user"
+        yield Check("database", CheckStatus.PROBLEM, str(error), remedy)
         return
-    if inside != url:
-        yield _readable(url)
+    if innermost_url != url:
+        yield _wrapped_contents(url)
 
 
 def _folder(url: str) -> Iterator[Check]:
-    """Whether a folder's files are memories."""
     with cast("FileStore", as_store(url)) as store:
         if not store.directory.is_dir():
-            yield Check(
-                "folder",
-                Status.PROBLEM,
-                f"there is no folder {str(store.directory)!r}",
-                "check the path",
-            )
+            found = f"there is no folder {str(store.directory)!r}"
+            yield Check("folder", CheckStatus.PROBLEM, found, "check the path")
             return
-        yield Check("folder", Status.OK, str(store.directory))
+        yield Check("folder", CheckStatus.OK, str(store.directory))
         damaged = store.damaged()
-    if damaged:
-        found = (
-            f"{len(damaged):,} are no memories, the first: {damaged[0].path}, {damaged[0].reason}"
-        )
-        yield Check(
-            "files", Status.WARNING, found, "mend or remove them; until then they are skipped"
-        )
-    else:
-        yield Check("files", Status.OK, "all are memories")
+    if not damaged:
+        yield Check("files", CheckStatus.OK, "all are memories")
+        return
+    found = f"{len(damaged):,} are not memories, the first: {damaged[0].path}, {damaged[0].reason}"
+    remedy = "repair or remove them; until then they are skipped"
+    yield Check("files", CheckStatus.WARNING, found, remedy)
 
 
-def _readable(url: str) -> Check:
-    """Whether the stores around a database can read what is in it: the newest memory of some users."""
+def _wrapped_contents(url: str) -> Check:
+    """Check that the stores around a database can read it: the newest memory of some users."""
     try:
         with cast("StoreWrapper", as_store(url)) as store:
             users = store.users()[:USERS_LOOKED_AT]
             for user in users:
                 store.query(Scope(user), {"is_active": [True, False]}, limit=1)
     except MemoryContextError as error:
-        return Check(
-            "contents", Status.PROBLEM, str(error), "give the keys that it was written with"
-        )
-    return Check(
-        "contents",
-        Status.OK,
-        f"can be read, of each user the newest (users looked at: {len(users)})",
-    )
+        remedy = "give the keys that it was written with"
+        return Check("contents", CheckStatus.PROBLEM, str(error), remedy)
+    found = f"can be read, of each user the newest (users looked at: {len(users)})"
+    return Check("contents", CheckStatus.OK, found)
 
 
-def _looked_into(store: SQLAlchemyStore) -> Iterator[Check]:
+def _schema_and_index(store: SQLAlchemyStore) -> Iterator[Check]:
     revision = look(store, revision_of)
-    yield schema_check(revision, look(store, lambda connection: connection.dialect.name))
+    yield _schema(revision, look(store, lambda connection: connection.dialect.name))
     if revision != HEAD:
         return
-    whole = _whole(store)
-    yield whole
-    if whole.status is Status.OK:
-        yield analyzer_check(look(store, version_of))
-        yield _waiting(look(store, inspection.count_pending))
+    tables = _tables(store)
+    yield tables
+    if tables.status is CheckStatus.OK:
+        yield _analyzer(look(store, version_of))
+        yield _pending(look(store, inspection.count_pending))
         yield _index(store)
-        yield _over(look(store, inspection.count_expired))
+        yield _expired(look(store, inspection.count_expired))
 
 
-def schema_check(revision: str | None, dialect: str) -> Check:
-    """What the revision of a database's schema means for this library."""
+def _schema(revision: str | None, dialect: str) -> Check:
     if revision == HEAD:
-        return Check("schema", Status.OK, f"revision {revision}")
+        return Check("schema", CheckStatus.OK, f"revision {revision}")
     if revision is None:
-        return Check(
-            "schema", Status.NOTE, "none yet", f"nothing: the first use makes it; or {_MIGRATE}"
-        )
+        remedy = f"nothing: the first use creates it; or {_MIGRATE}"
+        return Check("schema", CheckStatus.NOTE, "none yet", remedy)
     if revision not in REVISIONS:
         found = f"revision {revision}, this library knows {HEAD}"
-        return Check("schema", Status.PROBLEM, found, "upgrade memory-context")
+        return Check("schema", CheckStatus.PROBLEM, found, "upgrade memory-context")
     found = f"revision {revision}, this library needs {HEAD}"
     if dialect == "sqlite":
-        return Check(
-            "schema", Status.WARNING, found, f"nothing: the next use upgrades it; or {_MIGRATE}"
-        )
-    return Check("schema", Status.PROBLEM, found, _MIGRATE)
+        remedy = f"nothing: the next use upgrades it; or {_MIGRATE}"
+        return Check("schema", CheckStatus.WARNING, found, remedy)
+    return Check("schema", CheckStatus.PROBLEM, found, _MIGRATE)
 
 
-def _whole(store: SQLAlchemyStore) -> Check:
-    """Whether the file is sound, and tables and indexes are there."""
+def _tables(store: SQLAlchemyStore) -> Check:
     if damage := look(store, inspection.damage):
-        return Check(
-            "tables",
-            Status.PROBLEM,
-            f"the file is damaged: {'; '.join(damage)}",
-            "restore a backup",
+        found = f"the file is damaged: {'; '.join(damage)}"
+        return Check("tables", CheckStatus.PROBLEM, found, "restore a backup")
+    if missing := look(store, inspection.missing):
+        remedy = (
+            "create them as postgresdb.sql in the project's repository does, or restore a backup"
         )
-    if lacking := look(store, inspection.missing):
-        remedy = "make them as postgresdb.sql in the project's repository does, or restore a backup"
-        return Check("tables", Status.PROBLEM, f"missing: {', '.join(lacking)}", remedy)
-    return Check("tables", Status.OK, "all tables and indexes are there")
+        return Check("tables", CheckStatus.PROBLEM, f"missing: {', '.join(missing)}", remedy)
+    return Check("tables", CheckStatus.OK, "all tables and indexes are there")
 
 
-def analyzer_check(version: int) -> Check:
-    """What the version of the analyzer that made an index means."""
+def _analyzer(version: int) -> Check:
     if version == VERSION:
-        return Check("analyzer", Status.OK, f"version {version}")
+        return Check("analyzer", CheckStatus.OK, f"version {version}")
     found = f"the index was made by version {version}, this library has {VERSION}"
+    remedy = _REINDEX
     if version > VERSION:
-        return Check(
-            "analyzer",
-            Status.WARNING,
-            found,
-            "upgrade memory-context, or searches miss what others store",
-        )
-    return Check("analyzer", Status.WARNING, found, _REINDEX)
+        remedy = "upgrade memory-context, or searches miss what others store"
+    return Check("analyzer", CheckStatus.WARNING, found, remedy)
 
 
-def _waiting(count: int) -> Check:
+def _pending(count: int) -> Check:
     if not count:
-        return Check("pending", Status.OK, "everything is indexed")
+        return Check("pending", CheckStatus.OK, "everything is indexed")
+    found = f"{count:,} memories are not indexed yet"
     remedy = f"nothing: the next searches of their owners do it; or {_REINDEX}"
-    return Check("pending", Status.WARNING, f"{count:,} memories are not indexed yet", remedy)
+    return Check("pending", CheckStatus.WARNING, found, remedy)
 
 
 def _index(store: SQLAlchemyStore) -> Check:
-    """Whether the index holds what is stored, and nothing else."""
-    wrong = [
-        f"{count:,} {what}"
-        for count, what in (
-            (look(store, inspection.count_unindexed), "memories are neither indexed nor pending"),
-            (look(store, inspection.count_orphans), "rows belong to memories that are gone"),
-            (len(look(store, inspection.miscounted)), "users have wrong counts"),
-            (
-                len(look(store, inspection.unfindable)),
-                "sampled memories are indexed under other words",
-            ),
-        )
-        if count
-    ]
-    if wrong:
-        return Check("index", Status.PROBLEM, ", ".join(wrong), _REINDEX)
-    return Check("index", Status.OK, "it holds what is stored")
+    """Check that the index holds what is stored, and nothing else."""
+    counts = {
+        "memories are neither indexed nor pending": look(store, inspection.count_unindexed),
+        "rows belong to memories that are gone": look(store, inspection.count_orphans),
+        "users have wrong counts": len(look(store, inspection.miscounted)),
+        "sampled memories are indexed under other words": len(look(store, inspection.unfindable)),
+    }
+    faults = [f"{count:,} {fault}" for fault, count in counts.items() if count]
+    if faults:
+        return Check("index", CheckStatus.PROBLEM, ", ".join(faults), _REINDEX)
+    return Check("index", CheckStatus.OK, "it holds what is stored")
 
 
-def _over(count: int) -> Check:
+def _expired(count: int) -> Check:
     if not count:
-        return Check("expired", Status.OK, "nothing is over its time")
-    return Check(
-        "expired",
-        Status.NOTE,
-        f"{count:,} memories are over their time",
-        "memory-context gc deletes them",
-    )
+        return Check("expired", CheckStatus.OK, "no memory has expired")
+    found = f"{count:,} memories have expired"
+    return Check("expired", CheckStatus.NOTE, found, "memory-context gc deletes them")

@@ -1,9 +1,10 @@
-"""What is stored, as metrics; and whether spans say whose it is. Spans and counters need nothing of this."""
+"""Gauges of what is stored. Spans and counters need nothing of this (`runtime.telemetry`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Literal, Self, TypeAlias
 
 from opentelemetry.metrics import CallbackOptions, Observation
@@ -17,7 +18,6 @@ from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, identify_
 from memory_context.stores.protocol import url_of
 
 Unit: TypeAlias = Literal["items", "bytes"]
-UNITS: tuple[Unit, ...] = ("items", "bytes")
 
 
 @dataclass(slots=True, eq=False)
@@ -25,17 +25,17 @@ class Observed:
     """Memories whose numbers are metrics until this is closed.
 
     Attributes:
-        manager: Whose.
-        users: Whether the metrics say so.
+        manager: Whose memories they are.
+        users: Whether the metrics have the attribute ``user.id``.
     """
 
     manager: MemoryManager
     users: bool
-    _left: dict[Unit, list[Usage]] = field(default_factory=dict[Unit, list[Usage]])
+    _unread: dict[Unit, list[Usage]] = field(default_factory=dict[Unit, list[Usage]])
     _lock: Lock = field(default_factory=Lock)
 
     def __enter__(self) -> Self:
-        """What is observed."""
+        """Return itself."""
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -43,33 +43,39 @@ class Observed:
         self.close()
 
     def close(self) -> None:
-        """Observe it no longer."""
+        """Observe them no longer."""
         _observed.pop(self, None)
 
     @property
-    def place(self) -> tuple[str | int, str]:
-        """What two managers of the same memories have in common."""
-        url = url_of(self.manager.memory_store)
-        return url or id(self.manager.memory_store), self.manager.scope.user_id
+    def identity(self) -> tuple[str | int, str]:
+        """Return store and user, which two managers of the same memories have in common."""
+        store = self.manager.memory_store
+        return url_of(store) or id(store), self.manager.scope.user_id
 
     def usage(self, unit: Unit) -> list[Usage]:
-        """What is stored; one query serves both units of a collection."""
+        """Return what is stored; one query serves both gauges of a collection."""
         with self._lock:
-            if unit not in self._left:
-                usage = _usage(self.manager)
-                self._left = {other: usage for other in UNITS if other != unit}
-                return usage
-            return self._left.pop(unit)
+            if unit in self._unread:
+                return self._unread.pop(unit)
+            try:
+                usage = self.manager.memory_store.usage(self.manager.scope)
+            except StoreError as error:
+                events.USAGE_FAILED.log(error)
+                usage = []
+            other: Unit = "bytes" if unit == "items" else "items"
+            self._unread = {other: usage}
+            return usage
 
 
 _observed: dict[Observed, None] = {}
 
 
 def observe(manager: MemoryManager, *, users: bool = False) -> Observed:
-    """Have the items and bytes of each tier of a user's memories in the metrics of this process, until it is closed.
+    """Publish the items and bytes of each tier of a user's memories as metrics, until it is closed.
 
-    Each collection costs one query for each user, the one of `MemoryStore.usage`, which an index answers. Several
-    managers of one user's memories on one URL count once; several users are summed up, unless `users` tells them apart.
+    Each collection costs one query for each user, the one of `MemoryStore.usage`, which an index
+    answers. Several managers of one user's memories on one URL count once; several users are summed
+    up, unless `users` tells them apart.
 
     Args:
         manager: The user's memories.
@@ -80,35 +86,31 @@ def observe(manager: MemoryManager, *, users: bool = False) -> Observed:
     return observed
 
 
-def _usage(manager: MemoryManager) -> list[Usage]:
-    try:
-        return manager.memory_store.usage(manager.scope)
-    except StoreError as error:
-        events.USAGE_FAILED.log(error)
-        return []
-
-
-def _observations(unit: Unit) -> Iterator[Observation]:
+def _observations(unit: Unit, _: CallbackOptions) -> Iterable[Observation]:
+    """Return the sums for a gauge, by tier, and by user where that is wanted."""
     sums: dict[tuple[str, str | None], int] = {}
-    for one in {observed.place: observed for observed in list(_observed)}.values():
-        user = one.manager.scope.user_id if one.users else None
-        for usage in one.usage(unit):
-            sums[usage.tier, user] = sums.get((usage.tier, user), 0) + getattr(usage, unit)
+    distinct = {observed.identity: observed for observed in list(_observed)}
+    for observed in distinct.values():
+        user = observed.manager.scope.user_id if observed.users else None
+        for usage in observed.usage(unit):
+            amount = usage.items if unit == "items" else usage.bytes
+            sums[usage.tier, user] = sums.get((usage.tier, user), 0) + amount
+    observations = list[Observation]()
     for (tier, user), total in sums.items():
-        yield Observation(
-            total, {ATTRIBUTES["tier"]: tier} | ({WHO[0]: user} if user is not None else {})
-        )
+        attributes = {ATTRIBUTES["tier"]: tier}
+        if user is not None:
+            attributes[WHO[0]] = user
+        observations.append(Observation(total, attributes))
+    return observations
 
 
-def _gauge(unit: Unit) -> None:
-    def observations(_: CallbackOptions) -> Iterable[Observation]:
-        return list(_observations(unit))
-
+def _create_gauge(unit: Unit) -> None:
     metric = METRICS[f"usage_{unit}"]
-    meter.create_observable_gauge(metric.name, [observations], metric.unit, metric.description)
+    callback = partial(_observations, unit)
+    meter.create_observable_gauge(metric.name, [callback], metric.unit, metric.description)
 
 
-for _unit in UNITS:
-    _gauge(_unit)
+_create_gauge("items")
+_create_gauge("bytes")
 
 __all__ = ["Observed", "identify_users", "observe"]

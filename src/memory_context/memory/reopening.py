@@ -5,7 +5,7 @@ from __future__ import annotations
 from memory_context.exceptions import NotSerializableError
 from memory_context.model.audit import Auditor
 from memory_context.stores import MemoryStore, SQLAlchemyStore
-from memory_context.stores.protocol import OpenedByURL, StoreSettings
+from memory_context.stores.protocol import StoreSettings, url_of
 from memory_context.stores.wrappers.wrapper import innermost
 
 
@@ -15,7 +15,7 @@ def store_url(store: MemoryStore) -> str:
     Raises:
         NotSerializableError: It has no URL, or settings that a URL does not hold.
     """
-    url = _url_of(store, "use a database file or a server")
+    url = _needed_url(store, "use a database file or a server")
     database = innermost(store)
     if isinstance(database, StoreSettings):
         if database.has_embedder:
@@ -41,11 +41,11 @@ def trail_url(auditor: Auditor) -> str:
     Raises:
         NotSerializableError: The trail is the caller's own, or lives in this process only.
     """
-    return _url_of(auditor.trail, "use audit=True or a database's URL")
+    return _needed_url(auditor.trail, "use audit=True or a database's URL")
 
 
-def _url_of(resource: object, hint: str) -> str:
-    url = resource.url if isinstance(resource, OpenedByURL) else None
+def _needed_url(resource: object, hint: str) -> str:
+    url = url_of(resource)
     if url is None:
         message = f"{resource!r} cannot be serialized: it has no URL; {hint}"
         raise NotSerializableError(message)

@@ -1,8 +1,9 @@
-"""How long memories are kept: what `expires_at` or a rule says is over goes."""
+"""How long memories are kept: delete those whose `expires_at` has passed, or that a rule names."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -20,25 +21,34 @@ from memory_context.stores.sql.catalog import EXPIRED, Catalog, Expiry
 BATCH = 50
 Since: TypeAlias = Literal["created", "changed", "read"]
 UNITS = {"d": "days", "h": "hours", "w": "weeks"}
+
+# Such as tool_output=30d, tier:detail=12h, evicted=4w and =365d:read.
 _RULE = re.compile(
-    r"(?P<what>[^=]*)=(?P<number>[0-9]{1,6})(?P<unit>[dhw])(?::(?P<since>created|changed|read))?"
+    r"""
+    (?P<target> [^=]* ) =
+    (?P<number> [0-9]{1,6} ) (?P<unit> [dhw] )
+    (?: : (?P<since> created | changed | read ) )?
+    """,
+    re.VERBOSE,
 )
 
 
 @dataclass(frozen=True, slots=True)
 class RetentionRule:
-    """Which memories go, and when.
+    """Which memories are deleted, and when.
 
     Attributes:
-        after: How long after `since` they go.
+        after: How long after `since` they are deleted.
         memory_type: Only those of this type.
         tier: Only those of this tier.
         evicted: Only those that were evicted or softly forgotten.
-        since: ``changed``: stored, stored again, written anew or evicted. ``created``: stored for the first time, so
-            that an output which was stored again today may go. ``read``: read, or created where it never was.
+        since: ``changed``: stored, stored again, rewritten or evicted. ``created``: stored for the
+            first time, even if an output was stored again today. ``read``: read, or created where it
+            never was.
 
     Raises:
-        InvalidArgumentError: A time that is negative or longer than there are dates, or another `since`.
+        InvalidArgumentError: A time that is negative or longer than there are dates, or another
+            `since`.
     """
 
     after: timedelta
@@ -51,10 +61,10 @@ class RetentionRule:
         """Check what a type checker would."""
         after: object = self.after
         if not isinstance(after, timedelta) or after < timedelta():
-            message = f"memories go after a timedelta of 0 or more, not {self.after!r}"
+            message = f"memories are deleted after a timedelta of 0 or more, not {self.after!r}"
             raise InvalidArgumentError(message)
         if after > now() - FIRST:
-            message = f"there is no date {after.days:,} days ago; a rule is for less"
+            message = f"there is no date {after.days:,} days ago; give a rule less time"
             raise InvalidArgumentError(message)
         if self.since not in get_args(Since):
             message = f"a rule counts since {', '.join(get_args(Since))}, not {self.since!r}"
@@ -62,44 +72,44 @@ class RetentionRule:
 
     @classmethod
     def parse(cls, text: str) -> RetentionRule:
-        """The rule that ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w`` or ``=365d:read`` stands for.
+        """Read a rule such as ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w`` or ``=365d:read``.
 
-        Hours, days and weeks since a memory was changed, or what stands behind the last colon.
+        Hours, days and weeks since a memory was changed, or since what stands behind the last colon.
 
         Raises:
-            InvalidArgumentError: It is none.
+            InvalidArgumentError: It is not a rule.
         """
         match = _RULE.fullmatch(text.strip())
         if match is None:
             message = f"not a rule: {text[:80]!r}; write TYPE=30d, tier:NAME=12h, evicted=4w or =365d:read"
             raise InvalidArgumentError(message)
-        what, after = match["what"], timedelta(**{UNITS[match["unit"]]: int(match["number"])})
+        target = match["target"]
+        after = timedelta(**{UNITS[match["unit"]]: int(match["number"])})
         since = cast("Since", match["since"] or "changed")
-        if what == "evicted":
+        if target == "evicted":
             return cls(after, evicted=True, since=since)
-        tier = what.removeprefix("tier:") if what.startswith("tier:") else None
-        return cls(after, (what or None) if tier is None else None, tier, since=since)
+        if target.startswith("tier:"):
+            return cls(after, tier=target.removeprefix("tier:"), since=since)
+        return cls(after, target or None, since=since)
 
     @property
     def reason(self) -> str:
-        """What references to a memory that went by this rule say."""
-        which = [
-            self.memory_type,
-            self.tier and f"tier {self.tier}",
-            "evicted" if self.evicted else None,
-        ]
-        what = ", ".join(filter(None, which)) or "everything"
-        return f"kept for {self.after} since it was {self.since}: {what}"
+        """Return what references to a memory that this rule deleted say."""
+        targets = list[str]()
+        if self.memory_type:
+            targets.append(self.memory_type)
+        if self.tier:
+            targets.append(f"tier {self.tier}")
+        if self.evicted:
+            targets.append("evicted")
+        target = ", ".join(targets) or "everything"
+        return f"kept for {self.after} since it was {self.since}: {target}"
 
     def expiry(self, at: datetime) -> Expiry:
         """Return which memories have expired by this rule at a moment."""
+        before = in_utc(at, -self.after)
         return Expiry(
-            self.reason,
-            in_utc(at, -self.after),
-            self.since,
-            self.memory_type,
-            self.tier,
-            evicted=self.evicted,
+            self.reason, before, self.since, self.memory_type, self.tier, evicted=self.evicted
         )
 
 
@@ -113,38 +123,41 @@ def delete_expired(
     audit: AuditTrail | str | bool | None = None,
     agent_id: str | None = None,
 ) -> int:
-    """Delete the memories whose `expires_at` or rule says that they are over, evicted ones too; how many there were.
+    """Delete expired memories, by their `expires_at` or a rule, evicted ones too, and count them.
 
-    Batch by batch, each in one transaction: an interruption leaves whole batches. References to them say when and why
-    afterwards, as after `forget`.
+    Batch by batch, each in one transaction: an interruption leaves whole batches. References to them
+    say when and why afterwards, as after `forget`.
 
     Args:
-        store: Where.
-        rules: What goes beside that; what one of them says goes.
-        user_id: Whose; everybody's without it.
+        store: Where the memories are.
+        rules: What is deleted besides; one rule suffices.
+        user_id: Whose memories; everybody's without it.
         at: The moment that counts; now without it.
         progress: Called after each batch with how many are done, and of how many.
-        audit: Where it is written what was deleted: see `MemoryManager`.
-        agent_id: Who does it, for that.
+        audit: The audit trail of what was deleted: see `MemoryManager`.
+        agent_id: Who does it, for the audit trail.
 
     Raises:
         InvalidArgumentError: `at` has no time zone.
-        StoreError: The store could not do it, or is of a kind that keeps no catalog. Batches before stay deleted.
+        StoreError: The store could not do it, or is of a kind that keeps no catalog. Batches before
+            stay deleted.
     """
-    catalog, moment = Catalog(store), with_zone(at, "at") or now()
+    catalog = Catalog(store)
+    expiries = _expiries(rules, at)
     auditor = as_auditor(audit, store)
-    found = {which: catalog.expired(which, user_id) for which in _all(rules, moment)}
+    # All are looked for first: afterwards, what one rule deleted would not count for another.
+    found = [(which, catalog.expired(which, user_id)) for which in expiries]
+    total = sum(len(rows) for _, rows in found)
     done = deleted = 0
-    total = sum(map(len, found.values()))
-    for which, rows in found.items():
+    for which, rows in found:
         for user, ids in _batches(rows):
             keys = catalog.keys_of(user, ids) if auditor else []
             deleted += catalog.delete_expired(user, ids, which)
             if auditor:
+                # One that was changed or read meanwhile is still there.
                 kept = set(catalog.keys_of(user, ids))
-                auditor.note(
-                    "deleted", (user, agent_id, None), (key for key in keys if key not in kept)
-                )
+                gone = [key for key in keys if key not in kept]
+                auditor.note("deleted", (user, agent_id, None), gone)
             done += len(ids)
             if progress:
                 progress(done, total)
@@ -160,22 +173,23 @@ def count_expired(
     user_id: str | None = None,
     at: datetime | None = None,
 ) -> dict[str, int]:
-    """For each user how many memories `delete_expired` would delete."""
+    """Count, for each user, the memories that `delete_expired` would delete."""
     catalog = Catalog(store)
-    rows = {
-        row
-        for which in _all(rules, with_zone(at, "at") or now())
-        for row in catalog.expired(which, user_id)
-    }
-    return {user: len(list(those)) for user, those in groupby(sorted(rows), itemgetter(0))}
+    expired = set[tuple[str, UUID]]()
+    for which in _expiries(rules, at):
+        expired.update(catalog.expired(which, user_id))
+    counts = Counter(user for user, _ in expired)
+    return dict(sorted(counts.items()))
 
 
-def _all(rules: Sequence[RetentionRule], at: datetime) -> list[Expiry]:
-    return [Expiry(EXPIRED, at, "expired"), *(rule.expiry(at) for rule in rules)]
+def _expiries(rules: Sequence[RetentionRule], at: datetime | None) -> list[Expiry]:
+    moment = with_zone(at, "at") or now()
+    return [Expiry(EXPIRED, moment, "expired"), *(rule.expiry(moment) for rule in rules)]
 
 
-def _batches(doomed: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, list[UUID]]]:
-    """Those of one user, so many at a time."""
-    for user, those in groupby(doomed, itemgetter(0)):
-        ids = [id_ for _, id_ in those]
-        yield from ((user, ids[start : start + BATCH]) for start in range(0, len(ids), BATCH))
+def _batches(rows: Sequence[tuple[str, UUID]]) -> Iterator[tuple[str, list[UUID]]]:
+    """Yield up to 50 memories of one user at a time."""
+    for user, rows_of_user in groupby(rows, itemgetter(0)):
+        ids = [memory_id for _, memory_id in rows_of_user]
+        for start in range(0, len(ids), BATCH):
+            yield user, ids[start : start + BATCH]

@@ -545,37 +545,28 @@ class ScopedMemory(TypedNotes):
     def _as_stored(self, text: str) -> str:
         return self.manager.kept(text)
 
-    def _keep(  # noqa: PLR0913 - each is a column of the record
+    def _keep(
         self,
         content: Content | dict[str, Any] | list[Any],
         tier: str,
         type: str,  # noqa: A002 - the word that the record uses
         importance: float,
-        *,
-        category: str | None = None,
-        tags: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-        description: str | None = None,
-        expires_at: datetime | None = None,
+        **details: Any,  # noqa: ANN401 - those of `MemoryManager.remember`
     ) -> str:
         tier_id = self.tier_id(tier)
         _check_content(content)
-        check_category(category)
-        if not description and type != SECRET:
-            description = self._first_line(content)
+        check_category(details.get("category"))
+        if not details.get("description") and type != SECRET:
+            details["description"] = self._first_line(content)
         item = self.manager.remember(
             content,
-            description,
-            type,
+            type=type,
             tier=tier,
             tier_id=tier_id,
-            metadata=metadata,
-            category=category,
-            tags=tags,
             importance=importance,
-            expires_at=expires_at,
             room=self.policies[tier].room,
             check=self._validate,
+            **details,
         )
         return item.memory_key
 

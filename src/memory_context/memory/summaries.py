@@ -1,4 +1,4 @@
-"""Descriptions in a model's words: off unless a summarizer is given, bounded, and never needed."""
+"""Summaries in a model's words: off unless a summarizer is given, bounded, and never needed."""
 
 from __future__ import annotations
 
@@ -22,10 +22,12 @@ MAX_WAITING = 4
 
 @runtime_checkable
 class Summarizer(Protocol):
-    """Says in its own words what a text is."""
+    """Describes a text in its own words."""
 
     def summarize(self, text: str, description: str) -> str | None:
-        """One line on `text`; None for no better words than `description`. May raise anything, or take too long.
+        """Return one line on `text`; None for no better words than `description`.
+
+        It may raise anything, or take too long.
 
         Args:
             text: The beginning and the end of the text, as many characters as the limits say.
@@ -64,14 +66,14 @@ class SummaryLimits:
 class Summaries:
     """Asks a summarizer within its limits. Safe under threads.
 
-    Each call runs in a thread of its own, which is left to itself when it is late; with four that are late, nothing is
-    asked.
+    Each call runs in a thread of its own, which is abandoned when it is late; while four are late,
+    nothing is asked.
 
     Attributes:
         summarizer: Who is asked.
         limits: How much.
         calls: How often it was asked.
-        failures: How often it failed, was late, or gave something else than text.
+        failures: How often it failed, was late, or returned something other than text.
     """
 
     summarizer: Summarizer
@@ -88,31 +90,37 @@ class Summaries:
         in_child(self)
         self._breaker = Breaker(self.limits, self.clock)
         if not isinstance(self.summarizer, Summarizer):
-            message = f"a summarizer has summarize(text, description), {type(self.summarizer).__name__} has not"
+            message = f"a summarizer has summarize(text, description), which {type(self.summarizer).__name__} has not"
             raise InvalidArgumentError(message)
 
     def after_fork(self) -> None:
-        """In a forked child: the parent's threads, which may be late, are not here."""
+        """Start anew in a forked child: the parent's threads, which may be late, are not here."""
         self._threads = threading.Semaphore(MAX_WAITING)
 
     def summary(self, text: str, description: str) -> str:
-        """One line of the summarizer's; `description` where it may not be asked, fails, is late or says nothing."""
-        if not self._may_ask():
+        """Return the summarizer's line; `description` if it may not be asked, fails, is late or has none."""
+        if not self._may_ask() or not self._threads.acquire(blocking=False):
             return description
-        if not self._threads.acquire(blocking=False):
-            return description
+        beginning_and_end = self._shortened(text)
         answer: object
-        shown = self._shown(text)
         try:
-            with operation("summarize", characters=len(shown)):
-                answer = within(
-                    self.limits.seconds, partial(self._asked, shown, description), "summarizer"
-                )
+            with operation("summarize", characters=len(beginning_and_end)):
+                ask = partial(self._asked, beginning_and_end, description)
+                answer = within(self.limits.seconds, ask, "summarizer")
         except Exception as error:  # noqa: BLE001 - whatever a summarizer of somebody else's raises
             answer = error
-        failed = answer is not None and not isinstance(answer, str)
-        count("summarizer_calls", outcome="failed" if failed else "answered")
-        return self._accepted(answer) or description
+        if answer is not None and not isinstance(answer, str):
+            count("summarizer_calls", outcome="failed")
+            with self._lock:
+                self.failures += 1
+                self._breaker.note_failure()
+            summarizer, problem = type(self.summarizer).__name__, type(answer).__name__
+            events.SUMMARIZER_FAILED.log(summarizer=summarizer, problem=problem)
+            return description
+        count("summarizer_calls", outcome="answered")
+        with self._lock:
+            self._breaker.note_success()
+        return one_line(answer or "") or description
 
     def _asked(self, text: str, description: str) -> object:
         try:
@@ -120,8 +128,8 @@ class Summaries:
         finally:
             self._threads.release()
 
-    def _shown(self, text: str) -> str:
-        """The first three quarters and the last quarter of what may be shown."""
+    def _shortened(self, text: str) -> str:
+        """Return the first three quarters and the last quarter of what may be shown."""
         most = self.limits.characters
         if len(text) <= most:
             return text
@@ -134,35 +142,16 @@ class Summaries:
             self.calls += may
             return may
 
-    def _accepted(self, answer: object) -> str:
-        """The answer as one line; nothing for one that is none."""
-        if answer is not None and not isinstance(answer, str):
-            self._note_failure(answer)
-            return ""
-        with self._lock:
-            self._breaker.note_success()
-        return one_line(answer or "")
-
-    def _note_failure(self, answer: object) -> None:
-        with self._lock:
-            self.failures += 1
-            self._breaker.note_failure()
-        events.SUMMARIZER_FAILED.log(
-            summarizer=type(self.summarizer).__name__, problem=type(answer).__name__
-        )
-
 
 def as_summaries(summarizer: Summarizer | Summaries | None) -> Summaries | None:
-    """A summarizer with the limits that it comes with, or the default ones; None for none.
+    """Return a summarizer with its own limits, or with the default ones; None for none.
 
     Raises:
-        InvalidArgumentError: It is no summarizer.
+        InvalidArgumentError: It is not a summarizer.
     """
-    return (
-        summarizer
-        if summarizer is None or isinstance(summarizer, Summaries)
-        else Summaries(summarizer)
-    )
+    if summarizer is None or isinstance(summarizer, Summaries):
+        return summarizer
+    return Summaries(summarizer)
 
 
 __all__ = ["Summaries", "Summarizer", "SummaryLimits", "as_summaries"]

@@ -1,7 +1,7 @@
-"""Moving everything between stores, losslessly: store to store, and through a file of JSON lines.
+"""Move everything between stores without loss: store to store, and through a file of JSON lines.
 
-The form of the file: `memory_context.memory.export_file`. What is written while a transfer runs may be in it or not. A
-bounded number of memories is held in memory at a time, whatever there are.
+`memory_context.memory.export_file` describes the file. Whether a memory that is written while a
+transfer runs is part of it is open. However many there are, a bounded number is held in memory.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from memory_context.memory.export_file import (
     GZIP,
     VERSION,
     DamagedLine,
-    Owned,
-    Reading,
+    ExportReader,
+    OwnedRecord,
     line_of,
     new_file,
     write_line,
 )
 from memory_context.model.batches import batches_of, size_of
-from memory_context.model.item import Conflict, MemoryItem, now
+from memory_context.model.item import Conflict, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.runtime.atomic_file import draft_of
 from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
@@ -51,7 +51,7 @@ Progress: TypeAlias = Callable[[int, int], object]
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What an export holds.
+    """The outcome of an export.
 
     Attributes:
         path: The file.
@@ -68,13 +68,13 @@ class Exported:
 
 @dataclass(frozen=True, slots=True)
 class Transferred:
-    """What came of an import or a copy.
+    """The outcome of an import or a copy.
 
     Attributes:
         written: Memories and deletions that are new in the target.
         unchanged: Those that were there already.
         conflicts: Those that were not written, because something else is there.
-        damaged: Lines of the file that describe nothing.
+        damaged: Lines of the file that cannot be read.
         complete: Whether the file had its end.
     """
 
@@ -109,7 +109,8 @@ def export_memories(
 ) -> Exported:
     """Write everything of a user into a file of JSON lines; compressed, if its name ends with ``.gz``.
 
-    A file that is there is replaced once the new one is complete. After an interruption the old one is still there.
+    A file that is there is replaced once the new one is complete. After an interruption the old one
+    is still there.
 
     Args:
         store: Where the memories are.
@@ -118,21 +119,21 @@ def export_memories(
         progress: Called with how many memories and deletions are written, and of how many.
 
     Raises:
-        InvalidArgumentError: `ALL_USERS` of a store that cannot name its users.
+        InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
         StoreError: The store could not do it, or the file cannot be written.
     """
     target, users = Path(path), _users(store, user_id)
-    memories, deletions = _counted(store, users)
-    counts = {"memories": 0, "deletions": 0}
+    memories, deletions = _counts(store, users)
+    written = {"memories": 0, "deletions": 0}
     with new_file(target) as file:
         write_line(file, {"memory_context": VERSION, "memories": memories, "deletions": deletions})
-        for done, (user, record) in enumerate(_everything(store, users), 1):
+        for done, (user, record) in enumerate(_records(store, users), 1):
             write_line(file, line_of(user, record))
-            counts["memories" if isinstance(record, MemoryItem) else "deletions"] += 1
+            written["memories" if isinstance(record, MemoryItem) else "deletions"] += 1
             if progress:
                 progress(done, max(done, memories + deletions))
-        write_line(file, {"end": counts})
-    return Exported(target, target.stat().st_size, **counts)
+        write_line(file, {"end": written})
+    return Exported(target, target.stat().st_size, **written)
 
 
 def export_user(
@@ -142,9 +143,9 @@ def export_user(
     *,
     progress: Progress | None = None,
 ) -> Exported:
-    """Write what is stored of one user, never of anybody else, into a file: see `export_memories`.
+    """Write everything that is stored of one user, and of nobody else, into a file: see `export_memories`.
 
-    That is everything but what is made from it (index, vectors) and the audit trail (`SQLAuditTrail.entries`).
+    That is all but what is made from it (index, vectors) and the audit trail (`SQLAuditTrail.entries`).
 
     Raises:
         InvalidScopeError: No user.
@@ -162,7 +163,8 @@ def import_memories(
 ) -> Transferred:
     """Write everything of a user that a file of `export_memories` holds into a store.
 
-    Importing twice changes nothing, so an interrupted import is done again. A damaged line is named and left out.
+    Importing twice changes nothing, so an interrupted import is done again. A damaged line is
+    reported and left out.
 
     Args:
         store: Where the memories go.
@@ -171,20 +173,22 @@ def import_memories(
         progress: Called with how many memories and deletions are done, and of how many in the file.
 
     Raises:
-        InvalidRecordError: It is no such file, or of a newer version.
+        InvalidRecordError: It is not such a file, or of a newer version.
         StoreError: The store could not do it, or the file cannot be read.
     """
+    only = None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
     try:
         with Path(path).open("rb") as raw:
-            compressed = raw.read(2) == GZIP
+            is_compressed = raw.read(2) == GZIP
             raw.seek(0)
-            with cast("IO[bytes]", gzip.open(raw)) if compressed else raw as file:
-                reading = Reading(file, _only(user_id))
-                total = reading.header()
-                return _moved(reading, store, total, progress, reading)
+            with cast("IO[bytes]", gzip.open(raw)) if is_compressed else raw as file:
+                reader = ExportReader(file, only)
+                total = reader.header()
+                result = _restored(reader, store, total, progress)
     except (OSError, EOFError, zlib.error) as error:
         message = f"{path} cannot be read: {error}"
         raise StoreError(message) from error
+    return replace(result, damaged=tuple(reader.damaged), complete=reader.complete)
 
 
 def copy_memories(
@@ -199,11 +203,11 @@ def copy_memories(
         progress: Called with how many memories and deletions are done, and of how many.
 
     Raises:
-        InvalidArgumentError: `ALL_USERS` of a store that cannot name its users.
+        InvalidArgumentError: `ALL_USERS` of a store that cannot list its users.
         StoreError: One of the stores could not do it.
     """
     users = _users(source, user_id)
-    return _moved(_everything(source, users), target, sum(_counted(source, users)), progress)
+    return _restored(_records(source, users), target, sum(_counts(source, users)), progress)
 
 
 def backup_database(
@@ -216,13 +220,15 @@ def backup_database(
     """Copy a SQLite database that may be in use into a new file ``memory-{time}.db`` in a folder.
 
     Args:
-        store: A `SQLAlchemyStore` on SQLite, or a store around one: what is encrypted is so in the copy.
-        folder: Where the copies are; made if it is missing.
-        keep: How many copies stay, this one too; older ones are removed after it is complete. None: all.
+        store: A `SQLAlchemyStore` on SQLite, or a store around one: what is encrypted is so in the
+            copy.
+        folder: Where the copies are; created if it is missing.
+        keep: How many copies stay, this one too; older ones are removed after it is complete. None:
+            all.
         progress: Called with how many pages of the database are copied, and of how many.
 
     Raises:
-        InvalidArgumentError: `keep` below 1; another store than SQLite (`UnsupportedDatabaseError`).
+        InvalidArgumentError: `keep` below 1; a store other than SQLite (`UnsupportedDatabaseError`).
         StoreError: The store could not do it, or the file cannot be written.
     """
     if keep is not None and keep < 1:
@@ -232,19 +238,19 @@ def backup_database(
     if not isinstance(database, SQLAlchemyStore):
         message = f"only SQLite databases are backed up this way, not {store!r}; export it"
         raise InvalidArgumentError(message)
-    place = Path(folder)
+    backups = Path(folder)
     try:
-        place.mkdir(parents=True, exist_ok=True)
-        path = place / f"memory-{now():{STAMP}}.db"
+        backups.mkdir(parents=True, exist_ok=True)
+        path = backups / f"memory-{now():{STAMP}}.db"
         with draft_of(path) as draft:
             database.backup(draft, progress)
-        old = sorted(place.glob("memory-*T*Z.db"))[:-keep] if keep else []
-        for each in old:
-            each.unlink()
+        outdated = sorted(backups.glob("memory-*T*Z.db"))[:-keep] if keep else []
+        for file in outdated:
+            file.unlink()
     except OSError as error:
-        message = f"the backup in {place} cannot be written: {error}"
+        message = f"the backup in {backups} cannot be written: {error}"
         raise StoreError(message) from error
-    return Backup(path, path.stat().st_size, tuple(old))
+    return Backup(path, path.stat().st_size, tuple(outdated))
 
 
 def _users(store: MemoryStore, user_id: User) -> list[str]:
@@ -252,50 +258,39 @@ def _users(store: MemoryStore, user_id: User) -> list[str]:
         return [Scope(cast("str", user_id)).user_id]
     if isinstance(store, Administration):
         return store.users()
-    message = f"{store!r} cannot name its users; give a user_id"
+    message = f"{store!r} cannot list its users; give a user_id"
     raise InvalidArgumentError(message)
 
 
-def _only(user_id: User) -> str | None:
-    return None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
-
-
-def _counted(store: MemoryStore, users: Iterable[str]) -> tuple[int, int]:
-    """How many memories and deletions there are."""
-    scopes = [Scope(user) for user in users]
-    deletions = sum(1 for scope in scopes for _ in store.list_deleted(scope))
-    return sum(store.count(scope, ANY_STATE) for scope in scopes), deletions
-
-
-def _everything(store: MemoryStore, users: Iterable[str]) -> Iterator[Owned]:
+def _counts(store: MemoryStore, users: Iterable[str]) -> tuple[int, int]:
+    """Count memories and deletions."""
+    memories = deletions = 0
     for user in users:
-        yield from ((user, item) for item in store.list_all(Scope(user)))
-        yield from ((user, deletion) for deletion in store.list_deleted(Scope(user)))
+        memories += store.count(Scope(user), ANY_STATE)
+        deletions += sum(1 for _ in store.list_deleted(Scope(user)))
+    return memories, deletions
 
 
-def _moved(
-    records: Iterable[Owned],
-    store: MemoryStore,
-    total: int,
-    progress: Progress | None,
-    file: Reading | None = None,
+def _records(store: MemoryStore, users: Iterable[str]) -> Iterator[OwnedRecord]:
+    for user in users:
+        for item in store.list_all(Scope(user)):
+            yield user, item
+        for deletion in store.list_deleted(Scope(user)):
+            yield user, deletion
+
+
+def _restored(
+    records: Iterable[OwnedRecord], store: MemoryStore, total: int, progress: Progress | None
 ) -> Transferred:
     """Write records into a store, batch by batch."""
-    written, unchanged, done, conflicts = 0, 0, 0, list[Conflict]()
-    for user, owned in groupby(records, key=lambda one: one[0]):
+    done, sum_of_all = 0, Restored()
+    for user, owned in groupby(records, key=lambda pair: pair[0]):
         for batch in batches_of((record for _, record in owned), size_of):
-            restored = store.restore(Scope(user), batch)
-            written, unchanged = written + restored.written, unchanged + restored.unchanged
-            conflicts += restored.conflicts
+            sum_of_all += store.restore(Scope(user), batch)
             done += len(batch)
             if progress:
                 progress(done, max(done, total))
-    result = Transferred(written, unchanged, tuple(conflicts))
-    return (
-        result
-        if file is None
-        else replace(result, damaged=tuple(file.damaged), complete=file.complete)
-    )
+    return Transferred(sum_of_all.written, sum_of_all.unchanged, sum_of_all.conflicts)
 
 
 __all__ = [

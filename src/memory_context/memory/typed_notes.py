@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
 from memory_context.model.item import Content, MemoryList
@@ -20,10 +20,7 @@ class TypedNotes(ABC):
         tier: str,
         type: str,  # noqa: A002 - the word that the record uses
         importance: float,
-        *,
-        tags: Iterable[str] = (),
-        metadata: Mapping[str, Any] | None = None,
-        description: str | None = None,
+        **details: Any,  # noqa: ANN401 - those of `MemoryManager.remember`
     ) -> str:
         """Keep a note, and return its key."""
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
 from memory_context.agent_files.line_edits import lines_of, numbered
@@ -22,9 +22,10 @@ from memory_context.exceptions import (
     InvalidPathError,
 )
 from memory_context.runtime import prompts
-from memory_context.text.read.paging import next_page, truncated
+from memory_context.text.read.paging import cut, next_page
 from memory_context.text.tokens.counter import TokenCounter, default_counter
-from memory_context.tools.memory_tools import Answer, MemoryToolError, Offset, Verb, plain_schema
+from memory_context.tools.lenient_arguments import LenientArgs, Offset
+from memory_context.tools.verbs import MemoryToolError, ToolAnswer, Verb
 
 MEMORY = "memory"
 ROOT = "/memories"
@@ -34,10 +35,8 @@ Null: TypeAlias = SkipJsonSchema[None]
 Command: TypeAlias = Literal["view", "create", "str_replace", "insert", "delete", "rename"]
 
 
-class FileArgs(BaseModel):
-    """The arguments of `memory`, as models write them; which of them a command takes is its own matter."""
-
-    model_config = ConfigDict(json_schema_extra=plain_schema)
+class FileArgs(LenientArgs):
+    """The arguments of `memory`, as models write them; each command takes some of them."""
 
     command: Command
     path: str | Null = Field(default=None, description=prompts.FILES_PATH)
@@ -56,13 +55,30 @@ class FileArgs(BaseModel):
     def _plain_range(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
         if isinstance(value, str):
             numbers = re.findall(r"(?<!\d)-?\d+", value)
-            value = [*numbers, "-1"] if value.rstrip(" ]").endswith("-") else numbers
+            if value.rstrip(" ]").endswith("-"):
+                numbers.append("-1")  # "5-" goes on to the end
+            value = numbers
         return value or None
 
     @property
     def lines(self) -> tuple[int, int] | None:
-        """Which lines are meant; None for all."""
+        """Return the first and the last line that are meant; None for all."""
         return (self.view_range[0], self.view_range[-1]) if self.view_range else None
+
+    def needed(self, name: str) -> Any:  # noqa: ANN401 - each argument's own
+        """Return the argument `name`, which the command cannot do without."""
+        value = getattr(self, name)
+        if value is None:
+            message = prompts.FILES_MISSING_ARGUMENT.format(command=self.command, name=name)
+            raise MemoryToolError(message)
+        return value
+
+    def path_inside(self, name: str = "path") -> str:
+        """Return the path of the argument `name`, which must lie inside the agent's folder."""
+        path = _inside(self.needed(name))
+        if not path:
+            raise MemoryToolError(prompts.FILES_ROOT.format(command=self.command))
+        return path
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,19 +95,20 @@ class AgentFiles:
 
     @property
     def counter(self) -> TokenCounter:
-        """How tokens are counted."""
+        """Return what counts tokens."""
         return default_counter()
 
 
-def _worked(files: AgentFiles, args: FileArgs, most: int) -> Answer:
-    """Do what the command says, and answer in a line, or with the text."""
-    path = args.path if args.command != "rename" else args.old_path or args.path
+def _run(files: AgentFiles, args: FileArgs, most: int) -> ToolAnswer:
+    """Run the command, and answer in a line, or with the text."""
+    path = args.path
+    if args.command == "rename":
+        path = args.old_path or args.path
     try:
-        return Answer(_COMMANDS[args.command](files, args, most))
+        return ToolAnswer(_COMMANDS[args.command](files, args, most))
     except AgentMemoryError as error:
-        raise MemoryToolError(
-            truncated(_advice(error, _shown(path or "")), most, files.counter.count)
-        ) from None
+        advice = _advice(error, _shown(path or ""))
+        raise MemoryToolError(cut(advice, most, files.counter.count)) from None
 
 
 def _advice(error: AgentMemoryError, path: str) -> str:
@@ -106,26 +123,9 @@ def _advice(error: AgentMemoryError, path: str) -> str:
             return prompts.FILES_FAILED.format(message=error)
 
 
-def _needed(args: FileArgs, name: str) -> Any:  # noqa: ANN401 - each argument's own
-    """The argument `name`, which the command cannot do without."""
-    if (value := getattr(args, name)) is None:
-        raise MemoryToolError(
-            prompts.FILES_MISSING_ARGUMENT.format(command=args.command, name=name)
-        )
-    return value
-
-
-def _path_of(args: FileArgs, name: str = "path") -> str:
-    """The path that the argument `name` means, which lies inside the agent's folder."""
-    path = _inside(_needed(args, name))
-    if not path:
-        raise MemoryToolError(prompts.FILES_ROOT.format(command=args.command))
-    return path
-
-
 def _inside(path: str) -> str:
-    """The path below the agent's folder that a model's path means; what lies elsewhere stays as it is."""
-    for root in (ROOT, ROOT[1:]):
+    """Return the path below the agent's folder that a model's path means; any other stays as it is."""
+    for root in (ROOT, ROOT.removeprefix("/")):
         if path.rstrip("/") == root:
             return ""
         if path.startswith(f"{root}/"):
@@ -134,7 +134,7 @@ def _inside(path: str) -> str:
 
 
 def _shown(path: str) -> str:
-    """The path as models write it."""
+    """Return the path as models write it."""
     inside = _inside(path)
     return f"{ROOT}/{inside}" if inside else ROOT
 
@@ -142,78 +142,81 @@ def _shown(path: str) -> str:
 def _view(files: AgentFiles, args: FileArgs, most: int) -> str:
     path = _inside(args.path or ROOT).rstrip("/")
     entries = files.service.list(files.agent_instance_id, path)
-    if [entry.path for entry in entries if not entry.is_folder] == [path]:
-        return _viewed(files, args, path, most)
-    text = "\n".join(map(_listed, entries))
-    form = prompts.FILES_LISTED.replace("{count}", str(len(entries))).replace(
-        "{path}", _shown(path)
-    )
-    return (
-        _paged(files, form, text, 1, args.offset, most)
-        if entries
-        else prompts.FILES_EMPTY.format(path=_shown(path))
-    )
+    is_file = [entry.path for entry in entries if not entry.is_folder] == [path]
+    if is_file:
+        return _view_file(files, args, path, most)
+    if not entries:
+        return prompts.FILES_EMPTY.format(path=_shown(path))
+    text = "\n".join(_entry_line(entry) for entry in entries)
+    template = _filled(prompts.FILES_LISTED, len(entries), path)
+    return _page(files, template, text, 1, args.offset, most)
 
 
-def _listed(entry: FileEntry) -> str:
+def _entry_line(entry: FileEntry) -> str:
     path = _shown(entry.path)
     return f"{path}/" if entry.is_folder else prompts.FILES_ENTRY.format(path=path, size=entry.size)
 
 
-def _viewed(files: AgentFiles, args: FileArgs, path: str, most: int) -> str:
+def _view_file(files: AgentFiles, args: FileArgs, path: str, most: int) -> str:
     text = files.service.read_memory_file(files.agent_instance_id, path)
     if not text:
         return prompts.FILES_EMPTY.format(path=_shown(path))
-    lines, count = numbered(text, args.lines), len(lines_of(text))
-    form = prompts.FILES_LINES.replace("{count}", str(count)).replace("{path}", _shown(path))
-    return _paged(files, form, lines, args.lines[0] if args.lines else 1, args.offset, most)
+    template = _filled(prompts.FILES_LINES, len(lines_of(text)), path)
+    first = args.lines[0] if args.lines else 1
+    return _page(files, template, numbered(text, args.lines), first, args.offset, most)
 
 
-def _paged(files: AgentFiles, form: str, text: str, first: int, offset: int, most: int) -> str:
-    """As much of `text` from `offset` on as fits, in `form`, and how to get the next page."""
+def _filled(template: str, count: int, path: str) -> str:
+    """Return the template with count and path in it, and the rest still to be filled in."""
+    return template.replace("{count}", str(count)).replace("{path}", _shown(path))
+
+
+def _page(files: AgentFiles, template: str, text: str, first: int, offset: int, most: int) -> str:
+    """Return as much of `text` from `offset` on as fits, and how to get the next page."""
     if offset >= len(text):
         return prompts.NO_MORE
     count = files.counter.count
     further = "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=len(text))
-    frame = form.format(first=first, last=first + text.count("\n"), text=further)
+    frame = template.format(first=first, last=first + text.count("\n"), text=further)
     page = next_page(text, offset, len(text), most - count(frame) - SLACK, count)
     shown = text[page.start : page.end].rstrip("\n")
-    answer = form.format(first=first + page.first - 1, last=first + page.last - 1, text=shown)
-    return (
-        answer
-        if page.end == len(text)
-        else answer + "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=page.end)
-    )
+    answer = template.format(first=first + page.first - 1, last=first + page.last - 1, text=shown)
+    if page.end < len(text):
+        answer += "\n" + prompts.NEXT_PAGE_BRIEFLY.format(offset=page.end)
+    return answer
 
 
 def _create(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path, text = _path_of(args), _needed(args, "file_text")
+    path, text = args.path_inside(), args.needed("file_text")
     files.service.create(files.agent_instance_id, path, text)
     return prompts.FILES_CREATED.format(path=_shown(path), size=len(text.encode()))
 
 
 def _str_replace(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path, old = _path_of(args), _needed(args, "old_str")
+    path, old = args.path_inside(), args.needed("old_str")
     line = files.service.str_replace(files.agent_instance_id, path, old, args.new_str or "")
     return prompts.FILES_REPLACED.format(path=_shown(path), line=line)
 
 
 def _insert(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path, line = _path_of(args), _needed(args, "insert_line")
-    text = _needed(args, "new_str" if args.insert_text is None and args.new_str else "insert_text")
+    path, line = args.path_inside(), args.needed("insert_line")
+    # Some models give the text under the name that it has in str_replace.
+    is_misnamed = args.insert_text is None and args.new_str
+    text = args.needed("new_str" if is_misnamed else "insert_text")
     files.service.insert(files.agent_instance_id, path, line, text)
     return prompts.FILES_INSERTED.format(path=_shown(path), line=line)
 
 
 def _delete(files: AgentFiles, args: FileArgs, _: int) -> str:
-    path = _path_of(args).rstrip("/")
+    path = args.path_inside().rstrip("/")
     files.service.delete(files.agent_instance_id, path)
     return prompts.FILES_DELETED.format(path=_shown(path))
 
 
 def _rename(files: AgentFiles, args: FileArgs, _: int) -> str:
-    old = _path_of(args, "path" if args.old_path is None and args.path else "old_path").rstrip("/")
-    new = _path_of(args, "new_path").rstrip("/")
+    is_misnamed = args.old_path is None and args.path
+    old = args.path_inside("path" if is_misnamed else "old_path").rstrip("/")
+    new = args.path_inside("new_path").rstrip("/")
     files.service.rename(files.agent_instance_id, old, new)
     return prompts.FILES_RENAMED.format(old=_shown(old), new=_shown(new))
 
@@ -227,5 +230,5 @@ _COMMANDS: dict[Command, Callable[[AgentFiles, FileArgs, int], str]] = {
     "rename": _rename,
 }
 
-FILES = Verb(MEMORY, prompts.FILES_TOOL, FileArgs, _worked)
+FILES = Verb(MEMORY, prompts.FILES_TOOL, FileArgs, _run)
 FILE_VERBS = (FILES,)

@@ -8,19 +8,19 @@ from typing import Any
 
 from pydantic import Field, field_validator
 
+from memory_context.conversation.run_notes import note_line
 from memory_context.memory.scoped_memory import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
 from memory_context.model.category import Category
 from memory_context.model.item import MemoryItem, is_secret
-from memory_context.model.reference import MemoryRef, key_in
+from memory_context.model.reference import MemoryRef
 from memory_context.model.selection import Selection
-from memory_context.model.tier import priority_of
 from memory_context.model.tool_names import CLEAR, GET, LIST, SAVE
 from memory_context.runtime import prompts
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.text.quoting import quoted
-from memory_context.text.read.paging import truncated
+from memory_context.text.read.paging import cut
 from memory_context.text.read.partial_read import answer
-from memory_context.tools.memory_tools import Answer, MemoryToolError, NoteArgs, Text, Verb
+from memory_context.tools.lenient_arguments import Key, NoteArgs, Text
+from memory_context.tools.verbs import MemoryToolError, ToolAnswer, Verb
 
 LEAST_TEXT = 30
 
@@ -50,15 +50,10 @@ class GetArgs(NoteArgs):
     """The arguments of `get_memory`."""
 
     tier: str = Field(default="", description=prompts.GET_TIER)
-    key: str = Field(default="", description=prompts.GET_KEY)
+    key: Key = Field(default="", description=prompts.GET_KEY)
     category: str = Field(default="", description=prompts.SEARCH_CATEGORY)
     tags: list[str] = Field(default=[], description=prompts.SEARCH_TAGS)
     offset: int = Field(default=0, ge=0, description=prompts.GET_OFFSET)
-
-    @field_validator("key", mode="before")
-    @classmethod
-    def _plain_key(cls, value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
-        return key_in(value) if isinstance(value, str) else value
 
 
 class ClearArgs(NoteArgs):
@@ -73,101 +68,80 @@ class ListArgs(NoteArgs):
     """`list_categories` takes no arguments."""
 
 
-def _saved(notes: ScopedMemory, args: SaveArgs, _: int) -> Answer:
+def _save(notes: ScopedMemory, args: SaveArgs, _: int) -> ToolAnswer:
+    tier = args.tier or DEFAULT_TIER
     key = notes.save(
-        args.content,
-        args.category or None,
-        args.tags,
-        args.metadata,
-        args.priority,
-        tier=args.tier or DEFAULT_TIER,
+        args.content, args.category or None, args.tags, args.metadata, args.priority, tier=tier
     )
-    return Answer(prompts.SAVED.format(tier=args.tier or DEFAULT_TIER, ref=MemoryRef(key)), (key,))
+    return ToolAnswer(prompts.SAVED.format(tier=tier, ref=MemoryRef(key)), (key,))
 
 
-def _got(notes: ScopedMemory, args: GetArgs, most: int) -> Answer:
+def _get(notes: ScopedMemory, args: GetArgs, most: int) -> ToolAnswer:
+    tier = args.tier or None
     if args.key:
-        item = notes.get(args.key, tier=args.tier or None)
-        if item is None:
+        note = notes.get(args.key, tier=tier)
+        if note is None:
             raise MemoryToolError(prompts.NO_NOTE.format(key=args.key))
-        return Answer(answer(item, Selection(), 0, most, notes.counter.count), (args.key,))
-    found = notes.get(category=args.category or None, tags=args.tags, tier=args.tier or None)[
-        args.offset :
-    ]
-    if not found:
-        return Answer(prompts.NO_NOTES)
-    return _listed(notes, found, args.offset, most)
+        return ToolAnswer(answer(note, Selection(), 0, most, notes.counter.count), (args.key,))
+    all_notes = notes.get(category=args.category or None, tags=args.tags, tier=tier)
+    page = all_notes[args.offset :]
+    return _listed(notes, page, args.offset, most) if page else ToolAnswer(prompts.NO_NOTES)
 
 
-def _listed(notes: ScopedMemory, found: list[MemoryItem], offset: int, most: int) -> Answer:
-    """As many notes as fit; the first, cut if need be, in any case."""
+def _listed(notes: ScopedMemory, page: list[MemoryItem], offset: int, most: int) -> ToolAnswer:
+    """Answer with as many notes as fit; with the first, cut if need be, in any case."""
     count = notes.counter.count
-    left = most - count(prompts.NOTES_LEFT.format(count=len(found), offset=offset + len(found))) - 1
-    shown = list[str]()
-    for item in found:
-        line = note_line(item)
-        if (needed := count(line) + 1) > left:
+    left = most - count(prompts.NOTES_LEFT.format(count=len(page), offset=offset + len(page))) - 1
+    lines = list[str]()
+    for note in page:
+        line = note_line(note)
+        tokens = count(line) + 1
+        if tokens > left:
             break
-        shown.append(line)
-        left -= needed
-    if not shown:
-        shown = [_shortened(found[0], left, notes)]
-    rest = len(found) - len(shown)
-    more = [prompts.NOTES_LEFT.format(count=rest, offset=offset + len(shown))] if rest else []
-    return Answer(
-        "\n".join((*shown, *more)), tuple(item.memory_key for item in found[: len(shown)])
-    )
+        lines.append(line)
+        left -= tokens
+    if not lines:
+        lines.append(_shortened(page[0], left, notes))
+    keys = tuple(note.memory_key for note in page[: len(lines)])
+    rest = len(page) - len(lines)
+    if rest:
+        lines.append(prompts.NOTES_LEFT.format(count=rest, offset=offset + len(lines)))
+    return ToolAnswer("\n".join(lines), keys)
 
 
-def _shortened(item: MemoryItem, budget: int, notes: ScopedMemory) -> str:
-    """A note that is too long to be shown whole: its reference, which opens it, and some of it."""
-    count, ref = notes.counter.count, item.ref.render()
-    left = budget - count(ref) - 1
-    part = (
-        excerpt(item.text, "", left, count).text
-        if left >= LEAST_TEXT and not is_secret(item)
-        else ""
-    )
-    return truncated(f"{ref}\n{part}" if part else ref, budget, count)
+def _shortened(note: MemoryItem, budget: int, notes: ScopedMemory) -> str:
+    """Return a note that is too long to be shown whole: its reference, which opens it, and some of it."""
+    count, text = notes.counter.count, note.ref.render()
+    left = budget - count(text) - 1
+    if left >= LEAST_TEXT and not is_secret(note):
+        part = excerpt(note.text, "", left, count).text
+        if part:
+            text = f"{text}\n{part}"
+    return cut(text, budget, count)
 
 
-def note_line(item: MemoryItem) -> str:
-    """A note as a model reads it: its key, what is known of it, and its text; of a secret no text."""
-    facts = [
-        item.tier,
-        *([item.category] if item.category else []),
-        *item.tags,
-        f"priority {priority_of(item.importance)}",
-    ]
-    text = prompts.HIDDEN if is_secret(item) else quoted(item.text)
-    return prompts.NOTE.format(
-        ref=MemoryRef(item.memory_key), facts=f"({', '.join(facts)})", text=text
-    )
-
-
-def _cleared(notes: ScopedMemory, args: ClearArgs, _: int) -> Answer:
+def _clear(notes: ScopedMemory, args: ClearArgs, _: int) -> ToolAnswer:
     count = notes.clear(args.category or None, args.tags, tier=args.tier)
     if count is None:
-        return Answer(prompts.DECLINED)
+        return ToolAnswer(prompts.DECLINED)
     number = prompts.ONE_NOTE if count == 1 else prompts.MANY_NOTES.format(count=count)
-    return Answer(prompts.CLEARED.format(count=number, tier=args.tier))
+    return ToolAnswer(prompts.CLEARED.format(count=number, tier=args.tier))
 
 
-def _categories(notes: ScopedMemory, _: ListArgs, most: int) -> Answer:
-    lines = list(_tree(notes.list_categories()))
-    return Answer(truncated("\n".join(lines) or prompts.NO_NOTES, most, notes.counter.count))
+def _list(notes: ScopedMemory, _: ListArgs, most: int) -> ToolAnswer:
+    text = "\n".join(_tree(notes.list_categories())) or prompts.NO_NOTES
+    return ToolAnswer(cut(text, most, notes.counter.count))
 
 
 def _tree(categories: Iterable[Category], depth: int = 0) -> Iterator[str]:
-    for one in categories:
-        yield prompts.CATEGORY.format(
-            indent="  " * depth, path=one.path or prompts.NO_CATEGORY, count=one.total
-        )
-        yield from _tree(one.children, depth + 1)
+    for category in categories:
+        path = category.path or prompts.NO_CATEGORY
+        yield prompts.CATEGORY.format(indent="  " * depth, path=path, count=category.total)
+        yield from _tree(category.children, depth + 1)
 
 
-SAVING = Verb(SAVE, prompts.SAVE_TOOL, SaveArgs, _saved)
-GETTING = Verb(GET, prompts.GET_TOOL, GetArgs, _got)
-CLEARING = Verb(CLEAR, prompts.CLEAR_TOOL, ClearArgs, _cleared)
-LISTING = Verb(LIST, prompts.LIST_TOOL, ListArgs, _categories)
+SAVING = Verb(SAVE, prompts.SAVE_TOOL, SaveArgs, _save)
+GETTING = Verb(GET, prompts.GET_TOOL, GetArgs, _get)
+CLEARING = Verb(CLEAR, prompts.CLEAR_TOOL, ClearArgs, _clear)
+LISTING = Verb(LIST, prompts.LIST_TOOL, ListArgs, _list)
 NOTE_VERBS = (SAVING, GETTING, CLEARING, LISTING)

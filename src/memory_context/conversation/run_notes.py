@@ -1,0 +1,78 @@
+"""The notes of a run in its prompts: all of them stand there, and what changes is appended."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from memory_context.memory.scoped_memory import NEWEST_FIRST, ScopedMemory
+from memory_context.model.item import MemoryItem, is_secret
+from memory_context.model.reference import MemoryRef
+from memory_context.model.scope import Place
+from memory_context.model.tier import priority_of
+from memory_context.runtime import prompts
+from memory_context.text.quoting import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class UnseenNotes:
+    """Notes that are to be shown.
+
+    Attributes:
+        text: The text of the message that shows them.
+        seen: For each note that stands in the prompt then, when it was last changed.
+        keys: The notes that `text` shows.
+        tokens: The tokens of `text`.
+    """
+
+    text: str
+    seen: Mapping[str, str]
+    keys: tuple[str, ...]
+    tokens: int
+
+
+def unseen_notes(notes: ScopedMemory, seen: Mapping[str, str]) -> UnseenNotes | None:
+    """Return what has changed since `seen` in the tiers that every prompt includes; None for nothing.
+
+    Raises:
+        StoreError: The store failed.
+    """
+    tiers = shown_tiers(notes)
+    if not tiers:
+        return None
+    store, scope = notes.manager.memory_store, notes.manager.scope
+    items = store.query(scope, {"tier": tiers}, limit=None, order_by=NEWEST_FIRST)[::-1]
+    now_there = {item.memory_key: item.updated_at.isoformat() for item in items}
+    fresh = [item for item in items if seen.get(item.memory_key) != now_there[item.memory_key]]
+    gone = [key for key in seen if key not in now_there]
+    if not fresh and not gone:
+        return None
+    lines = [prompts.RUN_NOTES_HEADER, *(note_line(item) for item in fresh)]
+    if gone:
+        lines.append(prompts.RUN_NOTES_GONE.format(keys=", ".join(gone)))
+    lines.append(prompts.RUN_NOTES_FOOTER)
+    text = "\n".join(lines)
+    keys = tuple(item.memory_key for item in fresh)
+    notes.manager.audit("recalled", *keys)
+    return UnseenNotes(text, now_there, keys, notes.counter.count(text))
+
+
+def note_line(item: MemoryItem) -> str:
+    """Return a note as a model reads it: its key, its facts, and its text; of a secret no text."""
+    facts = [item.tier, *item.tags, f"priority {priority_of(item.importance)}"]
+    if item.category:
+        facts.insert(1, item.category)
+    text = prompts.HIDDEN if is_secret(item) else quoted(item.text)
+    ref = MemoryRef(item.memory_key)
+    return prompts.NOTE.format(ref=ref, facts=f"({', '.join(facts)})", text=text)
+
+
+def shown_tiers(notes: ScopedMemory) -> list[str]:
+    """Return the open tiers that every prompt includes."""
+    return [name for name in notes.open_tiers if notes.policies[name].auto_include]
+
+
+def offered_places(notes: ScopedMemory) -> frozenset[Place]:
+    """Return the places to recall from: all that do not stand in the prompt anyway."""
+    shown = shown_tiers(notes)
+    return frozenset((tier, tier_id) for tier, tier_id in notes.places if tier not in shown)

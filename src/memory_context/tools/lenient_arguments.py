@@ -1,0 +1,106 @@
+"""Arguments of verbs as models write them: other forms of the same are understood, not refused."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Annotated, Any, cast
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, model_validator
+
+from memory_context.model.item import in_utc
+from memory_context.model.reference import key_in
+from memory_context.runtime import prompts
+
+# "120-180", "lines 120 to 180", "L120..L180", and with an en dash or a colon between them.
+_TWO_LINES = re.compile(r"(?:lines?|l)?\s*(\d+)\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*(\d+)")
+_LINES_WORD = re.compile(r"^(?:lines?|l)\s*")
+
+
+def plain_schema(schema: dict[str, Any]) -> None:
+    """Remove what tells a model nothing: titles, and defaults of null. It pays for the schema at every call."""
+    for argument in schema.get("properties", {}).values():
+        argument.pop("title", None)
+        if argument.get("default", "") is None:
+            del argument["default"]
+
+
+def as_text(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    """Return an object or a list as JSON text."""
+    return json.dumps(value, ensure_ascii=False) if isinstance(value, dict | list) else value
+
+
+def as_offset(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    """Return a number of at least 0; 0 for nothing."""
+    return max(0, value) if isinstance(value, int) else value or 0
+
+
+def as_key(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    """Return the key of a whole reference, too, and of one in quotes or brackets."""
+    return key_in(value).strip(" `\"'[]") if isinstance(value, str) else value
+
+
+def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
+    """Return lines in the form of `parse_ranges`, for 120, [120, 180] and "L120 to L180", too."""
+    if isinstance(value, list | tuple):
+        parts = [str(part) for part in cast("Sequence[Any]", value)]
+        is_range = len(parts) == 2 and all(part.isdigit() for part in parts)
+        value = ("-" if is_range else ",").join(parts)
+    text = "" if value is None else str(value).strip().lower()
+    if text in ("all", "none", "null"):
+        return ""
+    if match := _TWO_LINES.fullmatch(text):
+        return f"{max(1, int(match[1]))}-{match[2]}"
+    return _LINES_WORD.sub("", text)
+
+
+def as_moment(text: str, *, end: bool = False) -> datetime | None:
+    """Return the moment, UTC where no zone is given; of a day its beginning, or with `end` its end.
+
+    Raises:
+        ValueError: It is not a moment.
+    """
+    text = text.strip()
+    if not text:
+        return None
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise ValueError(prompts.NO_MOMENT) from None
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    is_whole_day = end and len(text) == len("2026-01-31")
+    return in_utc(moment, timedelta(days=is_whole_day))
+
+
+Text = Annotated[str, BeforeValidator(as_text)]
+Offset = Annotated[int, BeforeValidator(as_offset)]
+Key = Annotated[str, BeforeValidator(as_key)]
+Lines = Annotated[str, BeforeValidator(as_lines)]
+
+
+class LenientArgs(BaseModel):
+    """Arguments with a schema that holds no more than a model needs."""
+
+    model_config = ConfigDict(json_schema_extra=plain_schema)
+
+
+class NoteArgs(LenientArgs):
+    """Arguments that speak of tiers and tags: a compartment is a tier, words with commas are tags."""
+
+    @model_validator(mode="before")
+    @classmethod
+    def _as_meant(cls, values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        if not isinstance(values, Mapping):
+            return values
+        arguments = cast("Mapping[str, Any]", values)
+        given = {name: value for name, value in arguments.items() if value is not None}
+        if "compartment" in given:
+            given.setdefault("tier", given.pop("compartment"))
+        if isinstance(given.get("tier"), str):
+            given["tier"] = given["tier"].strip().lower()
+        if isinstance(given.get("tags"), str):
+            given["tags"] = [word.strip() for word in given["tags"].split(",") if word.strip()]
+        return given

@@ -1,0 +1,104 @@
+"""A verb: one of the tools that a model calls, whichever framework brings the call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from pydantic import BaseModel, ValidationError
+
+from memory_context.exceptions import (
+    InvalidKeyError,
+    MemoryContextError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+    StoreError,
+)
+from memory_context.runtime import prompts
+from memory_context.text.read.paging import cut
+from memory_context.text.tokens.counter import TokenCounter
+
+LEAST_ANSWER = 200
+
+
+class CountsTokens(Protocol):
+    """What verbs work on: memories, notes or files."""
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Return what counts the tokens of answers."""
+        ...
+
+
+Memories = TypeVar("Memories", bound=CountsTokens)
+
+
+class MemoryToolError(Exception):
+    """What went wrong, in words for the model: what to do next."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolAnswer:
+    """The answer of a verb.
+
+    Attributes:
+        text: For the model.
+        keys: The memories that it is about.
+    """
+
+    text: str
+    keys: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Verb(Generic[Memories]):
+    """One of the tools on a user's memories.
+
+    Attributes:
+        name: The name that models call.
+        description: What models are told about it.
+        args: Its arguments.
+        work: Gives the answer, within a number of tokens; from a `MemoryManager`, or what else the
+            verb works on.
+    """
+
+    name: str
+    description: str
+    args: type[BaseModel]
+    work: Callable[[Memories, Any, int], ToolAnswer]
+
+    def answer(self, memories: Memories, args: Any, max_tokens: int) -> ToolAnswer:  # noqa: ANN401 - each verb's own
+        """Return the answer; it never takes more than `max_tokens`, or 200 if that is less.
+
+        Raises:
+            MemoryToolError: What went wrong, and what to do next.
+        """
+        most = max(max_tokens, LEAST_ANSWER)
+        try:
+            return self.work(memories, args, most)
+        except MemoryContextError as error:
+            told = advice(error, getattr(args, "key", ""))
+            raise MemoryToolError(cut(told, most, memories.counter.count)) from None
+
+
+def advice(error: MemoryContextError, key: str) -> str:
+    """Return what a model should do next, after `error`, which may be about `key`."""
+    match error:
+        case MemoryDeletedError():
+            return prompts.DELETED.format(message=error)
+        case MemoryNotFoundError():
+            return prompts.NOT_FOUND.format(key=key)
+        case InvalidKeyError():
+            return prompts.BAD_KEY.format(message=error)
+        case StoreError():
+            return prompts.STORE_FAILED
+        case _:
+            return prompts.BAD_ARGUMENT.format(message=error)
+
+
+def problem_with(error: ValidationError) -> str:
+    """Return which argument is of no use, and why, in words for a model."""
+    first = error.errors()[0]
+    name = ".".join(str(part) for part in first["loc"]) or "arguments"
+    return prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])
