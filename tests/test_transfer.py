@@ -294,7 +294,7 @@ class TestFile:
         """Another file is refused before anything is written."""
         (tmp_path / "x").write_bytes(data)
 
-        with pytest.raises(InvalidRecordError, match="no export"):
+        with pytest.raises(InvalidRecordError, match="not an export"):
             import_memories(make("memory"), tmp_path / "x", user_id="ann")
 
     def test_newer_form(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
@@ -303,7 +303,7 @@ class TestFile:
             gzip.compress(b'{"memory_context": 2, "memories": 0, "deletions": 0}\n')
         )
 
-        with pytest.raises(InvalidRecordError, match="form 2"):
+        with pytest.raises(InvalidRecordError, match="format 2"):
             import_memories(make("memory"), tmp_path / "x", user_id="ann")
 
     def test_no_file(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ from memory_context.exceptions import (
     InvalidPathError,
 )
 from memory_context.runtime import prompts
-from memory_context.text.read.paging import cut, next_page
+from memory_context.text.read.paging import next_page, truncated
 from memory_context.text.tokens.counter import TokenCounter, default_counter
 from memory_context.tools.lenient_arguments import LenientArgs, Offset
 from memory_context.tools.verbs import MemoryToolError, ToolAnswer, Verb
@@ -108,7 +108,7 @@ def _run(files: AgentFiles, args: FileArgs, most: int) -> ToolAnswer:
         return ToolAnswer(_COMMANDS[args.command](files, args, most))
     except AgentMemoryError as error:
         advice = _advice(error, _shown(path or ""))
-        raise MemoryToolError(cut(advice, most, files.counter.count)) from None
+        raise MemoryToolError(truncated(advice, most, files.counter.count)) from None
 
 
 def _advice(error: AgentMemoryError, path: str) -> str:

@@ -17,7 +17,7 @@ from memory_context.model.selection import Selection
 from memory_context.model.tool_names import CLEAR, GET, LIST, SAVE
 from memory_context.runtime import prompts
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.text.read.paging import cut
+from memory_context.text.read.paging import truncated
 from memory_context.text.read.partial_read import answer
 from memory_context.tools.lenient_arguments import Key, NoteArgs, Text
 from memory_context.tools.verbs import MemoryToolError, ToolAnswer, Verb
@@ -117,7 +117,7 @@ def _shortened(note: MemoryItem, budget: int, notes: ScopedMemory) -> str:
         part = excerpt(note.text, "", left, count).text
         if part:
             text = f"{text}\n{part}"
-    return cut(text, budget, count)
+    return truncated(text, budget, count)
 
 
 def _clear(notes: ScopedMemory, args: ClearArgs, _: int) -> ToolAnswer:
@@ -130,7 +130,7 @@ def _clear(notes: ScopedMemory, args: ClearArgs, _: int) -> ToolAnswer:
 
 def _list(notes: ScopedMemory, _: ListArgs, most: int) -> ToolAnswer:
     text = "\n".join(_tree(notes.list_categories())) or prompts.NO_NOTES
-    return ToolAnswer(cut(text, most, notes.counter.count))
+    return ToolAnswer(truncated(text, most, notes.counter.count))
 
 
 def _tree(categories: Iterable[Category], depth: int = 0) -> Iterator[str]:

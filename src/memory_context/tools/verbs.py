@@ -16,7 +16,7 @@ from memory_context.exceptions import (
     StoreError,
 )
 from memory_context.runtime import prompts
-from memory_context.text.read.paging import cut
+from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
 
 LEAST_ANSWER = 200
@@ -79,7 +79,7 @@ class Verb(Generic[Memories]):
             return self.work(memories, args, most)
         except MemoryContextError as error:
             told = advice(error, getattr(args, "key", ""))
-            raise MemoryToolError(cut(told, most, memories.counter.count)) from None
+            raise MemoryToolError(truncated(told, most, memories.counter.count)) from None
 
 
 def advice(error: MemoryContextError, key: str) -> str:
