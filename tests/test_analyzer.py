@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from for_each import for_each
-from memory_context.text.index.analyzer import analyze, held_by, wanted_by, words_of
+from memory_context.text.index.analyzer import analyze, held_by, wanted_by, words_found_by
 
 CHINESE = "\u7cfb\u7edf\u7ba1\u7406\u5458"  # five characters: "system administrator"
 DAY = {"2023-05-08", "2023-05"}
@@ -108,7 +108,7 @@ def test_held_is_what_was_analyzed(text: str, query: str) -> None:
 
 def test_words_of_a_query() -> None:
     """The words that a text was found by are told as they were written, each once."""
-    assert ["Crashed", "getUserName"] == words_of(
+    assert ["Crashed", "getUserName"] == words_found_by(
         "Crashed again: getUserName, Crashed", ["crash", "user"]
     )
 

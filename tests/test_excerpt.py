@@ -15,9 +15,9 @@ from examples import examples
 from for_each import for_each
 from memory_context.model.selection import Cost
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, Excerpt, excerpt
-from memory_context.text.excerpt.hotspots import LARGE, regions
+from memory_context.text.excerpt.hotspots import LARGE, hotspots
 from memory_context.text.excerpt.scoring import Ranking
-from memory_context.text.excerpt.segments import cut
+from memory_context.text.excerpt.segments import split
 from memory_context.text.terms import MAX_TERMS, names, occurrences, terms
 from memory_context.text.tokens.counter import default_counter, estimating_counter
 
@@ -441,7 +441,7 @@ def test_a_row_far_down_keeps_its_header() -> None:
 def test_regions_are_in_order_and_apart(size: int, offset: int, question: str) -> None:
     """What is looked at closely lies inside the text, in order, and nothing twice."""
     text = ("a b\n" * 100 + "b" * 3000) * (100 * size) + "a" * offset
-    found = regions(text, question)
+    found = hotspots(text, question)
     assert all(0 <= start <= end <= len(text) for start, end in found)
     assert all(end < start for (_, end), (start, _) in pairwise(found))
 
@@ -450,11 +450,11 @@ def test_regions_are_in_order_and_apart(size: int, offset: int, question: str) -
 @given(texts | documents)
 def test_pieces_come_in_order_and_hold_everything(text: str) -> None:
     """Of a text, nothing is lost between the pieces but line breaks; of JSON, nothing but its frame."""
-    found = cut(text)
-    places = [(piece.start, piece.end) for piece in found.pieces]
+    found = split(text)
+    places = [(segment.start, segment.end) for segment in found.segments]
     assert all(end <= start for (_, end), (start, _) in pairwise(places))
     held = "".join(text[start:end] for start, end in places)
-    if len(found.groups) == 1:
+    if len(found.containers) == 1:
         assert text.replace("\n", "") == held.replace("\n", "")
     else:
         assert (
@@ -462,7 +462,7 @@ def test_pieces_come_in_order_and_hold_everything(text: str) -> None:
             - set(held)
             - set('{}[],: \n"\\')
             - {c for c in text if not c.isprintable()}
-            or len(found.groups) > 2
+            or len(found.containers) > 2
         )
 
 
@@ -523,5 +523,5 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
     """A run of one mark, hundreds of thousands of characters long, is cut and searched for names to its end."""
     text = unit * (400_000 // len(unit))
 
-    assert len(text) == cut(text).pieces[-1].end
+    assert len(text) == split(text).segments[-1].end
     assert len(names(text)) < 2

@@ -11,7 +11,7 @@ from memory_context.display.html import Html, folded, joined, soft, table, tag
 from memory_context.display.numbered_lines import Line, marked_line, numbered, shortened
 from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.model.scope import DETAIL
-from memory_context.text.index.analyzer import wanted_by, words_of
+from memory_context.text.index.analyzer import wanted_by, words_found_by
 
 SHOWN = 50
 OPEN = 5
@@ -135,7 +135,7 @@ def passage_lines(match: Match, words: Sequence[str]) -> list[Line]:
 
 def marks_of(passage: str, why: Sequence[str]) -> list[str]:
     """What is highlighted in a passage: the words that it was found by, and other forms of them."""
-    forms = words_of(passage, wanted_by(" ".join(why)))
+    forms = words_found_by(passage, wanted_by(" ".join(why)))
     low = [word.casefold() for word in why if word.strip()]
     others = [
         form for form in forms if (form.isascii() and form.isalnum()) or not _holds(form, low)

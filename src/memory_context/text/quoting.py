@@ -19,9 +19,12 @@ FRAMES = (
 MARK = "> "
 _BREAKS = r"\r\n\x0b\x0c\x1c-\x1e\x85\u2028\u2029"  # those of str.splitlines
 _SENTENCE = "|".join(map(re.escape, FRAMES))
-_LINE = re.compile(rf"(?:^|(?<=[{_BREAKS}]))(?=[^\S{_BREAKS}]*(?:{_SENTENCE}))", re.IGNORECASE)
+# A line that begins, behind spaces, as one of the sentences does.
+_FRAME_LINE = re.compile(
+    rf"(?:^|(?<=[{_BREAKS}]))(?=[^\S{_BREAKS}]*(?:{_SENTENCE}))", re.IGNORECASE
+)
 
 
 def quoted(text: str) -> str:
-    """`text` as it stands in a frame; lines that read like the frame's own sentences have ``> `` before them."""
-    return _LINE.sub(MARK, text)
+    """Return `text` as it stands in a frame; lines that read like the frame's own sentences have ``> `` before them."""
+    return _FRAME_LINE.sub(MARK, text)

@@ -11,7 +11,7 @@ MAX_TERMS = 32
 NAME_WEIGHT = 3
 LEAST_DIGITS = 4
 READ_AT_MOST = 100_000
-PLACES = 2_000
+MOST_OCCURRENCES = 2_000
 _WORD = re.compile(r"[^\W_][\w./:@#-]*[^\W_]|[^\W_]")
 _TELLING = re.compile(r"[\d_./:@#-]")
 _ENGLISH_STOP_WORDS = """
@@ -22,12 +22,18 @@ please same she should show so some such tell than that the their them then ther
 too under until up use very was we were what when where which while who whom why will with would you your
 """
 STOP_WORDS = frozenset(_ENGLISH_STOP_WORDS.split())
-# What makes it a name is looked for among its first 64 characters: `a:a:a:…` would take quadratic time otherwise.
+# A name has four characters or more, and among them a digit, one of _/@#, a dot inside, or a capital after a small
+# letter. It is looked for among the first 64 characters only: `a:a:a:…` would take quadratic time otherwise. Behind it
+# may stand the end of a quoted key, as in JSON, also escaped.
 NAME = re.compile(
-    r"(?<![A-Za-z0-9_])(?=[A-Za-z0-9_])(?=[A-Za-z:-]{0,64}?(?:[0-9_/@#]|\.[A-Za-z0-9_]|[a-z][A-Z]))"
-    r"(?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@#-]{2,}[A-Za-z0-9_#@])(?P<key>\\*[\"']\s*:)?"
+    r"""
+    (?<![A-Za-z0-9_])(?=[A-Za-z0-9_])
+    (?=[A-Za-z:-]{0,64}?(?:[0-9_/@\#]|\.[A-Za-z0-9_]|[a-z][A-Z]))
+    (?P<name>[A-Za-z0-9_][A-Za-z0-9_./:@\#-]{2,}[A-Za-z0-9_\#@])
+    (?P<key>\\*["']\s*:)?
+    """,
+    re.VERBOSE,
 )
-
 FAULTS = (
     "error",
     "failed",
@@ -44,29 +50,28 @@ BLOB = re.compile(r"[A-Za-z0-9+/=]+")
 
 
 def terms(text: str) -> list[str]:
-    """The words of `text` that say something, lower-case, most frequent first, at most 32."""
-    words = (match.group().lower() for match in _WORD.finditer(text[:READ_AT_MOST]))
-    counts = Counter(
-        word for word in words if word not in STOP_WORDS and (len(word) > 1 or not word.isascii())
-    )
+    """Return the words of `text` that say something, lower-case, most frequent first, at most 32."""
+    counts = Counter[str]()
+    for match in _WORD.finditer(text[:READ_AT_MOST]):
+        word = match.group().lower()
+        # A single letter says nothing; a single Chinese character does.
+        if word not in STOP_WORDS and (len(word) > 1 or not word.isascii()):
+            counts[word] += 1
     return [word for word, _ in counts.most_common(MAX_TERMS)]
 
 
 def occurrences(
-    text: str, words: Iterable[str], most: int = PLACES
+    text: str, words: Iterable[str], most: int = MOST_OCCURRENCES
 ) -> Iterator[tuple[str, list[int]]]:
-    """Where each of `words`, which are lower-case, stands in `text` in any case; the first `most` places."""
+    """Yield each of `words`, which are lower-case, with the first places where it stands in `text`, in any case."""
     lower = text.lower()
     for word in words:
         if len(lower) == len(text):
-            places = list(islice(_places(lower, word), most))
+            found = _places(lower, word)
         else:  # a letter whose lower-case form is two characters has moved everything behind it
-            places = [
-                match.start()
-                for match, _ in zip(
-                    re.finditer(re.escape(word), text, re.IGNORECASE), range(most), strict=False
-                )
-            ]
+            matches = re.finditer(re.escape(word), text, re.IGNORECASE)
+            found = (match.start() for match in matches)
+        places = list(islice(found, most))
         if places:
             yield word, places
 
@@ -79,15 +84,17 @@ def _places(text: str, word: str) -> Iterator[int]:
 
 
 def is_name(word: str) -> bool:
-    """Whether `word` looks like a name: of a file, a host, a function, a ticket; a number needs four digits."""
-    return _TELLING.search(word) is not None and not (word.isdigit() and len(word) < LEAST_DIGITS)
+    """Return whether `word` looks like a name: of a file, a host, a function, a ticket; a number needs four digits."""
+    if word.isdigit() and len(word) < LEAST_DIGITS:
+        return False
+    return _TELLING.search(word) is not None
 
 
 def weight(word: str) -> int:
-    """How much `word` says: a name as much as three other words."""
+    """Return how much `word` says: a name as much as three other words."""
     return NAME_WEIGHT if is_name(word) else 1
 
 
 def names(text: str) -> set[str]:
-    """The names in `text`: four characters or more, and among them a digit, ``_/@#.`` or a capital inside."""
+    """Return the names in `text`, as `NAME` finds them."""
     return {match["name"] for match in NAME.finditer(text)}

@@ -1,24 +1,22 @@
-"""The excerpt: of a long text, the passages that matter, within a budget.
+"""The excerpt: of a long text, the segments that matter, within a budget.
 
-Previews, recalled text and partial reads are this one function; only the weights differ. `docs/excerpts.md` has what
+Previews, recalled text and partial reads are this one function; only the rankings differ. `docs/excerpts.md` has what
 each of them is worth on recorded agent runs.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import partial
-from itertools import groupby, pairwise
 
 from memory_context.model.selection import Cost
 from memory_context.runtime.prompts import GAP, GAP_AT_LINE, MORE_MEMBERS
-from memory_context.text.excerpt.hotspots import LARGE, regions
-from memory_context.text.excerpt.packing import Choice
-from memory_context.text.excerpt.scoring import Ranking, weigh
-from memory_context.text.excerpt.segments import Group, Piece, Pieces, cut, cut_regions
+from memory_context.text.excerpt.hotspots import LARGE, hotspots
+from memory_context.text.excerpt.packing import SegmentPacker
+from memory_context.text.excerpt.scoring import Ranking, score
+from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
 
 CHARACTERS_PER_UNIT = 8
 READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0)
@@ -26,15 +24,15 @@ PREVIEW = Ranking()
 ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0)
 WHATEVER = Ranking(least=0)
 
-_BREAK_IN_RECORD = re.compile(r"\s*\n\s*")
+_BREAK_IN_MEMBER = re.compile(r"\s*\n\s*")
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """Some passages of a text, in order.
+    """Some segments of a text, in order.
 
     Attributes:
-        text: The passages, with ``…`` for what is left out between them: alone where it is a part of a line, with the
+        text: The segments, with ``…`` for what is left out between them: alone where it is a part of a line, with the
             number of the next line where it is lines. Of JSON, records with their paths, each of them JSON by itself.
         ranges: The first and the last line (from 1) of each run of lines that are shown whole.
     """
@@ -53,7 +51,7 @@ def excerpt(
     known: AbstractSet[str] = frozenset(),
     first_line: int = 1,
 ) -> Excerpt:
-    """The passages of `text` that speak of `question`; where none does, those that hold the most names.
+    """Return the segments of `text` that speak of `question`; where none does, those that hold the most names.
 
     It never costs more than `budget`, whatever unit `cost` counts in; time is linear in the text; the same arguments
     give the same excerpt.
@@ -63,127 +61,124 @@ def excerpt(
         question: What its reader wants to know.
         budget: The most that the excerpt costs.
         cost: What a text costs, in tokens or characters.
-        ranking: What a passage is worth.
+        ranking: What a segment is worth.
         known: Names that its reader has seen.
         first_line: The number of the text's first line.
     """
-    found = cut(text) if len(text) <= LARGE else cut_regions(text, regions(text, question))
-    render = partial(_rendered, text, found, first_line)
-    order = _chosen(text, found, question, ranking, known, budget, cost)
-    if order:
-        return _within(order, budget, cost, render)
-    if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
-        whole = text.removesuffix("\n")
-        return Excerpt(whole, ((first_line, first_line + whole.count("\n")),))
-    order = _chosen(text, found, "", WHATEVER, known, budget, cost)
-    return _within(order, budget, cost, render) if order else _beginning(text, budget, cost)
+    found = split(text) if len(text) <= LARGE else split_regions(text, hotspots(text, question))
 
+    def packed(question: str, ranking: Ranking) -> list[int]:
+        scores = score(text, found, question, ranking, known)
+        return SegmentPacker(text, found, scores, ranking, cost).pack(budget)
 
-def _chosen(
-    text: str,
-    found: Pieces,
-    question: str,
-    ranking: Ranking,
-    known: AbstractSet[str],
-    budget: int,
-    cost: Cost,
-) -> list[int]:
-    weights = weigh(text, found, question, ranking, known)
-    return Choice(text, found, weights, ranking, cost).take(budget)
-
-
-def _within(
-    order: list[int], budget: int, cost: Cost, render: Callable[[list[int]], Excerpt]
-) -> Excerpt:
-    """As many of the pieces, best first, as the budget really allows."""
-    while order:
-        shown = render(sorted(order))
+    chosen = packed(question, ranking)
+    if not chosen:
+        if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
+            whole = text.removesuffix("\n")
+            return Excerpt(whole, ((first_line, first_line + whole.count("\n")),))
+        chosen = packed("", WHATEVER)
+    if not chosen:
+        return _beginning(text, budget, cost)
+    while chosen:
+        shown = _rendered(text, found, first_line, sorted(chosen))
         spent = cost(shown.text)
         if spent <= budget:
             return shown
-        del order[min(len(order) - 1, len(order) * budget // spent) :]
+        # Segments cost more together than one by one. The least of them come last.
+        del chosen[min(len(chosen) - 1, len(chosen) * budget // spent) :]
     return Excerpt("")
 
 
 def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
-    """The first characters of a text of which not even one piece fits."""
+    """Return the first characters of a text of which not even one segment fits."""
     shown = text.lstrip()[: max(0, budget)]
-    while shown and cost(f"{shown} {GAP}") > budget:
+    while shown:
+        beginning = f"{shown} {GAP}"
+        if cost(beginning) <= budget:
+            return Excerpt(beginning)
         shown = shown[: len(shown) * 3 // 4]
-    return Excerpt(f"{shown} {GAP}" if shown else "")
+    return Excerpt("")
 
 
-def _rendered(text: str, found: Pieces, first_line: int, indexes: list[int]) -> Excerpt:
-    """The pieces as one text; each record of JSON on a line of its own."""
-    lines, parts, behind = _Lines(text, first_line), list[str](), 0
+def _rendered(text: str, found: Segmentation, first_line: int, indexes: list[int]) -> Excerpt:
+    """Write the segments as one text; each record of JSON on a line of its own."""
+    counter = _LineCounter(text, first_line)
+    shown, behind, is_record = "", 0, False
     for run in _runs(found, indexes):
-        group = found.groups[run[0].group]
-        if group.path:
-            parts.append(("\n" if parts else "") + _record(text, group, run))
+        start, end = run[0].start, run[-1].end
+        is_record = bool(found.containers[run[0].container].path)
+        if is_record:
+            if shown:
+                shown += "\n"
+            shown += _record(text, found, run)
+            for segment in run:
+                counter.show(segment.start, segment.end)
         else:
-            parts.append(_gap(text, behind, run[0].start, lines) + text[run[0].start : run[-1].end])
-            run = [Piece(run[0].start, run[-1].end)]  # noqa: PLW2901 - one slice
-        for piece in run:
-            lines.show(piece.start, piece.end)
-        behind = run[-1].end
-    is_record = bool(found.groups[found.pieces[indexes[-1]].group].path)
-    last = "" if is_record else _last_gap(text[behind:].rstrip())
-    return Excerpt("".join(parts).rstrip("\n") + last, tuple(lines.ranges))
+            shown += _gap(text, behind, start, counter) + text[start:end]
+            counter.show(start, end)
+        behind = end
+    shown = shown.rstrip("\n")
+    rest = text[behind:].rstrip()
+    if rest and not is_record:
+        shown += f"\n{GAP}" if "\n" in rest else f" {GAP}"
+    return Excerpt(shown, tuple(counter.ranges))
 
 
-def _last_gap(rest: str) -> str:
-    """What stands for the rest of a text."""
-    if not rest:
-        return ""
-    return f"\n{GAP}" if "\n" in rest else f" {GAP}"
+def _runs(found: Segmentation, indexes: list[int]) -> Iterator[list[Segment]]:
+    """Yield the segments of one record together; in a text, those that follow one another."""
+    run = list[Segment]()
+    last_index = -1
+    for index in indexes:
+        segment = found.segments[index]
+        if run:
+            is_new = segment.container != run[0].container
+            in_record = bool(found.containers[segment.container].path)
+            if is_new or (index > last_index + 1 and not in_record):
+                yield run
+                run = []
+        run.append(segment)
+        last_index = index
+    yield run
 
 
-def _runs(found: Pieces, indexes: list[int]) -> Iterator[list[Piece]]:
-    """Pieces of one record; in a text, those that follow one another."""
-
-    def run_of(pair: tuple[int, int]) -> tuple[int, int]:
-        group = found.pieces[pair[1]].group
-        return (group, 0) if found.groups[group].path else (group, pair[1] - pair[0])
-
-    for _, run in groupby(enumerate(indexes), key=run_of):
-        yield [found.pieces[index] for _, index in run]
-
-
-def _gap(text: str, behind: int, start: int, lines: _Lines) -> str:
-    """What stands between two passages."""
+def _gap(text: str, behind: int, start: int, counter: _LineCounter) -> str:
+    """Return what stands between two runs of segments."""
     between = text[behind:start]
     if not between.strip():
-        return between if behind else lines.opening()
+        return between if behind else counter.opening()
     if "\n" not in between:
         return f" {GAP} " if behind else f"{GAP} "
-    begins = text[start - 1] == "\n"
-    return (
-        ("\n" if behind else "")
-        + GAP_AT_LINE.format(line=lines.at(start))
-        + ("\n" if begins else f"\n{GAP} ")
-    )
+    gap = GAP_AT_LINE.format(line=counter.line_at(start)) + "\n"
+    if behind:
+        gap = "\n" + gap
+    if text[start - 1] != "\n":
+        gap += f"{GAP} "
+    return gap
 
 
-def _record(text: str, group: Group, run: Sequence[Piece]) -> str:
-    """A path, with the members that are shown as JSON, or the passages of one long string."""
-    if group.kind == "text":
-        return f"{group.path}: {_passages(text, run)}"
-    members = [_BREAK_IN_RECORD.sub(" ", text[piece.start : piece.end]) for piece in run]
-    missing = group.size - sum(piece.members for piece in run)
+def _record(text: str, found: Segmentation, run: Sequence[Segment]) -> str:
+    """Write a path, with the members that are shown as JSON, or the segments of one long string."""
+    container = found.containers[run[0].container]
+    if container.kind == "text":
+        shown, behind = f"{container.path}: ", run[0].start
+        for segment in run:
+            if segment.start != behind:
+                shown += f" {GAP} "
+            shown += text[segment.start : segment.end]
+            behind = segment.end
+        return shown
+    members = list[str]()
+    missing = container.size
+    for segment in run:
+        members.append(_BREAK_IN_MEMBER.sub(" ", text[segment.start : segment.end]))
+        missing -= segment.members
     if missing:
-        members.append(MORE_MEMBERS[group.kind].format(count=missing))
-    opening, closing = "{}" if group.kind == "object" else "[]"
-    return f"{group.path} {opening}{', '.join(members)}{closing}"
+        members.append(MORE_MEMBERS[container.kind].format(count=missing))
+    opening, closing = "{}" if container.kind == "object" else "[]"
+    return f"{container.path} {opening}{', '.join(members)}{closing}"
 
 
-def _passages(text: str, run: Sequence[Piece]) -> str:
-    parts = [text[run[0].start : run[0].end]]
-    for before, piece in pairwise(run):
-        parts += ["" if before.end == piece.start else f" {GAP} ", text[piece.start : piece.end]]
-    return "".join(parts)
-
-
-class _Lines:
+class _LineCounter:
     """Counts lines on one way through a text, and notes which were shown whole."""
 
     def __init__(self, text: str, first: int) -> None:
@@ -191,11 +186,13 @@ class _Lines:
         self._text, self._place, self._line = text, 0, first
 
     def opening(self) -> str:
-        """What stands before the text's first line: the number that it has in a longer text."""
-        return "" if self._line == 1 else GAP_AT_LINE.format(line=self._line) + "\n"
+        """Return what stands before the text's first line: the number that it has in a longer text."""
+        if self._line == 1:
+            return ""
+        return GAP_AT_LINE.format(line=self._line) + "\n"
 
-    def at(self, place: int) -> int:
-        """The number of the line that `place` stands in; places come in order."""
+    def line_at(self, place: int) -> int:
+        """Return the number of the line that `place` stands in; places come in order."""
         self._line += self._text.count("\n", self._place, place)
         self._place = place
         return self._line
@@ -204,11 +201,15 @@ class _Lines:
         """Note the lines that ``text[start:end]`` holds whole."""
         text = self._text
         before = text[text.rfind("\n", 0, start) + 1 : start]
-        stop = text.find("\n", end)
-        behind = text[end : len(text) if stop < 0 else stop]
-        cut_behind = behind.strip(" \t\r,") and text[end - 1 : end] != "\n"
-        first = self.at(start) + bool(before.strip())
-        last = self.at(end) - bool(cut_behind or text[end - 1 : end] == "\n")
+        line_end = text.find("\n", end)
+        behind = text[end:] if line_end < 0 else text[end:line_end]
+        ends_line = text[end - 1 : end] == "\n"
+        first, last = self.line_at(start), self.line_at(end)
+        if before.strip():
+            first += 1
+        # A comma behind a member of JSON does not count as a part of the line that is missing.
+        if ends_line or behind.strip(" \t\r,"):
+            last -= 1
         if self.ranges and first <= self.ranges[-1][1] + 1:
             self.ranges[-1] = (self.ranges[-1][0], max(last, self.ranges[-1][1]))
         elif last >= first:

@@ -1,4 +1,4 @@
-"""What each piece of a text is worth by itself: the names in it, what is asked for, and where it stands."""
+"""What each segment of a text is worth by itself: the names in it, what is asked for, and where it stands."""
 
 from __future__ import annotations
 
@@ -6,12 +6,12 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from itertools import chain
 
-from memory_context.text.excerpt.segments import Pieces
+from memory_context.text.excerpt.segments import Segmentation
 from memory_context.text.terms import BLOB, FAULTS, NAME, occurrences, terms, weight
 
 BEST_TERMS = 6
@@ -20,13 +20,14 @@ LEAST_BLOB = 60
 INDENTATION = 40
 KEY_ENDS = frozenset((": ", ":\n", "= ", " =", ":"))
 VALUE_BEGINS = frozenset((": ", "= "))
-NOTHING = frozenset[str]()
+VALUE_ENDS = frozenset(("", "\n", "\\"))
+NO_WORDS = frozenset[str]()
 _NUMBER = re.compile(r"[\d.,]+|\d{4}-\d\d-\d\d.*")
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What makes a piece worth showing. Measured on recorded agent runs: `docs/excerpts.md`.
+    """What makes a segment worth showing. Measured on recorded agent runs: `docs/excerpts.md`.
 
     Attributes:
         names: The worth of a name that was not shown yet.
@@ -37,16 +38,16 @@ class Ranking:
         field: How much more it is for a name that a line begins with as a key, or that is all of its value.
         repeated: How much more a name is worth that stands at four places or more; half of it at two.
         alike: How fast names of the same form lose worth: by the number of those shown, to this power.
-        before: The share of a piece's worth that the one before it gains if it has no names: often a title.
-        plain: The worth of a piece without names.
+        before: The share of a segment's worth that the one before it gains if it has no names: often a title.
+        plain: The worth of a segment without names.
         near: After how many characters the worth has fallen to a third,
         far: and the share that it keeps at any distance.
         end: The share that it has at the very end of the text, where results stand,
         near_end: and before how many characters it has fallen to a third of that.
-        relevance: How much more a piece is worth that holds all that is asked for.
+        relevance: How much more a segment is worth that holds all that is asked for.
         asked: What it is worth for that alone.
-        share: Pieces with a smaller share than this of what the best one holds of the question are left out.
-        least: What a piece must be worth, by its price.
+        share: Segments with a smaller share than this of what the best one holds of the question are left out.
+        least: What a segment must be worth, by its price.
         gist: This much is shown whatever it is worth.
     """
 
@@ -71,15 +72,15 @@ class Ranking:
 
 
 @dataclass(frozen=True, slots=True)
-class Weights:
-    """The worth of pieces, before any of them is shown.
+class SegmentScores:
+    """The worth of segments, before any of them is shown.
 
     Attributes:
-        names: The names in each piece.
+        names: The names in each segment.
         worth: What each name is worth.
-        hits: The words of the question in each piece.
-        relevance: How much of what is asked for each piece holds, 0 to 1.
-        near: The share of its worth that each piece keeps where it stands.
+        hits: The words of the question in each segment.
+        relevance: How much of what is asked for each segment holds, 0 to 1.
+        near: The share of its worth that each segment keeps where it stands.
     """
 
     names: list[list[str]]
@@ -89,134 +90,132 @@ class Weights:
     near: list[float]
 
 
-def weigh(
-    text: str, found: Pieces, question: str, ranking: Ranking, known: AbstractSet[str]
-) -> Weights:
-    """Weigh every piece of `text` by itself.
+def score(
+    text: str, found: Segmentation, question: str, ranking: Ranking, known: AbstractSet[str]
+) -> SegmentScores:
+    """Score every segment of `text` by itself.
 
     Args:
         text: The whole text.
-        found: Its pieces.
+        found: Its segments.
         question: What its reader wants to know.
-        ranking: What makes a piece worth showing.
+        ranking: What makes a segment worth showing.
         known: Names that are worth nothing.
     """
-    starts = [piece.start for piece in found.pieces]
+    words = terms(question)
+    wanted = {*words, *FAULTS} if ranking.names else set(words)
+    starts = [segment.start for segment in found.segments]
+    held_by: defaultdict[str, set[int]] = defaultdict(set)
+    for start, end in found.regions:
+        for word, places in occurrences(text[start:end], wanted):
+            held_by[word].update(bisect_right(starts, start + place) - 1 for place in places)
+    near = list[float]()
+    for segment in found.segments:
+        begin = math.exp(-segment.start / ranking.near)
+        end_share = ranking.end * math.exp((segment.end - len(text)) / ranking.near_end)
+        near.append(max(ranking.far, begin, end_share))
     names: list[list[str]] = [[] for _ in starts]
-    near = list(_nearness(found, len(text), ranking))
-    worth, words = dict[str, float](), terms(question)
-    places = _places(text, found, starts, {*words, *(FAULTS if ranking.names else ())})
+    worth = dict[str, float]()
     if ranking.names:
-        worth = _weigh_names(text, found, names, ranking, known)
-        faulty = sorted({index for fault in FAULTS for index in places.get(fault, ())})
+        worth = _collect_names(text, found, names, ranking, known)
+        faulty = sorted(set[int]().union(*(held_by.get(fault, ()) for fault in FAULTS)))
         for rank, index in enumerate(_from_both_ends(faulty)):
-            names[index].append(fault := f"fault {index:09}")
+            # A name that no text holds: to tell of an error is worth something where nothing is named.
+            fault = f"fault {index:09}"
+            names[index].append(fault)
             worth[fault] = ranking.fault / (1 + rank // 2)
             near[index] = max(near[index], ranking.end)
-    hits = _hits(places, words, len(starts))
-    return Weights(names, worth, hits, _relevances(hits, ranking), near)
+    words_in: defaultdict[int, set[str]] = defaultdict(set)
+    for word in words:
+        for index in held_by.get(word, ()):
+            words_in[index].add(word)
+    hits = [NO_WORDS] * len(starts)
+    for index, held in words_in.items():
+        hits[index] = frozenset(held)
+    return SegmentScores(names, worth, hits, _relevances(hits, ranking), near)
 
 
-def _weigh_names(
-    text: str, found: Pieces, names: list[list[str]], ranking: Ranking, known: AbstractSet[str]
+def _collect_names(
+    text: str,
+    found: Segmentation,
+    names: list[list[str]],
+    ranking: Ranking,
+    known: AbstractSet[str],
 ) -> dict[str, float]:
-    """What each name is worth by itself; the pieces get to know their names."""
+    """Fill in the names of each segment, and return what each name is worth by itself."""
     keys, fields = set[str](), set[str]()
-    ends, index = [piece.end for piece in found.pieces], 0
+    index, last = 0, len(names) - 1
     for start, end in found.regions:
-        part = text[start:end]
-        for match in NAME.finditer(part):
-            if (name := match[1]) in known:
+        region = text[start:end]
+        for match in NAME.finditer(region):
+            name = match[1]
+            if name in known:
                 continue
             place, behind = match.span(1)
-            while index < len(ends) - 1 and ends[index] <= start + place:
+            while index < last and found.segments[index].end <= start + place:
                 index += 1
             names[index].append(name)
             if match[2]:
                 keys.add(name)
-            elif _is_field(part, place, behind):
+            elif _is_field(region, place, behind):
                 fields.add(name)
-    for index, piece in enumerate(found.pieces):
+    for index, segment in enumerate(found.segments):
         if len(names[index]) > 1:
             names[index] = list(dict.fromkeys(names[index]))
-        if (
-            names[index]
-            and piece.end - piece.start >= LEAST_BLOB
-            and BLOB.fullmatch(text, piece.start, piece.end)
-        ):
+        is_long = segment.end - segment.start >= LEAST_BLOB
+        if is_long and names[index] and BLOB.fullmatch(text, segment.start, segment.end):
             names[index] = []
-    counts = Counter(chain.from_iterable(names))
-    gains = [1 + ranking.repeated * min(1.0, math.log2(count) / 2) for count in range(1, 5)]
-    return {
-        name: gains[min(count, 4) - 1] * _by_form(name, keys, fields, ranking)
-        for name, count in counts.items()
-    }
+    return _worth_of_names(Counter(chain.from_iterable(names)), keys, fields, ranking)
 
 
-def _by_form(
-    name: str, keys: AbstractSet[str], fields: AbstractSet[str], ranking: Ranking
-) -> float:
-    if name in keys:
-        return ranking.key
-    if _NUMBER.fullmatch(name):
-        return ranking.number
-    return ranking.field if name in fields else 1.0
+def _worth_of_names(
+    counts: Mapping[str, int],
+    keys: AbstractSet[str],
+    fields: AbstractSet[str],
+    ranking: Ranking,
+) -> dict[str, float]:
+    """Return the worth of each name by its form, and by how many segments it stands in."""
+    worth = dict[str, float]()
+    for name, count in counts.items():
+        if name in keys:
+            share = ranking.key
+        elif _NUMBER.fullmatch(name):
+            share = ranking.number
+        elif name in fields:
+            share = ranking.field
+        else:
+            share = 1.0
+        worth[name] = (1 + ranking.repeated * (math.log2(min(count, 4)) / 2)) * share
+    return worth
 
 
 def _is_field(text: str, start: int, end: int) -> bool:
-    """Whether a name is the key that a line begins with, or all of its value."""
+    """Return whether a name is the key that a line begins with, or all of its value."""
     if text[end : end + 2] in KEY_ENDS:
         return not text[max(0, start - INDENTATION) : start].rpartition("\n")[2].strip(" -\t")
-    return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in ("", "\n", "\\")
+    return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in VALUE_ENDS
 
 
-def _from_both_ends(indexes: list[int]) -> Iterator[int]:
-    """The first, the last, the second, the last but one, and so on."""
-    for place in range((len(indexes) + 1) // 2):
-        yield from dict.fromkeys((indexes[place], indexes[-1 - place]))
-
-
-def _places(
-    text: str, found: Pieces, starts: Sequence[int], words: Iterable[str]
-) -> Mapping[str, set[int]]:
-    """For each of `words` that stands somewhere, the pieces that it stands in."""
-    pieces: defaultdict[str, set[int]] = defaultdict(set)
-    for start, end in found.regions:
-        for word, places in occurrences(text[start:end], words):
-            pieces[word].update(bisect_right(starts, start + place) - 1 for place in places)
-    return pieces
-
-
-def _hits(places: Mapping[str, set[int]], words: list[str], pieces: int) -> list[frozenset[str]]:
-    held: defaultdict[int, set[str]] = defaultdict(set)
-    for word in words:
-        for index in places.get(word, ()):
-            held[index].add(word)
-    return [frozenset(held[index]) if index in held else NOTHING for index in range(pieces)]
+def _from_both_ends(indexes: list[int]) -> list[int]:
+    """Return the first, the last, the second, the last but one, and so on."""
+    last_first = reversed(indexes)
+    alternating = chain.from_iterable(zip(indexes, last_first, strict=True))
+    return list(dict.fromkeys(alternating))
 
 
 def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]:
-    """How much of what is asked for each piece holds: a word counts by its weight and by how rare it is.
+    """Return how much of what is asked for each segment holds: a word counts by its weight and by how rare it is.
 
-    All that is asked for are the six words that count most, or one that stands in a single piece.
+    All that is asked for are the six words that count most, or one that stands in a single segment.
     """
-    frequency = Counter(word for held in hits for word in held)
-    rarity = {
-        word: weight(word) * math.log((1 + len(hits)) / count) for word, count in frequency.items()
-    }
-    most = max(
-        sum(sorted(rarity.values(), reverse=True)[:BEST_TERMS]), math.log(1 + len(hits)), SMALL
-    )
-    found = [min(1.0, sum(rarity[word] for word in held) / most) if held else 0.0 for held in hits]
-    least = ranking.share * max(found, default=0.0)
-    return [relevance if relevance >= least else 0.0 for relevance in found]
-
-
-def _nearness(found: Pieces, length: int, ranking: Ranking) -> Iterator[float]:
-    """How much of its worth a piece keeps where it stands."""
-    for piece in found.pieces:
-        begin, end = (
-            math.exp(-piece.start / ranking.near),
-            math.exp((piece.end - length) / ranking.near_end),
-        )
-        yield max(ranking.far, begin, ranking.end * end)
+    rarity = dict[str, float]()
+    for word, count in Counter(chain.from_iterable(hits)).items():
+        rarity[word] = weight(word) * math.log((1 + len(hits)) / count)
+    best = sorted(rarity.values(), reverse=True)[:BEST_TERMS]
+    most = max(sum(best), math.log(1 + len(hits)), SMALL)
+    shares = [0.0] * len(hits)
+    for index, held in enumerate(hits):
+        if held:
+            shares[index] = min(1.0, sum(rarity[word] for word in held) / most)
+    least = ranking.share * max(shares, default=0.0)
+    return [share if share >= least else 0.0 for share in shares]

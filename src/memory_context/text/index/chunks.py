@@ -1,10 +1,9 @@
-"""Passages: the parts of a memory that are indexed, each as offsets into its content."""
+"""Chunks: the parts of a memory that are indexed, each as offsets into its content."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any, cast
 
 from memory_context.model.item import MemoryItem, is_secret
@@ -17,11 +16,11 @@ CARD_LEXEMES = 40
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
-    """A part of a memory, as the index knows it.
+class Chunk:
+    """A part of a memory, as the index knows it: a row of the table of passages.
 
     Attributes:
-        ordinal: Its place among the memory's passages, from 0.
+        ordinal: Its number among the memory's chunks, from 0.
         start: The offset of its first character in the content.
         stop: The offset behind its last character.
         line: The number of the line that `start` lies in, from 1.
@@ -38,53 +37,50 @@ class Passage:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the next passage begins."""
+class ChunkStart:
+    """Where the next chunk begins."""
 
     ordinal: int = 0
-    start: int = 0
+    offset: int = 0
     line: int = 1
 
 
-def passages_of(item: MemoryItem, place: Place | None = None) -> Iterator[Passage]:
-    """The passages of a memory, one at least, from `place` on.
+def chunks_of(item: MemoryItem, start: ChunkStart | None = None) -> Iterator[Chunk]:
+    """Yield the chunks of a memory, one at least, from `start` on.
 
     The memory's key, description, category, tags and metadata belong to each of them. Of a secret, and of binary
     content, only these are indexed.
     """
-    card, text, place = card_of(item), searchable(item), place or Place()
+    card, text = card_of(item), searchable(item)
+    start = start or ChunkStart()
     if not text:
-        yield passage_at(text, Place(), 0, card)
-        return
-    while place.start < len(text):
-        stop = cut(text, place.start)
-        yield passage_at(text, place, stop, card)
-        place = Place(place.ordinal + 1, stop, place.line + text.count("\n", place.start, stop))
+        yield chunk_at(text, ChunkStart(), 0, card)
+    while start.offset < len(text):
+        stop = end_of_chunk(text, start.offset)
+        yield chunk_at(text, start, stop, card)
+        line = start.line + text.count("\n", start.offset, stop)
+        start = ChunkStart(start.ordinal + 1, stop, line)
 
 
-def passage_at(text: str, place: Place, stop: int, card: Iterable[str]) -> Passage:
-    """The passage of `text` from `place` to the offset `stop`."""
-    found = analyze(text[place.start : stop])
-    counts = dict(found.counts)
+def chunk_at(text: str, start: ChunkStart, stop: int, card: Iterable[str]) -> Chunk:
+    """Return the chunk of `text` from `start` to the offset `stop`, found also by the lexemes of `card`."""
+    analysis = analyze(text[start.offset : stop])
+    counts = dict(analysis.counts)
     for lexeme in card:
         counts[lexeme] = counts.get(lexeme, 0) + 1
-    return Passage(
-        place.ordinal,
-        place.start,
-        stop,
-        place.line,
-        length_at(step_of(found.length)),
-        encoded(counts),
-    )
+    length = length_at(step_of(analysis.length))
+    return Chunk(start.ordinal, start.offset, stop, start.line, length, encoded(counts))
 
 
 def searchable(item: MemoryItem) -> str:
-    """The text that is indexed: nothing of binary content, nothing of a secret."""
-    return item.content if isinstance(item.content, str) and not is_secret(item) else ""
+    """Return the text that is indexed: nothing of binary content, nothing of a secret."""
+    if isinstance(item.content, bytes) or is_secret(item):
+        return ""
+    return item.content
 
 
-def cut(text: str, start: int) -> int:
-    """Where the passage that begins at `start` ends: at a line break if there is one in its second half, or a space."""
+def end_of_chunk(text: str, start: int) -> int:
+    """Return where the chunk that begins at `start` ends: at a line break or else a space in its second half."""
     stop = start + SIZE
     if stop >= len(text):
         return len(text)
@@ -93,25 +89,19 @@ def cut(text: str, start: int) -> int:
 
 
 def card_of(item: MemoryItem) -> list[str]:
-    """The lexemes that a memory is found by beside its content."""
-    texts = (
-        item.memory_key,
-        item.summary,
-        item.category or "",
-        *item.tags,
-        *_texts(item.content_metadata),
-    )
-    found = analyze(" ".join(texts)[:CARD_CHARACTERS]).counts
-    return list(islice((lexeme for lexeme in found if len(lexeme) > 1), CARD_LEXEMES))
+    """Return the lexemes that a memory is found by beside its content."""
+    texts = [item.memory_key, item.summary, item.category or "", *item.tags]
+    texts += _texts(item.content_metadata)
+    analysis = analyze(" ".join(texts)[:CARD_CHARACTERS])
+    return [lexeme for lexeme in analysis.counts if len(lexeme) > 1][:CARD_LEXEMES]
 
 
 def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
-    """The texts and numbers of a JSON value, without its keys."""
+    """Yield the texts and numbers of a JSON value, without its keys."""
     if isinstance(value, Mapping):
-        yield from (
-            text for part in cast("Mapping[str, Any]", value).values() for text in _texts(part)
-        )
-    elif isinstance(value, list | tuple):
-        yield from (text for part in cast("Iterable[Any]", value) for text in _texts(part))
+        value = list(cast("Mapping[str, Any]", value).values())
+    if isinstance(value, list | tuple):
+        for part in cast("Iterable[Any]", value):
+            yield from _texts(part)
     elif value is not None and not isinstance(value, bool):
         yield str(value)

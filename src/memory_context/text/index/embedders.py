@@ -1,4 +1,4 @@
-"""What turns texts into vectors: an embedder that the user brings."""
+"""Embedders, which turn texts into vectors: the user brings one."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
-from typing import Any, Protocol, TypeAlias, runtime_checkable
+from typing import Protocol, TypeAlias, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError
 
@@ -19,11 +19,11 @@ class Embedder(Protocol):
     """LangChain's shape of an embedder. All vectors of one embedder have the same number of dimensions."""
 
     def embed_documents(self, texts: list[str]) -> list[list[float]]:
-        """One vector for each text, in their order."""
+        """Return one vector for each text, in their order."""
         ...
 
     def embed_query(self, text: str) -> list[float]:
-        """The vector of a question."""
+        """Return the vector of a question."""
         ...
 
 
@@ -31,7 +31,7 @@ AnyEmbedder: TypeAlias = Embedder | Callable[[list[str]], Sequence[Vector]]
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class EmbeddingModel:
     """An embedder under the name that keeps its vectors apart from those of others.
 
     Attributes:
@@ -45,8 +45,8 @@ class Model:
     query: Callable[[str], Vector]
 
 
-def as_model(embedder: AnyEmbedder, name: str | None = None) -> Model:
-    """`embedder` as a `Model`.
+def as_embedding_model(embedder: AnyEmbedder, name: str | None = None) -> EmbeddingModel:
+    """Return `embedder` as an `EmbeddingModel`.
 
     Args:
         embedder: An object with ``embed_documents`` and ``embed_query``, or a callable from texts to vectors.
@@ -56,29 +56,27 @@ def as_model(embedder: AnyEmbedder, name: str | None = None) -> Model:
         InvalidArgumentError: It is neither, or a callable that has no name.
     """
     called = name or _name_of(embedder)
-    if called in (None, "", "<lambda>"):
-        message = "vectors are kept by the name of their model: give embedding_model=…"
+    if not called or called == "<lambda>":
+        message = "vectors are kept under the name of their model: give embedding_model=…"
         raise InvalidArgumentError(message)
     if isinstance(embedder, Embedder):
-        return Model(_slug(str(called)), embedder.embed_documents, embedder.embed_query)
+        return EmbeddingModel(_slug(called), embedder.embed_documents, embedder.embed_query)
     if not callable(embedder):
         message = f"an embedder has embed_documents and embed_query, or is a callable, not {type(embedder).__name__}"
         raise InvalidArgumentError(message)
-    documents = embedder
-    return Model(_slug(str(called)), documents, lambda text: documents([text])[0])
+    return EmbeddingModel(_slug(called), embedder, lambda text: embedder([text])[0])
 
 
-def _name_of(embedder: Any) -> Any:  # noqa: ANN401 - whatever a caller brings
-    """What an embedder calls its model; an object that does not say, by its class."""
-    names = (getattr(embedder, name, None) for name in ("model", "model_name", "__name__"))
-    own = next((name for name in names if isinstance(name, str)), None)
-    return own or (type(embedder).__name__ if isinstance(embedder, Embedder) else None)
+def _name_of(embedder: AnyEmbedder) -> str | None:
+    """Return what an embedder calls its model; the class of an object that does not say."""
+    for attribute in ("model", "model_name", "__name__"):
+        name = getattr(embedder, attribute, None)
+        if isinstance(name, str) and name:
+            return name
+    return type(embedder).__name__ if isinstance(embedder, Embedder) else None
 
 
 def _slug(name: str) -> str:
-    """A part of a table's name, another one for every other name."""
-    return (
-        re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:LONGEST_NAME]
-        + "_"
-        + sha256(name.encode()).hexdigest()[:8]
-    )
+    """Return a part of a table's name, another one for every other name."""
+    readable = re.sub(r"[^a-z0-9]+", "_", name.lower()).strip("_")[:LONGEST_NAME]
+    return f"{readable}_{sha256(name.encode()).hexdigest()[:8]}"

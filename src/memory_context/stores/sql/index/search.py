@@ -17,7 +17,7 @@ from memory_context.stores.sql.index import indexing, keyword_index, vector_inde
 from memory_context.stores.sql.index.keyword_index import MemoryIds, PassageHit
 from memory_context.stores.sql.row import RECORDS, decode_row
 from memory_context.stores.sql.schema import memories
-from memory_context.text.index.analyzer import held_by, wanted_by, words_of
+from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
 from memory_context.text.index.bm25 import MAX_TERMS, MAX_TRIED
 from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector
@@ -182,7 +182,7 @@ def with_match(item: MemoryItem, hit: PassageHit, query: str, wanted: Sequence[s
     held = held_by(text, wanted)
     if len(held) < len(wanted):
         held |= set(card_of(item)).intersection(wanted)
-    why = tuple(words_of(query[:MAX_QUERY], held))
+    why = tuple(words_found_by(query[:MAX_QUERY], held))
     if is_secret(item):
         return replace(item, content=HIDDEN, match=Match(hit.score, "", None, why))
     if not text:
