@@ -43,7 +43,7 @@ from memory_context.replay import read_recordings
 from memory_context.replay.needed_values import needed_values
 from memory_context.stores import SQLAlchemyStore
 from memory_context.text.index.analyzer import analyze
-from memory_context.text.index.chunks import cut
+from memory_context.text.index.chunks import end_of_chunk
 from memory_context.text.terms import STOP_WORDS
 
 BENCH = Scope("bench")
@@ -135,7 +135,7 @@ def passages(text: str) -> Iterator[str]:
     """The passages that the index cuts a text into."""
     start = 0
     while start < len(text):
-        stop = cut(text, start)
+        stop = end_of_chunk(text, start)
         yield text[start:stop]
         start = stop
 

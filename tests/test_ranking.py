@@ -26,8 +26,8 @@ from memory_context.text.index.bm25 import (
     rarest,
     step_of,
 )
-from memory_context.text.index.chunks import SIZE, Place, card_of, passages_of
-from memory_context.text.index.embedders import as_model
+from memory_context.text.index.chunks import SIZE, ChunkStart, card_of, chunks_of
+from memory_context.text.index.embedders import as_embedding_model
 from memory_context.text.index.fusion import fused, normalized
 
 SCORES = st.dictionaries(st.integers(0, 30), st.floats(0, 1000), max_size=12)
@@ -139,7 +139,7 @@ def test_better_in_both_is_better(
 @given(st.text(st.sampled_from("ab \n\u4e2d"), max_size=3 * SIZE), st.integers(0, 5))
 def test_passages_are_the_text(text: str, resumed: int) -> None:
     """Passages follow one another without a gap, know their lines, are bounded; from any of them on, the same."""
-    found = list(passages_of(item(text)))
+    found = list(chunks_of(item(text)))
 
     assert text == "".join(text[passage.start : passage.stop] for passage in found)
     assert all(passage.stop - passage.start <= SIZE for passage in found)
@@ -149,7 +149,7 @@ def test_passages_are_the_text(text: str, resumed: int) -> None:
     if text and resumed < len(found):
         first = found[resumed]
         assert found[resumed:] == list(
-            passages_of(item(text), Place(first.ordinal, first.start, first.line))
+            chunks_of(item(text), ChunkStart(first.ordinal, first.start, first.line))
         )
 
 
@@ -169,14 +169,14 @@ def test_card() -> None:
         *card,
         "night",
     }
-    assert all(set(card) <= set(passage.names.split()) for passage in passages_of(about))
+    assert all(set(card) <= set(passage.names.split()) for passage in chunks_of(about))
 
 
 @pytest.mark.parametrize("hidden", [{"memory_type": "secret"}, {"tags": ("secret",)}])
 def test_secrets_are_not_indexed(hidden: dict[str, object]) -> None:
     """Of a secret only the card is indexed; so of binary content."""
-    [passage] = passages_of(item("hunter2 " * SIZE, summary="the password", **hidden))
-    [binary] = passages_of(item(b"hunter2"))
+    [passage] = chunks_of(item("hunter2 " * SIZE, summary="the password", **hidden))
+    [binary] = chunks_of(item(b"hunter2"))
 
     assert "hunter2" not in passage.names + binary.names
     assert "password" in passage.names
@@ -188,9 +188,13 @@ def test_embedders() -> None:
     def tiny(texts: list[str]) -> list[list[float]]:
         return [[1.0, float(len(text))] for text in texts]
 
-    assert [1.0, 3.0] == as_model(tiny).query("abc")
-    assert as_model(tiny).name != as_model(tiny, "Tiny").name != as_model(tiny, "tiny").name
+    assert [1.0, 3.0] == as_embedding_model(tiny).query("abc")
+    assert (
+        as_embedding_model(tiny).name
+        != as_embedding_model(tiny, "Tiny").name
+        != as_embedding_model(tiny, "tiny").name
+    )
     with pytest.raises(InvalidArgumentError, match="embedding_model"):
-        as_model(lambda texts: tiny(texts))  # noqa: PLW0108 - a callable without a name
+        as_embedding_model(lambda texts: tiny(texts))  # noqa: PLW0108 - a callable without a name
     with pytest.raises(InvalidArgumentError, match="embed_documents"):
-        as_model(object(), "x")  # type: ignore[arg-type] # what the test is about
+        as_embedding_model(object(), "x")  # type: ignore[arg-type] # what the test is about

@@ -18,7 +18,7 @@ from memory_context.model.reference import one_line
 from memory_context.model.scope import DETAIL
 from memory_context.runtime import events, prompts
 from memory_context.runtime.deadlines import within
-from memory_context.text.similarity import groups, merged, shingles, words_of
+from memory_context.text.similarity import groups, merged, shingles, word_set
 from memory_context.text.terms import names
 
 FROM, HASHES = "consolidated_from", "consolidated_hashes"
@@ -235,13 +235,13 @@ def propose_preferences(
     known = memories.memory_store.query(
         memories.scope, {"memory_type": PREFERENCE}, limit=None, order_by=OLDEST
     )
-    said = {words_of(item.text) for item in known}
+    said = {word_set(item.text) for item in known}
     sources = {"extracted_from": list(dict.fromkeys(turn.key for turn in turns if turn.key))}
     stored = list[MemoryItem]()
     for text in proposed[:MOST_PREFERENCES]:
-        if not text or words_of(text) in said or not confirm(text):
+        if not text or word_set(text) in said or not confirm(text):
             continue
-        said.add(words_of(text))
+        said.add(word_set(text))
         item = memories.remember(
             text, text, PREFERENCE, tier=GLOBAL, metadata=sources, importance=0.9
         )
@@ -369,7 +369,7 @@ def _related(
 ) -> Iterator[list[MemoryItem]]:
     """Yield groups of related notes, each as much as a merger gets at once, and oversized notes alone."""
     limit = ASKED_AT_ONCE * max_tokens
-    for related in _grouped(notes, words_of, least, alone_too=True):
+    for related in _grouped(notes, word_set, least, alone_too=True):
         for portion in _portions(related, limit):
             if len(portion) > 1 or max_tokens < portion[0].token_count <= limit:
                 yield portion

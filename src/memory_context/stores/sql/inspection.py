@@ -16,7 +16,7 @@ from memory_context.stores.sql.row import RECORDS, decode_row
 from memory_context.stores.sql.schema import access, memories, metadata, owners, passages, pending
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.text.index import bm25
-from memory_context.text.index.chunks import Place, card_of, passage_at, searchable
+from memory_context.text.index.chunks import ChunkStart, card_of, chunk_at, searchable
 
 T = TypeVar("T")
 
@@ -149,7 +149,9 @@ def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     statistics = keyword_index.statistics_of(connection, item.user_id)
     if row is None or statistics is None:
         return False
-    passage = passage_at(searchable(item), Place(0, row.start, row.line), row.stop, card_of(item))
+    passage = chunk_at(
+        searchable(item), ChunkStart(0, row.start, row.line), row.stop, card_of(item)
+    )
     names = bm25.owned(passage.names, statistics.owner).split()
     spread = names[:: max(len(names) // NAMES_TRIED, 1)]
     holds = tsvector.holds if is_postgresql(connection) else fts5.holds

@@ -49,7 +49,7 @@ from memory_context.stores.sql.scan import (
     positions_after,
 )
 from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
-from memory_context.text.index.embedders import AnyEmbedder, Vector, as_model
+from memory_context.text.index.embedders import AnyEmbedder, Vector, as_embedding_model
 
 T = TypeVar("T")
 
@@ -96,7 +96,9 @@ class SQLAlchemyStore:
         self.database = Database(store, password_variable)
         self._embedding: EmbeddingWorker | None = None
         if embedder is not None:
-            self._embedding = EmbeddingWorker(as_model(embedder, embedding_model), self.database)
+            self._embedding = EmbeddingWorker(
+                as_embedding_model(embedder, embedding_model), self.database
+            )
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
@@ -457,7 +459,7 @@ class SQLAlchemyStore:
         for batch in indexing.batches(item, place):
             if not self.database.run(partial(indexing.extend, batch=batch), writes=True):
                 break
-        return len(item.text) - place.start
+        return len(item.text) - place.offset
 
 
 def _check_scope(scope: Scope, item: MemoryItem) -> None:

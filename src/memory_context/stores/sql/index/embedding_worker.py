@@ -13,7 +13,7 @@ from memory_context.runtime.forks import Lock, in_child
 from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.index import indexing, vector_index
 from memory_context.text.index.chunks import searchable
-from memory_context.text.index.embedders import Model, Vector
+from memory_context.text.index.embedders import EmbeddingModel, Vector
 
 BATCH = 64
 PROBE = "How many dimensions?"
@@ -27,7 +27,7 @@ class EmbeddingWorker:
         database: Where the passages are, and the vectors are kept.
     """
 
-    def __init__(self, model: Model, database: Database) -> None:
+    def __init__(self, model: EmbeddingModel, database: Database) -> None:
         self._model = model
         self._database = database
         self._table: sa.Table | None = None

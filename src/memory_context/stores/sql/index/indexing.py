@@ -22,11 +22,11 @@ from memory_context.stores.sql.row import RECORDS, decode_row
 from memory_context.stores.sql.schema import memories, passages, pending
 from memory_context.text.index.chunks import (
     SIZE,
-    Passage,
-    Place,
+    Chunk,
+    ChunkStart,
     card_of,
-    passage_at,
-    passages_of,
+    chunk_at,
+    chunks_of,
     searchable,
 )
 
@@ -41,7 +41,7 @@ class PassageBatch:
 
     memory: MemoryItem
     start: int
-    passages: Sequence[Passage]
+    passages: Sequence[Chunk]
 
     @property
     def stop(self) -> int:
@@ -58,7 +58,7 @@ def prepared(item: MemoryItem) -> PassageBatch | None:
     """Analyze *item* and return all its passages; None if they may be more than one batch."""
     if len(searchable(item)) > BATCH * _SHORTEST_PASSAGE:
         return None
-    return PassageBatch(item, 0, list(passages_of(item)))
+    return PassageBatch(item, 0, list(chunks_of(item)))
 
 
 def insert(connection: sa.Connection, item: MemoryItem, batch: PassageBatch | None) -> None:
@@ -68,7 +68,7 @@ def insert(connection: sa.Connection, item: MemoryItem, batch: PassageBatch | No
         return
     found = batch.passages
     if batch.memory.memory_key != item.memory_key:
-        found = list(passages_of(item))  # the key was made longer meanwhile, and is indexed too
+        found = list(chunks_of(item))  # the key was made longer meanwhile, and is indexed too
     keyword_index.add(connection, item.user_id, item.id, found)
 
 
@@ -95,7 +95,7 @@ def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[t
 
 def unfinished(
     connection: sa.Connection, user_id: str, memory_id: UUID
-) -> tuple[MemoryItem, Place] | None:
+) -> tuple[MemoryItem, ChunkStart] | None:
     """Return a pending memory, and where its next passage begins; None if it is complete by now, or gone."""
     done = connection.execute(sa.select(pending.c.done).where(*_row(user_id, memory_id))).scalar()
     item = item_by_id(connection, user_id, memory_id)
@@ -104,12 +104,12 @@ def unfinished(
     indexed = sa.select(sa.func.count()).select_from(passages)
     ordinal = connection.execute(indexed.where(passages.c.memory_id == memory_id)).scalar_one()
     line = 1 + searchable(item).count("\n", 0, done)
-    return item, Place(ordinal, done, line)
+    return item, ChunkStart(ordinal, done, line)
 
 
-def batches(item: MemoryItem, place: Place) -> Iterator[PassageBatch]:
+def batches(item: MemoryItem, place: ChunkStart) -> Iterator[PassageBatch]:
     """Yield the passages of a memory from *place* on, batch by batch."""
-    rest = passages_of(item, place)
+    rest = chunks_of(item, place)
     while found := list(islice(rest, BATCH)):
         yield PassageBatch(item, found[0].start, found)
 
@@ -170,9 +170,9 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     # FTS5 keeps no contents and must be told what to delete, so the passages are analyzed again.
     card = card_of(item)
     text = searchable(item)
-    found: dict[int, Passage] = {}
+    found: dict[int, Chunk] = {}
     for row in rows:
-        found[row.id] = passage_at(text, Place(row.ordinal, row.start, row.line), row.stop, card)
+        found[row.id] = chunk_at(text, ChunkStart(row.ordinal, row.start, row.line), row.stop, card)
     keyword_index.remove(connection, user_id, found)
     connection.execute(sa.delete(pending).where(*_row(user_id, memory_id)))
     connection.execute(

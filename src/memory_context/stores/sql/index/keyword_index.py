@@ -19,7 +19,7 @@ from memory_context.stores.sql.schema import memories, owners, passages, pending
 from memory_context.text.index import bm25
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.index.bm25 import Statistics
-from memory_context.text.index.chunks import Passage
+from memory_context.text.index.chunks import Chunk
 
 ANALYZER = "analyzer"
 MemoryIds: TypeAlias = sa.Select[*tuple[UUID]]
@@ -105,7 +105,7 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     return Statistics(row.number, row.passages, row.length) if row else None
 
 
-def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequence[Passage]) -> None:
+def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequence[Chunk]) -> None:
     """Index passages of a memory."""
     owner = _owner_of(connection, user_id)
     rows = [
@@ -142,7 +142,7 @@ def count(connection: sa.Connection, user_id: str, more: int, longer: int) -> No
     connection.execute(_COUNT, {"user": user_id, "more": more, "longer": longer})
 
 
-def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Passage]) -> None:
+def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Chunk]) -> None:
     """Take passages, by the ids of their rows, out of the index."""
     if is_sqlite(connection):
         owner = _owner_of(connection, user_id)

@@ -23,7 +23,7 @@ from memory_context.stores.sql.dialects import (
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index.keyword_index import MemoryIds, PassageHit
 from memory_context.stores.sql.schema import memories, passages, settings
-from memory_context.text.index.embedders import Model, Vector
+from memory_context.text.index.embedders import EmbeddingModel, Vector
 
 if TYPE_CHECKING:
     import numpy as np
@@ -68,7 +68,7 @@ def as_array(vectors: Sequence[Vector]) -> NDArray[np.float32]:
     return unit
 
 
-def table_of(model: Model, dimensions: int, dialect: str) -> sa.Table:
+def table_of(model: EmbeddingModel, dimensions: int, dialect: str) -> sa.Table:
     """Return the table of a model's vectors."""
     return sa.Table(
         f"{TABLE}{model.name}_{dimensions}",
