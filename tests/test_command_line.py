@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from commands import COMMAND, in_terminal, memory_context
+from commands import COMMAND, in_terminal, in_this_process, memory_context
 from for_each import for_each
 from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.cli import run
@@ -272,14 +272,14 @@ class TestShow:
 
     def test_a_part(self, url: str) -> None:
         """Lines, words and questions print what they select; the reference and how much it is go to standard error."""
-        done = memory_context(
+        done = in_this_process(
             "show", "night.log", "--user", "ann", "--store", url, "--lines", "1-2"
         )
         assert (0, LOG.split("\n")[:2]) == (done.returncode, done.stdout.splitlines())
         assert done.stderr.startswith("[MemoryRef: night.log - ")
         assert "lines 1-2 of 401" in done.stderr
 
-        found = memory_context(
+        found = in_this_process(
             "show",
             "[MemoryRef: night.log]",
             "--contains",
@@ -446,7 +446,7 @@ class TestForget:
         assert "Delete 2 memories for good? [y/N]" in refused.text
         done = in_terminal(*arguments, "--reason", "no longer needed", typed="y\n")
         assert (0, True) == (done.code, "forgotten: rockets\nforgotten: orders\n" in done.text)
-        again = memory_context("show", "rockets", "--user", "ann", "--store", file_url)
+        again = in_this_process("show", "rockets", "--user", "ann", "--store", file_url)
         assert (1, True) == (again.returncode, "(no longer needed)" in again.stderr)
 
     def test_nobody_to_ask(self, file_url: str) -> None:
@@ -545,7 +545,7 @@ def test_ctrl_c_leaves_nothing_half_done(sqlite_url: str) -> None:
             told[1],
             told[2].startswith(rest),
         )
-        found = json.loads(memory_context("doctor", "--store", url, "--json").stdout)
+        found = json.loads(in_this_process("doctor", "--store", url, "--json").stdout)
         assert not [one for one in found["checks"] if one["status"] == "problem"]
     with MemoryManager(url, user_id="ann") as memory:
         left = memory.memory_store.count(memory.scope)
@@ -561,7 +561,7 @@ class TestTerminal:
         arguments = ("search", "rockets", "--user", "ann", "--store", file_url)
         assert b"\x1b[1;36mrockets" in in_terminal(*arguments).sent
         assert not re.search(rb"\x1b\[[\d;]*3\dm", in_terminal(*arguments, NO_COLOR="1").sent)
-        assert "\x1b" not in memory_context(*arguments).stdout
+        assert "\x1b" not in in_this_process(*arguments).stdout
 
     def test_a_pager(self, file_url: str) -> None:
         """What is taller than the screen goes to the pager, and only that."""

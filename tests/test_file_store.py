@@ -626,6 +626,7 @@ class TestAfterARestart:
         assert store.get(ANN, "two") is None
         assert store.get(ANN, "one") is not None
 
+    @pytest.mark.long
     def test_large(self, store: FileStore) -> None:
         """50 MB are stored, read and deleted."""
         line = "2026-01-01 something happened somewhere, and somebody wrote it down\n"

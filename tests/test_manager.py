@@ -385,6 +385,7 @@ def test_binary_content_comes_out(manager: MemoryManager, tmp_path: Path) -> Non
         item.save_to(tmp_path / "no" / "folder")
 
 
+@pytest.mark.long
 def test_a_large_text_is_read_in_bounded_memory(manager: MemoryManager) -> None:
     """Ten megabytes are paged and searched for less than twice their size beside them."""
     line = "2026-01-01 12:00:00 INFO worker handled étude\n"

@@ -29,7 +29,7 @@ from memory_context.model.tool_names import READING_TOOLS
 from messages import LOG
 
 PIXEL = b"\x89PNG\r\n\x1a\n" + bytes(range(256))
-MODES = ["legacy"] if SDK == 1 else ["legacy", "auto"]
+MODES = ["legacy"] if SDK == 1 else [pytest.param("legacy", marks=pytest.mark.long), "auto"]
 ORDERS = {"orders": [{"id": 1, "total": 50}, {"id": 2, "total": 150}, {"id": 3, "total": 250}]}
 
 
@@ -279,6 +279,7 @@ class TestTools:
         assert 20 == len(set(keys))
         assert all(f"\nnote {n}\n" in answer for n, answer in enumerate(answers))
 
+    @pytest.mark.long
     async def test_a_large_argument(self, sqlite_url: str) -> None:
         """A text of five megabytes is kept."""
         text = "0123456789abcde\n" * 330_000

@@ -123,11 +123,11 @@ def test_schema_is_created_once(request: pytest.FixtureRequest, fixture: str) ->
 
     processes = [
         subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
-        for _ in range(4)
+        for _ in range(3)
     ]
     results = [(process.communicate(), process.returncode) for process in processes]
 
-    assert [("note_2d711642\n", "", 0)] * 4 == [
+    assert [("note_2d711642\n", "", 0)] * 3 == [
         (out, error, code) for (out, error), code in results
     ]
 
