@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Quota, Receipt, Room, Usage
+from memory_context.model.tier import Capacity, Quota, Receipt, Usage
 
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
@@ -35,7 +35,7 @@ class MemoryStore(Protocol):
         item: MemoryItem,
         *,
         replace: bool = False,
-        room: Room | None = None,
+        room: Capacity | None = None,
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
         """Commit *item* and return the record as it stands in the store.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
 from uuid import UUID
 
@@ -14,7 +15,16 @@ from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore
 from memory_context.stores.sql.filters import Condition, Conditions, matching, within
-from memory_context.stores.sql.schema import UTCDateTime, access, memories, pending
+from memory_context.stores.sql.schema import (
+    AnyRow,
+    AnySelect,
+    UTCDateTime,
+    access,
+    count_rows,
+    memories,
+    pending,
+    total_of,
+)
 from memory_context.stores.wrappers.wrapper import StoreWrapper, innermost, wrappers
 
 T = TypeVar("T")
@@ -234,8 +244,7 @@ class Catalog:
 
         def read(connection: sa.Connection) -> int:
             where = matching(scope, filters, connection.dialect.name)
-            statement = sa.select(_COUNT).select_from(memories).where(*where)
-            return connection.execute(statement).scalar_one()
+            return count_rows(connection, memories, *where)
 
         return self._tables.read_tables(read)
 
@@ -246,40 +255,29 @@ class Catalog:
         name = memories.c[column]
         statement = (
             sa.select(
-                name.label("name"),
-                _COUNT.label("memories"),
-                sa.func.sum(sa.case((memories.c.is_active, 0), else_=1)).label("evicted"),
-                sa.func.sum(memories.c.token_count).label("tokens"),
-                sa.func.sum(memories.c.char_count).label("characters"),
-                sa.func.max(memories.c.created_at).label("newest"),
+                name,
+                _COUNT,
+                total_of(sa.case((memories.c.is_active, 0), else_=1)),
+                total_of(memories.c.token_count),
+                total_of(memories.c.char_count),
+                sa.func.max(memories.c.created_at),
             )
             .where(*_of(user))
             .group_by(name)
             .order_by(_COUNT.desc(), name)
         )
-        # PostgreSQL sums BIGINT up to a NUMERIC, which comes as a Decimal.
-        return [
-            CatalogTotal(
-                row.name,
-                row.memories,
-                int(row.evicted),
-                int(row.tokens),
-                int(row.characters),
-                row.newest,
-            )
-            for row in self._rows(statement)
-        ]
+        return [CatalogTotal(*row) for row in self._rows(statement)]
 
     def threads(self, scope: Scope, *, limit: int = 50, offset: int = 0) -> list[ThreadSummary]:
         """Return the conversations that have stored something, the last used first."""
-        last = sa.func.max(memories.c.created_at).label("last")
+        last = sa.func.max(memories.c.created_at)
         statement = (
             sa.select(
                 memories.c.thread_id,
-                _COUNT.label("memories"),
-                sa.func.sum(memories.c.token_count).label("tokens"),
-                sa.func.count(memories.c.agent_id.distinct()).label("agents"),
-                sa.func.min(memories.c.created_at).label("first"),
+                _COUNT,
+                total_of(memories.c.token_count),
+                sa.func.count(memories.c.agent_id.distinct()),
+                sa.func.min(memories.c.created_at),
                 last,
             )
             .where(*within(scope), memories.c.thread_id.is_not(None))
@@ -288,12 +286,7 @@ class Catalog:
             .limit(limit)
             .offset(offset)
         )
-        return [
-            ThreadSummary(
-                row.thread_id, row.memories, int(row.tokens), row.agents, row.first, row.last
-            )
-            for row in self._rows(statement)
-        ]
+        return [ThreadSummary(*row) for row in self._rows(statement)]
 
     def count_threads(self, user: str | None = None) -> int:
         """Return how many conversations have stored something."""
@@ -302,15 +295,16 @@ class Catalog:
             .where(*_of(user), memories.c.thread_id.is_not(None))
             .distinct()
         )
-        return int(self._scalar(sa.select(_COUNT).select_from(pairs.subquery())))
+        return self._tables.read_tables(partial(count_rows, table=pairs.subquery()))
 
     def count_pending(self, user: str | None = None) -> int:
         """Return how many memories are not fully indexed yet."""
-        exists = sa.select(memories.c.id).where(memories.c.id == pending.c.memory_id, *_of(user))
-        statement = sa.select(_COUNT).select_from(pending)
+        where: list[Condition] = [
+            sa.exists().where(memories.c.id == pending.c.memory_id, *_of(user))
+        ]
         if user is not None:
-            statement = statement.where(pending.c.user_id == user)
-        return int(self._scalar(statement.where(sa.exists(exists))))
+            where.append(pending.c.user_id == user)
+        return self._tables.read_tables(lambda connection: count_rows(connection, pending, *where))
 
     def size(self) -> int:
         """Return the bytes that the database takes, the index too."""
@@ -351,14 +345,11 @@ class Catalog:
         rows = self._rows(statement.order_by(memories.c.memory_key).limit(limit))
         return [row.memory_key for row in rows]
 
-    def _rows(self, statement: sa.Select[*tuple[Any, ...]]) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+    def _rows(self, statement: AnySelect) -> Sequence[AnyRow]:
         return self._tables.read_tables(lambda connection: connection.execute(statement).all())
 
-    def _scalar(self, statement: sa.Select[*tuple[Any, ...]]) -> Any:  # noqa: ANN401 - a column's value
-        return self._rows(statement)[0][0]
 
-
-def _entry(row: sa.Row[*tuple[Any, ...]]) -> CatalogEntry:
+def _entry(row: AnyRow) -> CatalogEntry:
     values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - public, in spite of its name
     values["tags"] = tuple(values["tags"])
     return CatalogEntry(**values)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -16,6 +16,7 @@ from memory_context.runtime.forks import Lock, in_child
 from memory_context.runtime.telemetry import operation
 from memory_context.stores.sql import engines, file_watch, migrate
 from memory_context.stores.sql.index import keyword_index
+from memory_context.stores.sql.schema import AnyRow
 from memory_context.text.index.analyzer import VERSION
 
 T = TypeVar("T")
@@ -103,17 +104,9 @@ class Database:
         ):
             return work(connection)
 
-    def rows(self, statement: sa.Executable) -> Sequence[sa.Row[*tuple[Any, ...]]]:
+    def rows(self, statement: sa.Executable) -> Sequence[AnyRow]:
         """Return the rows that *statement* selects, in a transaction of its own."""
         return self.run(lambda connection: connection.execute(statement).all())
-
-    def scalars(self, statement: sa.Executable) -> list[Any]:
-        """Return the first column of the rows that *statement* selects."""
-        return self.run(lambda connection: list(connection.execute(statement).scalars()))
-
-    def scalar(self, statement: sa.Executable) -> Any:  # noqa: ANN401 - whatever the column holds
-        """Return the first column of the first row that *statement* selects; None without one."""
-        return self.run(lambda connection: connection.execute(statement).scalar())
 
     @property
     def engine(self) -> sa.Engine:

@@ -9,11 +9,11 @@ import sqlalchemy as sa
 
 from memory_context.stores.sql import file_watch
 from memory_context.stores.sql.dialects import is_sqlite
-from memory_context.stores.sql.filters import Condition
 from memory_context.stores.sql.index import fts5, vector_index
 from memory_context.stores.sql.schema import (
     access,
     audit,
+    count_rows,
     deletions,
     memories,
     metadata,
@@ -28,20 +28,15 @@ def counts(connection: sa.Connection, user_id: str) -> dict[str, int]:
     mine = sa.select(memories.c.id).where(memories.c.user_id == user_id)
     vectors = 0
     for table in vector_index.tables(connection):
-        vectors += _count(connection, table, table.c.user_id == user_id)
+        vectors += count_rows(connection, table, table.c.user_id == user_id)
     return {
-        "memories": _count(connection, memories, memories.c.user_id == user_id),
-        "passages": _count(connection, passages, passages.c.memory_id.in_(mine)),
+        "memories": count_rows(connection, memories, memories.c.user_id == user_id),
+        "passages": count_rows(connection, passages, passages.c.memory_id.in_(mine)),
         "vectors": vectors,
-        "reads": _count(connection, access, access.c.memory_id.in_(mine)),
-        "deletions": _count(connection, deletions, deletions.c.user_id == user_id),
-        "audit_entries": _count(connection, audit, audit.c.user_id == user_id),
+        "reads": count_rows(connection, access, access.c.memory_id.in_(mine)),
+        "deletions": count_rows(connection, deletions, deletions.c.user_id == user_id),
+        "audit_entries": count_rows(connection, audit, audit.c.user_id == user_id),
     }
-
-
-def _count(connection: sa.Connection, table: sa.FromClause, where: Condition) -> int:
-    statement = sa.select(sa.func.count()).select_from(table).where(where)
-    return connection.execute(statement).scalar_one()
 
 
 def remove_notes(connection: sa.Connection, user_id: str) -> None:

@@ -13,7 +13,15 @@ from memory_context.stores.sql.dialects import is_postgresql, is_sqlite
 from memory_context.stores.sql.engines import file_of, store_url
 from memory_context.stores.sql.index import fts5, keyword_index, tsvector
 from memory_context.stores.sql.row import RECORDS, decode_row
-from memory_context.stores.sql.schema import access, memories, metadata, owners, passages, pending
+from memory_context.stores.sql.schema import (
+    access,
+    count_rows,
+    memories,
+    metadata,
+    owners,
+    passages,
+    pending,
+)
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.text.index import bm25
 from memory_context.text.index.chunks import ChunkStart, card_of, chunk_at, searchable
@@ -28,7 +36,6 @@ _SERVER = {
     "sqlite": "SELECT 'SQLite ' || sqlite_version()",
     "postgresql": "SELECT 'PostgreSQL ' || current_setting('server_version')",
 }
-_COUNT = sa.func.count()
 
 
 def look(store: SQLAlchemyStore, work: Callable[[sa.Connection], T]) -> T:
@@ -80,30 +87,32 @@ def missing(connection: sa.Connection) -> list[str]:
 
 def count_pending(connection: sa.Connection) -> int:
     """Return how many memories are not fully indexed yet."""
-    return connection.execute(sa.select(_COUNT).select_from(pending)).scalar_one()
+    return count_rows(connection, pending)
 
 
 def count_expired(connection: sa.Connection) -> int:
     """Return how many memories have expired."""
-    expired = sa.select(_COUNT).select_from(memories).where(memories.c.expires_at <= now())
-    return connection.execute(expired).scalar_one()
+    return count_rows(connection, memories, memories.c.expires_at <= now())
 
 
 def count_unindexed(connection: sa.Connection) -> int:
     """Return how many memories are neither in the index nor pending."""
-    indexed = sa.exists(sa.select(passages.c.id).where(passages.c.memory_id == memories.c.id))
-    waiting = sa.exists(sa.select(pending.c.memory_id).where(pending.c.memory_id == memories.c.id))
-    statement = sa.select(_COUNT).select_from(memories).where(~indexed, ~waiting)
-    return connection.execute(statement).scalar_one()
+    indexed = passages.c.memory_id == memories.c.id
+    waiting = pending.c.memory_id == memories.c.id
+    return count_rows(
+        connection,
+        memories,
+        ~sa.exists().where(indexed),
+        ~sa.exists().where(waiting),
+    )
 
 
 def count_orphans(connection: sa.Connection) -> int:
     """Return how many rows belong to memories that are gone."""
     orphans = 0
     for table in (passages, pending, access):
-        memory = sa.select(memories.c.id).where(memories.c.id == table.c.memory_id)
-        statement = sa.select(_COUNT).select_from(table).where(~sa.exists(memory))
-        orphans += connection.execute(statement).scalar_one()
+        has_memory = sa.exists().where(memories.c.id == table.c.memory_id)
+        orphans += count_rows(connection, table, ~has_memory)
     return orphans
 
 
@@ -112,7 +121,7 @@ def miscounted(connection: sa.Connection) -> list[str]:
     found = (
         sa.select(
             memories.c.user_id,
-            _COUNT.label("passages"),
+            sa.func.count().label("passages"),
             sa.func.sum(passages.c.length).label("length"),
         )
         .select_from(passages.join(memories, memories.c.id == passages.c.memory_id))
@@ -132,7 +141,7 @@ def unfindable(connection: sa.Connection) -> list[str]:
 
     The sample is the newest and the oldest indexed memories, without the largest.
     """
-    indexed = sa.exists(sa.select(passages.c.id).where(passages.c.memory_id == memories.c.id))
+    indexed = sa.exists().where(passages.c.memory_id == memories.c.id)
     small = RECORDS.where(indexed, memories.c.char_count <= LARGEST_SAMPLED).limit(SAMPLED // 2)
     wrong: dict[UUID, str] = {}
     for order in (memories.c.created_at.desc(), memories.c.created_at):

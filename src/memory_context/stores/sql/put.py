@@ -3,21 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import KeyExistsError, RecordChangedError
 from memory_context.model.item import MemoryItem, is_same, longer_key, now, stored_again
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Quota, Room
+from memory_context.model.tier import Capacity, Quota
 from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import PassageBatch
 from memory_context.stores.sql.restore import insert_record, is_taken
 from memory_context.stores.sql.row import RECORDS, decode_row, encode_row
-from memory_context.stores.sql.schema import memories
+from memory_context.stores.sql.schema import AnySelect, memories
 
 # Built once: a fold puts many records, and looks each up by its identity first.
 _OF_USER = RECORDS.where(memories.c.user_id == sa.bindparam("user"))
@@ -33,7 +32,7 @@ class PutOptions:
         scope: Where it belongs.
         batch: Its passages, analyzed before the transaction; None where they are indexed after it.
         replace: Whether it may take the place of another memory under its key.
-        room: The capacity of its tier.
+        capacity: How much its tier holds.
         replaces: The record that it takes the place of, as it was read.
         quota: How much is kept of the user.
     """
@@ -41,7 +40,7 @@ class PutOptions:
     scope: Scope
     batch: PassageBatch | None
     replace: bool
-    room: Room | None
+    capacity: Capacity | None
     replaces: MemoryItem | None
     quota: Quota | None = None
 
@@ -97,12 +96,12 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
 
 def _check_room(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> None:
     """Make room for *item*, unless it is there already and takes none."""
-    if options.room is None:
+    if options.capacity is None:
         return
     holder = _by_key(connection, item)
     is_there = holder is not None and holder.is_active and is_same(holder, item)
     if options.replace or not is_there:
-        make_room(connection, item, options.room, holder)
+        make_room(connection, item, options.capacity, holder)
 
 
 def _take_over(
@@ -122,8 +121,8 @@ def _take_over(
     if updated_at != read.updated_at:
         message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
         raise RecordChangedError(message)
-    if options.room is not None:
-        make_room(connection, item, options.room, read)
+    if options.capacity is not None:
+        make_room(connection, item, options.capacity, read)
     return _overwrite(connection, read, item, options)
 
 
@@ -138,7 +137,7 @@ def _by_key(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
 
 
 def _one(
-    connection: sa.Connection, statement: sa.Select[*tuple[Any, ...]], user: str, wanted: str
+    connection: sa.Connection, statement: AnySelect, user: str, wanted: str
 ) -> MemoryItem | None:
     row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
     return decode_row(row) if row else None

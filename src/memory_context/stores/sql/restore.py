@@ -16,7 +16,7 @@ from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.dialects import INSERT, insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import PassageBatch
-from memory_context.stores.sql.row import encode_row
+from memory_context.stores.sql.row import decode_deletion, encode_row
 from memory_context.stores.sql.schema import access, deletions, memories
 
 # What changes without the record being changed.
@@ -115,7 +115,7 @@ def _stored(
         deletions.c.user_id == user_id, deletions.c.memory_key.in_(keys)
     )
     for row in connection.execute(deleted):
-        stored.deletions[row.memory_key] = Deletion(row.memory_key, row.deleted_at, row.reason)
+        stored.deletions[row.memory_key] = decode_deletion(row)
     return stored
 
 
@@ -143,7 +143,7 @@ def restore(
             stored.add(record)
             written.append(record)
         else:
-            total += Restored(conflicts=(Conflict(user_id, record.memory_key, reason, record.id),))
+            total += _conflict(record, reason)
     for item in written:
         indexing.insert(connection, item, batches.get(item.id))
     return total + Restored(written=len(written))
@@ -156,7 +156,12 @@ def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
     if not differing:
         return Restored(unchanged=1)
     reason = f"another version of it is here, with other {', '.join(differing)}"
-    return Restored(conflicts=(Conflict(item.user_id, item.memory_key, reason, item.id),))
+    return _conflict(item, reason)
+
+
+def _conflict(item: MemoryItem, reason: str) -> Restored:
+    conflict = Conflict(item.user_id, item.memory_key, reason, item.id)
+    return Restored(conflicts=(conflict,))
 
 
 def differences(one: MemoryItem, other: MemoryItem) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.model.item import (
+    Deletion,
     MemoryItem,
     bytes_of,
     check_content,
@@ -15,7 +16,7 @@ from memory_context.model.item import (
     encoded,
     is_storable,
 )
-from memory_context.stores.sql.schema import access, memories
+from memory_context.stores.sql.schema import AnyRow, access, memories
 
 # Fields that are no columns of `memories`, or not column by column.
 _APART = {"content", "match", "accessed_at", "access_count"}
@@ -51,7 +52,7 @@ def encode_row(item: MemoryItem) -> dict[str, Any]:
     return values
 
 
-def decode_row(row: sa.Row[*tuple[Any, ...]]) -> MemoryItem:
+def decode_row(row: AnyRow) -> MemoryItem:
     """Decode a row of `RECORDS`."""
     columns = row._mapping  # noqa: SLF001 - public, in spite of its name
     values = {name: columns[name] for name in _FIELDS}
@@ -62,3 +63,8 @@ def decode_row(row: sa.Row[*tuple[Any, ...]]) -> MemoryItem:
     return MemoryItem(
         **values, content=content, accessed_at=row.accessed_at, access_count=row.access_count
     )
+
+
+def decode_deletion(row: AnyRow) -> Deletion:
+    """Decode a row of `deletions`."""
+    return Deletion(row.memory_key, row.deleted_at, row.reason)

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.stores.sql.filters import Conditions
-from memory_context.stores.sql.row import RECORDS, decode_row
+from memory_context.stores.sql.row import RECORDS, decode_deletion, decode_row
 from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 
 PAGE = 1000
@@ -60,5 +60,4 @@ def deletions_after(connection: sa.Connection, user_id: str, last: str) -> list[
         .order_by(deletions.c.memory_key)
         .limit(PAGE)
     )
-    rows = connection.execute(statement)
-    return [Deletion(row.memory_key, row.deleted_at, row.reason) for row in rows]
+    return [decode_deletion(row) for row in connection.execute(statement)]

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeAlias
 from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
 
 from memory_context.model.item import in_utc
+
+AnyRow: TypeAlias = sa.Row[*tuple[Any, ...]]
+AnySelect: TypeAlias = sa.Select[*tuple[Any, ...]]
 
 
 class UTCDateTime(sa.types.TypeDecorator[datetime]):
@@ -196,3 +199,16 @@ version = sa.Table(
     sa.Column("version_num", sa.String(32), nullable=False),
     sa.PrimaryKeyConstraint("version_num", name="memory_context_version_pkc"),
 )
+
+
+def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:
+    """Return the sum of *column*, 0 for no rows; cast, because PostgreSQL sums a BIGINT up to a NUMERIC."""
+    return sa.cast(sa.func.coalesce(sa.func.sum(column), 0), sa.BigInteger)
+
+
+def count_rows(
+    connection: sa.Connection, table: sa.FromClause, *where: sa.ColumnElement[bool]
+) -> int:
+    """Return how many rows of *table* meet *where*."""
+    statement = sa.select(sa.func.count()).select_from(table).where(*where)
+    return connection.execute(statement).scalar_one()

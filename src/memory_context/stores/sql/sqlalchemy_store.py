@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Self, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -21,7 +21,7 @@ from memory_context.exceptions import (
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Quota, Receipt, Room, Usage, as_quota
+from memory_context.model.tier import Capacity, Quota, Receipt, Usage, as_quota
 from memory_context.runtime import events
 from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql import backup as _backup
@@ -41,14 +41,22 @@ from memory_context.stores.sql.filters import (
 )
 from memory_context.stores.sql.index import indexing, keyword_index, search
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
-from memory_context.stores.sql.row import RECORDS, decode_row
+from memory_context.stores.sql.row import RECORDS, decode_deletion, decode_row
 from memory_context.stores.sql.scan import (
     ScanPosition,
     deletions_after,
     items_at,
     positions_after,
 )
-from memory_context.stores.sql.schema import UTCDateTime, access, deletions, memories
+from memory_context.stores.sql.schema import (
+    AnySelect,
+    UTCDateTime,
+    access,
+    count_rows,
+    deletions,
+    memories,
+    total_of,
+)
 from memory_context.text.index.embedders import AnyEmbedder, Vector, as_embedding_model
 
 T = TypeVar("T")
@@ -128,7 +136,7 @@ class SQLAlchemyStore:
         item: MemoryItem,
         *,
         replace: bool = False,
-        room: Room | None = None,
+        room: Capacity | None = None,
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
@@ -139,7 +147,7 @@ class SQLAlchemyStore:
             scope=scope,
             batch=batch,
             replace=replace or replaces is not None,
-            room=room,
+            capacity=room,
             replaces=replaces,
             quota=self.quota,
         )
@@ -202,7 +210,6 @@ class SQLAlchemyStore:
             return self.query(scope, filters, limit=limit)
         request = search.SearchRequest(
             user_id=scope.user_id,
-            query=query,
             wanted=() if mode == "semantic" else wanted,
             vector=self._vector(query, mode),
             conditions=self._matching(scope, filters),
@@ -259,7 +266,7 @@ class SQLAlchemyStore:
             deletions.c.user_id == scope.user_id, deletions.c.memory_key == key
         )
         for row in self.database.rows(statement):
-            return Deletion(row.memory_key, row.deleted_at, row.reason)
+            return decode_deletion(row)
         return None
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
@@ -317,7 +324,7 @@ class SQLAlchemyStore:
         """See `Administration.users`."""
         everybody = sa.union(sa.select(memories.c.user_id), sa.select(deletions.c.user_id))
         # Sorted here, because the databases' collations differ.
-        return sorted(self.database.scalars(everybody))
+        return sorted(row.user_id for row in self.database.rows(everybody))
 
     def forget_user(self, user_id: str) -> Receipt:
         """See `Administration.forget_user`."""
@@ -346,29 +353,26 @@ class SQLAlchemyStore:
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
-        counted = sa.select(sa.func.count()).select_from(memories)
-        return int(self.database.scalar(counted.where(*self._matching(scope, filters))))
+        where = self._matching(scope, filters)
+        return self.database.run(lambda connection: count_rows(connection, memories, *where))
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
         """See `MemoryStore.sum`."""
-        summed = sa.select(sa.func.sum(counted_column(column)))
-        return int(self.database.scalar(summed.where(*self._matching(scope, filters))) or 0)
+        statement = sa.select(total_of(counted_column(column)))
+        [[total]] = self.database.rows(statement.where(*self._matching(scope, filters)))
+        return int(total)
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
         """See `MemoryStore.usage`."""
         group = (memories.c.tier, memories.c.category)
         statement = sa.select(
             *group,
-            sa.func.count().label("items"),
-            sa.func.sum(memories.c.char_count).label("chars"),
-            sa.func.sum(memories.c.byte_count).label("bytes"),
+            sa.func.count(),
+            total_of(memories.c.char_count),
+            total_of(memories.c.byte_count),
         )
         statement = statement.where(*self._matching(scope, filters)).group_by(*group)
-        # PostgreSQL sums BIGINT up to a NUMERIC, which comes as a Decimal.
-        usages = [
-            Usage(row.tier, row.category, row.items, int(row.chars), int(row.bytes))
-            for row in self.database.rows(statement)
-        ]
+        usages = [Usage(*row) for row in self.database.rows(statement)]
         return sorted(usages, key=lambda usage: (usage.tier, usage.category or ""))
 
     def migrate(self) -> str | None:
@@ -416,7 +420,7 @@ class SQLAlchemyStore:
         work = partial(removal.delete, user_id=user_id, where=where, reason=reason)
         return self.database.run(work, writes=True)
 
-    def _items(self, statement: sa.Select[*tuple[Any, ...]]) -> list[MemoryItem]:
+    def _items(self, statement: AnySelect) -> list[MemoryItem]:
         return [decode_row(row) for row in self.database.rows(statement)]
 
     def _matching(self, scope: Scope, filters: Filters | None) -> list[Condition]:

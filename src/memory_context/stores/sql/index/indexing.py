@@ -19,7 +19,14 @@ from memory_context.stores.sql.dialects import is_sqlite
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import fts5, keyword_index, vector_index
 from memory_context.stores.sql.row import RECORDS, decode_row
-from memory_context.stores.sql.schema import memories, passages, pending
+from memory_context.stores.sql.schema import (
+    AnySelect,
+    count_rows,
+    memories,
+    passages,
+    pending,
+    total_of,
+)
 from memory_context.text.index.chunks import (
     SIZE,
     Chunk,
@@ -101,8 +108,7 @@ def unfinished(
     item = item_by_id(connection, user_id, memory_id)
     if done is None or item is None:
         return None
-    indexed = sa.select(sa.func.count()).select_from(passages)
-    ordinal = connection.execute(indexed.where(passages.c.memory_id == memory_id)).scalar_one()
+    ordinal = count_rows(connection, passages, passages.c.memory_id == memory_id)
     line = 1 + searchable(item).count("\n", 0, done)
     return item, ChunkStart(ordinal, done, line)
 
@@ -142,7 +148,7 @@ def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> Memo
     return decode_row(row) if row else None
 
 
-def remove(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
+def remove(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:
     """Take memories of one user out of the index, and their vectors with them."""
     vector_index.forget(connection, user_id, doomed)
     if is_sqlite(connection) and not _are_all(connection, doomed):
@@ -192,18 +198,18 @@ def many_passages(connection: sa.Connection, where: Conditions) -> list[UUID]:
     return list(connection.execute(statement).scalars())
 
 
-def _are_all(connection: sa.Connection, doomed: sa.Select[*tuple[UUID]]) -> bool:
+def _are_all(connection: sa.Connection, doomed: AnySelect) -> bool:
     """Return whether nothing else is in the index, so that it can be emptied in one go."""
     others = sa.select(passages.c.id).where(passages.c.memory_id.not_in(doomed)).limit(1)
     return connection.execute(others).first() is None
 
 
-def _remove_rows(connection: sa.Connection, user_id: str, doomed: sa.Select[*tuple[UUID]]) -> None:
+def _remove_rows(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:
     """Take whole rows out: on PostgreSQL, which keeps lexemes in them, and where the index becomes empty."""
     inside = passages.c.memory_id.in_(doomed)
-    length = sa.func.coalesce(sa.func.sum(passages.c.length), 0)
-    counted = connection.execute(sa.select(sa.func.count(), length).where(inside)).one()
+    totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
+    number, length = connection.execute(totals).one()
     if is_sqlite(connection):
         fts5.remove_all(connection)
     connection.execute(sa.delete(passages).where(inside))
-    keyword_index.count(connection, user_id, -counted[0], -int(counted[1]))
+    keyword_index.count(connection, user_id, -number, -length)

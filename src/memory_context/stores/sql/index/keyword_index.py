@@ -15,14 +15,21 @@ import sqlalchemy as sa
 
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite
 from memory_context.stores.sql.index import fts5, tsvector
-from memory_context.stores.sql.schema import memories, owners, passages, pending, settings
+from memory_context.stores.sql.schema import (
+    AnySelect,
+    memories,
+    owners,
+    passages,
+    pending,
+    settings,
+)
 from memory_context.text.index import bm25
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.index.bm25 import Statistics
 from memory_context.text.index.chunks import Chunk
 
 ANALYZER = "analyzer"
-MemoryIds: TypeAlias = sa.Select[*tuple[UUID]]
+MemoryIds: TypeAlias = AnySelect
 _STATISTICS = sa.select(owners).where(owners.c.user_id == sa.bindparam("user"))
 _COUNT = (
     sa.update(owners)

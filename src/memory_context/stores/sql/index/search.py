@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -16,7 +15,7 @@ from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import MemoryIds, PassageHit
 from memory_context.stores.sql.row import RECORDS, decode_row
-from memory_context.stores.sql.schema import memories
+from memory_context.stores.sql.schema import AnySelect, memories
 from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
 from memory_context.text.index.bm25 import MAX_TERMS, MAX_TRIED
 from memory_context.text.index.chunks import card_of, searchable
@@ -40,8 +39,7 @@ class SearchRequest:
 
     Attributes:
         user_id: Whose memories.
-        query: The question.
-        wanted: Its lexemes; none for a semantic search.
+        wanted: The lexemes of the question; none for a semantic search.
         vector: Its vector, and the table to compare it with; None for a keyword search.
         conditions: What the memories must meet.
         narrowed: Whether they leave out many. If not, it is cheaper to look after the ranking whether they do.
@@ -50,7 +48,6 @@ class SearchRequest:
     """
 
     user_id: str
-    query: str
     wanted: Sequence[str]
     vector: tuple[sa.Table, Vector] | None
     conditions: Conditions
@@ -165,9 +162,7 @@ def _with_items(
     return [(item, tied[item.id]) for item in items[: request.limit]]
 
 
-def _meeting(
-    statement: sa.Select[*tuple[Any, ...]], ids: Iterable[UUID], conditions: Conditions
-) -> sa.Select[*tuple[Any, ...]]:
+def _meeting(statement: AnySelect, ids: Iterable[UUID], conditions: Conditions) -> AnySelect:
     """Narrow *statement* to those of *ids* that meet the conditions.
 
     These are hidden in a CASE, or SQLite would go through the whole tier by an index instead of looking up the ids.

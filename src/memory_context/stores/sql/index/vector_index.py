@@ -145,10 +145,8 @@ def missing(
 
 def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list[UUID]:
     """Return the user's memories of which a passage has no vector of this model."""
-    lacking = sa.select(passages.c.id).where(
-        passages.c.memory_id == memories.c.id, _lacks(connection, table)
-    )
-    mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, sa.exists(lacking))
+    lacking = sa.exists().where(passages.c.memory_id == memories.c.id, _lacks(connection, table))
+    mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, lacking)
     return list(connection.execute(mine).scalars())
 
 
@@ -156,10 +154,9 @@ def _lacks(connection: sa.Connection, table: sa.Table) -> sa.ColumnElement[bool]
     """Match passages without a vector: all of them, where somebody dropped the table."""
     if not sa.inspect(connection).has_table(table.name):
         return sa.true()
-    vector = sa.select(table.c.ordinal).where(
+    return ~sa.exists().where(
         table.c.memory_id == passages.c.memory_id, table.c.ordinal == passages.c.ordinal
     )
-    return ~sa.exists(vector)
 
 
 def add(
