@@ -34,18 +34,21 @@ _lock = Lock()
 
 
 def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE) -> MemoryStore:
-    """Return *store* itself if it is one, else a `SQLAlchemyStore` on it, or a `FileStore` for ``file:///folder``.
+    """Return the store that a caller names: itself, or a `SQLAlchemyStore`, or a `FileStore`.
 
-    ``encrypted+``, ``compressed+`` and ``redacted+`` before a URL put an `EncryptedStore` with the keys in
-    ``MEMORY_CONTEXT_KEYS``, a `CompressedStore`, or a `RedactingStore` without patterns of the user's own around it;
-    the first one is the outermost.
+    A `FileStore` is named by a URL such as ``file:///folder``.
 
-    None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a folder in this process
-    share one `FileStore`, because one may write into it.
+    ``encrypted+``, ``compressed+`` and ``redacted+`` before a URL put an `EncryptedStore` with the
+    keys in ``MEMORY_CONTEXT_KEYS``, a `CompressedStore`, or a `RedactingStore` without patterns of
+    the user's own around it; the first one is the outermost.
+
+    None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a
+    folder in this process share one `FileStore`, because one may write into it.
 
     Raises:
         InvalidArgumentError: It is no store and names none.
-        UnsupportedDatabaseError: A URL, engine or pool of another database than SQLite and PostgreSQL.
+        UnsupportedDatabaseError: A URL, engine or pool of another database than SQLite and
+            PostgreSQL.
     """
     named = os.environ.get(STORE_VARIABLE) if store is None else store
     if isinstance(named, str):
@@ -81,7 +84,8 @@ def _file_store(url: str) -> FileStore:
     from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
 
     path = unquote(url.removeprefix(FILES))
-    # file:///folder, file://localhost/folder and file:folder name a folder; file://host/folder names another machine's.
+    # file:///folder, file://localhost/folder and file:folder name a folder; file://host/folder
+    # names another machine's.
     if path.startswith("//localhost/"):
         path = path.removeprefix("//localhost")
     is_on_another_host = path.startswith("//") and not path.startswith("///")

@@ -15,18 +15,20 @@ Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
 
 @runtime_checkable
 class MemoryStore(Protocol):
-    """A store of memories; safe under threads. Every verb takes a `Scope` first and never looks outside it.
+    """A store of memories, safe under threads.
+
+    Every verb takes a `Scope` first and never looks outside it.
 
     Filters map a column to a value (equality), to a list of values (one of them), or to operators:
-    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, and ``$under`` for a path or what is below it
-    (``{"category": {"$under": "project"}}``). ``None`` is a value: ``{"category": None}`` are those without one, and
-    ``$ne`` of a text holds for them. ``tags`` matches if the record has the tag, or one of the tags. Texts compare by
-    their code points.
+    ``{"importance": {"$gte": 0.5}}`` with ``$eq $ne $gt $gte $lt $lte``, and ``$under`` for a path
+    or what is below it (``{"category": {"$under": "project"}}``). ``None`` is a value:
+    ``{"category": None}`` are those without one, and ``$ne`` of a text holds for them. ``tags``
+    matches if the record has the tag, or one of the tags. Texts compare by their code points.
 
     Raises:
         StoreError: The store could not do it. Nothing was changed then.
-        InvalidFilterError: A filter or an order names no column, an unknown operator, or a value of another kind than
-            the column holds.
+        InvalidFilterError: A filter or an order names no column, an unknown operator, or a value of
+            another kind than the column holds.
     """
 
     def put(
@@ -40,17 +42,19 @@ class MemoryStore(Protocol):
     ) -> MemoryItem:
         """Commit *item* and return the record as it stands in the store.
 
-        A record of the same user with the same `identity` is returned instead of a second one: it is active again, ends
-        with the later `expires_at` of both, and `updated_at` says within a minute when it was put last. A
-        generated key that another memory has is made longer.
+        A record of the same user with the same `identity` is returned instead of a second one: it
+        is active again, ends with the later `expires_at` of both, and `updated_at` says within a
+        minute when it was put last. A generated key that another memory has is made longer.
 
         Args:
             scope: Where it belongs.
             item: The record.
             replace: Whether its key may take the place of another memory, one that `scope` sees.
-            room: The capacity of the record's tier for its `tier_id`. Checked in the transaction of the write, so
-                that writers cannot exceed it together; what makes room is evicted: `is_active` becomes False.
-            replaces: The record that *item*, under the same key, takes the place of, as it was read.
+            room: The capacity of the record's tier for its `tier_id`. Checked in the transaction of
+                the write, so that writers cannot exceed it together; what makes room is evicted:
+                `is_active` becomes False.
+            replaces: The record that *item*, under the same key, takes the place of, as it was
+                read.
 
         Raises:
             KeyExistsError: The writer's own key belongs to another content, and not *replace*.
@@ -76,14 +80,14 @@ class MemoryStore(Protocol):
         limit: int | None = 100,
         order_by: str = "created_at",
     ) -> list[MemoryItem]:
-        """Return the active memories that match, largest value of a column first: newest, most important.
+        """Return the active memories that match, in the order of a column, largest value first.
 
         Args:
             scope: Where to look.
             filters: What the memories must match.
             limit: How many at most; None for all of them.
-            order_by: A column. ``-`` before it reverses the order: oldest, least important first. Memories without a
-                value stand where the smallest would.
+            order_by: A column. ``-`` before it reverses the order: oldest, least important first.
+                Memories without a value stand where the smallest would.
 
         Raises:
             InvalidArgumentError: A negative limit.
@@ -100,18 +104,22 @@ class MemoryStore(Protocol):
         mode: Mode = "hybrid",
         passages: bool = True,
     ) -> list[MemoryItem]:
-        """Return the active memories that speak of *query*, best first, each with a `match`; without words, the newest.
+        """Return the active memories that speak of *query*, best first, each with a `match`.
 
-        Any text is a query. Secrets are found by what describes them; the content of their hits is masked.
+        A query without words finds the newest.
+
+        Any text is a query. Secrets are found by what describes them; the content of their hits is
+        masked.
 
         Args:
             scope: Where to look.
             query: What is looked for.
             limit: How many at most.
             filters: What the memories must match.
-            mode: ``keyword``, ``semantic``, or ``hybrid`` for both; without an embedder, hybrid is keyword.
-            passages: Without them, matches have a score only, and contents are as they are: for callers that judge
-                the texts themselves.
+            mode: ``keyword``, ``semantic``, or ``hybrid`` for both; without an embedder, hybrid is
+                keyword.
+            passages: Without them, matches have a score only, and contents are as they are: for
+                callers that judge the texts themselves.
         """
         ...
 
@@ -120,8 +128,8 @@ class MemoryStore(Protocol):
     ) -> bool:
         """Delete the memory under *key* for good, and note when and why (`deletion`).
 
-        With *soft* it is only evicted, as by a full tier: it is no longer found or offered, its key still redeems, and
-        putting the record back with `is_active` undoes it.
+        With *soft* it is only evicted, as by a full tier: it is no longer found or offered, its key
+        still redeems, and putting the record back with `is_active` undoes it.
 
         Returns:
             Whether there was one; with *soft*, an active one.
@@ -129,7 +137,7 @@ class MemoryStore(Protocol):
         ...
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
-        """Return when and why the memory under *key* was deleted; None if it was not, or is there again."""
+        """Return when and why the memory under *key* was deleted; None if it was not or is back."""
         ...
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
@@ -137,7 +145,10 @@ class MemoryStore(Protocol):
         ...
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
-        """Yield every memory of the scope, inactive ones too, oldest first; read a page at a time."""
+        """Yield every memory of the scope, inactive ones too, oldest first.
+
+        They are read a page at a time.
+        """
         ...
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
@@ -145,14 +156,15 @@ class MemoryStore(Protocol):
         ...
 
     def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
-        """Write records exactly as they are: what `list_all` and `list_deleted` of another store yield.
+        """Write records as they are: what `list_all` and `list_deleted` of another store yield.
 
         For moving memories between stores; `put` is for new ones.
 
-        Nothing that is there is changed: a record that is there already counts as unchanged (reads aside), and every
-        other one that clashes is a conflict: another version of it, its key or its content in another record, deleted
-        here after it was last changed there, deleted there but still here. Of two deletions the later one is kept.
-        Each record is written whole or not at all; after an error, restore again.
+        Nothing that is there is changed: a record that is there already counts as unchanged (reads
+        aside), and every other one that clashes is a conflict: another version of it, its key or
+        its content in another record, deleted here after it was last changed there, deleted there
+        but still here. Of two deletions the later one is kept. Each record is written whole or not
+        at all; after an error, restore again.
         """
         ...
 
@@ -165,7 +177,9 @@ class MemoryStore(Protocol):
         ...
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
-        """Return the sum of ``token_count``, ``char_count`` or ``line_count`` over the active memories that match.
+        """Return a column's sum over the active memories that match.
+
+        The column is ``token_count``, ``char_count`` or ``line_count``.
 
         Raises:
             InvalidFilterError: Another column.
@@ -173,7 +187,10 @@ class MemoryStore(Protocol):
         ...
 
     def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
-        """Return how much the active memories that match take, for each tier and category, by their names."""
+        """Return how much the active memories that match take, for each tier and category.
+
+        They are sorted by name.
+        """
         ...
 
     def close(self) -> None:
@@ -194,10 +211,13 @@ class Administration(Protocol):
         ...
 
     def forget_user(self, user_id: str) -> Receipt:
-        """Remove every trace of a user: memories, their index and vectors, reads, deletions, audit trail, files.
+        """Remove every trace of a user.
 
-        References to those memories say afterwards that there is no such memory, not when it was deleted. What is
-        stored of the user while this runs may stay: stop their agents first. After an error, call it again.
+        These are memories, their index and vectors, reads, deletions, audit trail, and files.
+
+        References to those memories say afterwards that there is no such memory, not when it was
+        deleted. What is stored of the user while this runs may stay: stop their agents first. After
+        an error, call it again.
 
         Raises:
             StoreError: The store could not do it; a part may be done.

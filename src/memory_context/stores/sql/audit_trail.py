@@ -1,4 +1,4 @@
-"""The audit trail in SQLite or PostgreSQL: a table beside the memories, written in transactions of its own."""
+"""The audit trail in a table beside the memories, written in transactions of its own."""
 
 from __future__ import annotations
 
@@ -25,13 +25,14 @@ PAGE = 500
 
 
 class SQLAuditTrail:
-    """An `AuditTrail` in the table `agent_memory_audit`. Safe under threads, and for several processes.
+    """An `AuditTrail` in the table `agent_memory_audit`, safe for several threads and processes.
 
     Nothing is opened before the first use.
 
     Args:
-        store: The database: a URL, an engine, a pool, or a store whose database it is to be. None: the variable
-            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
+        store: The database: a URL, an engine, a pool, or a store whose database it is to be. None:
+            the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working
+            directory.
         password_variable: The environment variable with the password of a URL that has none.
 
     Raises:
@@ -63,7 +64,10 @@ class SQLAuditTrail:
 
     @property
     def url(self) -> str | None:
-        """Return the URL for another process, without its password; None in memory and on a bare pool."""
+        """Return the URL for another process, without its password.
+
+        None in memory and on a bare pool, which no URL leads to.
+        """
         return self._store.url
 
     def record(self, entries: Sequence[AuditEntry]) -> None:
@@ -122,7 +126,7 @@ class SQLAuditTrail:
         return self._pages(where, limit)
 
     def delete(self, user_id: str | int | None = None, *, before: datetime | None = None) -> int:
-        """Delete entries: a user's, or everybody's from before a moment, or both; return how many there were.
+        """Delete entries of a user, or from before a moment, or both; return how many there were.
 
         Raises:
             InvalidArgumentError: Neither is given, or a time without a zone.
@@ -141,7 +145,10 @@ class SQLAuditTrail:
         )
 
     def close(self) -> None:
-        """Give back the connections, unless the store is the caller's. The trail may be used again."""
+        """Give back the connections, unless the store is the caller's.
+
+        The trail may be used again.
+        """
         if self._closes:
             self._store.close()
 
@@ -172,7 +179,7 @@ def as_auditor(
     store: MemoryStore,
     password_variable: str = PASSWORD_VARIABLE,
 ) -> Auditor | None:
-    """Return what writes to a trail: for True one in the database of *store*, for a text one at that URL.
+    """Return what writes to *trail*: True is the database of *store*, a text that of this URL.
 
     Raises:
         InvalidArgumentError: It is no trail; or True, and *store* is no database.

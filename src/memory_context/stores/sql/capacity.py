@@ -1,4 +1,4 @@
-"""Whether a tier has room for a record, and a user the quota, decided in the transaction that writes it."""
+"""Enforcing a tier's capacity and a user's quota, in the transaction that writes a record."""
 
 from __future__ import annotations
 
@@ -75,7 +75,10 @@ def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> 
 
 
 def _lock(connection: sa.Connection, *names: str) -> None:
-    """Wait until no other transaction holds the lock of these names, which are hashed to a number."""
+    """Wait until no other transaction holds the lock of these names.
+
+    PostgreSQL's locks are numbers, so the names are hashed.
+    """
     advisory_lock(connection, sa.func.hashtextextended(sa.literal("\n".join(names)), _SEED))
 
 
@@ -90,7 +93,10 @@ def _totals(connection: sa.Connection, size: sa.Column[Any], where: Conditions) 
 def _evict(
     connection: sa.Connection, others: Conditions, capacity: Capacity, items: int
 ) -> list[str]:
-    """Evict the share that *capacity* says, at least one, least important and oldest first; return their keys."""
+    """Evict the share that *capacity* says, and return the keys.
+
+    At least one memory goes, the least important first, of equally important ones the oldest.
+    """
     if not capacity.evict:
         return []
     share = max(int(capacity.evict * (capacity.max_items or items)), 1)

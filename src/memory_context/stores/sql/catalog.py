@@ -163,14 +163,18 @@ _ORDERS: dict[Sort, Sequence[sa.ColumnElement[Any]]] = {
 _COUNT = sa.func.count()
 _SIZES = {
     "sqlite": sa.text("SELECT page_count * page_size FROM pragma_page_count(), pragma_page_size()"),
-    # relkind r: tables, with their indexes and large values. The escape keeps "_" from matching any character.
+    # relkind r: tables, with their indexes and large values. The escape keeps "_" from matching any
+    # character.
     "postgresql": sa.text("""SELECT sum(pg_total_relation_size(oid)) FROM pg_class
         WHERE relkind = 'r' AND relname LIKE 'agent^_memor%' ESCAPE '^' AND pg_table_is_visible(oid)"""),
 }
 
 
 class Catalog:
-    """What a store holds; for a store around another one what the innermost holds, described as the outer one does.
+    """What a store holds.
+
+    For a store around another one that is what the innermost holds, described as the outer one
+    does.
 
     Args:
         store: The store.
@@ -196,7 +200,9 @@ class Catalog:
         limit: int = 50,
         offset: int = 0,
     ) -> list[CatalogEntry]:
-        """Return the records that match, without their contents; active ones, unless *filters* say otherwise.
+        """Return the records that match, without their contents.
+
+        Only active ones, unless *filters* say otherwise.
 
         Raises:
             InvalidFilterError: There is no such column, or no such operator.
@@ -219,7 +225,10 @@ class Catalog:
             wrapper.check_columns(*(filters or {}))
 
     def _as_given(self, scope: Scope, entries: list[CatalogEntry]) -> list[CatalogEntry]:
-        """Return *entries* with the descriptions that the outer store gives: the inner ones may be sealed."""
+        """Return *entries* with the descriptions that the outer store gives.
+
+        Those of the inner one may be sealed.
+        """
         if not isinstance(self._store, StoreWrapper):
             return entries
         items = self._store.get_many(scope, [entry.memory_key for entry in entries])
@@ -315,7 +324,7 @@ class Catalog:
         return self._tables.read_tables(read)
 
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
-        """Return user and id of the expired memories, user by user, oldest first; of one user, or of all."""
+        """Return user and id of the expired memories, user by user, oldest first."""
         statement = sa.select(memories.c.user_id, memories.c.id).where(
             *_of(user), *_meeting(expiry)
         )
@@ -330,10 +339,11 @@ class Catalog:
         return [row.memory_key for row in self._rows(statement.order_by(memories.c.memory_key))]
 
     def delete_expired(self, user: str, ids: Sequence[UUID], expiry: Expiry) -> int:
-        """Delete those of a user's memories that have expired, in one transaction; return how many there were.
+        """Delete the user's memories of these *ids* that have expired; return how many there were.
 
-        One that is no longer expired, because it was rewritten or read meanwhile, stays. What has so many passages
-        that others would wait for it too long is taken out of SQLite's index in transactions of its own.
+        One that is no longer expired, because it was rewritten or read meanwhile, stays. What has
+        so many passages that others would wait for it too long is taken out of SQLite's index in
+        transactions of its own.
         """
         where = (memories.c.user_id == user, memories.c.id.in_(ids), *_meeting(expiry))
         return self._tables.delete_rows(user, where, expiry.reason)

@@ -60,7 +60,8 @@ class Database:
     def after_fork(self) -> None:
         """In a forked child, leave a shared engine to the parent.
 
-        A database in memory is in both processes; an engine of the caller's is the caller's own care.
+        A database in memory is in both processes; an engine of the caller's is the caller's own
+        care.
         """
         if self._shared is not None and not engines.is_memory(self.url):
             self._shared = None
@@ -74,7 +75,10 @@ class Database:
 
     @property
     def public_url(self) -> str | None:
-        """Return the URL for another process, without its password; None in memory and on a bare pool."""
+        """Return the URL for another process, without its password.
+
+        None in memory and on a bare pool, which no URL leads to.
+        """
         if engines.is_memory(self.url) or self._is_pool:
             return None
         return engines.without_password(self.url)
@@ -121,7 +125,10 @@ class Database:
             return self._engine
 
     def close(self) -> None:
-        """Let go of a shared engine; one of the caller's stays open. The database may be used again."""
+        """Let go of a shared engine; one of the caller's stays open.
+
+        The database may be used again.
+        """
         with self._lock:
             if self._shared is not None:
                 engines.registry.release(self._shared)
@@ -146,12 +153,13 @@ class Database:
             raise StoreError(message) from error
 
     def _prepare_schema(self) -> None:
-        """Create or upgrade the schema, and empty an index of an older analyzer, once for each pool."""
+        """Create or upgrade the schema, and empty an outdated index, once for each pool."""
         with self._lock:
             pool = self.engine.pool  # a new one after the file was replaced
             if self._ready_pool is pool:
                 return
-            # Each is looked up by a reading transaction first: a writing one would wait for other writers.
+            # Each is looked up by a reading transaction first: a writing one would wait for other
+            # writers.
             if self.run_as_it_is(migrate.revision_of) != migrate.HEAD:
                 self.run_as_it_is(migrate.ensure_schema, writes=True)
             if self.run_as_it_is(keyword_index.version_of) < VERSION:

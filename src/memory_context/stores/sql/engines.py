@@ -1,4 +1,7 @@
-"""Database URLs, and engines: one per URL and process, set up for many threads and processes, valid after a fork."""
+"""Database URLs, and engines: one per URL and process.
+
+Engines are set up for many threads and processes, and are valid after a fork.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,8 @@ CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
 WRITES = "memory_context_writes"  # the execution option of writing transactions
 _DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
+# WAL lets others read while somebody writes. With synchronous=NORMAL a power cut may undo the last
+# commits, but never damages the file; a killed process loses nothing.
 _SQLITE_PRAGMAS = (
     "PRAGMA journal_mode=WAL",
     "PRAGMA synchronous=NORMAL",
@@ -41,13 +46,16 @@ _SQLITE_PRAGMAS = (
 def store_url(
     url: str | sa.URL | None = None, password_variable: str = PASSWORD_VARIABLE
 ) -> sa.URL:
-    """Return the database's URL: *url*, else ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
+    """Return the URL of the database: *url*, or the environment's, or the default.
 
-    A relative SQLite path is resolved against the working directory now. A PostgreSQL URL without a password takes it
-    from the variable `password_variable`, where that is set.
+    The environment's is in ``MEMORY_CONTEXT_STORE``, the default is ``sqlite:///memory.db``.
+
+    A relative SQLite path is resolved against the working directory now. A PostgreSQL URL without a
+    password takes it from the variable `password_variable`, where that is set.
 
     Raises:
-        UnsupportedDatabaseError: Not a URL of SQLite or PostgreSQL, or with another driver than psycopg.
+        UnsupportedDatabaseError: Not a URL of SQLite or PostgreSQL, or with another driver than
+            psycopg.
     """
     text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
     try:
@@ -63,7 +71,8 @@ def _checked(url: sa.URL) -> sa.URL:
     """Return *url* with the driver that is used.
 
     Raises:
-        UnsupportedDatabaseError: Another database than SQLite and PostgreSQL, or another driver than psycopg.
+        UnsupportedDatabaseError: Another database than SQLite and PostgreSQL, or another driver
+            than psycopg.
     """
     backend, _, driver = url.drivername.partition("+")
     if backend == "postgres":  # as hosting services write it
@@ -79,7 +88,10 @@ def _checked(url: sa.URL) -> sa.URL:
 
 
 def file_of(url: sa.URL) -> Path | None:
-    """Return the file of a SQLite database as the URL names it; None in memory, for SQLite's own URIs, and servers."""
+    """Return the file of a SQLite database, as the URL names it.
+
+    None for a server, for a database in memory, and for SQLite's own ``file:`` URIs.
+    """
     database = url.database or ""
     if url.get_backend_name() != "sqlite" or is_memory(url) or database.startswith("file:"):
         return None
@@ -142,7 +154,10 @@ class _SharedEngine:
 
 @dataclass
 class EngineRegistry:
-    """The engines of this process, shared by URL, disposed of when the last store that uses one lets it go."""
+    """The engines of this process, shared by URL.
+
+    Each lives until the last store that uses it lets it go.
+    """
 
     _engines: dict[sa.URL, _SharedEngine] = field(default_factory=dict[sa.URL, _SharedEngine])
     _lock: Lock = field(default_factory=Lock)
@@ -171,7 +186,7 @@ class EngineRegistry:
                 engine.dispose()
 
     def close_idle(self) -> None:
-        """Close the connections to SQLite's files that nobody uses now; they are opened again as needed.
+        """Close the idle connections to SQLite's files; they are opened again as needed.
 
         SQLite's locks belong to a process, and a child must not take over an open connection
         (https://www.sqlite.org/howtocorrupt.html, section 2.6).
@@ -217,8 +232,8 @@ def _make_sqlite_engine(url: sa.URL) -> sa.Engine:
     }
     pool: dict[str, Any] = {}
     if is_memory(url):
-        # SQLAlchemy's default pool has an empty database for each thread, and a static pool gives one connection to
-        # several threads at once, which crashed the interpreter.
+        # SQLAlchemy's default pool has an empty database for each thread, and a static pool gives
+        # one connection to several threads at once, which crashed the interpreter.
         pool = {"poolclass": sa.QueuePool, "pool_size": 1, "max_overflow": 0}
     watched = Path(url.database or "").is_absolute()
     if watched:
@@ -251,10 +266,12 @@ def _set_up_sqlite(connection: sqlite3.Connection, _record: object = None) -> No
 
 
 def with_explicit_begin(engine: sa.Engine) -> sa.Engine:
-    """Return *engine*, with the same pool, whose writing transactions on SQLite take the write lock at their beginning.
+    """Return *engine* with transactions that begin where we say so, on the same pool.
 
-    sqlite3's own transactions start at the first change: what was read before it may be outdated by then, and the lock
-    can no longer be waited for (measured: `docs/why.md`).
+    On SQLite those that write take the write lock at their beginning.
+
+    sqlite3's own transactions start at the first change: what was read before it may be outdated by
+    then, and the lock can no longer be waited for (measured: `docs/why.md`).
     """
     if engine.dialect.name != "sqlite":
         return engine
@@ -267,8 +284,8 @@ def _begin_sqlite(connection: sa.Connection) -> None:
     if not connection.get_execution_options().get(WRITES, False):
         connection.exec_driver_sql("BEGIN")
         return
-    # Overwrite what is deleted, whatever this build of SQLite does by default: a user is forgotten without a trace
-    # only if nothing of theirs was left in free pages before.
+    # Overwrite what is deleted, whatever this build of SQLite does by default: a user is forgotten
+    # without a trace only if nothing of theirs was left in free pages before.
     connection.exec_driver_sql("PRAGMA secure_delete=ON")
     connection.exec_driver_sql("BEGIN IMMEDIATE")
 
@@ -277,7 +294,8 @@ def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:
     """Return the engine that a caller gave, or one on the caller's pool.
 
     Raises:
-        UnsupportedDatabaseError: Not SQLite or psycopg, or an engine with a database for each thread.
+        UnsupportedDatabaseError: Not SQLite or psycopg, or an engine with a database for each
+            thread.
         StoreUnavailableError: The pool gives no connection.
     """
     if isinstance(given, sa.Pool):

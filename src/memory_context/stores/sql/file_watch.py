@@ -1,7 +1,8 @@
 """Noticing that another file, or none, stands under the path of a SQLite database while it is open.
 
-Whoever has a file open goes on in it when it is removed, renamed or replaced, and others see another one: what is
-written is lost. SQLite does not say so (https://www.sqlite.org/howtocorrupt.html, section 2), so we look.
+Whoever has a file open goes on in it when it is removed, renamed or replaced, and others see
+another one: what is written is lost. SQLite does not say so
+(https://www.sqlite.org/howtocorrupt.html, section 2), so we look.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ _OPENED = "memory_context_file"
 
 
 def file_at(path: str) -> FileId | None:
-    """Return which file stands under *path*: its device and its number there; None where there is none."""
+    """Return which file stands under *path*: its device and its number there."""
     try:
         facts = os.stat(path)  # noqa: PTH116 - twice for each transaction, and four times as fast
     except OSError:
@@ -66,7 +67,10 @@ class OpenedFile:
 
 
 class WatchedConnection(sqlite3.Connection):
-    """A connection that knows what it has open, as long as it does: until then no other file has these numbers."""
+    """A connection that knows what it has open.
+
+    As long as it has, no other file gets the same device and number.
+    """
 
     opened: OpenedFile | None = None
     watch: FileWatch | None = None
@@ -115,7 +119,8 @@ class FileWatch:
         for _ in range(TRIES):
             if file_at(self.path) is None or self._gone():
                 self._set_old_log_aside(connect)
-            # The file may be replaced while it is opened: it is ours if the same one stood there before and after.
+            # The file may be replaced while it is opened: it is ours if the same one stood there
+            # before and after.
             before = file_at(self.path)
             connection = self._opened(connect())
             if before and connection.opened and before == connection.opened.file:
@@ -148,7 +153,8 @@ class FileWatch:
     def is_first_to_miss(self, connection: WatchedConnection, file: FileId | None) -> bool:
         """Return whether nobody has said yet that *file* is not there any more.
 
-        The first connection that does is kept until there is another one, which then knows what log it leaves.
+        The first connection that does is kept until there is another one, which then knows what log
+        it leaves.
         """
         try:
             self._known.remove(cast("FileId", file))
@@ -205,7 +211,10 @@ def _is_one_of(path: str, files: list[FileId | None]) -> bool:
 
 
 def _set_aside(log: str) -> None:
-    """Rename a log: it may hold what is missing in a database that was moved without it. An empty one goes."""
+    """Rename a log, or remove an empty one.
+
+    It may hold what is missing in a database that was moved without it.
+    """
     path = Path(log)
     with suppress(FileNotFoundError):
         facts = path.stat()
@@ -217,7 +226,10 @@ def _set_aside(log: str) -> None:
 
 @contextmanager
 def _folder_locked(folder: Path) -> Generator[None]:
-    """Let one thread of one process in at a time; all, where the folder or its file system knows no locks."""
+    """Let one thread of one process in at a time.
+
+    Where the folder cannot be opened, or its file system knows no locks, all are let in.
+    """
     try:
         handle = os.open(folder, os.O_RDONLY)
     except OSError:
@@ -252,8 +264,8 @@ def on_its_file(connection: sa.Connection) -> Generator[None]:
     The look after the commit makes sure that what was committed stood under the path then.
 
     Raises:
-        StoreUnavailableError: Another file stands there, or none. The connection is given up; the engine's idle ones
-            too, where the engine is the library's.
+        StoreUnavailableError: Another file stands there, or none. The connection is given up; the
+            engine's idle ones too, where the engine is the library's.
     """
     if connection.dialect.name != "sqlite":
         yield
@@ -270,7 +282,8 @@ def _opened_file(connection: sa.Connection) -> OpenedFile:
     driver = cast("sqlite3.Connection", connection.connection.driver_connection)
     if isinstance(driver, WatchedConnection) and driver.opened:
         return driver.opened
-    # A caller's engine, whose connections we did not open: what stands there at its first use counts.
+    # A caller's engine, whose connections we did not open: what stands there at its first use
+    # counts.
     if _OPENED not in connection.info:
         rows = driver.execute("PRAGMA database_list").fetchall()
         path: str = next(row[2] for row in rows if row[1] == "main") or ""

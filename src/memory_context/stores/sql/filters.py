@@ -1,4 +1,7 @@
-"""Filters as SQL, alike on every database: how texts compare and where nulls stand is decided here."""
+"""Filters as SQL, alike on every database.
+
+How texts compare, and where nulls stand, is decided here.
+"""
 
 from __future__ import annotations
 
@@ -60,7 +63,9 @@ _KINDS: dict[type[Any], tuple[type[Any] | tuple[type[Any], ...], str]] = {
 
 
 def matching(scope: Scope, filters: Filters | None, dialect: str) -> list[Condition]:
-    """Return the conditions for the records of *scope* that match; active ones, unless *filters* say otherwise.
+    """Return the conditions for the records of *scope* that match.
+
+    Only active ones, unless *filters* say otherwise.
 
     Raises:
         InvalidFilterError: No such column or operator, or a value that the column cannot hold.
@@ -114,7 +119,9 @@ def column_named(name: str) -> sa.Column[Any]:
 
 
 def order_of(order_by: str, dialect: str) -> tuple[sa.ColumnElement[Any], ...]:
-    """Return what to order by: largest first and nulls last, or the reverse with ``-`` before the name; then by id.
+    """Return what to order by: largest first and nulls last, then by id.
+
+    With ``-`` before the column's name that is reversed.
 
     Raises:
         InvalidFilterError: There is no such column.

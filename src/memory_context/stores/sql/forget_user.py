@@ -46,16 +46,20 @@ def remove_notes(connection: sa.Connection, user_id: str) -> None:
 
 
 def merge_index(connection: sa.Connection) -> None:
-    """Rewrite SQLite's index without what was deleted: FTS5 only marks it as deleted until its segments merge."""
+    """Rewrite SQLite's index without what was deleted.
+
+    FTS5 only marks it as deleted until its segments merge.
+    """
     if is_sqlite(connection):
         connection.exec_driver_sql(fts5.OPTIMIZE)
 
 
 def scrub(engine: sa.Engine) -> bool:
-    """Empty SQLite's log, or vacuum PostgreSQL's tables, outside a transaction; return whether nobody was in the way."""
+    """Empty SQLite's log, or vacuum PostgreSQL's tables; return whether nobody was in the way."""
     if engine.dialect.name == "sqlite":
         with engine.connect() as connection, file_watch.on_its_file(connection):
-            # By the driver's own connection: SQLAlchemy would begin a transaction, in which this fails.
+            # By the driver's own connection: SQLAlchemy would begin a transaction, in which this
+            # fails.
             driver = cast("sqlite3.Connection", connection.connection.driver_connection)
             busy: int = driver.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0]
             return not busy

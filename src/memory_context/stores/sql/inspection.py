@@ -48,7 +48,9 @@ def look(store: SQLAlchemyStore, work: Callable[[sa.Connection], T]) -> T:
 
 
 def missing_file(url: str) -> str | None:
-    """Return the file of a SQLite database if it is not there; opening it would create an empty one.
+    """Return the file of a SQLite database, if it is not there.
+
+    Opening the database would create an empty one.
 
     Raises:
         UnsupportedDatabaseError: It is not a URL of SQLite or PostgreSQL.
@@ -63,7 +65,10 @@ def server(connection: sa.Connection) -> str:
 
 
 def damage(connection: sa.Connection) -> list[str]:
-    """Return what SQLite itself finds wrong in the file, a few lines at most; PostgreSQL looks after itself."""
+    """Return what SQLite itself finds wrong in the file, a few lines at most.
+
+    PostgreSQL looks after itself.
+    """
     if not is_sqlite(connection):
         return []
     lines = connection.exec_driver_sql(f"PRAGMA quick_check({DAMAGES_TOLD})").scalars()
@@ -137,7 +142,7 @@ def miscounted(connection: sa.Connection) -> list[str]:
 
 
 def unfindable(connection: sa.Connection) -> list[str]:
-    """Return, of a sample, the keys of memories whose first passage is indexed under other words than it has.
+    """Return the keys of memories that are indexed under other words than they have.
 
     The sample is the newest and the oldest indexed memories, without the largest.
     """

@@ -24,10 +24,13 @@ def revision_of(connection: sa.Connection) -> str | None:
 
 
 def ensure_schema(connection: sa.Connection) -> None:
-    """Create the schema where there is none; on SQLite, which has no administrator, also upgrade an older one.
+    """Create the schema where there is none; on SQLite, also upgrade an older one.
+
+    PostgreSQL has an administrator, who decides when.
 
     Raises:
-        SchemaVersionError: It is newer than this library; or older, on PostgreSQL (see `memory-context migrate`).
+        SchemaVersionError: It is newer than this library; or older, on PostgreSQL (see
+            `memory-context migrate`).
     """
     revision = revision_of(connection)
     if revision == HEAD:
@@ -39,7 +42,9 @@ def ensure_schema(connection: sa.Connection) -> None:
 
 
 def migrate(connection: sa.Connection) -> str | None:
-    """Bring the schema to this library's revision, one process at a time; return the revision that was there before.
+    """Bring the schema to this library's revision, and return the one that was there before.
+
+    One process does it at a time.
 
     Raises:
         SchemaVersionError: The schema is newer than this library.

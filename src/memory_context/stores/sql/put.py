@@ -1,4 +1,7 @@
-"""Putting a record: found again, inserted, overwritten, or under a longer key; in the caller's transaction."""
+"""Putting a record: found again, inserted, overwritten, or under a longer key.
+
+Every function works in the caller's transaction.
+"""
 
 from __future__ import annotations
 
@@ -46,7 +49,10 @@ class PutOptions:
 
 
 def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
-    """Put *item*, and return the record that stands in the store afterwards; raises what `MemoryStore.put` raises."""
+    """Put *item* and return the record that stands in the store afterwards.
+
+    Raises what `MemoryStore.put` does.
+    """
     with quota_kept(connection, item.user_id, options.quota):
         if options.replaces is not None:
             return _take_over(connection, item, options, options.replaces)
@@ -60,8 +66,9 @@ def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> Mem
 def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
     """Insert *item*, under a longer key where another memory has its generated one.
 
-    Each time that the insert clashes, the database is asked what it clashes with. Another process may have inserted
-    the same content meanwhile, or deleted what was in the way; then it is tried again.
+    Each time that the insert clashes, the database is asked what it clashes with. Another process
+    may have inserted the same content meanwhile, or deleted what was in the way; then it is tried
+    again.
 
     Raises:
         KeyExistsError: The key, or the id, belongs to another memory.
@@ -115,8 +122,8 @@ def _take_over(
     statement = sa.select(memories.c.updated_at).where(
         *within(options.scope), memories.c.id == read.id
     )
-    # On PostgreSQL the row is locked, or two could both find it as they read it. FOR NO KEY UPDATE lets reads be
-    # counted meanwhile: their foreign key takes a lock on the row too.
+    # On PostgreSQL the row is locked, or two could both find it as they read it. FOR NO KEY UPDATE
+    # lets reads be counted meanwhile: their foreign key takes a lock on the row too.
     updated_at = connection.execute(statement.with_for_update(key_share=True)).scalar()
     if updated_at != read.updated_at:
         message = f"the memory {read.memory_key!r} was changed or deleted since it was read; read it again"
@@ -158,7 +165,10 @@ def _overwrite(
 
 
 def _has_twin(connection: sa.Connection, item: MemoryItem) -> bool:
-    """Return whether another record has the identity: its content was kept in two forms, and becomes equal now."""
+    """Return whether another record has the identity of *item*.
+
+    Its content was kept in two forms then, and becomes equal now.
+    """
     if item.identity is None:
         return False
     twin = sa.select(memories.c.id).where(

@@ -12,7 +12,7 @@ from memory_context.stores.sql.schema import UTCDateTime, access, deletions, mem
 
 
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:
-    """Delete a user's memories that meet *where*, and note when and why; return how many there were."""
+    """Delete a user's memories that meet *where*, noting when and why; return how many."""
     doomed = sa.select(memories.c.id).where(*where)
     indexing.remove(connection, user_id, doomed)
     notes = sa.select(

@@ -1,7 +1,8 @@
 """Writing records exactly as they were (ids, times, reads, deletions), in the caller's transaction.
 
-Nothing that is there is changed. Rows come first and the index last, because indexing locks the user's row in
-`owners` (see `keyword_index.count`), and other writers should wait for that lock as briefly as possible.
+Nothing that is there is changed. Rows come first and the index last, because indexing locks the
+user's row in `owners` (see `keyword_index.count`), and other writers should wait for that lock as
+briefly as possible.
 """
 
 from __future__ import annotations
@@ -31,7 +32,10 @@ _NOT_DELETED = sa.delete(deletions).where(
 
 
 def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
-    """Insert a record with its reads, and forget that its key was deleted; False if it clashes with another record."""
+    """Insert a record with its reads, and forget that its key was deleted.
+
+    False if it clashes with another record; then nothing is changed.
+    """
     insert = _INSERT_RECORD[connection.dialect.name]
     if connection.execute(insert, encode_row(item)).first() is None:
         return False
@@ -47,7 +51,7 @@ def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
 
 
 def is_taken(connection: sa.Connection, memory_id: UUID) -> bool:
-    """Return whether a record has this id: anybody's, because ids are unique in the whole database."""
+    """Return whether a record has this id, anybody's: ids are unique in the whole database."""
     statement = sa.select(memories.c.id).where(memories.c.id == memory_id)
     return connection.execute(statement).first() is not None
 
@@ -150,7 +154,7 @@ def restore(
 
 
 def _compare(connection: sa.Connection, item: MemoryItem) -> Restored:
-    """Return whether the user's record with the id of *item* is the same, or another version of it."""
+    """Compare *item* with the user's record of the same id."""
     old = indexing.item_by_id(connection, item.user_id, item.id)
     differing = differences(old, item) if old else ["id"]
     if not differing:

@@ -1,4 +1,7 @@
-"""The record as a database row, and back: the only place where content is encoded for its column and decoded."""
+"""The record as a database row, and back.
+
+Only here is content encoded for its column, and decoded.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""Reading everything of a scope page by page, as an export does, with a bounded number of characters in memory."""
+"""Reading everything of a scope page by page, as an export does.
+
+Only a bounded number of characters is in memory at a time.
+"""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ AnySelect: TypeAlias = sa.Select[*tuple[Any, ...]]
 
 
 class UTCDateTime(sa.types.TypeDecorator[datetime]):
-    """A moment, which goes in with any time zone and comes out in UTC, also from SQLite, which keeps none."""
+    """A moment, which goes in with any time zone and comes out in UTC."""
 
     impl = sa.DateTime(timezone=True)
     cache_ok = True
@@ -35,7 +35,7 @@ class UTCDateTime(sa.types.TypeDecorator[datetime]):
         return in_utc(value)
 
     def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
-        """Say that *value* is in UTC: PostgreSQL gives it in the session's time zone, SQLite in none."""
+        """Return *value* in UTC: PostgreSQL gives the session's time zone, SQLite none."""
         if value is None:
             return None
         moment: datetime = value
@@ -131,7 +131,8 @@ owners = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# Offsets into a memory's content. On SQLite the lexemes are in a table of FTS5 under the same id, and null here.
+# Offsets into a memory's content. On SQLite the lexemes are in a table of FTS5 under the same id,
+# and null here.
 passages = sa.Table(
     "agent_memory_passages",
     metadata,
@@ -169,7 +170,8 @@ pending = sa.Table(
     sa.Index("ix_agent_memory_pending_user", "user_id"),
 )
 
-# The version of the analyzer that the index was built with, and the tables of vectors (`vector_index`).
+# The version of the analyzer that the index was built with, and the tables of vectors
+# (`vector_index`).
 settings = sa.Table(
     "agent_memory_settings",
     metadata,
@@ -202,7 +204,10 @@ version = sa.Table(
 
 
 def total_of(column: sa.ColumnElement[int]) -> sa.Cast[int]:
-    """Return the sum of *column*, 0 for no rows; cast, because PostgreSQL sums a BIGINT up to a NUMERIC."""
+    """Return the sum of *column*; 0 for no rows.
+
+    It is cast, because PostgreSQL sums a BIGINT up to a NUMERIC, which comes as a Decimal.
+    """
     return sa.cast(sa.func.coalesce(sa.func.sum(column), 0), sa.BigInteger)
 
 

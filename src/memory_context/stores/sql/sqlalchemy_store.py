@@ -68,21 +68,24 @@ CATCH_UP = 32_000_000
 
 
 class SQLAlchemyStore:
-    """A `MemoryStore` in SQLite or PostgreSQL. Safe under threads and for several processes on one database.
+    """A `MemoryStore` in SQLite or PostgreSQL, safe for several threads and processes.
 
-    Nothing is opened before the first use. SQLite databases are created and migrated then; PostgreSQL schemas are
-    created where there is none. Engines are shared per URL and process.
+    Nothing is opened before the first use. SQLite databases are created and migrated then;
+    PostgreSQL schemas are created where there is none. Engines are shared per URL and process.
 
     Args:
-        store: A URL, an engine, or a connection pool. None: the variable ``MEMORY_CONTEXT_STORE``, else
-            ``sqlite:///memory.db`` in the working directory. ``sqlite://`` is a database in memory, gone when the store
-            is closed.
+        store: A URL, an engine, or a connection pool. None: the variable ``MEMORY_CONTEXT_STORE``,
+            else ``sqlite:///memory.db`` in the working directory. ``sqlite://`` is a database in
+            memory, gone when the store is closed.
         password_variable: The environment variable with the password of a URL that has none.
-        embedder: Makes vectors for semantic search: an object with ``embed_documents`` and ``embed_query``, as
-            LangChain's, or a callable from texts to vectors. After each `put` a thread makes what is missing.
-        embedding_model: The name that its vectors are kept by. Without it, what the embedder calls its model.
-        quota: How much is kept of each user. What would exceed it is refused with a `QuotaExceededError`; several
-            processes that should not exceed it together need the same one each.
+        embedder: Makes vectors for semantic search: an object with ``embed_documents`` and
+            ``embed_query``, as LangChain's, or a callable from texts to vectors. After each `put` a
+            thread makes what is missing.
+        embedding_model: The name that its vectors are kept by. Without it, what the embedder calls
+            its model.
+        quota: How much is kept of each user. What would exceed it is refused with a
+            `QuotaExceededError`; several processes that should not exceed it together need the same
+            one each.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
@@ -122,7 +125,10 @@ class SQLAlchemyStore:
 
     @property
     def url(self) -> str | None:
-        """Return the URL for another process, without its password; None in memory and on a bare pool."""
+        """Return the URL for another process, without its password.
+
+        None in memory and on a bare pool, which no URL leads to.
+        """
         return self.database.public_url
 
     @property
@@ -202,7 +208,8 @@ class SQLAlchemyStore:
     ) -> list[MemoryItem]:
         """See `MemoryStore.search`. Of equally good memories, the one used last comes first.
 
-        What is still to be indexed is indexed first, newest first, at most 32 million characters of it at a time.
+        What is still to be indexed is indexed first, newest first, at most 32 million characters of
+        it at a time.
         """
         wanted = search.wanted_of(query)
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
@@ -225,14 +232,14 @@ class SQLAlchemyStore:
         return [search.with_match(item, hit, query, wanted) for item, hit in found]
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Rebuild the search index of the whole database, and missing vectors; return how many memories there are.
+        """Rebuild the search index and missing vectors of all memories; return how many there are.
 
-        Needed after `agent_memories` was written to by other means, and for a new embedder. Memories that are not
-        indexed yet are not found until it ends.
+        Needed after `agent_memories` was written to by other means, and for a new embedder.
+        Memories that are not indexed yet are not found until it ends.
 
         Args:
-            progress: Called after each step with how many are done, and of how many; each memory is a step, once for
-                its words and once for its vectors.
+            progress: Called after each step with how many are done, and of how many; each memory is
+                a step, once for its words and once for its vectors.
 
         Raises:
             StoreError: The store could not do it; the next search goes on where it ended.
@@ -306,7 +313,8 @@ class SQLAlchemyStore:
         for record in records:
             if isinstance(record, MemoryItem):
                 _check_scope(scope, record)
-        # As in `put`, texts are analyzed before the transaction; only those that are not stored yet.
+        # As in `put`, texts are analyzed before the transaction; only those that are not stored
+        # yet.
         new = self.database.run(partial(_restore.new_items, user_id=scope.user_id, records=records))
         batches = {item.id: indexing.prepared(item) for item in new}
 
@@ -336,7 +344,9 @@ class SQLAlchemyStore:
         return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
 
     def scrub(self) -> bool:
-        """Give back the space that deleted memories took: empty SQLite's log, or vacuum PostgreSQL's tables.
+        """Give back the space that deleted memories took.
+
+        SQLite's log is emptied, PostgreSQL's tables are vacuumed.
 
         Returns:
             Whether nobody was in the way.
@@ -386,7 +396,9 @@ class SQLAlchemyStore:
     def backup(
         self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None
     ) -> None:
-        """Copy this SQLite database, as it is at this moment, into a new file, while others read and write it.
+        """Copy this SQLite database, as it is at this moment, into a new file.
+
+        Others may read and write it meanwhile.
 
         Args:
             path: The new file.
@@ -446,7 +458,7 @@ class SQLAlchemyStore:
             left -= self._index_rest(user_id, memory_id)
 
     def _index_committed(self, user_id: str, memory_id: UUID) -> None:
-        """Index what is pending of a memory that is stored; where that fails, the next search does it."""
+        """Index what is pending of a memory; where that fails, the next search does it."""
         try:
             self._index_rest(user_id, memory_id)
         except StoreError as error:

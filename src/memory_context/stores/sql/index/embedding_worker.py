@@ -67,7 +67,8 @@ class EmbeddingWorker:
             text = searchable(item)
             for start in range(0, len(lacking), BATCH):
                 batch = lacking[start : start + BATCH]
-                # Binary content and secrets have no text of their own: their description stands for it.
+                # Binary content and secrets have no text of their own: their description stands for
+                # it.
                 texts = [text[first:last] or item.summary for _, first, last in batch]
                 keep = partial(
                     vector_index.add,
@@ -79,7 +80,7 @@ class EmbeddingWorker:
                 self._database.run(keep, writes=True)
 
     def embed_missing(self, user_id: str) -> None:
-        """Make all vectors that a user's memories lack, until there are none or the store closes."""
+        """Make all vectors that a user's memories lack, unless the store closes meanwhile."""
         with self._embedding:
             table = self._own_table()
         incomplete = partial(vector_index.incomplete, table=table, user_id=user_id)
@@ -99,7 +100,10 @@ class EmbeddingWorker:
                 self._thread.start()
 
     def close(self) -> None:
-        """End the thread after its batch. Vectors that are missing then are made after the next `put`, or `reindex`."""
+        """End the thread after its batch.
+
+        Vectors that are missing then are made after the next `put`, or by `reindex`.
+        """
         with self._lock:
             thread = self._thread
             self._closing = True
@@ -122,7 +126,10 @@ class EmbeddingWorker:
             return None
 
     def _own_table(self) -> sa.Table:
-        """Return the model's table, which is created at the first use: only a vector tells how many dimensions it has."""
+        """Return the model's table, which is created at the first use.
+
+        Only a vector tells how many dimensions it has.
+        """
         if self._table is None:
             table, vector = self.embed_query(PROBE)
             create = partial(vector_index.ensure, table=table, dimensions=len(vector))

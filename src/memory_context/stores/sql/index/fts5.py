@@ -1,8 +1,8 @@
-"""The lexemes on SQLite: a contentless FTS5 table that holds, for each lexeme, the passages it stands in, and no more.
+"""The lexemes on SQLite: a contentless FTS5 table of the passages that each lexeme stands in.
 
-SQLite 3.40 must do, which cannot delete from a contentless table without being told again what was put in: the
-analyzer says it a second time. Ranking is a sum over these lists in SQL; FTS5's own bm25 would count the passages of
-all users.
+SQLite 3.40 must do, which cannot delete from a contentless table without being told again what was
+put in: the analyzer says it a second time. Ranking is a sum over these lists in SQL; FTS5's own
+bm25 would count the passages of all users.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Statistics, step_of
 
 TABLE = "agent_memory_index"
-# All ASCII signs belong to a word: the analyzer has split the text, and FTS5 should split at spaces only. Quotes are
-# left out, because they would end the clause.
+# All ASCII signs belong to a word: the analyzer has split the text, and FTS5 should split at spaces
+# only. Quotes are left out, because they would end the clause.
 _TOKEN_CHARS = "".join(
     char for char in map(chr, range(33, 127)) if not char.isalnum() and char not in "'\""
 )
@@ -29,8 +29,8 @@ _CREATE_INDEX = f"""CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING 
 _CREATE_TERMS = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_terms USING fts5vocab(agent_memory_index, row)"
 )
-# Looking up the length of each passage would take most of a query's time. So a passage's id carries it in its low
-# bits, as a step (`bm25.step_of`), and this is `bm25.length_at` in SQL.
+# Looking up the length of each passage would take most of a query's time. So a passage's id carries
+# it in its low bits, as a step (`bm25.step_of`), and this is `bm25.length_at` in SQL.
 _STEP = f"(i.rowid & {(1 << LENGTH_BITS) - 1})"
 _FINE = 1 << FINE_BITS
 _COARSE = f"({_FINE} + ({_STEP} & {_FINE - 1})) << (({_STEP} >> {FINE_BITS}) - 1)"
@@ -50,7 +50,8 @@ _HOLDS = sa.text(
 _FREQUENCIES = sa.text(
     "SELECT q.key, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
 )
-# CROSS JOIN keeps SQLite from any other order: from a name to its passages in the index, and to their rows.
+# CROSS JOIN keeps SQLite from any other order: from a name to its passages in the index, and to
+# their rows.
 _SCORED = f"""
 WITH query AS MATERIALIZED (
     SELECT value ->> 0 AS name, value ->> 1 AS weight, value ->> 2 AS base FROM json_each(:postings)

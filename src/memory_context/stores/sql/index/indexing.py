@@ -1,8 +1,8 @@
 """What enters the search index, and what leaves it, in the caller's transaction.
 
-A text of one batch of passages is indexed in the transaction that stores it. A longer one is noted as pending there,
-and indexed batch by batch, so that no transaction keeps other writers waiting for long; whoever searches next goes on
-where a process that died left off.
+A text of one batch of passages is indexed in the transaction that stores it. A longer one is noted
+as pending there, and indexed batch by batch, so that no transaction keeps other writers waiting for
+long; whoever searches next goes on where a process that died left off.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def is_pending(connection: sa.Connection, user_id: str) -> bool:
 
 
 def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[tuple[str, UUID]]:
-    """Return user and id of the memories that are not fully indexed, newest first; of one user, or of all."""
+    """Return user and id of the memories that are not fully indexed, newest first."""
     statement = sa.select(pending.c.user_id, pending.c.memory_id).join(
         memories, memories.c.id == pending.c.memory_id
     )
@@ -103,7 +103,10 @@ def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[t
 def unfinished(
     connection: sa.Connection, user_id: str, memory_id: UUID
 ) -> tuple[MemoryItem, ChunkStart] | None:
-    """Return a pending memory, and where its next passage begins; None if it is complete by now, or gone."""
+    """Return a pending memory, and where its next passage begins.
+
+    None if it is complete by now, or gone.
+    """
     done = connection.execute(sa.select(pending.c.done).where(*_row(user_id, memory_id))).scalar()
     item = item_by_id(connection, user_id, memory_id)
     if done is None or item is None:
@@ -121,10 +124,14 @@ def batches(item: MemoryItem, place: ChunkStart) -> Iterator[PassageBatch]:
 
 
 def extend(connection: sa.Connection, batch: PassageBatch) -> bool:
-    """Index the next batch of a pending memory; False if another process has done it, or is about to."""
+    """Index the next batch of a pending memory.
+
+    False if another process has done it, or is about to.
+    """
     keyword_index.lock(connection)
     row = _row(batch.memory.user_id, batch.memory.id)
-    # PostgreSQL skips a row that another process has locked: that one is about to index the same batch.
+    # PostgreSQL skips a row that another process has locked: that one is about to index the same
+    # batch.
     statement = sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)
     if connection.execute(statement).scalar() != batch.start:
         return False
@@ -163,7 +170,7 @@ def remove(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:
 
 
 def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
-    """Take the last passages of a user's memory out of SQLite's index, and note that they are missing.
+    """Take a memory's last passages out of SQLite's index, and note that they are missing.
 
     Returns:
         Whether there were any.
@@ -188,7 +195,10 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
 
 
 def many_passages(connection: sa.Connection, where: Conditions) -> list[UUID]:
-    """Return the memories with so many passages on SQLite that removing them needs transactions of its own."""
+    """Return the memories whose removal needs transactions of its own.
+
+    Those are the ones with many passages on SQLite, where others would wait for too long.
+    """
     doomed = sa.select(memories.c.id).where(*where)
     if not is_sqlite(connection) or _are_all(connection, doomed):
         return []
@@ -205,7 +215,10 @@ def _are_all(connection: sa.Connection, doomed: AnySelect) -> bool:
 
 
 def _remove_rows(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:
-    """Take whole rows out: on PostgreSQL, which keeps lexemes in them, and where the index becomes empty."""
+    """Take whole rows out of the index.
+
+    That is enough on PostgreSQL, which keeps lexemes in them, and where the index becomes empty.
+    """
     inside = passages.c.memory_id.in_(doomed)
     totals = sa.select(sa.func.count(), total_of(passages.c.length)).where(inside)
     number, length = connection.execute(totals).one()

@@ -1,7 +1,7 @@
-"""The keyword index on either database: adding passages, removing them, and ranking them for a query.
+"""The keyword index on either database: adding, removing and ranking passages.
 
-A passage is kept as the set of its lexemes. A lexeme begins with its owner's number, so that a query reads nothing of
-what other users have. Every function works in the caller's transaction.
+A passage is kept as the set of its lexemes. A lexeme begins with its owner's number, so that a
+query reads nothing of what other users have. Every function works in the caller's transaction.
 """
 
 from __future__ import annotations
@@ -81,9 +81,12 @@ def renew(connection: sa.Connection) -> None:
 
 
 def lock(connection: sa.Connection, mode: str = "ROW EXCLUSIVE") -> None:
-    """Wait on PostgreSQL until nobody empties the index; with the mode of `reset`, until nobody writes to it.
+    """Wait on PostgreSQL until nobody empties the index.
 
-    Whoever writes to the index locks this table before any row, so that two processes never wait for each other.
+    With the mode of `reset`, wait until nobody writes to it.
+
+    Whoever writes to the index locks this table before any row, so that two processes never wait
+    for each other.
     """
     if is_postgresql(connection):
         connection.execute(sa.text(f"LOCK TABLE {passages.name} IN {mode} MODE"))
@@ -144,7 +147,8 @@ def _owner_of(connection: sa.Connection, user_id: str) -> int:
 def count(connection: sa.Connection, user_id: str, more: int, longer: int) -> None:
     """Note how many passages and lexemes a user has more.
 
-    It locks the user's row, for which all who index for this user wait: do it last in a transaction.
+    It locks the user's row, for which all who index for this user wait: do it last in a
+    transaction.
     """
     connection.execute(_COUNT, {"user": user_id, "more": more, "longer": longer})
 

@@ -23,7 +23,8 @@ from memory_context.text.index.embedders import Vector
 from memory_context.text.index.fusion import fused
 
 MAX_QUERY = 100_000
-# How many passages are ranked for each memory that is wanted, and how many times more if they are of too few.
+# How many passages are ranked for each memory that is wanted, and how many times more if they are
+# of too few.
 POOL = 6
 WIDER = 16
 
@@ -42,7 +43,8 @@ class SearchRequest:
         wanted: The lexemes of the question; none for a semantic search.
         vector: Its vector, and the table to compare it with; None for a keyword search.
         conditions: What the memories must meet.
-        narrowed: Whether they leave out many. If not, it is cheaper to look after the ranking whether they do.
+        narrowed: Whether they leave out many. If not, it is cheaper to look after the ranking
+            whether they do.
         limit: How many memories at most.
         terms: How many of the lexemes count at most.
     """
@@ -79,8 +81,8 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
 def _hits_inside(connection: sa.Connection, request: SearchRequest) -> dict[UUID, PassageHit]:
     """Return the best passages of the memories that meet the conditions.
 
-    A long query is cut to the words that are rarest in all that the user has. These memories may lack just those;
-    then more of the words are tried.
+    A long query is cut to the words that are rarest in all that the user has. These memories may
+    lack just those; then more of the words are tried.
     """
     hits = _hits_meeting(connection, request)
     if len(hits) < request.limit and request.terms < len(request.wanted):
@@ -89,7 +91,10 @@ def _hits_inside(connection: sa.Connection, request: SearchRequest) -> dict[UUID
 
 
 def _hits_meeting(connection: sa.Connection, request: SearchRequest) -> dict[UUID, PassageHit]:
-    """Rank all and look then, which is cheaper where most memories meet the conditions; else rank those that do."""
+    """Return the best passages, by as many of the words as the request says.
+
+    Where most memories meet the conditions, ranking all and looking then is cheaper.
+    """
     if request.vector is None and keyword_index.ranks_all_cheaply(connection):
         hits = _hits(connection, request, None)
         statement = _meeting(sa.select(memories.c.id), hits, request.conditions)
@@ -133,7 +138,10 @@ def _scores(hits: Mapping[UUID, PassageHit]) -> dict[UUID, float]:
 
 
 def _best_passages(rank: Callable[[int], list[PassageHit]], limit: int) -> dict[UUID, PassageHit]:
-    """Return the best passage of each memory, from as many passages as it takes to have *limit* memories."""
+    """Return the best passage of each memory.
+
+    As many passages are ranked as it takes to have *limit* memories.
+    """
     pool = POOL * limit
     while True:
         hits = rank(pool)
@@ -148,7 +156,10 @@ def _best_passages(rank: Callable[[int], list[PassageHit]], limit: int) -> dict[
 def _with_items(
     connection: sa.Connection, hits: Mapping[UUID, PassageHit], request: SearchRequest
 ) -> list[tuple[MemoryItem, PassageHit]]:
-    """Return the first memories with their hits; of equally good ones, the one used last comes first."""
+    """Return the first memories with their hits.
+
+    Of equally good ones, the one used last comes first.
+    """
     chosen = list(hits.values())[: 2 * request.limit]
     if not chosen:
         return []
@@ -165,7 +176,8 @@ def _with_items(
 def _meeting(statement: AnySelect, ids: Iterable[UUID], conditions: Conditions) -> AnySelect:
     """Narrow *statement* to those of *ids* that meet the conditions.
 
-    These are hidden in a CASE, or SQLite would go through the whole tier by an index instead of looking up the ids.
+    These are hidden in a CASE, or SQLite would go through the whole tier by an index instead of
+    looking up the ids.
     """
     meets = sa.case((sa.and_(sa.true(), *conditions), 1), else_=0)
     return statement.where(memories.c.id.in_(list(ids)), meets == 1)

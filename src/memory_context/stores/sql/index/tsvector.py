@@ -1,7 +1,8 @@
-"""The lexemes on PostgreSQL: a `tsvector` in each passage's row, built from the analyzer's lexemes, and a GIN index.
+"""The lexemes on PostgreSQL: a `tsvector` in each passage's row, and a GIN index.
 
-A whole text would not do: a `tsvector` holds 1 MB. PostgreSQL's own ranking ignores how rare a word is. So the passages
-of each lexeme are counted and weighed in one statement, by the formula of `text.index.bm25`.
+A whole text would not do: a `tsvector` holds 1 MB. PostgreSQL's own ranking ignores how rare a word
+is. So the passages of each lexeme are counted and weighed in one statement, by the formula of
+`text.index.bm25`.
 """
 
 from __future__ import annotations
@@ -31,8 +32,9 @@ SELECT q.lexeme, (
     ) AS found
 ) FROM json_to_recordset(CAST(:wanted AS json)) AS q(lexeme text, names text)
 """)
-# The formula is that of `bm25.postings`. OFFSET 0 keeps the planner from flattening the subquery, so that each name is
-# looked up in the GIN index. The casts keep all in float8: a literal such as 0.5 is NUMERIC otherwise, which is slow.
+# The formula is that of `bm25.postings`. OFFSET 0 keeps the planner from flattening the subquery,
+# so that each name is looked up in the GIN index. The casts keep all in float8: a literal such as
+# 0.5 is NUMERIC otherwise, which is slow.
 SCORED = sa.text("""
 WITH query AS MATERIALIZED (
     SELECT * FROM json_to_recordset(CAST(:wanted AS json)) AS q(term int, often float8, name text)

@@ -1,7 +1,8 @@
 """Vectors of passages: one table for each model and number of dimensions, so that models never mix.
 
-SQLite keeps them as arrays of 32-bit floats, and numpy compares all of a user's with the query: exact, without an
-extension that many Pythons cannot load. PostgreSQL has pgvector with an HNSW index.
+SQLite keeps them as arrays of 32-bit floats, and numpy compares all of a user's with the query:
+exact, without an extension that many Pythons cannot load. PostgreSQL has pgvector with an HNSW
+index.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ def _vector_type(dimensions: int, dialect: str) -> Any:  # noqa: ANN401 - pgvect
 
 
 def ensure(connection: sa.Connection, table: sa.Table, dimensions: int) -> None:
-    """Create a model's table where there is none, with an HNSW index on PostgreSQL (up to 2,000 dimensions)."""
+    """Create a model's table where there is none, on PostgreSQL with an HNSW index."""
     advisory_lock(
         connection, LOCK
     )  # or two processes create the table at once, and one of them fails
@@ -166,7 +167,10 @@ def add(
     ordinals: Sequence[int],
     vectors: Sequence[Vector],
 ) -> None:
-    """Keep the vectors of a memory's passages, unless the memory is gone, or another process was first."""
+    """Keep the vectors of a memory's passages.
+
+    Nothing is kept if the memory is gone or was changed, or if another process was first.
+    """
     unchanged = sa.select(memories.c.id).where(
         memories.c.user_id == item.user_id,
         memories.c.id == item.id,
@@ -235,7 +239,8 @@ def _by_pgvector(
     conditions: Conditions,
     limit: int,
 ) -> Cosines:
-    # Without the iterative scan the HNSW index gives its nearest 40, and filters them then: too few of the user's.
+    # Without the iterative scan the HNSW index gives its nearest 40, and filters them then: too few
+    # of the user's.
     connection.exec_driver_sql("SET LOCAL hnsw.iterative_scan = strict_order")
     distance = table.c.vector.cosine_distance(query).label("distance")
     statement = sa.select(table.c.memory_id, table.c.ordinal, distance).where(*conditions)
