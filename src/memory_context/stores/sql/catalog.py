@@ -342,7 +342,7 @@ class Catalog:
         """Delete the user's memories of these *ids* that have expired; return how many there were.
 
         One that is no longer expired, because it was rewritten or read meanwhile, stays. What has
-        so many passages that others would wait for it too long is taken out of SQLite's index in
+        so many chunks that others would wait for it too long is taken out of SQLite's index in
         transactions of its own.
         """
         where = (memories.c.user_id == user, memories.c.id.in_(ids), *_meeting(expiry))

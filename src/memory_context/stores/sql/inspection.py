@@ -122,7 +122,7 @@ def count_orphans(connection: sa.Connection) -> int:
 
 
 def miscounted(connection: sa.Connection) -> list[str]:
-    """Return the users for whom the index has other passages than were counted for its ranking."""
+    """Return the users for whom the index has other chunks than were counted for its ranking."""
     found = (
         sa.select(
             memories.c.user_id,

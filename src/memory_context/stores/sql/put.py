@@ -16,7 +16,7 @@ from memory_context.model.tier import Capacity, Quota
 from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.index.indexing import PassageBatch
+from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.restore import insert_record, is_taken
 from memory_context.stores.sql.row import RECORDS, decode_row, encode_row
 from memory_context.stores.sql.schema import AnySelect, memories
@@ -33,7 +33,7 @@ class PutOptions:
 
     Attributes:
         scope: Where it belongs.
-        batch: Its passages, analyzed before the transaction; None where they are indexed after it.
+        batch: Its chunks, analyzed before the transaction; None where they are indexed after it.
         replace: Whether it may take the place of another memory under its key.
         capacity: How much its tier holds.
         replaces: The record that it takes the place of, as it was read.
@@ -41,7 +41,7 @@ class PutOptions:
     """
 
     scope: Scope
-    batch: PassageBatch | None
+    batch: ChunkBatch | None
     replace: bool
     capacity: Capacity | None
     replaces: MemoryItem | None

@@ -16,7 +16,7 @@ import sqlalchemy as sa
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.dialects import INSERT, insert_into
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.index.indexing import PassageBatch
+from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.row import decode_deletion, encode_row
 from memory_context.stores.sql.schema import access, deletions, memories
 
@@ -127,7 +127,7 @@ def restore(
     connection: sa.Connection,
     user_id: str,
     records: Sequence[MemoryItem | Deletion],
-    batches: Mapping[UUID, PassageBatch | None],
+    batches: Mapping[UUID, ChunkBatch | None],
 ) -> Restored:
     """Write *records* of one user; those without a batch are noted as pending."""
     stored = _stored(connection, user_id, records)

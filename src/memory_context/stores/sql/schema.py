@@ -119,7 +119,7 @@ deletions = sa.Table(
     sa.Column("reason", sa.Text, nullable=False, server_default=""),
 )
 
-# Each user's number, with which their lexemes begin, and what BM25 must know of all their passages.
+# Each user's number, with which their lexemes begin, and what BM25 must know of all their chunks.
 owners = sa.Table(
     "agent_memory_owners",
     metadata,
@@ -131,7 +131,7 @@ owners = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# Offsets into a memory's content. On SQLite the lexemes are in a table of FTS5 under the same id,
+# The chunks of a memory, as offsets into its content. On SQLite the lexemes are in a table of FTS5 under the same id,
 # and null here.
 passages = sa.Table(
     "agent_memory_passages",
@@ -157,7 +157,7 @@ passages = sa.Table(
     sqlite_autoincrement=True,
 )
 
-# Memories that are not fully indexed: the index holds their passages up to the offset `done` only.
+# Memories that are not fully indexed: the index holds their chunks up to the offset `done` only.
 pending = sa.Table(
     "agent_memory_pending",
     metadata,

@@ -425,7 +425,7 @@ class SQLAlchemyStore:
 
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
         """See `TableStore.delete_rows`."""
-        for memory_id in self.database.run(partial(indexing.many_passages, where=where)):
+        for memory_id in self.database.run(partial(indexing.with_many_chunks, where=where)):
             step = partial(indexing.remove_batch, user_id=user_id, memory_id=memory_id)
             while self.database.run(step, writes=True):
                 pass

@@ -1,4 +1,4 @@
-"""Keeping the vectors of passages complete: at `reindex`, and in a thread behind whoever stores."""
+"""Keeping the vectors of chunks complete: at `reindex`, and in a thread behind whoever stores."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class EmbeddingWorker:
 
     Args:
         model: The embedder.
-        database: Where the passages are, and the vectors are kept.
+        database: Where the chunks are, and the vectors are kept.
     """
 
     def __init__(self, model: EmbeddingModel, database: Database) -> None:
@@ -52,7 +52,7 @@ class EmbeddingWorker:
     def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches.
 
-        One thread at a time, or two would both pay the embedder for the same passages.
+        One thread at a time, or two would both pay the embedder for the same chunks.
         """
         with self._embedding:
             table = self._own_table()

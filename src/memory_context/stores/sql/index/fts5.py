@@ -1,8 +1,8 @@
-"""The lexemes on SQLite: a contentless FTS5 table of the passages that each lexeme stands in.
+"""The lexemes on SQLite: a contentless FTS5 table of the chunks that each lexeme stands in.
 
 SQLite 3.40 must do, which cannot delete from a contentless table without being told again what was
 put in: the analyzer says it a second time. Ranking is a sum over these lists in SQL; FTS5's own
-bm25 would count the passages of all users.
+bm25 would count the chunks of all users.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _CREATE_INDEX = f"""CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING 
 _CREATE_TERMS = (
     "CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_terms USING fts5vocab(agent_memory_index, row)"
 )
-# Looking up the length of each passage would take most of a query's time. So a passage's id carries
+# Looking up the length of each chunk would take most of a query's time. So a chunk's id carries
 # it in its low bits, as a step (`bm25.step_of`), and this is `bm25.length_at` in SQL.
 _STEP = f"(i.rowid & {(1 << LENGTH_BITS) - 1})"
 _FINE = 1 << FINE_BITS
@@ -50,7 +50,7 @@ _HOLDS = sa.text(
 _FREQUENCIES = sa.text(
     "SELECT q.key, t.doc FROM json_each(:names) AS q JOIN agent_memory_terms AS t ON t.term = q.value"
 )
-# CROSS JOIN keeps SQLite from any other order: from a name to its passages in the index, and to
+# CROSS JOIN keeps SQLite from any other order: from a name to its chunks in the index, and to
 # their rows.
 _SCORED = f"""
 WITH query AS MATERIALIZED (
@@ -71,7 +71,7 @@ def create(connection: sa.Connection) -> None:
 
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows of passages with their ``names``."""
+    """Insert rows of chunks with their ``names``."""
     last = connection.exec_driver_sql(_LAST_ID).scalar() or 0
     number = last >> LENGTH_BITS
     placed: list[dict[str, Any]] = []
@@ -87,13 +87,13 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 
 def remove(connection: sa.Connection, names: Mapping[int, str]) -> None:
-    """Take the passages with these ids out; *names* must be what they were put in with."""
+    """Take the chunks with these ids out; *names* must be what they were put in with."""
     rows = [{"id": passage_id, "names": text} for passage_id, text in names.items()]
     connection.execute(_REMOVE, rows)
 
 
 def holds(connection: sa.Connection, passage: int, name: str) -> bool:
-    """Return whether the index leads from a lexeme's name to the passage."""
+    """Return whether the index leads from a lexeme's name to the chunk."""
     return connection.execute(_HOLDS, {"quoted": f'"{name}"', "id": passage}).first() is not None
 
 
@@ -117,7 +117,7 @@ def values_of(
 def _frequencies(
     connection: sa.Connection, owner: int, wanted: Sequence[str]
 ) -> dict[str, list[int]]:
-    """Return for each lexeme how many passages hold it under each of its names."""
+    """Return for each lexeme how many chunks hold it under each of its names."""
     names = [name for lexeme in wanted for name in bm25.names_of(lexeme, owner)]
     counts = [0] * len(names)
     for row in connection.execute(_FREQUENCIES, {"names": json.dumps(names)}):

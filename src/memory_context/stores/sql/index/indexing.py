@@ -1,6 +1,6 @@
 """What enters the search index, and what leaves it, in the caller's transaction.
 
-A text of one batch of passages is indexed in the transaction that stores it. A longer one is noted
+A text of one batch of chunks is indexed in the transaction that stores it. A longer one is noted
 as pending there, and indexed batch by batch, so that no transaction keeps other writers waiting for
 long; whoever searches next goes on where a process that died left off.
 """
@@ -38,22 +38,22 @@ from memory_context.text.index.chunks import (
 )
 
 BATCH = 500
-# Passages are cut in their second half at the earliest.
-_SHORTEST_PASSAGE = SIZE // 2
+# Chunks are cut in their second half at the earliest.
+_SHORTEST_CHUNK = SIZE // 2
 
 
 @dataclass(frozen=True, slots=True)
-class PassageBatch:
-    """Some passages of a memory that follow one another."""
+class ChunkBatch:
+    """Some chunks of a memory that follow one another."""
 
     memory: MemoryItem
     start: int
-    passages: Sequence[Chunk]
+    chunks: Sequence[Chunk]
 
     @property
     def stop(self) -> int:
         """Return the offset behind the last of them."""
-        return self.passages[-1].stop
+        return self.chunks[-1].stop
 
     @property
     def is_last(self) -> bool:
@@ -61,19 +61,19 @@ class PassageBatch:
         return self.stop >= len(searchable(self.memory))
 
 
-def prepared(item: MemoryItem) -> PassageBatch | None:
-    """Analyze *item* and return all its passages; None if they may be more than one batch."""
-    if len(searchable(item)) > BATCH * _SHORTEST_PASSAGE:
+def prepared(item: MemoryItem) -> ChunkBatch | None:
+    """Analyze *item* and return all its chunks; None if they may be more than one batch."""
+    if len(searchable(item)) > BATCH * _SHORTEST_CHUNK:
         return None
-    return PassageBatch(item, 0, list(chunks_of(item)))
+    return ChunkBatch(item, 0, list(chunks_of(item)))
 
 
-def insert(connection: sa.Connection, item: MemoryItem, batch: PassageBatch | None) -> None:
+def insert(connection: sa.Connection, item: MemoryItem, batch: ChunkBatch | None) -> None:
     """Index a memory that was just stored, or note that it is pending."""
     if batch is None:
         connection.execute(sa.insert(pending).values(memory_id=item.id, user_id=item.user_id))
         return
-    found = batch.passages
+    found = batch.chunks
     if batch.memory.memory_key != item.memory_key:
         found = list(chunks_of(item))  # the key was made longer meanwhile, and is indexed too
     keyword_index.add(connection, item.user_id, item.id, found)
@@ -103,7 +103,7 @@ def pending_ids(connection: sa.Connection, user_id: str | None = None) -> list[t
 def unfinished(
     connection: sa.Connection, user_id: str, memory_id: UUID
 ) -> tuple[MemoryItem, ChunkStart] | None:
-    """Return a pending memory, and where its next passage begins.
+    """Return a pending memory, and where its next chunk begins.
 
     None if it is complete by now, or gone.
     """
@@ -116,14 +116,14 @@ def unfinished(
     return item, ChunkStart(ordinal, done, line)
 
 
-def batches(item: MemoryItem, place: ChunkStart) -> Iterator[PassageBatch]:
-    """Yield the passages of a memory from *place* on, batch by batch."""
-    rest = chunks_of(item, place)
+def batches(item: MemoryItem, start: ChunkStart) -> Iterator[ChunkBatch]:
+    """Yield the chunks of a memory from *start* on, batch by batch."""
+    rest = chunks_of(item, start)
     while found := list(islice(rest, BATCH)):
-        yield PassageBatch(item, found[0].start, found)
+        yield ChunkBatch(item, found[0].start, found)
 
 
-def extend(connection: sa.Connection, batch: PassageBatch) -> bool:
+def extend(connection: sa.Connection, batch: ChunkBatch) -> bool:
     """Index the next batch of a pending memory.
 
     False if another process has done it, or is about to.
@@ -135,7 +135,7 @@ def extend(connection: sa.Connection, batch: PassageBatch) -> bool:
     statement = sa.select(pending.c.done).where(*row).with_for_update(skip_locked=True)
     if connection.execute(statement).scalar() != batch.start:
         return False
-    keyword_index.add(connection, batch.memory.user_id, batch.memory.id, batch.passages)
+    keyword_index.add(connection, batch.memory.user_id, batch.memory.id, batch.chunks)
     if batch.is_last:
         connection.execute(sa.delete(pending).where(*row))
     else:
@@ -170,7 +170,7 @@ def remove(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:
 
 
 def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bool:
-    """Take a memory's last passages out of SQLite's index, and note that they are missing.
+    """Take a memory's last chunks out of SQLite's index, and note that they are missing.
 
     Returns:
         Whether there were any.
@@ -180,7 +180,7 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     item = item_by_id(connection, user_id, memory_id)
     if not rows or item is None:
         return False
-    # FTS5 keeps no contents and must be told what to delete, so the passages are analyzed again.
+    # FTS5 keeps no contents and must be told what to delete, so the chunks are analyzed again.
     card = card_of(item)
     text = searchable(item)
     found: dict[int, Chunk] = {}
@@ -194,10 +194,10 @@ def remove_batch(connection: sa.Connection, user_id: str, memory_id: UUID) -> bo
     return True
 
 
-def many_passages(connection: sa.Connection, where: Conditions) -> list[UUID]:
+def with_many_chunks(connection: sa.Connection, where: Conditions) -> list[UUID]:
     """Return the memories whose removal needs transactions of its own.
 
-    Those are the ones with many passages on SQLite, where others would wait for too long.
+    Those are the ones with many chunks on SQLite, where others would wait for too long.
     """
     doomed = sa.select(memories.c.id).where(*where)
     if not is_sqlite(connection) or _are_all(connection, doomed):

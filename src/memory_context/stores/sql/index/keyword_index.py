@@ -1,6 +1,6 @@
-"""The keyword index on either database: adding, removing and ranking passages.
+"""The keyword index on either database: adding, removing and ranking chunks.
 
-A passage is kept as the set of its lexemes. A lexeme begins with its owner's number, so that a
+A chunk is kept as the set of its lexemes. A lexeme begins with its owner's number, so that a
 query reads nothing of what other users have. Every function works in the caller's transaction.
 """
 
@@ -57,8 +57,8 @@ _BEST = {
 
 
 @dataclass(frozen=True, slots=True)
-class PassageHit:
-    """A passage that a query found."""
+class ChunkHit:
+    """A chunk that a query found."""
 
     memory_id: UUID
     start: int
@@ -116,7 +116,7 @@ def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
 
 
 def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequence[Chunk]) -> None:
-    """Index passages of a memory."""
+    """Index chunks of a memory."""
     owner = _owner_of(connection, user_id)
     rows = [
         {
@@ -145,7 +145,7 @@ def _owner_of(connection: sa.Connection, user_id: str) -> int:
 
 
 def count(connection: sa.Connection, user_id: str, more: int, longer: int) -> None:
-    """Note how many passages and lexemes a user has more.
+    """Note how many chunks and lexemes a user has more.
 
     It locks the user's row, for which all who index for this user wait: do it last in a
     transaction.
@@ -154,7 +154,7 @@ def count(connection: sa.Connection, user_id: str, more: int, longer: int) -> No
 
 
 def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Chunk]) -> None:
-    """Take passages, by the ids of their rows, out of the index."""
+    """Take chunks, by the ids of their rows, out of the index."""
     if is_sqlite(connection):
         owner = _owner_of(connection, user_id)
         names = {row_id: bm25.owned(passage.names, owner) for row_id, passage in found.items()}
@@ -176,15 +176,15 @@ def ranked(
     inside: MemoryIds | None,
     limit: int,
     terms: int = bm25.MAX_TERMS,
-) -> list[PassageHit]:
-    """Return the passages that hold most of the lexemes *wanted*, best first.
+) -> list[ChunkHit]:
+    """Return the chunks that hold most of the lexemes *wanted*, best first.
 
     Args:
         connection: In a transaction.
         user_id: Whose.
         wanted: The lexemes of the query.
         inside: The memories that count; all of the user's without it.
-        limit: How many passages at most.
+        limit: How many chunks at most.
         terms: How many of the lexemes count at most: the rarest ones among all that the user has.
     """
     statistics = statistics_of(connection, user_id)
@@ -200,6 +200,6 @@ def ranked(
         statement = sa.select(scored).where(scored.c.memory_id.in_(inside))
     best = statement.order_by(scored.c.score.desc(), scored.c.id).limit(limit)
     return [
-        PassageHit(row.memory_id, row.start, row.stop, row.line, row.score)
+        ChunkHit(row.memory_id, row.start, row.stop, row.line, row.score)
         for row in connection.execute(best, values)
     ]

@@ -1,4 +1,4 @@
-"""From the passages that a query found to the memories that a search returns."""
+"""From the chunks that a query found to the memories that a search returns."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.runtime.prompts import HIDDEN
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
-from memory_context.stores.sql.index.keyword_index import MemoryIds, PassageHit
+from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.row import RECORDS, decode_row
 from memory_context.stores.sql.schema import AnySelect, memories
 from memory_context.text.index.analyzer import held_by, wanted_by, words_found_by
@@ -23,7 +23,7 @@ from memory_context.text.index.embedders import Vector
 from memory_context.text.index.fusion import fused
 
 MAX_QUERY = 100_000
-# How many passages are ranked for each memory that is wanted, and how many times more if they are
+# How many chunks are ranked for each memory that is wanted, and how many times more if they are
 # of too few.
 POOL = 6
 WIDER = 16
@@ -60,15 +60,15 @@ class SearchRequest:
 
 def best_if_indexed(
     connection: sa.Connection, request: SearchRequest
-) -> list[tuple[MemoryItem, PassageHit]] | None:
+) -> list[tuple[MemoryItem, ChunkHit]] | None:
     """Return what `best` does; None if the index lacks something of the user's."""
     if indexing.is_pending(connection, request.user_id):
         return None
     return best(connection, request)
 
 
-def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[MemoryItem, PassageHit]]:
-    """Return the memories with the best passages, each with this passage, best first."""
+def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[MemoryItem, ChunkHit]]:
+    """Return the memories with the best chunks, each with this chunk, best first."""
     if request.narrowed:
         return _with_items(connection, _hits_inside(connection, request), request)
     hits = _hits(connection, request, None)
@@ -78,8 +78,8 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
     return found
 
 
-def _hits_inside(connection: sa.Connection, request: SearchRequest) -> dict[UUID, PassageHit]:
-    """Return the best passages of the memories that meet the conditions.
+def _hits_inside(connection: sa.Connection, request: SearchRequest) -> dict[UUID, ChunkHit]:
+    """Return the best chunks of the memories that meet the conditions.
 
     A long query is cut to the words that are rarest in all that the user has. These memories may
     lack just those; then more of the words are tried.
@@ -90,8 +90,8 @@ def _hits_inside(connection: sa.Connection, request: SearchRequest) -> dict[UUID
     return hits
 
 
-def _hits_meeting(connection: sa.Connection, request: SearchRequest) -> dict[UUID, PassageHit]:
-    """Return the best passages, by as many of the words as the request says.
+def _hits_meeting(connection: sa.Connection, request: SearchRequest) -> dict[UUID, ChunkHit]:
+    """Return the best chunks, by as many of the words as the request says.
 
     Where most memories meet the conditions, ranking all and looking then is cheaper.
     """
@@ -107,10 +107,10 @@ def _hits_meeting(connection: sa.Connection, request: SearchRequest) -> dict[UUI
 
 def _hits(
     connection: sa.Connection, request: SearchRequest, inside: MemoryIds | None
-) -> dict[UUID, PassageHit]:
-    """Return the best passage of each memory, by keywords, by vectors, or by both."""
-    by_keywords: dict[UUID, PassageHit] = {}
-    by_vectors: dict[UUID, PassageHit] = {}
+) -> dict[UUID, ChunkHit]:
+    """Return the best chunk of each memory, by keywords, by vectors, or by both."""
+    by_keywords: dict[UUID, ChunkHit] = {}
+    by_vectors: dict[UUID, ChunkHit] = {}
     if request.wanted:
         rank = partial(
             keyword_index.ranked,
@@ -127,25 +127,25 @@ def _hits(
         by_vectors = _best_passages(rank, request.limit)
     if not by_keywords or not by_vectors:
         return by_keywords or by_vectors
-    # A memory is shown by the passage that its words were found in, if there was any.
+    # A memory is shown by the chunk that its words were found in, if there was any.
     hits = by_vectors | by_keywords
     scores = fused(_scores(by_keywords), _scores(by_vectors))
     return {memory_id: replace(hits[memory_id], score=score) for memory_id, score in scores.items()}
 
 
-def _scores(hits: Mapping[UUID, PassageHit]) -> dict[UUID, float]:
+def _scores(hits: Mapping[UUID, ChunkHit]) -> dict[UUID, float]:
     return {memory_id: hit.score for memory_id, hit in hits.items()}
 
 
-def _best_passages(rank: Callable[[int], list[PassageHit]], limit: int) -> dict[UUID, PassageHit]:
-    """Return the best passage of each memory.
+def _best_passages(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UUID, ChunkHit]:
+    """Return the best chunk of each memory.
 
-    As many passages are ranked as it takes to have *limit* memories.
+    As many chunks are ranked as it takes to have *limit* memories.
     """
     pool = POOL * limit
     while True:
         hits = rank(pool)
-        best_of: dict[UUID, PassageHit] = {}
+        best_of: dict[UUID, ChunkHit] = {}
         for hit in hits:
             best_of.setdefault(hit.memory_id, hit)
         if len(best_of) >= limit or len(hits) < pool:
@@ -154,8 +154,8 @@ def _best_passages(rank: Callable[[int], list[PassageHit]], limit: int) -> dict[
 
 
 def _with_items(
-    connection: sa.Connection, hits: Mapping[UUID, PassageHit], request: SearchRequest
-) -> list[tuple[MemoryItem, PassageHit]]:
+    connection: sa.Connection, hits: Mapping[UUID, ChunkHit], request: SearchRequest
+) -> list[tuple[MemoryItem, ChunkHit]]:
     """Return the first memories with their hits.
 
     Of equally good ones, the one used last comes first.
@@ -183,7 +183,7 @@ def _meeting(statement: AnySelect, ids: Iterable[UUID], conditions: Conditions) 
     return statement.where(memories.c.id.in_(list(ids)), meets == 1)
 
 
-def with_match(item: MemoryItem, hit: PassageHit, query: str, wanted: Sequence[str]) -> MemoryItem:
+def with_match(item: MemoryItem, hit: ChunkHit, query: str, wanted: Sequence[str]) -> MemoryItem:
     """Return the memory with what it was found by. The content of a secret is masked."""
     text = searchable(item)[hit.start : hit.stop]
     held = held_by(text, wanted)

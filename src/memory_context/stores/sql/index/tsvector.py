@@ -1,7 +1,7 @@
-"""The lexemes on PostgreSQL: a `tsvector` in each passage's row, and a GIN index.
+"""The lexemes on PostgreSQL: a `tsvector` in each chunk's row, and a GIN index.
 
 A whole text would not do: a `tsvector` holds 1 MB. PostgreSQL's own ranking ignores how rare a word
-is. So the passages of each lexeme are counted and weighed in one statement, by the formula of
+is. So the chunks of each lexeme are counted and weighed in one statement, by the formula of
 `text.index.bm25`.
 """
 
@@ -17,7 +17,7 @@ from memory_context.stores.sql.schema import passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import Statistics
 
-# From so many passages on a lexeme of a query is common, and counting stops.
+# From so many chunks on a lexeme of a query is common, and counting stops.
 ENOUGH = 300
 # array_to_tsvector takes lexemes as they are; to_tsvector would parse and stem them.
 _NAMES = sa.func.string_to_array(sa.bindparam("names", type_=sa.Text), " ")
@@ -57,17 +57,17 @@ SELECT id, memory_id, start, stop, line, sum(weight / (base + length)) AS score
 FROM hits JOIN weights USING (term, often)
 GROUP BY id, memory_id, start, stop, line
 """)
-# To rank a part of the passages costs no more here than to rank all of them.
+# To rank a part of the chunks costs no more here than to rank all of them.
 BEST = SCORED
 
 
 def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
-    """Insert rows of passages with their ``names``."""
+    """Insert rows of chunks with their ``names``."""
     connection.execute(_ADD, list(rows))
 
 
 def holds(connection: sa.Connection, passage: int, name: str) -> bool:
-    """Return whether the passage has a lexeme under this name."""
+    """Return whether the chunk has a lexeme under this name."""
     return connection.execute(_HOLDS, {"quoted": _quoted(name), "id": passage}).first() is not None
 
 

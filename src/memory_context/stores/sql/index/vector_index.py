@@ -1,4 +1,4 @@
-"""Vectors of passages: one table for each model and number of dimensions, so that models never mix.
+"""Vectors of chunks: one table for each model and number of dimensions, so that models never mix.
 
 SQLite keeps them as arrays of 32-bit floats, and numpy compares all of a user's with the query:
 exact, without an extension that many Pythons cannot load. PostgreSQL has pgvector with an HNSW
@@ -22,7 +22,7 @@ from memory_context.stores.sql.dialects import (
     is_sqlite,
 )
 from memory_context.stores.sql.filters import Conditions
-from memory_context.stores.sql.index.keyword_index import MemoryIds, PassageHit
+from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import memories, passages, settings
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 
@@ -36,7 +36,7 @@ MAX_INDEXED = 2000
 """pgvector's HNSW index takes vectors of at most so many dimensions."""
 LOCK = 7_305_419_172_614_030
 Cosines: TypeAlias = dict[tuple[UUID, int], float]
-"""By memory and ordinal of the passage, best first."""
+"""By memory and ordinal of the chunk, best first."""
 
 
 def load_numpy() -> Any:  # noqa: ANN401 - a module
@@ -136,7 +136,7 @@ def tables(connection: sa.Connection) -> list[sa.TableClause]:
 def missing(
     connection: sa.Connection, table: sa.Table, memory_id: UUID
 ) -> list[tuple[int, int, int]]:
-    """Return ordinal, start and stop of a memory's passages that have no vector of this model."""
+    """Return ordinal, start and stop of a memory's chunks that have no vector of this model."""
     statement = sa.select(passages.c.ordinal, passages.c.start, passages.c.stop).where(
         passages.c.memory_id == memory_id, _lacks(connection, table)
     )
@@ -145,14 +145,14 @@ def missing(
 
 
 def incomplete(connection: sa.Connection, table: sa.Table, user_id: str) -> list[UUID]:
-    """Return the user's memories of which a passage has no vector of this model."""
+    """Return the user's memories of which a chunk has no vector of this model."""
     lacking = sa.exists().where(passages.c.memory_id == memories.c.id, _lacks(connection, table))
     mine = sa.select(memories.c.id).where(memories.c.user_id == user_id, lacking)
     return list(connection.execute(mine).scalars())
 
 
 def _lacks(connection: sa.Connection, table: sa.Table) -> sa.ColumnElement[bool]:
-    """Match passages without a vector: all of them, where somebody dropped the table."""
+    """Match chunks without a vector: all of them, where somebody dropped the table."""
     if not sa.inspect(connection).has_table(table.name):
         return sa.true()
     return ~sa.exists().where(
@@ -167,7 +167,7 @@ def add(
     ordinals: Sequence[int],
     vectors: Sequence[Vector],
 ) -> None:
-    """Keep the vectors of a memory's passages.
+    """Keep the vectors of a memory's chunks.
 
     Nothing is kept if the memory is gone or was changed, or if another process was first.
     """
@@ -201,8 +201,8 @@ def nearest(
     vector: Vector,
     inside: MemoryIds | None,
     limit: int,
-) -> list[PassageHit]:
-    """Return the passages whose vectors have the greatest cosine with *vector*, best first."""
+) -> list[ChunkHit]:
+    """Return the chunks whose vectors have the greatest cosine with *vector*, best first."""
     if not sa.inspect(connection).has_table(table.name):
         return []
     query = as_array([vector])[0]
@@ -248,8 +248,8 @@ def _by_pgvector(
     return {(row.memory_id, row.ordinal): 1.0 - row.distance for row in rows}
 
 
-def _hits(connection: sa.Connection, cosines: Cosines) -> list[PassageHit]:
-    """Return the hits in the order of *cosines*, with the offsets of their passages."""
+def _hits(connection: sa.Connection, cosines: Cosines) -> list[ChunkHit]:
+    """Return the hits in the order of *cosines*, with the offsets of their chunks."""
     if not cosines:
         return []
     key = sa.tuple_(passages.c.memory_id, passages.c.ordinal)
@@ -261,9 +261,9 @@ def _hits(connection: sa.Connection, cosines: Cosines) -> list[PassageHit]:
         passages.c.line,
     ).where(key.in_(list(cosines)))
     rows = {(row.memory_id, row.ordinal): row for row in connection.execute(statement)}
-    hits: list[PassageHit] = []
+    hits: list[ChunkHit] = []
     for found, cosine in cosines.items():
         if found in rows:
             row = rows[found]
-            hits.append(PassageHit(row.memory_id, row.start, row.stop, row.line, cosine))
+            hits.append(ChunkHit(row.memory_id, row.start, row.stop, row.line, cosine))
     return hits
