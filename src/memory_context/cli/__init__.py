@@ -1,13 +1,20 @@
 """The command ``memory-context``.
 
-A verb is a function with typer's options in the module of its group, declared by ``@app.command()``; a new group is a
-module that is imported here. These modules import nothing heavy: what a verb does is in a module that its function
-imports, so that help and completion stay fast. A verb returns its exit code, or None for 0.
+Each command is a function with typer's options, in the module that is named after it. These modules import nothing
+heavy at the top, so that help and completion stay fast: a command imports what it needs when it runs. It returns its
+exit code, or None for 0.
 """
 
-from memory_context.cli import database_commands, memory_commands, run_commands, transfer_commands
+# The order of the help.
+# isort: off
+from memory_context.cli import list_search_show as list_search_show
+from memory_context.cli import threads_stats_audit as threads_stats_audit
+from memory_context.cli import forget_gc_consolidate as forget_gc_consolidate
+from memory_context.cli import reindex_doctor_migrate as reindex_doctor_migrate
+from memory_context.cli import export_import_backup as export_import_backup
+from memory_context.cli import mcp_demo_replay as mcp_demo_replay
+# isort: on
+
 from memory_context.cli.app import app, main, run
 
-__all__ = ["GROUPS", "app", "main", "run"]
-
-GROUPS = (memory_commands, database_commands, transfer_commands, run_commands)
+__all__ = ["app", "main", "run"]

@@ -1,4 +1,4 @@
-"""The application that the verbs belong to, and its exit codes."""
+"""The application that the commands belong to, its exit codes, and how an error or Ctrl-C ends it."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from memory_context.runtime.version import __version__
 NAME = "memory-context"
 NOTHING_FOUND = 1
 FAILED = 2
-INTERRUPTED = 130
+INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not export it
 
 app = typer.Typer(
     name=NAME,
-    help="Keeps the prompts of agents small without losing anything.",
+    help="Keep the prompts of agents small without losing anything.",
     invoke_without_command=True,
     rich_markup_mode=None,
 )
@@ -30,7 +30,7 @@ app = typer.Typer(
 def _root(
     context: typer.Context,
     *,
-    version: Annotated[bool, typer.Option("--version", help="Say the version and exit.")] = False,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and exit.")] = False,
 ) -> None:
     if version:
         typer.echo(f"{NAME} {__version__}")
@@ -39,33 +39,35 @@ def _root(
 
 
 def main() -> None:
-    """Run the command in `sys.argv`. What goes wrong is one line on standard error; code 1: nothing found, else 2."""
+    """Run the command in `sys.argv` and exit with its code."""
     cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:]))
 
 
 def run(arguments: list[str]) -> int:
-    """Run the command with these arguments and return its exit code."""
+    """Run the command with these arguments and return its exit code; an error is one line on standard error."""
     try:
         return app(args=arguments, prog_name=NAME, standalone_mode=False) or 0
     except (MemoryNotFoundError, NothingMatchedError) as error:
-        return _failed(error, NOTHING_FOUND)
+        _print_error(error)
+        return NOTHING_FOUND
     except (MemoryContextError, _UsageError) as error:
-        return _failed(error, FAILED)
-    except (KeyboardInterrupt, typer.Abort):
+        _print_error(error)
+        return FAILED
+    except (KeyboardInterrupt, typer.Abort):  # what is left then: see interruption.py
         return INTERRUPTED
-    except (
-        BrokenPipeError
-    ):  # the reader of a pipe has seen enough; Python would complain when it flushes at the end
+    except BrokenPipeError:
+        # The reader of the pipe has seen enough; without this Python would complain when it flushes at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return 0
+        return 0
 
 
-def _failed(error: Exception, code: int) -> int:
-    from memory_context.display import harmless  # noqa: PLC0415 - loads rich
+def _print_error(error: Exception) -> None:
+    from memory_context.display import harmless
 
     text: str = getattr(error, "format_message", error.__str__)()
-    place = getattr(getattr(error, "ctx", None), "command_path", None)
-    hint = f" (see {place} --help)" if place else ""
-    typer.echo(f"{NAME}: {' '.join(harmless(text).split())}{hint}", err=True)
-    return code
+    line = f"{NAME}: {' '.join(harmless(text).split())}"
+    command = getattr(getattr(error, "ctx", None), "command_path", None)  # of a usage error
+    if command:
+        line += f" (see {command} --help)"
+    typer.echo(line, err=True)

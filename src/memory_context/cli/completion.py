@@ -1,7 +1,7 @@
-"""What the shell offers for keys, users and conversations: asked of the store, and nothing where that fails.
+"""Completion of keys, users and conversations in the shell: from the store, and nothing if that fails.
 
 The shells' scripts evaluate what is offered (zsh's `_arguments` twice), so stored text has no place there: no
-descriptions, and no name that has any other characters than those of `_SAFE`.
+descriptions, and no name that has other characters than those of `_SAFE`.
 """
 
 from __future__ import annotations
@@ -21,33 +21,31 @@ if TYPE_CHECKING:
 
 OFFERED = 50
 _SAFE = re.compile(r"[A-Za-z0-9_.@+-]+")
-_VARIABLES = {"store": "MEMORY_CONTEXT_STORE", "user": "MEMORY_CONTEXT_USER"}
 
 
 def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Keys of the user's memories."""
+    """Return keys of the user's memories."""
     return _offered(
         ctx, incomplete, lambda catalog, scope: catalog.keys_from(scope, incomplete, OFFERED)
     )
 
 
 def complete_threads(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of the user's conversations, the last used first."""
+    """Return names of the user's conversations, the last used first."""
 
-    def found(catalog: Catalog, scope: Scope) -> Iterable[str]:
-        return (one.thread_id for one in catalog.threads(scope, limit=OFFERED))
+    def names(catalog: Catalog, scope: Scope) -> Iterable[str]:
+        return (thread.thread_id for thread in catalog.threads(scope, limit=OFFERED))
 
-    return _offered(ctx, incomplete, found)
+    return _offered(ctx, incomplete, names)
 
 
 def complete_users(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of users."""
-    return _offered(
-        ctx,
-        incomplete,
-        lambda catalog, _: (one.name for one in catalog.totals("user_id")),
-        of_one=False,
-    )
+    """Return names of users."""
+
+    def names(catalog: Catalog, _: Scope) -> Iterable[str]:
+        return (user.name for user in catalog.totals("user_id"))
+
+    return _offered(ctx, incomplete, names, of_one_user=False)
 
 
 def _offered(
@@ -55,20 +53,20 @@ def _offered(
     incomplete: str,
     find: Callable[[Catalog, Scope], Iterable[str]],
     *,
-    of_one: bool = True,
+    of_one_user: bool = True,
 ) -> list[str]:
-    from memory_context.cli.open_store import only_user, opened_store  # noqa: PLC0415 - as above
-    from memory_context.model.scope import Scope  # noqa: PLC0415 - completion of options needs no store
-    from memory_context.stores.sql.catalog import Catalog  # noqa: PLC0415 - as above
+    # Completion of options needs no store: these load a database library.
+    from memory_context.cli.open_store import only_user, opened_store
+    from memory_context.model.scope import Scope
+    from memory_context.stores.sql.catalog import Catalog
 
-    given = {
-        name: ctx.params.get(name) or os.environ.get(variable)
-        for name, variable in _VARIABLES.items()
-    }
+    url = ctx.params.get("store") or os.environ.get("MEMORY_CONTEXT_STORE")
+    user = ctx.params.get("user") or os.environ.get("MEMORY_CONTEXT_USER")
     try:
-        with opened_store(given["store"], "completion") as store:
-            user = given["user"] or (only_user(store) if of_one else "everybody")
-            names = list(find(Catalog(store), Scope(user)))
+        with opened_store(url, "completion") as store:
+            if not of_one_user:
+                user = "everybody"
+            names = list(find(Catalog(store), Scope(user or only_user(store))))
     except MemoryContextError:
         return []
     return [name for name in names if name.startswith(incomplete) and _SAFE.fullmatch(name)]

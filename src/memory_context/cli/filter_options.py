@@ -1,10 +1,9 @@
-"""Which memories: the options of `list` and `search` as filters of a store."""
+"""Read the options of `list` and `search` that say which memories are meant."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -18,49 +17,49 @@ _FILTER = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
 _TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
-@dataclass(frozen=True, slots=True)
-class Narrowing:
-    """What the memories must be; None is no restriction."""
+def read_filters(
+    types: Sequence[str] | None,
+    tier: str | None,
+    category: str | None,
+    tags: Sequence[str] | None,
+    thread: str | None,
+    since: str | None,
+    until: str | None,
+    where: Sequence[str] | None,
+) -> dict[str, Any]:
+    """Return the filters of a store that these options mean.
 
-    types: Sequence[str] | None = None
-    tier: str | None = None
-    category: str | None = None
-    tags: Sequence[str] | None = None
-    thread: str | None = None
-    since: str | None = None
-    until: str | None = None
-    where: Sequence[str] | None = None
-
-    def filters(self) -> dict[str, Any]:
-        """As a store takes them.
-
-        Raises:
-            InvalidArgumentError: A time or a condition that cannot be read, or a column that is given twice.
-            InvalidFilterError: There is no such column.
-        """
-        given = {name: value for name, value in self._options().items() if value}
-        for name, wanted in map(condition, self.where or ()):
-            known = given.get(name)
-            if name in given and not (isinstance(known, dict) and not known.keys() & wanted.keys()):
-                message = f"{name} is given twice"
-                raise InvalidArgumentError(message)
-            given[name] = {**known, **wanted} if isinstance(known, dict) else wanted
-        return given
-
-    def _options(self) -> dict[str, Any]:
-        ends = {"$gte": self.since and moment(self.since), "$lt": self.until and moment(self.until)}
-        return {
-            "memory_type": list(self.types or ()),
-            "tier": self.tier,
-            "category": {"$under": self.category} if self.category else None,
-            "tags": list(self.tags or ()),
-            "thread_id": self.thread,
-            "created_at": {name: end for name, end in ends.items() if end},
-        }
+    Raises:
+        InvalidArgumentError: A time cannot be read, or a column is given twice.
+        InvalidFilterError: A condition cannot be read, or there is no such column.
+    """
+    stored_at = dict[str, datetime]()
+    if since:
+        stored_at["$gte"] = moment(since)
+    if until:
+        stored_at["$lt"] = moment(until)
+    options = {
+        "memory_type": list(types or ()),
+        "tier": tier,
+        "category": {"$under": category} if category else None,
+        "tags": list(tags or ()),
+        "thread_id": thread,
+        "created_at": stored_at,
+    }
+    filters: dict[str, Any] = {column: wanted for column, wanted in options.items() if wanted}
+    for text in where or ():
+        column, wanted = condition(text)
+        known = filters.setdefault(column, {})
+        # Two conditions go together where they say different things of one column: >=0.2 and <0.5.
+        if not isinstance(known, dict) or known.keys() & wanted.keys():
+            message = f"{column} is given twice"
+            raise InvalidArgumentError(message)
+        filters[column] = {**known, **wanted}
+    return filters
 
 
 def moment(text: str) -> datetime:
-    """A time: ``2026-01-31``, ``2026-01-31T12:00`` (local time without a zone), or ``7d`` for seven days ago.
+    """Read a time: ``2026-01-31``, ``2026-01-31T12:00`` (local time without a zone), or ``7d`` for seven days ago.
 
     Raises:
         InvalidArgumentError: It is none of these.
@@ -70,23 +69,23 @@ def moment(text: str) -> datetime:
             return datetime.now(UTC) - timedelta(**{_UNITS[age[2]]: int(age[1])})
         return datetime.fromisoformat(text).astimezone(UTC)
     except (ValueError, OverflowError) as error:
-        message = f"a time reads 2026-01-31, 2026-01-31T12:00, 2026-01-31T12:00Z, or 30m, 24h, 7d, 2w ago, not {text!r}"
+        message = f"{text!r} is not a time such as 2026-01-31, 2026-01-31T12:00, 2026-01-31T12:00Z, or 30m, 24h, 7d, 2w ago"
         raise InvalidArgumentError(message) from error
 
 
 def condition(text: str) -> tuple[str, dict[str, Any]]:
-    """A column, and what it must be: ``importance>=0.8``.
+    """Read a column and what it must be: ``importance>=0.8``.
 
     Raises:
         InvalidFilterError: It cannot be read, or there is no such column.
     """
     match = _FILTER.fullmatch(text)
     if match is None:
-        message = f"a filter reads COLUMN=VALUE, with = != < <= > >=, not {text!r}"
+        message = f"{text!r} is not a filter: COLUMN=VALUE, with = != < <= > >="
         raise InvalidFilterError(message)
     name, sign, value = match.groups()
     if name == "tags":
-        message = "tags are given by --tag"
+        message = "tags are filtered with --tag"
         raise InvalidFilterError(message)
     kind = type_of(name)
     try:

@@ -1,4 +1,4 @@
-"""The options that several verbs have."""
+"""The options that several commands have."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ import typer
 from memory_context.cli.completion import complete_threads, complete_users
 
 URLS = "sqlite:///memory.db or postgresql+psycopg://host/database"
-_USER = "Whose memories; not needed where only one user has stored something."
+_USER = "Whose memories; not needed if only one user has stored something."
 MOMENT = "2026-01-31, 2026-01-31T12:00 (local time), or 30m, 24h, 7d, 2w ago."
-_FILTER = "A column of the record and what it is: importance>=0.8, agent_id=coder (= != < <= > >=); repeatable."
+_FILTER = "A condition on a column of the record: importance>=0.8, agent_id=coder (= != < <= > >=); repeatable."
 
-_EMBEDDER = "What makes vectors for searches by meaning, as it is imported: my.models:embedder."
+_EMBEDDER = "What computes vectors for searches by meaning, as it is imported: my.models:embedder."
 
 Store = Annotated[
     str | None,
@@ -37,7 +37,7 @@ OneUser = Annotated[
         "--user",
         metavar="ID",
         envvar="MEMORY_CONTEXT_USER",
-        help="Whose memories; all of them without it.",
+        help="Whose memories; everybody's without it.",
         autocompletion=complete_users,
     ),
 ]
@@ -46,10 +46,10 @@ Audited = Annotated[
     typer.Option(
         "--audit",
         envvar="MEMORY_CONTEXT_AUDIT",
-        help="Write into the store's audit trail which memories are read or deleted.",
+        help="Record in the store's audit trail which memories are read or deleted.",
     ),
 ]
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON in place of the table.")]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Embedder = Annotated[
     str | None,
@@ -57,14 +57,17 @@ Embedder = Annotated[
         "--embedder", metavar="MODULE:NAME", envvar="MEMORY_CONTEXT_EMBEDDER", help=_EMBEDDER
     ),
 ]
-Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many at most.")]
+Limit = Annotated[int, typer.Option("--limit", min=1, metavar="N", help="How many, at most.")]
 Offset = Annotated[
-    int, typer.Option("--offset", min=0, metavar="N", help="How many to leave out before them.")
+    int, typer.Option("--offset", min=0, metavar="N", help="How many to skip before them.")
 ]
 Types = Annotated[
-    list[str] | None, typer.Option("--type", help="Of this type: tool_output, note, …; repeatable.")
+    list[str] | None,
+    typer.Option("--type", metavar="TEXT", help="Of this type: tool_output, note, …; repeatable."),
 ]
-Tier = Annotated[str | None, typer.Option("--tier", help="Of this tier: detail, run, session, …")]
+Tier = Annotated[
+    str | None, typer.Option("--tier", metavar="TEXT", help="Of this tier: detail, run, session, …")
+]
 Category = Annotated[
     str | None, typer.Option("--category", metavar="PATH", help="Of this category or below it.")
 ]
@@ -74,7 +77,10 @@ Tags = Annotated[
 Thread = Annotated[
     str | None,
     typer.Option(
-        "--thread", metavar="ID", help="Made in this conversation.", autocompletion=complete_threads
+        "--thread",
+        metavar="ID",
+        help="Stored in this conversation.",
+        autocompletion=complete_threads,
     ),
 ]
 Since = Annotated[

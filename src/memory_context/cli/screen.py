@@ -1,4 +1,4 @@
-"""What a verb prints: tables for people, JSON for programs, bars and questions on standard error."""
+"""What a command prints: tables for people, JSON for programs, questions and remarks on standard error."""
 
 from __future__ import annotations
 
@@ -6,40 +6,37 @@ import json
 import os
 import pydoc
 import sys
-from collections.abc import Callable, Generator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import TypeAlias
 
 import typer
 from rich.cells import cell_len
 from rich.console import Console, Group, RenderableType
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
+from rich.text import Text
 
-from memory_context.display import harmless, make_console, plain
+from memory_context.display import harmless, make_console
 from memory_context.exceptions import InvalidArgumentError
 
 PIPED_WIDTH = 2000
-THOUSAND = 1000
-NAME, NUMBER, LINE = "name", "number", "line"
+KILO = 1000
+NAME, TIME, NUMBER, LINE = "name", "time", "number", "line"  # kinds of columns
 GAP = 2
-LEAST = 20
-_LESS = "-FRX"
-Step: TypeAlias = Callable[[int, int], None]
+NARROWEST_LINE = 10
+_LESS = "-FRX"  # leave at once if it fits, show colours, keep the text on the screen
 
 
 def print_json(value: Mapping[str, object]) -> None:
-    """One JSON object on one line; times as ISO 8601 in UTC. Nothing in it can drive a terminal: it is ASCII."""
-    sys.stdout.write(json.dumps(value, default=_plain_value) + "\n")
+    """Print one JSON object on one line, times as ISO 8601 in UTC; it is ASCII, so nothing in it drives a terminal."""
+    sys.stdout.write(json.dumps(value, default=_json_value) + "\n")
 
 
-def _plain_value(value: object) -> str:
+def _json_value(value: object) -> str:
     return value.isoformat() if isinstance(value, datetime) else str(value)
 
 
 def screen() -> Console:
-    """A console on standard output; piped, a line may be as long as it is, unless COLUMNS says something else."""
+    """Return a console on standard output; piped, a line may have any length, unless COLUMNS says something else."""
     console = make_console()
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
         console.width = PIPED_WIDTH
@@ -47,16 +44,17 @@ def screen() -> Console:
 
 
 def print_paged(*parts: RenderableType) -> None:
-    """Print for people; what does not fit on their screen goes to their pager ($PAGER, else less)."""
+    """Print for people, through a pager what is taller than their screen."""
     console = screen()
     with console.capture() as capture:
         console.print(Group(*parts))
-    page("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()), console.height)
+    print_long_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
-def page(text: str, height: int) -> None:
-    """Write text that is fit for a terminal; in one, through a pager if it is taller than the screen."""
-    if not (sys.stdout.isatty() and sys.stdin.isatty()) or text.count("\n") < height:
+def print_long_text(text: str) -> None:
+    """Write text without control characters; in a terminal, through $PAGER (or less) if it is taller than the screen."""
+    in_terminal = sys.stdout.isatty() and sys.stdin.isatty()
+    if not in_terminal or text.count("\n") < screen().height:
         sys.stdout.write(text)
         return
     os.environ.setdefault("LESS", _LESS)
@@ -65,91 +63,94 @@ def page(text: str, height: int) -> None:
 
 
 def say(text: str) -> None:
-    """A line on standard error: what is no part of the answer."""
+    """Write a line to standard error: a remark that is not part of the answer."""
     typer.echo(harmless(text), err=True)
 
 
 def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> Table:
-    """A table as wide as it has to be, and no wider than the screen.
+    """Return a table as wide as its cells need, and no wider than the screen.
 
     Args:
-        columns: The name of each, and its kind: a ``name`` is never cut; a ``number`` is on the right; a ``line`` has
-            what the others leave of a terminal, and is cut there.
-        rows: Texts; whatever stands in them, a terminal shows it and obeys nothing.
+        columns: The name and the kind of each. A ``time`` and a ``number`` stay whole; a ``name`` is folded on a narrow
+            screen and never cut; a ``line`` has what the others leave of the screen and is cut there.
+        rows: Texts, which may be hostile: the terminal shows them and obeys nothing.
     """
-    cells = [[plain(" ".join(cell.splitlines())) for cell in row] for row in rows]
-    total = screen().width
-    longest = [
-        max([cell_len(name), *(row[at].cell_len for row in cells)])
-        for at, (name, _) in enumerate(columns)
-    ]
-    widths = [min(width, total // 2) for width in longest]
-    taken = sum(
-        width + GAP for width, (_, kind) in zip(widths, columns, strict=True) if kind != LINE
-    )
+    cells = [[Text(harmless(" ".join(cell.splitlines()))) for cell in row] for row in rows]
+    screen_width = screen().width
+    widths = list[int]()
+    left_for_line = screen_width
+    for index, (name, kind) in enumerate(columns):
+        longest = max([cell_len(name), *(row[index].cell_len for row in cells)])
+        widths.append(min(longest, screen_width // 2))
+        if kind != LINE:
+            left_for_line -= widths[-1] + GAP
     grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
     for (name, kind), width in zip(columns, widths, strict=True):
-        grid.add_column(
-            name,
-            justify="right" if kind == NUMBER else "left",
-            overflow="ellipsis" if kind == LINE else "fold",
-            no_wrap=kind == LINE,
-            width=None if kind == LINE else width,
-            max_width=max(total - taken, LEAST) if kind == LINE else None,
-        )
+        if kind == LINE:
+            widest = max(left_for_line, NARROWEST_LINE)
+            grid.add_column(name, overflow="ellipsis", no_wrap=True, max_width=widest)
+        elif kind == NUMBER:
+            grid.add_column(name, justify="right", min_width=width)
+        elif kind == TIME:
+            grid.add_column(name, min_width=width)
+        else:
+            grid.add_column(name, overflow="fold", max_width=width)
     for row in cells:
         grid.add_row(*row)
     return grid
 
 
+def page_facts(limit: int, offset: int, total: int) -> dict[str, object]:
+    """Return what ``--json`` says of a page; the next offset is None after the last one."""
+    end = offset + limit
+    return {"total": total, "offset": offset, "next_offset": end if end < total else None}
+
+
+def say_page(shown: int, offset: int, total: int, things: str) -> None:
+    """Say on standard error which part was shown, and how to get the next; nothing if that was all."""
+    end = offset + shown
+    if not total:
+        say(f"no {things} match")
+    elif not shown:
+        say(f"there are only {total:,} {things}")
+    elif shown < total:
+        following = f"; the next: --offset {end}" if end < total else ""
+        say(f"{offset + 1:,}-{end:,} of {total:,} {things}{following}")
+
+
 def local(moment: datetime | None) -> str:
-    """A moment as people read it, in local time."""
-    return "" if moment is None else f"{moment.astimezone():%Y-%m-%d %H:%M}"
+    """Return a moment as people read it, in local time."""
+    return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""
 
 
-def counted(number: int, one: str, many: str) -> str:
-    """A number of things."""
-    return f"{number:,} {one if number == 1 else many}"
+def counted(number: int, singular: str, plural: str) -> str:
+    """Return a number of things: ``1 memory``, ``2 memories``."""
+    return f"{number:,} {singular if number == 1 else plural}"
 
 
 def size(number: int) -> str:
-    """A number of bytes as people read it."""
-    amount, unit = float(number), "bytes"
-    for larger in ("KB", "MB", "GB", "TB"):
-        if amount < THOUSAND:
-            break
-        amount, unit = amount / THOUSAND, larger
-    return f"{number:,} bytes" if unit == "bytes" else f"{amount:.1f} {unit}"
+    """Return a number of bytes as people read it: ``12.3 MB``."""
+    if number < KILO:
+        return f"{number} bytes"
+    amount = number / KILO
+    for unit in ("KB", "MB", "GB"):
+        if amount < KILO:
+            return f"{amount:.1f} {unit}"
+        amount /= KILO
+    return f"{amount:.1f} TB"
 
 
 def confirm(question: str, *, yes: bool) -> None:
-    """Ask before something is deleted.
+    """Ask before something is deleted, unless `yes`.
 
     Raises:
-        InvalidArgumentError: There is nobody to ask, and not `yes`.
-        typer.Abort: They said no.
+        InvalidArgumentError: There is no terminal to ask in.
+        typer.Abort: The answer is no.
     """
     if yes:
         return
     if not sys.stdin.isatty():
-        message = f"{question} There is no terminal to ask on: give --yes"
+        message = f"{question} There is no terminal to ask in: give --yes"
         raise InvalidArgumentError(message)
     if not typer.confirm(harmless(question), err=True):
         raise typer.Abort
-
-
-@contextmanager
-def progress(label: str) -> Generator[Step]:
-    """A bar on standard error while work goes on, if that is a terminal; give it how many are done, and of how many."""
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bars:
-        task = bars.add_task(label, total=None)
-        yield lambda done, of: bars.update(task, completed=done, total=of)

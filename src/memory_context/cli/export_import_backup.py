@@ -1,0 +1,144 @@
+"""The commands `export`, `import` and `backup`: move what is stored, or copy it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memory_context.cli import options as opt
+from memory_context.cli.app import FAILED, app
+
+if TYPE_CHECKING:
+    from memory_context.memory.export_file import DamagedLine
+    from memory_context.model.item import Conflict
+
+_SOURCE = (
+    "A file that export wrote, or the URL of another store: sqlite:///memory.db, file:///folder, …"
+)
+PROBLEMS_SHOWN = 10
+
+
+@app.command("export")
+def export_(
+    file: Annotated[
+        Path,
+        typer.Argument(metavar="FILE", help="Where to write; compressed if it ends with .gz."),
+    ],
+    *,
+    store: opt.Store = None,
+    user: opt.OneUser = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Write all that a store holds to a file of JSON lines. Evicted memories and deletions go along."""
+    from dataclasses import asdict
+
+    from memory_context.cli.interruption import interruptible
+    from memory_context.cli.open_store import opened_store
+    from memory_context.cli.screen import counted, print_json, print_paged, size
+    from memory_context.display import plain
+    from memory_context.memory.transfer import ALL_USERS, export_memories
+
+    left_behind = "The file was not written; one that was there is as it was."
+    with (
+        opened_store(store, "export") as database,
+        interruptible("exporting", left_behind) as report,
+    ):
+        exported = export_memories(database, file, user_id=user or ALL_USERS, progress=report)
+    if as_json:
+        print_json(asdict(exported))
+    else:
+        memories = counted(exported.memories, "memory", "memories")
+        deletions = counted(exported.deletions, "deletion", "deletions")
+        print_paged(plain(f"{file}: {memories}, {deletions}, {size(exported.size)}"))
+
+
+@app.command("import")
+def import_(
+    source: Annotated[str, typer.Argument(metavar="FILE|URL", help=_SOURCE)],
+    *,
+    store: opt.Store = None,
+    user: opt.OneUser = None,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Read a file or another store into a store. It is created if there is none."""
+    from contextlib import closing
+    from dataclasses import asdict
+
+    from memory_context.cli.interruption import interruptible
+    from memory_context.cli.open_store import check_given, opened_store
+    from memory_context.cli.screen import counted, print_json, print_paged, say
+    from memory_context.memory.transfer import ALL_USERS, copy_memories, import_memories
+    from memory_context.stores import as_store
+    from memory_context.stores.opening import database_url
+
+    left_behind = "What was written stays; import again to write the rest."
+    user_id = user or ALL_USERS
+    with (
+        closing(as_store(check_given(store, "import"))) as target,
+        interruptible("importing", left_behind) as report,
+    ):
+        if "://" in source or database_url(source).startswith("file:"):
+            with opened_store(source, "import") as other:
+                done = copy_memories(other, target, user_id=user_id, progress=report)
+        else:
+            done = import_memories(target, source, user_id=user_id, progress=report)
+    if as_json:
+        print_json(asdict(done))
+    else:
+        written = counted(done.written, "record", "records")
+        print_paged(f"{written} written, {done.unchanged:,} unchanged")
+        problems = [
+            *(f"not written, the key is taken: {_named(problem)}" for problem in done.conflicts),
+            *(f"damaged: {_named(problem)}" for problem in done.damaged),
+        ]
+        for problem in problems[:PROBLEMS_SHOWN]:
+            say(problem)
+        if len(problems) > PROBLEMS_SHOWN:
+            say(f"and {len(problems) - PROBLEMS_SHOWN:,} more")
+        if not done.complete:
+            say("the file is cut off: it holds less than was exported")
+    return FAILED if done.conflicts or done.damaged or not done.complete else 0
+
+
+def _named(problem: Conflict | DamagedLine) -> str:
+    from dataclasses import asdict
+
+    return ", ".join(f"{name} {value}" for name, value in asdict(problem).items())
+
+
+@app.command()
+def backup(
+    folder: Annotated[
+        Path,
+        typer.Argument(metavar="FOLDER", help="Where the copies are; created if it is missing."),
+    ],
+    *,
+    store: opt.Store = None,
+    keep: Annotated[
+        int | None,
+        typer.Option(min=1, metavar="N", help="Keep the newest N copies, remove older ones."),
+    ] = None,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Copy a SQLite database, which may be in use, to a new file."""
+    from dataclasses import asdict
+
+    from memory_context.cli.interruption import interruptible
+    from memory_context.cli.open_store import opened_store
+    from memory_context.cli.screen import print_json, print_paged, size
+    from memory_context.display import plain
+    from memory_context.memory.transfer import backup_database
+
+    left_behind = "There is no new copy; the older ones are there."
+    with (
+        opened_store(store, "backup") as database,
+        interruptible("copying", left_behind) as report,
+    ):
+        copied = backup_database(database, folder, keep=keep, progress=report)
+    if as_json:
+        print_json(asdict(copied))
+    else:
+        removed = [plain(f"removed {path}") for path in copied.removed]
+        print_paged(plain(f"{copied.path}: {size(copied.size)}"), *removed)

@@ -1,0 +1,198 @@
+"""The commands `forget`, `gc`, `forget-user` and `consolidate`: delete memories, or merge notes."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memory_context.cli import options as opt
+from memory_context.cli.app import NOTHING_FOUND, app
+from memory_context.cli.completion import complete_keys, complete_users
+
+_KEEP = "How long to keep memories: tool_output=30d, tier:detail=12h, evicted=4w, =365d:read; repeatable."
+_COUNTS = ("memories", "deletions", "audit_entries", "reads")  # of a receipt
+
+
+@app.command()
+def forget(
+    keys: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="KEY...", help="Keys, or whole references.", autocompletion=complete_keys
+        ),
+    ],
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    reason: Annotated[
+        str, typer.Option(metavar="TEXT", help="What references to them will say.")
+    ] = "forgotten",
+    soft: Annotated[
+        bool, typer.Option("--soft", help="Only evict: not found any more, but read by key.")
+    ] = False,
+    yes: opt.Yes = False,
+    audit: opt.Audited = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Delete memories for good. If one of them does not exist, none is deleted."""
+    from memory_context.cli.open_store import opened
+    from memory_context.cli.screen import confirm, counted, print_json, print_paged, say
+    from memory_context.model.reference import key_in
+
+    with opened(store, user, "forget", audit=audit) as memory:
+        wanted = list(dict.fromkeys(map(key_in, keys)))
+        refs = [str(memory.get(key).ref) for key in wanted]
+        if not yes:
+            say("\n".join(refs))
+        memories = counted(len(refs), "memory", "memories")
+        confirm(f"Evict {memories}?" if soft else f"Delete {memories} for good?", yes=yes)
+        forgotten = [key for key in wanted if memory.forget(key, reason=reason, soft=soft)]
+    if as_json:
+        print_json({"forgotten": forgotten})
+    else:
+        print_paged(*(f"forgotten: {key}" for key in forgotten))
+
+
+@app.command()
+def gc(
+    *,
+    store: opt.Store = None,
+    user: opt.OneUser = None,
+    keep: Annotated[list[str] | None, typer.Option(metavar="RULE", help=_KEEP)] = None,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say how many would be deleted.")
+    ] = False,
+    yes: opt.Yes = False,
+    audit: opt.Audited = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Delete expired memories for good. With --keep, older ones too."""
+    from memory_context.cli.interruption import interruptible
+    from memory_context.cli.open_store import login, opened_store
+    from memory_context.cli.screen import confirm, counted, print_json, print_paged
+    from memory_context.memory.retention import RetentionRule, count_expired, delete_expired
+    from memory_context.model.scope import Scope
+
+    user_id = Scope(user).user_id if user else None
+    rules = [RetentionRule.parse(text) for text in keep or ()]
+    deleted = 0
+    with opened_store(store, "gc") as database:
+        expired = count_expired(database, rules, user_id=user_id)
+        total = sum(expired.values())
+        if total and not dry_run:
+            whose = f"{len(expired):,} users" if len(expired) > 1 else next(iter(expired))
+            memories = counted(total, "expired memory", "expired memories")
+            confirm(f"Delete {memories} of {whose} for good?", yes=yes)
+            left_behind = "Deleted memories are gone, the others are as they were."
+            with interruptible("deleting", left_behind) as report:
+                deleted = delete_expired(
+                    database,
+                    rules,
+                    user_id=user_id,
+                    progress=report,
+                    audit=audit,
+                    agent_id=login(audit=audit),
+                )
+    if as_json:
+        print_json({"expired": total, "deleted": deleted, "users": expired})
+    elif dry_run:
+        print_paged(f"would delete {counted(total, 'expired memory', 'expired memories')}")
+    else:
+        print_paged(f"deleted {counted(deleted, 'expired memory', 'expired memories')}")
+
+
+@app.command("forget-user")
+def forget_user(
+    user: Annotated[
+        str, typer.Argument(metavar="USER", help="Who.", autocompletion=complete_users)
+    ],
+    *,
+    store: opt.Store = None,
+    yes: opt.Yes = False,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Remove every trace of a user for good, and print a receipt."""
+    from dataclasses import asdict
+
+    from memory_context.cli.open_store import opened_store
+    from memory_context.cli.screen import confirm, print_json, print_paged
+    from memory_context.display import plain
+    from memory_context.exceptions import StoreError
+    from memory_context.stores import Administration
+
+    with opened_store(store, "forget-user") as database:
+        if not isinstance(database, Administration):
+            message = f"{database!r} cannot forget users"
+            raise StoreError(message)
+        confirm(f"Remove every trace of {user}: memories, deletions, audit trail?", yes=yes)
+        receipt = asdict(database.forget_user(user))
+    if as_json:
+        print_json(receipt)
+    else:
+        receipt["at"] = f"{receipt['at']:%Y-%m-%d %H:%M} UTC"
+        receipt["scrubbed"] = "yes" if receipt["scrubbed"] else "no"
+        for name, value in receipt.items():
+            number = f"{value:,}" if isinstance(value, int) else value
+            print_paged(plain(f"{name.replace('_', ' ')}: {number}"))
+    return 0 if any(receipt[name] for name in _COUNTS) else NOTHING_FOUND
+
+
+@app.command()
+def consolidate(
+    tier: Annotated[
+        str,
+        typer.Argument(
+            metavar="TIER", help="The tier of the notes: session, task, project, global, …"
+        ),
+    ],
+    tier_id: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="ID", help="Which run, task or project; without it each, by itself."
+        ),
+    ] = None,
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    similarity: Annotated[
+        float,
+        typer.Option(
+            min=0, max=1, metavar="SHARE", help="How much near-duplicates have in common."
+        ),
+    ] = 0.6,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="Only say what would be merged.")
+    ] = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Merge the notes of a tier that say the same. The old ones are evicted; their keys stay valid."""
+    from dataclasses import asdict
+
+    from memory_context.cli.interruption import interruptible
+    from memory_context.cli.open_store import opened
+    from memory_context.cli.screen import counted, print_json, print_paged
+    from memory_context.display import plain
+    from memory_context.memory import consolidation
+
+    left_behind = "Merged notes stay merged, the others are as they were."
+    with (
+        opened(store, user, "consolidate") as memory,
+        interruptible("consolidating", left_behind) as report,
+    ):
+        done = consolidation.consolidate(
+            memory, tier, tier_id, similarity=similarity, dry_run=dry_run, progress=report
+        )
+    if as_json:
+        print_json(asdict(done) | {"tokens_saved": done.tokens_saved})
+        return
+    lines = list[str]()
+    for group in done.groups:
+        tokens = f"{group.tokens_before:,} -> {group.tokens_after:,} tokens"
+        lines.append(f"{group.key or '(one note)'} <- {', '.join(group.sources)}: {tokens}")
+    merged = sum(len(group.sources) for group in done.groups)
+    became = "would become" if dry_run else "became"
+    notes = counted(done.notes, "note", "notes")
+    saved = f"{done.tokens_saved:,} tokens saved"
+    lines.append(f"of {notes}, {merged:,} {became} {len(done.groups):,}: {saved}")
+    print_paged(*map(plain, lines))

@@ -1,0 +1,313 @@
+"""The commands `list`, `search` and `show`: find memories and read them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from memory_context.cli import options as opt
+from memory_context.cli.app import NOTHING_FOUND, app
+from memory_context.cli.completion import complete_keys
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from memory_context.model.item import Match, MemoryItem
+    from memory_context.model.selection import Page
+    from memory_context.stores.sql.catalog import CatalogEntry
+
+LINES_SHOWN = 8  # of a passage that a search found
+
+
+@app.command("list")
+def list_(  # noqa: PLR0913 - each narrows the list, with a default
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    types: opt.Types = None,
+    tier: opt.Tier = None,
+    category: opt.Category = None,
+    tags: opt.Tags = None,
+    thread: opt.Thread = None,
+    since: opt.Since = None,
+    until: opt.Until = None,
+    where: opt.Where = None,
+    evicted: Annotated[
+        bool, typer.Option("--evicted", help="Include memories that are no longer offered.")
+    ] = False,
+    sort: Annotated[
+        Literal["newest", "oldest", "largest", "important", "key", "used"],
+        typer.Option(help="Which come first."),
+    ] = "newest",
+    limit: opt.Limit = 50,
+    offset: opt.Offset = 0,
+    as_json: opt.AsJson = False,
+) -> int:
+    """List memories, without their contents."""
+    from memory_context.cli.filter_options import read_filters
+    from memory_context.cli.open_store import opened
+    from memory_context.cli.screen import (
+        LINE,
+        NAME,
+        NUMBER,
+        TIME,
+        local,
+        page_facts,
+        print_json,
+        print_paged,
+        say_page,
+        table,
+    )
+    from memory_context.stores.sql.catalog import Catalog
+
+    filters = read_filters(types, tier, category, tags, thread, since, until, where)
+    if evicted:
+        filters.setdefault("is_active", [True, False])
+    with opened(store, user, "list") as memory:
+        catalog = Catalog(memory.memory_store)
+        entries = catalog.entries(memory.scope, filters, sort=sort, limit=limit, offset=offset)
+        total = catalog.count(memory.scope, filters)
+    if as_json:
+        records = [_record(entry) for entry in entries]
+        print_json({"memories": records, **page_facts(limit, offset, total)})
+    else:
+        rows = [
+            (e.memory_key, e.memory_type, f"{e.token_count:,}", local(e.created_at), e.summary)
+            for e in entries
+        ]
+        if rows:
+            kinds = ("key", NAME), ("type", NAME), ("tokens", NUMBER), ("stored", TIME)
+            print_paged(table([*kinds, ("summary", LINE)], rows))
+        say_page(len(rows), offset, total, "memories")
+    return 0 if entries else NOTHING_FOUND
+
+
+@app.command()
+def search(  # noqa: PLR0913 - each narrows the search, with a default
+    query: Annotated[
+        str, typer.Argument(metavar="QUERY", help="Any text; without it, the newest memories.")
+    ] = "",
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    mode: Annotated[
+        Literal["hybrid", "keyword", "semantic"],
+        typer.Option(help="Search by keywords, by meaning, or by both."),
+    ] = "hybrid",
+    embedder: opt.Embedder = None,
+    types: opt.Types = None,
+    tier: opt.Tier = None,
+    category: opt.Category = None,
+    tags: opt.Tags = None,
+    thread: opt.Thread = None,
+    since: opt.Since = None,
+    until: opt.Until = None,
+    where: opt.Where = None,
+    limit: opt.Limit = 10,
+    audit: opt.Audited = False,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Find memories by their contents, best first. Each comes with its best passage."""
+    from memory_context.cli.filter_options import read_filters
+    from memory_context.cli.open_store import opened
+    from memory_context.cli.screen import print_json, print_paged, say
+
+    filters = read_filters(types, tier, category, tags, thread, since, until, where)
+    with opened(store, user, "search", embedder, audit=audit) as memory:
+        hits = memory.search(query, limit, mode=mode, filters=filters)
+    if as_json:
+        print_json({"query": query, "memories": [_hit_record(hit) for hit in hits]})
+    elif hits:
+        print_paged(*(part for hit in hits for part in _hit_parts(hit)))
+    else:
+        say("nothing found")
+    return 0 if hits else NOTHING_FOUND
+
+
+@app.command()
+def show(  # noqa: PLR0913 - one of them selects
+    key: Annotated[
+        str,
+        typer.Argument(
+            metavar="KEY", help="A key, or a whole reference.", autocompletion=complete_keys
+        ),
+    ],
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    lines: Annotated[
+        str | None,
+        typer.Option(metavar="TEXT", help="Lines 120-180, 500-, -40 (the last 40), 7; or several."),
+    ] = None,
+    contains: Annotated[
+        str | None, typer.Option(metavar="TEXT", help="Lines that contain a text, in any case.")
+    ] = None,
+    pattern: Annotated[str | None, typer.Option(metavar="REGEX", help="Lines that match.")] = None,
+    context: Annotated[
+        int, typer.Option(min=0, metavar="LINES", help="Lines around each match.")
+    ] = 0,
+    path: Annotated[
+        str | None, typer.Option(metavar="JSONPATH", help="Values of JSON: $.orders[*].id.")
+    ] = None,
+    where: Annotated[
+        str | None, typer.Option(metavar="SQL", help="Rows for which an expression is true.")
+    ] = None,
+    columns: Annotated[str | None, typer.Option(metavar="SQL", help="Columns of the rows.")] = None,
+    query: Annotated[
+        str | None, typer.Option(metavar="QUESTION", help="Passages that answer a question.")
+    ] = None,
+    max_tokens: Annotated[
+        int | None, typer.Option(min=1, metavar="N", help="Print at most so many tokens.")
+    ] = None,
+    offset: Annotated[
+        int,
+        typer.Option(min=0, metavar="N", help="Where the page begins, as the last page said."),
+    ] = 0,
+    output: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write it to a file, byte for byte.")
+    ] = None,
+    info: Annotated[
+        bool, typer.Option("--info", help="Print the record in place of the content.")
+    ] = False,
+    audit: opt.Audited = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Print a memory, or a part of it. Standard error says which part, and how to get the next page."""
+    from memory_context.cli.open_store import opened
+    from memory_context.cli.screen import print_json, say
+    from memory_context.model.reference import key_in
+    from memory_context.model.selection import Selection
+
+    selection = Selection(
+        lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
+        query=query,
+    )  # fmt: skip
+    whole = selection == Selection() and offset == 0 and max_tokens is None
+    page: Page | None = None  # of text; bytes come whole
+    with opened(store, user, "show", audit=audit) as memory:
+        item = memory.get(key_in(key))
+        if info:
+            _print_record(item, as_json=as_json)
+            return
+        if whole and isinstance(item.content, bytes):
+            memory.read(item.memory_key)
+        else:
+            page = memory.page(item.memory_key, selection, offset=offset, max_tokens=max_tokens)
+    if as_json:
+        print_json(_content_as_json(item, page))
+        return
+    if page is None:
+        part = item.text
+    elif page.next_offset is None:
+        part = page.part
+    else:
+        part = f"{page.part}; the next page: --offset {page.next_offset}"
+    say(f"{item.ref}, {part}")
+    _print_content(item, page, output, whole=whole)
+
+
+def _record(item: MemoryItem | CatalogEntry) -> dict[str, object]:
+    """Return what is known of a memory, without its content, as every ``--json`` gives it."""
+    from dataclasses import fields
+
+    from memory_context.stores.sql.catalog import CatalogEntry
+
+    return {field.name: getattr(item, field.name) for field in fields(CatalogEntry)}
+
+
+def _hit_record(hit: MemoryItem) -> dict[str, object]:
+    from dataclasses import asdict
+
+    return {**_record(hit), "match": asdict(hit.match) if hit.match else None}
+
+
+def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
+    """Return a hit as people read it: key and summary, where and why it was found, and the passage."""
+    from memory_context.cli.screen import counted, local
+    from memory_context.display import numbered, plain
+
+    facts = [hit.memory_type, counted(hit.token_count, "token", "tokens"), local(hit.created_at)]
+    lines = list[tuple[int, str]]()
+    if hit.match:
+        if hit.match.lines:
+            facts.append(f"lines {hit.match.lines[0]}-{hit.match.lines[1]}")
+        if hit.match.why:
+            facts.append(f"found by {', '.join(hit.match.why)}")
+        lines = _matching_lines(hit.match)
+    heading = [plain(hit.memory_key, "bold cyan"), plain(hit.summary)]
+    passage = [numbered(number, line) for number, line in lines]
+    return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
+
+
+def _matching_lines(match: Match) -> list[tuple[int, str]]:
+    """Return the passage's lines that contain words of the query, numbered; its first lines if none does."""
+    first = match.lines[0] if match.lines else 1
+    lines = list(enumerate(match.passage.splitlines(), first))
+    words = [word.casefold() for word in match.why]
+    matching = [
+        (number, line) for number, line in lines if any(word in line.casefold() for word in words)
+    ]
+    return (matching or lines)[:LINES_SHOWN]
+
+
+def _print_record(item: MemoryItem, *, as_json: bool) -> None:
+    from memory_context.cli.screen import print_json, print_paged
+    from memory_context.display import facts
+
+    record = {**_record(item), "content_metadata": item.content_metadata}
+    if as_json:
+        print_json({"memory": record})
+        return
+    record["tags"] = ", ".join(item.tags)
+    rows = [(name, "-" if value is None else str(value)) for name, value in record.items()]
+    print_paged(facts(rows))
+
+
+def _content_as_json(item: MemoryItem, page: Page | None) -> dict[str, object]:
+    from base64 import b64encode
+
+    found: dict[str, object] = {"memory": _record(item)}
+    if page:
+        found |= {"part": page.part, "text": page.text, "next_offset": page.next_offset}
+        found["data"] = None
+    else:
+        found |= {"part": "the whole", "text": None, "next_offset": None}
+        found["data"] = b64encode(item.data).decode()
+    return found
+
+
+def _print_content(
+    item: MemoryItem, page: Page | None, output: Path | None, *, whole: bool
+) -> None:
+    """Print or write the content; a pipe or a file gets it as it is stored, a terminal only harmless characters.
+
+    Raises:
+        InvalidArgumentError: The file cannot be written.
+    """
+    import sys
+
+    from memory_context.cli.screen import print_long_text, say
+    from memory_context.display import harmless
+    from memory_context.exceptions import InvalidArgumentError
+
+    content = item.data
+    if page and not whole:
+        content = (page.text.removesuffix("\n") + "\n").encode("utf-8", "surrogatepass")
+    if output:
+        try:
+            if whole:
+                item.save_to(output)
+            else:
+                output.write_bytes(content)
+        except OSError as error:
+            message = f"the content cannot be written: {error}"
+            raise InvalidArgumentError(message) from error
+    elif not sys.stdout.isatty():
+        sys.stdout.flush()
+        sys.stdout.buffer.write(content)
+    elif page:
+        print_long_text(harmless(page.text).removesuffix("\n") + "\n")
+    else:
+        say("Binary content is not printed in a terminal; use --output FILE or a pipe.")

@@ -1,0 +1,113 @@
+"""The commands `mcp`, `demo` and `replay`: serve memories, try the library, measure it on recorded runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memory_context.cli import options as opt
+from memory_context.cli.app import app
+
+_PORT = (
+    "Serve streamable HTTP at this port (0: any free one) in place of standard input and output."
+)
+_RECORDINGS = "Recordings: OpenAI-style chats (JSON lines or JSON, .gz too), AutoGen's saved states, LangChain's dumps."
+_POLICY = "Replay this policy, as memory:threshold=800, and not the usual ones; repeatable. --explain names them."
+
+
+@app.command()
+def mcp(
+    *,
+    store: opt.Store = None,
+    user: Annotated[
+        str,
+        typer.Option(envvar="MEMORY_CONTEXT_USER", metavar="ID", help="Whose memories."),
+    ],
+    session: Annotated[
+        str, typer.Option(metavar="ID", help="The conversation for notes of the session tier.")
+    ] = "mcp",
+    project: Annotated[
+        str, typer.Option(metavar="ID", help="The project for notes of the project tier.")
+    ] = "default",
+    http: Annotated[int | None, typer.Option(min=0, max=65535, metavar="PORT", help=_PORT)] = None,
+    host: Annotated[
+        str | None,
+        typer.Option(
+            metavar="ADDRESS",
+            help="With --http: an address of this machine.",
+            show_default="127.0.0.1",
+        ),
+    ] = None,
+    max_tokens: Annotated[
+        int, typer.Option(min=200, metavar="N", help="The most tokens of a tool's answer.")
+    ] = 500,
+    audit: opt.Audited = False,
+) -> None:
+    """Serve a user's memories to MCP clients. It uses standard input and output, or HTTP."""
+    from memory_context.cli.open_store import check_given
+    from memory_context.mcp import Served, serve
+
+    served = Served(check_given(store, "mcp"), user, session, project, audit)
+    serve(served, http=http, host=host, max_tokens=max_tokens)
+
+
+@app.command()
+def demo(
+    *,
+    model: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAME", help="Ask a real model; its key is read from the environment."
+        ),
+    ] = None,
+    base_url: Annotated[
+        str | None,
+        typer.Option(metavar="URL", help="Ask the model at this OpenAI-compatible server."),
+    ] = None,
+    store: Annotated[
+        str | None, typer.Option(metavar="URL", help=f"Use this database, and keep it: {opt.URLS}.")
+    ] = None,
+    keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary database.")] = False,
+) -> None:
+    """Watch an agent at work on this machine. Its large outputs are folded, stored and recalled."""
+    from memory_context.demo import run_demo
+
+    run_demo(model=model, base_url=base_url, store_url=store, keep=keep)
+
+
+@app.command()
+def replay(
+    files: Annotated[
+        list[Path] | None, typer.Argument(metavar="FILE...", help=_RECORDINGS, show_default=False)
+    ] = None,
+    *,
+    policy: Annotated[
+        list[str] | None, typer.Option(metavar="NAME[:KEY=VALUE,…]", help=_POLICY)
+    ] = None,
+    threshold: Annotated[
+        int,
+        typer.Option(min=50, metavar="TOKENS", help="Fold larger outputs, in the usual policies."),
+    ] = 500,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML report with charts.")
+    ] = None,
+    as_json: opt.AsJson = False,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Explain the figures and the policies.")
+    ] = False,
+) -> None:
+    """Compare what recorded runs would have cost. Other policies are replayed; no model is asked."""
+    from memory_context.replay import ReplayOptions, run_replay
+
+    run_replay(
+        ReplayOptions(
+            tuple(files or ()),
+            tuple(policy or ()),
+            threshold,
+            report,
+            json=as_json,
+            explain=explain,
+        )
+    )

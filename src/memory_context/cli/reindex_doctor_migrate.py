@@ -1,0 +1,87 @@
+"""The commands `reindex`, `doctor` and `migrate`: keep a database in order."""
+
+from __future__ import annotations
+
+from memory_context.cli import options as opt
+from memory_context.cli.app import FAILED, app
+
+_STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "problem": "bold red"}
+
+
+@app.command()
+def reindex(
+    *, store: opt.Store = None, embedder: opt.Embedder = None, as_json: opt.AsJson = False
+) -> None:
+    """Rebuild the search index, and compute missing vectors."""
+    from memory_context.cli.interruption import interruptible
+    from memory_context.cli.open_store import opened_store
+    from memory_context.cli.screen import counted, print_json, print_paged
+    from memory_context.memory.manager import MemoryManager
+
+    left_behind = "The next search or reindex will do the rest."
+    with (
+        opened_store(store, "reindex", embedder) as database,
+        interruptible("indexing", left_behind) as report,
+    ):
+        indexed = MemoryManager(database, user_id="everybody").reindex(report)
+    if as_json:
+        print_json({"indexed": indexed})
+    else:
+        print_paged(f"indexed {counted(indexed, 'memory', 'memories')}")
+
+
+@app.command()
+def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
+    """Check the database and the installation, and say what to do."""
+    from dataclasses import asdict
+
+    from rich.text import Text
+
+    from memory_context.cli.screen import print_json, screen
+    from memory_context.display import plain
+    from memory_context.memory.health import examined
+
+    console = screen()
+    checks = list[dict[str, object]]()
+    for check in examined(store):
+        checks.append(asdict(check))
+        if not as_json:  # at once: a check may take its time
+            line = Text(f"{check.status.value:<8}", style=_STYLES[check.status.value])
+            line.append_text(plain(f"{check.name}: {check.found}"))
+            if check.remedy:
+                line.append_text(plain(f"\n{'':8}-> {check.remedy}"))
+            console.print(line)
+    well = all(check["status"] != "problem" for check in checks)
+    if as_json:
+        print_json({"ok": well, "checks": checks})
+    return 0 if well else FAILED
+
+
+@app.command()
+def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
+    """Create or upgrade the schema of a database. PostgreSQL is only ever migrated by this command."""
+    from memory_context.cli.open_store import check_given
+    from memory_context.cli.screen import print_json, print_paged
+    from memory_context.display import plain
+    from memory_context.exceptions import InvalidArgumentError
+    from memory_context.stores import SQLAlchemyStore, as_store
+    from memory_context.stores.opening import database_url
+    from memory_context.stores.sql.migrate import HEAD
+
+    database = as_store(database_url(check_given(store, "migrate")))
+    if not isinstance(database, SQLAlchemyStore):
+        message = f"{database!r} has no schema"
+        raise InvalidArgumentError(message)
+    with database:
+        before = database.migrate()
+        name = database.url
+    if as_json:
+        print_json({"store": name, "before": before, "after": HEAD})
+        return
+    if before is None:
+        done = f"there was no schema; created revision {HEAD}"
+    elif before == HEAD:
+        done = f"revision {HEAD} already, nothing to do"
+    else:
+        done = f"migrated from revision {before} to {HEAD}"
+    print_paged(plain(f"{name or 'the database in memory'}: {done}"))

@@ -1,0 +1,188 @@
+"""The commands `threads`, `stats` and `audit`: what is stored, and who did what with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from memory_context.cli import options as opt
+from memory_context.cli.app import NOTHING_FOUND, app
+from memory_context.cli.completion import complete_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import RenderableType
+    from rich.table import Table
+
+    from memory_context.stores.sql.catalog import CatalogTotal
+
+
+@app.command()
+def threads(
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    limit: opt.Limit = 50,
+    offset: opt.Offset = 0,
+    as_json: opt.AsJson = False,
+) -> int:
+    """List conversations, the last used first. Only those that have stored something are known."""
+    from dataclasses import asdict
+
+    from memory_context.cli.open_store import opened
+    from memory_context.cli.screen import (
+        NAME,
+        NUMBER,
+        TIME,
+        local,
+        page_facts,
+        print_json,
+        print_paged,
+        say_page,
+        table,
+    )
+    from memory_context.stores.sql.catalog import Catalog
+
+    with opened(store, user, "threads") as memory:
+        catalog = Catalog(memory.memory_store)
+        found = catalog.threads(memory.scope, limit=limit, offset=offset)
+        total = catalog.count_threads(memory.scope.user_id)
+    if as_json:
+        conversations = [asdict(thread) for thread in found]
+        print_json({"threads": conversations, **page_facts(limit, offset, total)})
+    else:
+        rows = [
+            (t.thread_id, f"{t.memories:,}", f"{t.tokens:,}", local(t.first), local(t.last))
+            for t in found
+        ]
+        if rows:
+            counts = ("memories", NUMBER), ("tokens", NUMBER)
+            columns = [("conversation", NAME), *counts, ("first", TIME), ("last", TIME)]
+            print_paged(table(columns, rows))
+        say_page(len(rows), offset, total, "conversations")
+    return 0 if found else NOTHING_FOUND
+
+
+@app.command()
+def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJson = False) -> int:
+    """Show how much is stored, by user, type and tier."""
+    from dataclasses import asdict
+
+    from memory_context.cli.open_store import opened_store
+    from memory_context.cli.screen import print_json, print_paged, size
+    from memory_context.display import facts
+    from memory_context.memory.retention import count_expired
+    from memory_context.model.scope import Scope
+    from memory_context.stores.sql.catalog import Catalog
+
+    user_id = Scope(user).user_id if user else None
+    with opened_store(store, "stats") as database:
+        catalog = Catalog(database)
+        totals = {
+            "users": catalog.totals("user_id", user_id),
+            "types": catalog.totals("memory_type", user_id),
+            "tiers": catalog.totals("tier", user_id),
+        }
+        database_bytes = catalog.size()
+        sums = {
+            "memories": sum(total.memories for total in totals["users"]),
+            "evicted": sum(total.evicted for total in totals["users"]),
+            "tokens": sum(total.tokens for total in totals["users"]),
+            "characters": sum(total.characters for total in totals["users"]),
+            "conversations": catalog.count_threads(user_id),
+            "expired": sum(count_expired(database, user_id=user_id).values()),
+            "not_indexed": catalog.count_pending(user_id),
+        }
+    if as_json:
+        tables = {name: [asdict(total) for total in rows] for name, rows in totals.items()}
+        print_json({"database_bytes": database_bytes, **sums, **tables})
+    else:
+        rows = [(name.replace("_", " "), f"{value:,}") for name, value in sums.items()]
+        sections: list[RenderableType] = [facts([("database", size(database_bytes)), *rows])]
+        for name, kinds in totals.items():
+            if kinds:
+                sections += ["", _totals_table(name, kinds)]
+        print_paged(*sections)
+    return 0 if sums["memories"] else NOTHING_FOUND
+
+
+def _totals_table(plural: str, totals: Sequence[CatalogTotal]) -> Table:
+    from memory_context.cli.screen import NAME, NUMBER, TIME, local, table
+
+    rows = [
+        (t.name, f"{t.memories:,}", f"{t.tokens:,}", f"{t.characters:,}", local(t.newest))
+        for t in totals
+    ]
+    counts = ("memories", NUMBER), ("tokens", NUMBER), ("characters", NUMBER)
+    return table([(plural.removesuffix("s"), NAME), *counts, ("newest", TIME)], rows)
+
+
+@app.command()
+def audit(
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    key: Annotated[
+        str | None,
+        typer.Option(
+            "--key",
+            metavar="KEY",
+            help="Only this memory, which may be deleted.",
+            autocompletion=complete_keys,
+        ),
+    ] = None,
+    action: Annotated[
+        Literal["stored", "recalled", "expanded", "passed", "deleted"] | None,
+        typer.Option(help="Only this."),
+    ] = None,
+    since: Annotated[
+        str | None,
+        typer.Option("--since", metavar="TIME", help=f"Done then or later: {opt.MOMENT}"),
+    ] = None,
+    until: Annotated[
+        str | None, typer.Option("--until", metavar="TIME", help="Done before; as --since.")
+    ] = None,
+    limit: opt.Limit = 50,
+    as_json: opt.AsJson = False,
+) -> int:
+    """Show who did what with which memory, newest first. The audit trail must have been switched on."""
+    from dataclasses import asdict
+    from itertools import islice
+
+    from memory_context.cli.filter_options import moment
+    from memory_context.cli.open_store import only_user, opened_store
+    from memory_context.cli.screen import LINE, NAME, TIME, print_json, print_paged, say, table
+    from memory_context.stores import SQLAuditTrail
+
+    with opened_store(store, "audit") as database:
+        entries = SQLAuditTrail(database).entries(
+            user or only_user(database),
+            key=key,
+            action=action,
+            since=moment(since) if since else None,
+            until=moment(until) if until else None,
+        )
+        found = list(islice(entries, limit + 1))  # one more tells that there are more
+    shown, more = found[:limit], len(found) > limit
+    if as_json:
+        print_json({"entries": [asdict(entry) for entry in shown], "more": more})
+    elif shown:
+        rows = [
+            (
+                f"{entry.at.astimezone():%Y-%m-%d %H:%M:%S}",
+                entry.action,
+                entry.memory_key,
+                entry.agent_id or "",
+                entry.thread_id or "",
+            )
+            for entry in shown
+        ]
+        names = ("at", TIME), ("action", NAME), ("key", NAME), ("agent", NAME)
+        print_paged(table([*names, ("thread", LINE)], rows))
+        if more:
+            say(f"the newest {limit:,}; there are more: --limit, or --until")
+    else:
+        say("no entries match")
+    return 0 if shown else NOTHING_FOUND
