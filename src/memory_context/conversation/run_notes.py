@@ -32,7 +32,7 @@ class UnseenNotes:
 
 
 def unseen_notes(notes: ScopedMemory, seen: Mapping[str, str]) -> UnseenNotes | None:
-    """Return what has changed since `seen` in the tiers that every prompt includes; None for nothing.
+    """Return what has changed since `seen` in the tiers of every prompt; None for nothing.
 
     Raises:
         StoreError: The store failed.

@@ -1,1 +1,11 @@
-"""See the package above."""
+"""What an application calls, synchronous and for one user: every public verb but those of a host.
+
+- `manager`: store, retrieve, search, forget (`MemoryManager`), with `descriptions`, `summaries`,
+  `search_filters` and `reopening` beside it.
+- `scoped_memory`: notes in tiers (`ScopedMemory`), with `typed_notes`.
+- `chat_history`: the turns of chats (`ConversationMemory`).
+- `assembler`: what an agent starts with (`ContextAssembler`): `budgeting` chooses,
+  `context_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
+- `retention`, `consolidation`, `transfer` with `export_file`: expiry, merging, moving.
+- `health`, `metrics`: what is well, and how much there is.
+"""

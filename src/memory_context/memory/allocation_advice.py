@@ -60,7 +60,7 @@ class AllocationAdvice:
 
 
 def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> dict[str, Any]:
-    """Return what is kept of an assembly; of what was left out, the best, and what was needed after all."""
+    """Return what is recorded of an assembly; of what was left out, the best and the needed."""
     kept = {entry.item.memory_key for entry in package.entries} | used
     kept |= {memory.key for memory in package.left_out[:LEFT_OUT_RECORDED]}
     return {
@@ -99,9 +99,9 @@ def served(history: Iterable[RecordedAssembly], allocation: Allocation) -> float
 def improved(history: Sequence[RecordedAssembly], allocation: Allocation) -> dict[str, float]:
     """Return the allocation that would have served best, found by moving parts from tier to tier.
 
-    Each step is the best single move of a number of tenths, the smallest of equally good ones, until
-    none serves more memories. The answer's parts sum up to 1; where `allocation` is best, it is that,
-    so scaled.
+    Each step is the best single move of a number of tenths, the smallest of equally good ones,
+    until none serves more memories. The answer's parts sum up to 1; where `allocation` is best, it
+    is that, so scaled.
     """
     whole = math.fsum(allocation.values())
     best = {tier: part / whole for tier, part in allocation.items()}

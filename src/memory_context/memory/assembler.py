@@ -1,4 +1,4 @@
-"""What an agent starts with: preferences, notes and references from its tiers, within a budget of tokens."""
+"""Assemble what an agent starts with from its tiers, within a budget of tokens."""
 
 from __future__ import annotations
 
@@ -59,8 +59,8 @@ class _TierSample:
 class ContextAssembler:
     """Assembles what an agent starts with from the tiers of a user. Safe under threads.
 
-    The tier ``global`` includes the user's preferences, and notes with the tag ``always``, that were
-    stored without a tier.
+    The tier ``global`` includes the user's preferences, and notes with the tag ``always``, that
+    were stored without a tier.
 
     Args:
         memories: The user's memories. What is behind walls there (`MemoryManager.within`) is not
@@ -119,8 +119,8 @@ class ContextAssembler:
                 tier that is not named, or of which no id is known, is not looked at. 0.4 task, 0.4
                 project, 0.2 global without it.
             head_tail: Keep so many memories of each tier that were written first, and so many that
-                were written last, whatever they are worth, as far as the whole budget goes: the last
-                one, the first one, the last but one, …
+                were written last, whatever they are worth, as far as the whole budget goes: the
+                last one, the first one, the last but one, …
             max_item_tokens: The most that one memory takes.
 
         Raises:
@@ -151,10 +151,10 @@ class ContextAssembler:
         return package
 
     def record(self, package: ContextPackage, *texts: str) -> frozenset[str]:
-        """Record which memories `texts` made use of (`ContextPackage.used`); return all keys noted so far.
+        """Record which memories `texts` made use of, and return all keys noted so far.
 
-        Each package has one record, of the type ``assembly``, which no search offers; what was noted
-        before stays.
+        Each package has one record, of the type ``assembly``, which no search offers; what was
+        noted before stays.
 
         Raises:
             StoreError: The store could not do it.
@@ -172,7 +172,7 @@ class ContextAssembler:
     def advice(
         self, allocation: Allocation | None = None, *, limit: int = RECORDED
     ) -> AllocationAdvice:
-        """Return the allocation that would have put in most of the memories that turned out to be needed.
+        """Return the allocation that would have put in most of the memories that were needed.
 
         The newest recorded assemblies of this project are repeated, from what was ranked then, with
         other allocations.
@@ -202,7 +202,7 @@ class ContextAssembler:
     def _ranked(
         self, tier: str, sample: _TierSample, task: str, limit: int, ends: int
     ) -> Iterator[RankedMemory]:
-        """Yield the memories of a tier that are among the first of one of the rankings, with their worth."""
+        """Yield the memories of a tier that are among the first of a ranking, with their worth."""
         hits: list[MemoryItem] = []
         if sample.count:
             hits = self.memories.memory_store.search(
@@ -238,7 +238,7 @@ class ContextAssembler:
         return sample
 
     def _ends(self, tier: str, count: int) -> list[MemoryItem]:
-        """Return the memory of a tier that was written last, the first one, the last but one, and so on."""
+        """Return the memory of a tier written last, the first one, the last but one, and so on."""
         store, scope = self.memories.memory_store, self._scope(tier)
         newest = store.query(scope, limit=count, order_by=NEWEST)
         oldest = store.query(scope, limit=count, order_by=OLDEST)

@@ -46,7 +46,7 @@ class Allotment:
 
 
 def score(relevance: float, importance: float, age: timedelta) -> float:
-    """Return the worth of a memory for a task: relevance, importance and recency, each 0 to 1, added up.
+    """Return a memory's worth for a task: the sum of relevance, importance and recency, each 0 to 1.
 
     The sum, its equal weights and the decay of 0.995 an hour are those of Park et al., "Generative
     Agents" (2023).
@@ -56,7 +56,7 @@ def score(relevance: float, importance: float, age: timedelta) -> float:
 
 
 def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> dict[str, int]:
-    """Return the tokens of each tier: its part of `budget`, and a part of what others do not need."""
+    """Return each tier's tokens: its part of `budget`, and a part of what others do not need."""
     tokens = dict.fromkeys(allocation, 0)
     left = budget
     waiting = [tier for tier, part in allocation.items() if part > 0 and demand.get(tier, 0) > 0]
@@ -82,8 +82,8 @@ def choose(
     """Return the allotments of those that go in, by key; together they take `budget` at most.
 
     Those that are kept come first and may use the shares of other tiers. Then each tier fills its
-    share, best first. What is left goes to the best of the rest, of any tier, as references where no
-    more fits.
+    share, best first. What is left goes to the best of the rest, of any tier, as references where
+    no more fits.
 
     Where everything of a tier fits into its share, it is whole. Else one memory may take a third of
     the share, or what the others of its tier leave of it: a longer one comes as an excerpt, or as a
@@ -111,7 +111,7 @@ def choose(
 def choose_more(
     candidates: Iterable[AssemblyCandidate], chosen: Container[str], longest: int, spare: int
 ) -> dict[str, Allotment]:
-    """Return the allotments of more that go in whole, where excerpts took less than they might have.
+    """Return the allotments of more that go in whole, where excerpts took less than allowed.
 
     Args:
         candidates: Best first; no key twice.

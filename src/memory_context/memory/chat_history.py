@@ -54,7 +54,8 @@ class ConversationMemory:
 
     Args:
         max_turns: How many turns of a session are returned at most; None for all.
-        idle_timeout: After so many seconds without a new turn a session starts over; None for never.
+        idle_timeout: After so many seconds without a new turn a session starts over; None for
+            never.
         manager: The user's memories, for turns that are to stay. Turns that are added together are
             one memory, of the type and in the tier ``conversation``: one line of JSON for each.
         clock: This moment, in UTC.
@@ -107,7 +108,7 @@ class ConversationMemory:
         return turn
 
     def add_turns(self, session_id: str, turns: Sequence[ChatTurn]) -> list[ChatTurn]:
-        """Add `turns` at the end, side by side, and return them as added. Raises what `add_turn` raises."""
+        """Add `turns` at the end, side by side, and return them. Raises what `add_turn` raises."""
         session = _checked_session(session_id)
         if not turns:
             return []
@@ -123,10 +124,10 @@ class ConversationMemory:
         return _turns_of([(line, key, moment) for line in lines])
 
     def get_turns(self, session_id: str) -> list[ChatTurn]:
-        """Return a copy of the session's turns, oldest first; empty for one that is unknown or idle.
+        """Return a copy of the session's turns, oldest first; none if it is unknown or idle.
 
-        A line of the store that was changed and is not a turn any more is left out, with a warning in
-        the log.
+        A line of the store that was changed and is not a turn any more is left out, with a warning
+        in the log.
 
         Raises:
             InvalidScopeError: `session_id` cannot be one.
@@ -137,7 +138,7 @@ class ConversationMemory:
         return window(turns, self.max_turns, self.idle_timeout, moment)
 
     def clear(self, session_id: str) -> int:
-        """Forget the session's turns, and count them. Texts that were folded out of them stay in memory.
+        """Forget the session's turns, and count them. Texts folded out of them stay in memory.
 
         Raises:
             InvalidScopeError: `session_id` cannot be one.

@@ -1,4 +1,4 @@
-"""Consolidation: merge the notes of a tier that belong together; learn preferences from a finished conversation."""
+"""Merge notes that belong together, and learn preferences from a finished conversation."""
 
 from __future__ import annotations
 
@@ -151,9 +151,9 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     any more, its key still redeems. A source that was changed meanwhile stays. A run that ended too
     soon has lost nothing, and the next one finishes its work.
 
-    Without a merger, and where it fails, is late, loses a fifth of the names or does not get shorter,
-    near-duplicates are merged line by line (`text.similarity.merged`); what is only related or
-    oversized stays as it is.
+    Without a merger, and where it fails, is late, loses a fifth of the names or does not get
+    shorter, near-duplicates are merged line by line (`text.similarity.merged`); what is only
+    related or oversized stays as it is.
 
     Args:
         memories: The user's memories.
@@ -165,8 +165,8 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
             at most eight times as much at once.
         similarity: The share of their runs of three words that near-duplicates have in common, 0 to
             1.
-        relatedness: The share of their words that related notes have in common, 0 to 1; for a merger
-            only.
+        relatedness: The share of their words that related notes have in common, 0 to 1; for a
+            merger only.
         seconds: The deadline of each merge.
         dry_run: Only report what would be done.
         progress: Called after each group of notes with how many are done, and of how many.
@@ -204,7 +204,7 @@ def propose_preferences(
     *,
     seconds: float = 30.0,
 ) -> list[MemoryItem]:
-    """Store the preferences that a person showed in a finished conversation, each once it is confirmed.
+    """Store a person's preferences from a finished conversation, each once it is confirmed.
 
     Nothing calls this by itself. A preference that is stored already is not proposed again.
 
@@ -261,7 +261,7 @@ class _Consolidation:
     dry_run: bool
 
     def merge(self, group: Sequence[MemoryItem]) -> list[MergedNotes]:
-        """Merge a group into one note; without a model, its near-duplicates; nothing where none are."""
+        """Merge a group into one note; without a model, its near-duplicates, if there are any."""
         text = self._by_model(group)
         if text:
             return [self._made(group, text, "model")]
@@ -332,7 +332,7 @@ def _check(tier: str, merger: object, *shares: float) -> None:
 
 
 def _finish(memories: MemoryManager, notes: Sequence[MemoryItem], *, dry_run: bool) -> list[str]:
-    """Evict the sources of merged notes that are still there as they were merged; return their keys."""
+    """Evict the sources of merged notes that are still there unchanged; return their keys."""
     by_key = {note.memory_key: note for note in notes}
     finished = list[str]()
     for note in notes:
@@ -367,7 +367,7 @@ def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
 def _related(
     notes: Iterable[MemoryItem], least: float, max_tokens: int
 ) -> Iterator[list[MemoryItem]]:
-    """Yield groups of related notes, each as much as a merger gets at once, and oversized notes alone."""
+    """Yield groups of related notes, in portions for a merger, and oversized notes alone."""
     limit = ASKED_AT_ONCE * max_tokens
     for related in _grouped(notes, word_set, least, alone_too=True):
         for portion in _portions(related, limit):

@@ -1,4 +1,4 @@
-"""A package of memories as a model reads it: its entries, its text, and what later texts made use of."""
+"""A package of memories as a model reads it, and what later texts made use of."""
 
 from __future__ import annotations
 
@@ -104,8 +104,8 @@ class ContextPackage(Displayed):
         tokens: The tokens of `text`.
         budget: The most that it might have.
         allocation: The tiers' parts of the budget.
-        entries: What went in, tier by tier, best first; what is kept of a tier's beginning first, of
-            its end last.
+        entries: What went in, tier by tier, best first; what is kept of a tier's beginning first,
+            of its end last.
         left_out: What was ranked and did not go in, best first.
         unranked: For each tier, how many memories ranked too low to be looked at.
         all_tokens: The tokens of everything that the tiers hold.
@@ -129,7 +129,7 @@ class ContextPackage(Displayed):
     longest: int | None = None
 
     def __bool__(self) -> bool:
-        """Whether anything went in."""
+        """Return whether anything went in."""
         return bool(self.entries)
 
     def __str__(self) -> str:
@@ -155,7 +155,7 @@ class ContextPackage(Displayed):
 
     @property
     def compression_ratio(self) -> float:
-        """Return the tokens of contents that went in, by those of all that the tiers hold; 1.0 if that is 0."""
+        """Return the share of the tiers' tokens that went in; 1.0 for empty tiers."""
         if not self.all_tokens:
             return 1.0
         return sum(entry.selected for entry in self.entries) / self.all_tokens
@@ -164,9 +164,9 @@ class ContextPackage(Displayed):
         """Return the keys of the memories that `texts`, a model's words or tool calls, make use of.
 
         A text uses a memory if it names its key, holds a name that was shown of it (of a file, a
-        function, a host, a ticket) and did not stand in the task, or quotes five words in a row. One
-        that was left out is used by a text that names its key. Influence that leaves no such trace is
-        not seen.
+        function, a host, a ticket) and did not stand in the task, or quotes five words in a row.
+        One that was left out is used by a text that names its key. Influence that leaves no such
+        trace is not seen.
         """
         said = "\n".join(texts)
         new_names = names(said) - names(self.task)
@@ -241,7 +241,7 @@ def make_package(
 
 
 def whole_text(item: MemoryItem) -> str:
-    """Return a memory whole: its description, unless it only repeats how the content begins, and its content."""
+    """Return a memory whole: its description, unless the content begins with it, and its content."""
     summary = one_line(item.summary)
     lines = item.text.strip().split("\n")
     if not summary or lines[0][:SAME_BEGINNING] in summary:
@@ -308,7 +308,7 @@ def _heading(tier: str) -> str:
 def _in_reading_order(
     ranked: Sequence[RankedMemory], tiers: Iterable[str]
 ) -> Iterator[RankedMemory]:
-    """Yield tier by tier: the first written of those that are kept, then best first, then the last written."""
+    """Yield tier by tier: the first written that are kept, then best first, then the last written."""
     for tier in tiers:
         own = [memory for memory in ranked if memory.tier == tier]
         kept = [memory for memory in own if memory.kept is not None]
@@ -338,7 +338,7 @@ def _fitted(
     budget: int,
     count: Count,
 ) -> tuple[list[PackageEntry], str]:
-    """Return the entries that really fit, in order, and their text: drop the worst until it takes `budget`.
+    """Return the entries that fit, in order, and their text: drop the worst until it fits `budget`.
 
     What was chosen is an estimate: the tokens of a whole are not the sum of those of its parts.
     """

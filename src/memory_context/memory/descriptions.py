@@ -1,4 +1,4 @@
-"""The one-line summary of a new memory: the caller's, a summarizer's, or one that says what the content is."""
+"""The one-line summary of a new memory: the caller's, a summarizer's, or by its kind."""
 
 from __future__ import annotations
 

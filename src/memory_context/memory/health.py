@@ -35,7 +35,7 @@ _REQUIREMENT_OF_EXTRA = re.compile(r"([A-Za-z0-9._-]+).*;.*extra == ['\"]([a-z0-
 
 
 class CheckStatus(StrEnum):
-    """The outcome of a check: a note is neither good nor bad, a warning costs something, a problem must be solved."""
+    """The outcome of a check: a note is neither good nor bad, a problem must be solved."""
 
     OK = "ok"
     NOTE = "note"

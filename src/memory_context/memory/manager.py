@@ -122,7 +122,7 @@ class MemoryManager:
     def within(
         self, places: Iterable[Place], offered: Iterable[Place] | None = None
     ) -> MemoryManager:
-        """Return a view of the same memories that sees only some runs, sessions, plans, tasks and projects.
+        """Return a view of the same memories that sees only the runs, sessions, … of `places`.
 
         Args:
             places: Pairs of tier and id. Those that this manager does not see stay unseen.
@@ -154,7 +154,7 @@ class MemoryManager:
 
     @property
     def audits(self) -> bool:
-        """Whether there is an audit trail."""
+        """Return whether there is an audit trail."""
         return self._auditor is not None
 
     @property
@@ -163,7 +163,7 @@ class MemoryManager:
         return self._auditor.failures if self._auditor else 0
 
     def audit(self, action: Action, *keys: str) -> None:
-        """Note in the audit trail, if there is one, what was done with the memories under `keys`."""
+        """Note in the audit trail, if there is one, what was done with these memories."""
         if self._auditor:
             self._auditor.note(action, self.who, keys)
 
@@ -274,7 +274,7 @@ class MemoryManager:
         return stored
 
     def kept(self, text: str) -> str:
-        """Return `text` as the store keeps it, redacted: cut it short or show it to a model only so.
+        """Return `text` as the store keeps it, redacted: only so may it be cut or shown to a model.
 
         Raises:
             RedactionTimeoutError: A pattern of the caller's took too long on it.
@@ -317,7 +317,7 @@ class MemoryManager:
         return item
 
     def fetch(self, key: str) -> MemoryItem:
-        """Do as `read`, for a caller who notes in the audit trail what else it does with the record."""
+        """Do as `read`, for a caller who notes in the audit trail what it does with the record."""
         item = self.get(key)
         try:
             self.memory_store.touch(self.scope, [key])
@@ -467,7 +467,7 @@ class MemoryManager:
         until: datetime | None = None,
         filters: Filters | None = None,
     ) -> MemoryList:
-        """Find the user's memories about `query`, best first, each with a `match`; the newest if it is blank.
+        """Find memories about `query`, best first, each with a `match`; the newest if it is blank.
 
         Secrets are found by what describes them; the content of their hits is masked.
 
@@ -543,7 +543,7 @@ class MemoryManager:
         return was_there
 
     def clear(self, tier: str, tier_id: str | None = None, *, reason: str = "cleared") -> int:
-        """Delete every memory of a tier, or of one run, session, … of it, evicted ones too, and count them.
+        """Delete all memories of a tier, or of one run, … of it, evicted ones too, and count them.
 
         Raises:
             InvalidScopeError: A name that no database column can hold.
@@ -558,7 +558,7 @@ class MemoryManager:
         return deleted
 
     def revive(self, key: str, *, room: Room | None = None) -> MemoryItem:
-        """Make the memory under `key` active again after a soft `forget`, or after a full tier evicted it.
+        """Make a memory active again that was softly forgotten, or evicted by a full tier.
 
         Args:
             key: The memory's key.
@@ -585,7 +585,7 @@ class MemoryManager:
         return revived
 
     def close(self) -> None:
-        """Give back connections, unless the store is the caller's. The manager may be used again."""
+        """Give back connections, unless the store is the caller's. It may be used again."""
         if self._auditor:
             self._auditor.close()
         if self._closes_store:

@@ -1,4 +1,4 @@
-"""What another process needs to open the same memories: a URL, and nothing that lives in this process only."""
+"""What another process needs to open the same memories: a URL, and nothing of this process."""
 
 from __future__ import annotations
 

@@ -43,8 +43,8 @@ class RetentionRule:
         tier: Only those of this tier.
         evicted: Only those that were evicted or softly forgotten.
         since: ``changed``: stored, stored again, rewritten or evicted. ``created``: stored for the
-            first time, even if an output was stored again today. ``read``: read, or created where it
-            never was.
+            first time, even if an output was stored again today. ``read``: read, or created where
+            it never was.
 
     Raises:
         InvalidArgumentError: A time that is negative or longer than there are dates, or another
@@ -72,9 +72,10 @@ class RetentionRule:
 
     @classmethod
     def parse(cls, text: str) -> RetentionRule:
-        """Read a rule such as ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w`` or ``=365d:read``.
+        """Read a rule: ``tool_output=30d``, ``tier:detail=12h``, ``evicted=4w``, ``=365d:read``.
 
-        Hours, days and weeks since a memory was changed, or since what stands behind the last colon.
+        Hours, days and weeks since a memory was changed, or since what stands behind the last
+        colon.
 
         Raises:
             InvalidArgumentError: It is not a rule.
@@ -125,8 +126,8 @@ def delete_expired(
 ) -> int:
     """Delete expired memories, by their `expires_at` or a rule, evicted ones too, and count them.
 
-    Batch by batch, each in one transaction: an interruption leaves whole batches. References to them
-    say when and why afterwards, as after `forget`.
+    Batch by batch, each in one transaction: an interruption leaves whole batches. References to
+    them say when and why afterwards, as after `forget`.
 
     Args:
         store: Where the memories are.

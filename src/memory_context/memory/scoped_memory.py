@@ -62,11 +62,11 @@ ANY_STATE = {"is_active": [True, False]}
 
 
 class ScopedMemory(TypedNotes):
-    """The notes of one user in their tiers, each with its own limits and time to live. Safe under threads.
+    """The notes of one user in their tiers, with limits and a life of their own. Safe under threads.
 
     A tier is open where the id that it lives by is given: ``run`` with a `run_id`, ``task`` with a
-    `task_id`. ``global`` is always open. Notes of another run, session, plan, task or project do not
-    exist for any verb: the store leaves them out (`Scope.places`).
+    `task_id`. ``global`` is always open. Notes of another run, session, plan, task or project do
+    not exist for any verb: the store leaves them out (`Scope.places`).
 
     The verbs are synchronous; from asynchronous code, call them by ``asyncio.to_thread``.
 
@@ -133,7 +133,7 @@ class ScopedMemory(TypedNotes):
 
     @property
     def places(self) -> frozenset[Place]:
-        """Return what is open here, as pairs of a tier and the id of its run, session, plan, task or project."""
+        """Return what is open here: pairs of a tier and the id of its run, session or task."""
         return frozenset(
             (tier, tier_id) for tier, tier_id in self._tier_ids.items() if tier_id is not None
         )
@@ -149,7 +149,7 @@ class ScopedMemory(TypedNotes):
         return self.manager.counter
 
     def tier_id(self, tier: str) -> str | None:
-        """Return the id of the run, session, plan, task or project that is open in `tier`; None where it has none.
+        """Return the id of the run, session, … that is open in `tier`; None where it has none.
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open.
@@ -268,7 +268,7 @@ class ScopedMemory(TypedNotes):
         metadata: Mapping[str, Any] | None = None,
         priority: int | None = None,
     ) -> MemoryItem | None:
-        """Change a note, and return the new record; None if there is no such note, or if it was declined.
+        """Change a note, and return the new record; None if there is no such note, or if declined.
 
         What is not given stays as it is.
 
@@ -362,7 +362,7 @@ class ScopedMemory(TypedNotes):
         )
 
     def list_categories(self, tier: str | None = None) -> list[Category]:
-        """Return the categories of the notes as trees, by name, with counts; uncategorised notes first, under "".
+        """Return the categories of the notes as trees, by name; uncategorised notes come first, under "".
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here.
@@ -398,7 +398,7 @@ class ScopedMemory(TypedNotes):
         return sum(usage.chars for usage in usages)
 
     def evicted(self, tier: str | None = None) -> MemoryList:
-        """Return the notes that made room for others, newest first: no longer offered, their keys still redeem."""
+        """Return the notes that made room for others, newest first; their keys still redeem."""
         wanted = self._filters(tier, filters={"is_active": False})
         return MemoryList(self._query(wanted, limit=None))
 
@@ -420,7 +420,7 @@ class ScopedMemory(TypedNotes):
         return self.manager.revive(key, room=self.policies[note.tier].room or Room())
 
     def promote(self, key: str, to: str) -> MemoryItem | None:
-        """Move a memory to a wider tier, key and all; None if there is no such memory, or if it was declined.
+        """Move a memory to a wider tier, key and all; None if there is no such memory, or if declined.
 
         Folded outputs can be promoted too: then they live as long as their new tier, and are seen
         where it is.
@@ -474,7 +474,7 @@ class ScopedMemory(TypedNotes):
     def add_preference(
         self, preference: str, category: str | None = None, *, confirm: bool = False
     ) -> str | None:
-        """Keep a preference of the user's (importance 0.9); return its key, None if `confirm` was wanted and declined.
+        """Keep a preference of the user (importance 0.9); return its key, None if it was declined.
 
         Raises:
             InvalidArgumentError: It is to be confirmed, and nobody can be asked; or what `save`
@@ -492,7 +492,7 @@ class ScopedMemory(TypedNotes):
         return self._keep(preference, "global", PREFERENCE, 0.9, category=category, metadata=facts)
 
     def query_preferences(self, category: str | None = None) -> MemoryList:
-        """Return the user's preferences, of a category or below it if one is given, newest first."""
+        """Return the user's preferences, newest first; of a category or below it if one is given."""
         return self._of_type("global", PREFERENCE, category=category)
 
     def close(self) -> None:
@@ -595,7 +595,7 @@ class ScopedMemory(TypedNotes):
         return changes
 
     def _first_line(self, content: object) -> str | None:
-        """Return the first line of a text that is not blank, as the store keeps it: its description."""
+        """Return the first line of a text that is not blank, as the store keeps it."""
         if not isinstance(content, str):
             return None
         first = next((line for line in content.splitlines() if line.strip()), "")
@@ -637,7 +637,7 @@ class ScopedMemory(TypedNotes):
         return item
 
     def _replaced(self, old: MemoryItem, new: MemoryItem) -> MemoryItem | None:
-        """Write a record in the place of the one that was read; None if somebody else was faster."""
+        """Write a record in the place of the one read; None if somebody else was faster."""
         room = self.policies[new.tier].room if new.is_active else None
         try:
             written = self.manager.memory_store.put(

@@ -98,7 +98,7 @@ class Summaries:
         self._threads = threading.Semaphore(MAX_WAITING)
 
     def summary(self, text: str, description: str) -> str:
-        """Return the summarizer's line; `description` if it may not be asked, fails, is late or has none."""
+        """Return the summarizer's line; `description` where it is not asked, fails or is late."""
         if not self._may_ask() or not self._threads.acquire(blocking=False):
             return description
         beginning_and_end = self._shortened(text)

@@ -107,7 +107,7 @@ def export_memories(
     user_id: User,
     progress: Progress | None = None,
 ) -> Exported:
-    """Write everything of a user into a file of JSON lines; compressed, if its name ends with ``.gz``.
+    """Write everything of a user into a file of JSON lines, compressed if named ``.gz``.
 
     A file that is there is replaced once the new one is complete. After an interruption the old one
     is still there.
@@ -143,9 +143,10 @@ def export_user(
     *,
     progress: Progress | None = None,
 ) -> Exported:
-    """Write everything that is stored of one user, and of nobody else, into a file: see `export_memories`.
+    """Write everything of one user, and of nobody else, into a file: see `export_memories`.
 
-    That is all but what is made from it (index, vectors) and the audit trail (`SQLAuditTrail.entries`).
+    That is all but what is made from it (index, vectors) and the audit trail
+    (`SQLAuditTrail.entries`).
 
     Raises:
         InvalidScopeError: No user.
@@ -228,7 +229,8 @@ def backup_database(
         progress: Called with how many pages of the database are copied, and of how many.
 
     Raises:
-        InvalidArgumentError: `keep` below 1; a store other than SQLite (`UnsupportedDatabaseError`).
+        InvalidArgumentError: `keep` below 1; a store other than SQLite
+            (`UnsupportedDatabaseError`).
         StoreError: The store could not do it, or the file cannot be written.
     """
     if keep is not None and keep < 1:

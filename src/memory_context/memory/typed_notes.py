@@ -1,4 +1,4 @@
-"""Notes whose type says their tier and their importance: reasoning, decisions, conventions, failures, patterns."""
+"""Notes whose type says their tier and importance: reasoning, decisions, failures and more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory_context.model.reference import one_line
 
 
 class TypedNotes(ABC):
-    """The verbs of `ScopedMemory` for notes with a type of their own. Each raises what `save` raises."""
+    """The verbs of `ScopedMemory` for notes of certain types. Each raises what `save` raises."""
 
     @abstractmethod
     def _keep(
@@ -40,7 +40,7 @@ class TypedNotes(ABC):
     def add_tool_output(
         self, tool_id: str, output: Content | dict[str, Any] | list[Any], stage_id: str = ""
     ) -> str:
-        """Keep a tool's output in the task (importance 0.7), in a stage if one is named; return its key."""
+        """Keep a tool's output in the task or a stage of it (importance 0.7); return its key."""
         tags = [f"tool:{tool_id}"]
         facts = {"tool_id": tool_id}
         if stage_id:
@@ -58,22 +58,22 @@ class TypedNotes(ABC):
         return self._keep(decision, "project", "decision", 0.9, tags=tags)
 
     def query_decisions(self, tags: str | Iterable[str] = ()) -> MemoryList:
-        """Return the decisions of the project, with one of `tags` if some are given, newest first."""
+        """Return the decisions of the project, newest first; with one of `tags` if some are given."""
         return self._of_type("project", "decision", tags=tags)
 
     def add_convention(self, convention: str, scope: str) -> str:
-        """Keep a convention of the project (importance 0.8), tagged with its `scope`; return its key."""
+        """Keep a convention of the project (importance 0.8), tagged with `scope`; return its key."""
         tags = [scope] if scope else []
         facts = {"scope": scope}
         return self._keep(convention, "project", "convention", 0.8, tags=tags, metadata=facts)
 
     def add_failure(self, code: str, lesson: str) -> str:
-        """Keep code that failed in the project, and the lesson (importance 0.85); return its key."""
+        """Keep code that failed in the project, and its lesson (importance 0.85); return its key."""
         summary = one_line(self._as_stored(lesson))
         return self._keep(f"{lesson}\n\n{code}", "project", "failure", 0.85, description=summary)
 
     def add_pattern(self, pattern: str, domain: str) -> str:
-        """Keep a pattern that holds beyond a project (importance 0.7), tagged with its domain; return its key."""
+        """Keep a pattern beyond projects (importance 0.7), tagged with `domain`; return its key."""
         tags = [domain] if domain else []
         return self._keep(pattern, "global", "pattern", 0.7, tags=tags, metadata={"domain": domain})
 

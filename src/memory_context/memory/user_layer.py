@@ -43,14 +43,14 @@ class UserLayer:
 
 
 def begins_layer(text: str) -> bool:
-    """Whether `text` begins as a user's layer does."""
+    """Return whether `text` begins as a user's layer does."""
     return text.startswith((prompts.LAYER_HEADER, prompts.ASSEMBLED_HEADER))
 
 
 def user_layer(
     assembler: ContextAssembler, task: str, budget: int, *, returning: bool
 ) -> UserLayer | None:
-    """Return what the assembler finds, recent threads and outputs, and what exists, in `budget` tokens.
+    """Return what the assembler finds, recent threads and outputs, and counts, in `budget` tokens.
 
     None for a user of whom there is nothing to say. Where the thread is not a named one of a
     `returning` user, that is anybody of whom the assembler finds nothing: an anonymous conversation

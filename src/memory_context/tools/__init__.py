@@ -1,1 +1,6 @@
-"""See the package above."""
+"""What a model calls, whichever host brings the call: schemas, and answers within a budget.
+
+- `verbs`: what a tool is (`Verb`), its answer and its errors.
+- `lenient_arguments`: arguments as models write them.
+- `memory_tools`, `note_tools`, `file_tools`: the tools.
+"""

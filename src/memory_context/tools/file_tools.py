@@ -1,4 +1,4 @@
-"""The verb by which an agent keeps files of its own: in the command form that models know from Anthropic's memory tool.
+"""The verb by which an agent keeps files of its own, as Anthropic's memory tool has it.
 
 See docs.claude.com, "Memory tool": one tool with a ``command``, and paths below ``/memories``.
 """
@@ -124,7 +124,7 @@ def _advice(error: AgentMemoryError, path: str) -> str:
 
 
 def _inside(path: str) -> str:
-    """Return the path below the agent's folder that a model's path means; any other stays as it is."""
+    """Return a model's path relative to the agent's folder; one outside it stays as it is."""
     for root in (ROOT, ROOT.removeprefix("/")):
         if path.rstrip("/") == root:
             return ""

@@ -20,7 +20,7 @@ _LINES_WORD = re.compile(r"^(?:lines?|l)\s*")
 
 
 def plain_schema(schema: dict[str, Any]) -> None:
-    """Remove what tells a model nothing: titles, and defaults of null. It pays for the schema at every call."""
+    """Remove titles and null defaults, which tell a model nothing and cost tokens at every call."""
     for argument in schema.get("properties", {}).values():
         argument.pop("title", None)
         if argument.get("default", "") is None:
@@ -88,7 +88,7 @@ class LenientArgs(BaseModel):
 
 
 class NoteArgs(LenientArgs):
-    """Arguments that speak of tiers and tags: a compartment is a tier, words with commas are tags."""
+    """Arguments with tiers and tags: a compartment is a tier, words with commas are tags."""
 
     @model_validator(mode="before")
     @classmethod

@@ -1,4 +1,4 @@
-"""The verbs by which an agent reads, searches and keeps memories: their arguments and their answers, for a model."""
+"""The verbs by which an agent reads, searches and keeps memories: arguments and answers."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 class RetrieveArgs(LenientArgs):
-    """The arguments of `retrieve_memory`: whole references, numbers and lists are understood, too."""
+    """The arguments of `retrieve_memory`: whole references and lists are understood, too."""
 
     key: Key = Field(description=prompts.RETRIEVE_KEY)
     lines: Lines = Field(default="", description=prompts.RETRIEVE_LINES)
@@ -159,7 +159,7 @@ VERBS = (RETRIEVING, SEARCHING, STORING)
 
 
 def lines_shown(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the key and the whole lines that an answer of `retrieve_memory` shows, one pair for each range."""
+    """Yield the key and a range of whole lines for each range that a `retrieve_memory` answer shows."""
     first, _, rest = text.partition("\n")
     refs, shown = MemoryRef.find_all(first), _SHOWN_LINES.match(rest)
     if refs and shown:
