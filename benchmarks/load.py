@@ -148,7 +148,7 @@ class Agent:
                 USER,
                 store=self.store,
                 agent_id=f"agent-{self.number}",
-                scopes=True,
+                notes=True,
                 max_tokens=20_000,
             )
             context.report = self.report

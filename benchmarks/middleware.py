@@ -28,7 +28,7 @@ from rich.table import Table
 
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryManager, default_counter
+from memory_context import FoldPolicy, MemoryManager, default_counter
 
 STEPS = 40
 THREAD: Any = {"configurable": {"thread_id": "t"}}
@@ -208,7 +208,7 @@ def print_bytes(folder: Path) -> None:
     )
     url = f"sqlite:///{folder / 'memory.db'}"
     keeps = MemoryContextMiddleware(url, user_id="bench")
-    stores = MemoryContextMiddleware(url, user_id="bench", artifacts="store")
+    stores = MemoryContextMiddleware(url, user_id="bench", fold=FoldPolicy(artifacts="store"))
     without = saved_in_memory(artifact=True)
     table.add_row("in memory", f"{saved_in_memory():,}", f"{saved_in_memory(keeps):,}")
     table.add_row(

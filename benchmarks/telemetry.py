@@ -75,7 +75,7 @@ def works_of(way: str, folder: str) -> dict[str, Callable[[int], object]]:
     """What is measured; each takes the number of its turn."""
     from memory_context import MemoryManager  # noqa: PLC0415 - after `prepare`
     from memory_context.conversation.fold import ContextStats, Folder, Guard, Origin, Part  # noqa: PLC0415 - as above
-    from memory_context.conversation.fold_policy import FoldPolicy  # noqa: PLC0415 - as above
+    from memory_context.conversation.settings import FoldPolicy  # noqa: PLC0415 - as above
 
     memory = MemoryManager(f"sqlite:///{folder}/{way}.db", user_id="ann", audit=way == "audit")
     folder_ = Folder(memory, FoldPolicy(), Guard(ContextStats()))

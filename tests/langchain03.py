@@ -32,12 +32,12 @@ def test_version() -> None:
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke"])
 @pytest.mark.parametrize(
-    "judge", [None, ScriptedChatModel(["no answer"] * 9)], ids=["words", "model"]
+    "judge_model", [None, ScriptedChatModel(["no answer"] * 9)], ids=["words", "model"]
 )
-async def test_chain(sqlite_url: str, how: str, judge: Any) -> None:
+async def test_chain(sqlite_url: str, how: str, judge_model: Any) -> None:
     """A large answer is folded, and what the next input needs comes back."""
     model = ScriptedChatModel([LOG, "At 02:20:34.", "Bye."])
-    memory = MemoryContextMemory(user_id="42", thread_id="t", store=sqlite_url, judge=judge)
+    memory = MemoryContextMemory(user_id="42", thread_id="t", store=sqlite_url, model=judge_model)
     chain = ConversationChain(llm=model, memory=memory)
     for question in ("Read the log.", QUESTION, "Bye."):
         _ = (

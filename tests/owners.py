@@ -28,8 +28,10 @@ from langchain_memory_context import (
 from memory_context import (
     ContextAssembler,
     ConversationMemory,
+    FoldPolicy,
     MemoryContext,
     MemoryManager,
+    RecallPolicy,
     ScopedMemory,
 )
 from memory_context.exceptions import MemoryContextError
@@ -91,22 +93,25 @@ class Owner:
         self.notes = ScopedMemory(self.owner, **self.ids)  # type: ignore[arg-type] # ids
         self.manager = self.notes.manager if self.ids else self.owner
         self.context = MemoryContext(
-            self.user_id, store=self.store, thread_id=self.ids.get("session_id", "t"), threshold=100, preview_tokens=60,
-            expansion_budget=300, recall_results=True, max_tokens=2000, scopes=bool(self.ids), counter=count,
-        )  # fmt: skip
+            self.user_id,
+            store=self.store,
+            thread_id=self.ids.get("session_id", "t"),
+            max_tokens=2000,
+            fold=FoldPolicy(threshold=100, preview_tokens=60, counter=count),
+            recall=RecallPolicy(expansion_budget=300, results=True),
+            notes=bool(self.ids),
+        )
         self.memory = MemoryContextMemory(
             user_id=self.user_id,
             thread_id=f"m{self.ids.get('session_id', '')}",
             store=self.store,
-            threshold=100,
-            counter=count,
+            fold=FoldPolicy(threshold=100, counter=count),
         )
         self.history = MemoryContextChatMessageHistory(
             f"h{self.ids.get('session_id', '')}",
             user_id=self.user_id,
             store=self.store,
-            threshold=100,
-            counter=count,
+            fold=FoldPolicy(threshold=100, counter=count),
         )
         verbs = dict.fromkeys(VERBS, self.manager) | (
             dict.fromkeys(NOTE_VERBS, self.notes) if self.ids else {}

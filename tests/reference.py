@@ -26,7 +26,16 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "contexts": (
         "AutoGen: contexts",
         "memory_context",
-        ("MemoryContext", "MemoryWorkbench", "SQLMemory", "FoldPolicy", "MEMORY_INSTRUCTIONS"),
+        (
+            "MemoryContext",
+            "FoldPolicy",
+            "RecallPolicy",
+            "NotesPolicy",
+            "PassingPolicy",
+            "MemoryWorkbench",
+            "SQLMemory",
+            "MEMORY_INSTRUCTIONS",
+        ),
     ),
     "memories": (
         "Memories",

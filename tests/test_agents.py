@@ -25,7 +25,7 @@ from autogen_core.models import (
 from autogen_core.tools import FunctionTool
 
 from for_each import for_each
-from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef
+from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef, RecallPolicy
 from memory_context.autogen.agent_tools import answered_lines
 from memory_context.conversation.judge import JudgeLimits
 from memory_context.testing import ScriptedChatClient, check_prompt
@@ -52,7 +52,8 @@ class Slow(ScriptedChatClient):
 
 
 def _judge(reply: Any, **limits: Any) -> dict[str, Any]:
-    return {"model_client": ScriptedChatClient([reply] * 20), "judge_limits": JudgeLimits(**limits)}
+    recall = RecallPolicy(judge_limits=JudgeLimits(**limits))
+    return {"model_client": ScriptedChatClient([reply] * 20), "recall": recall}
 
 
 def _down(_messages: Sequence[LLMMessage]) -> str:
@@ -65,7 +66,10 @@ STEAL = json.dumps(
 )
 JUDGES: dict[str, Callable[[], dict[str, Any]]] = {
     "words": dict,
-    "slow": lambda: {"model_client": Slow([]), "judge_limits": JudgeLimits(seconds=0.01)},
+    "slow": lambda: {
+        "model_client": Slow([]),
+        "recall": RecallPolicy(judge_limits=JudgeLimits(seconds=0.01)),
+    },
     "down": lambda: _judge(_down),
     "wrong": lambda: _judge("I would open everything, of course."),
     "huge": lambda: _judge("x" * 1_000_000),

@@ -18,7 +18,7 @@ from autogen_core import FunctionCall
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import FunctionTool
 
-from memory_context import MemoryContext, MemoryItem, MemoryRef, SQLMemory
+from memory_context import FoldPolicy, MemoryContext, MemoryItem, MemoryRef, SQLMemory
 from memory_context.autogen.compaction import from_lines
 from memory_context.autogen.messages import texts_of
 from memory_context.exceptions import MemoryNotFoundError
@@ -125,7 +125,7 @@ async def outputs_and_a_question(play: Play) -> str:
 
 async def reading_in_full(play: Play) -> str:
     """Texts that are read in full first, and folded later."""
-    context = play.context(fold="after_reading", read_cap=20_000)
+    context = play.context(fold=FoldPolicy(fold="after_reading", read_cap=20_000))
     return said_last(
         await play.agent(context, [*(jobs(n) for n in range(8)), "read"]).run(task="Run jobs.")
     )
@@ -168,7 +168,7 @@ async def by_reference(play: Play) -> str:
 
 async def notes(play: Play) -> str:
     """A run keeps notes, which stand in its prompts, and end with it."""
-    context = play.context(scopes=True)
+    context = play.context(notes=True)
     script = [calls("save_memory", 1, content="Workers are fine.", tier="run"), jobs(2), "noted"]
     coder = play.agent(context, script)
     async with context.run(task="audit"):
@@ -271,7 +271,7 @@ async def check_folds(context: MemoryContext) -> None:
     await context.add_message(call("run_job", number=77))
     await context.add_message(results(fresh, number=77))
     last = (await context.get_messages())[-1]
-    if context.policy.fold == "at_once":
+    if context.fold_policy.fold == "at_once":
         assert isinstance(last, FunctionExecutionResultMessage)
         assert fresh == context.manager.retrieve(MemoryRef.find_all(last.content[0].content)[0].key)
 

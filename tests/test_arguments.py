@@ -180,7 +180,7 @@ class TestTexts:
     def test_secret(self, manager: MemoryManager) -> None:
         """A secret goes to the tools on the list only."""
         key = manager.store("hunter2", type="secret")
-        policy = PassingPolicy.of(True, ["login"], 100)
+        policy = PassingPolicy(secrets_for=["login"], max_argument_bytes=100)
 
         assert "is a secret, which upload may not get" in reason(
             manager, key, shown=(key,), policy=policy
@@ -196,7 +196,7 @@ class TestTexts:
     def test_size(self, manager: MemoryManager) -> None:
         """All texts of a call together stay below the tool's limit, a text that stands twice counted twice."""
         key = manager.store("ä" * 50)
-        policy = PassingPolicy.of(True, [], {"upload": 199, "save": 200})
+        policy = PassingPolicy(max_argument_bytes={"upload": 199, "save": 200})
 
         assert "have 200 bytes together; upload gets 199 at most" in reason(
             manager, key, key, shown=(key,), policy=policy
@@ -219,7 +219,8 @@ class TestSettings:
 
     def test_tools(self) -> None:
         """Every tool, none, or some."""
-        policies = [PassingPolicy.of(tools, [], 1) for tools in (True, False, ["upload"], [])]
+        settings = (True, False, PassingPolicy(tools=["upload"]), PassingPolicy(tools=[]))
+        policies = [PassingPolicy.of(setting) for setting in settings]
 
         assert [True, False, True, False] == [policy.passes_to("upload") for policy in policies]
         assert [True, False, False, False] == [policy.passes_to("save") for policy in policies]
@@ -227,15 +228,21 @@ class TestSettings:
     @for_each(
         "settings",
         [
-            ("upload", [], 1),
-            (None, [], 1),
-            (True, "upload", 1),
-            (True, [1], 1),
-            (True, [], -1),
-            (True, [], {"a": "b"}),
+            {"tools": "upload"},
+            {"secrets_for": None},
+            {"secrets_for": "upload"},
+            {"secrets_for": [1]},
+            {"max_argument_bytes": -1},
+            {"max_argument_bytes": {"a": "b"}},
         ],
     )
-    def test_mistakes(self, settings: tuple[Any, Any, Any]) -> None:
+    def test_mistakes(self, settings: dict[str, Any]) -> None:
         """A text in place of a list, and a limit that is none, are refused."""
-        with pytest.raises(exceptions.InvalidArgumentError):
-            PassingPolicy.of(*settings)
+        with pytest.raises(exceptions.InvalidArgumentError, match=next(iter(settings))):
+            PassingPolicy(**settings)
+
+    @pytest.mark.parametrize("setting", ["upload", None, ["upload"]])
+    def test_neither_a_bool_nor_a_policy(self, setting: Any) -> None:
+        """Another setting than yes, no and a policy is refused."""
+        with pytest.raises(exceptions.InvalidArgumentError, match="PassingPolicy"):
+            PassingPolicy.of(setting)

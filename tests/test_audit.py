@@ -34,6 +34,7 @@ from memory_context import (
     FileStore,
     MemoryContext,
     MemoryManager,
+    PassingPolicy,
     ScopedMemory,
     SQLAlchemyStore,
     SQLAuditTrail,
@@ -194,7 +195,7 @@ async def test_the_layer_and_the_notes_of_a_run(trail: Kept) -> None:
     key = MemoryManager(store, user_id="ann").store(
         "answers in French", type="user_preference", tier="global"
     )
-    context = MemoryContext("ann", store=store, thread_id=THREAD, scopes=True, audit=trail)
+    context = MemoryContext("ann", store=store, thread_id=THREAD, audit=trail, notes=True)
     async with context.run() as notes:
         note = notes.save("mind the gap", tier="run")
         await context.add_message(user("hello"))
@@ -277,9 +278,9 @@ async def test_refused_passing_is_none(trail: Kept) -> None:
         return text
 
     refused = await context.workbench([send]).call_tool("send", {"text": f"[MemoryRef: {key}]"})
-    passed = await context.workbench([send], secrets_for=["send"]).call_tool(
-        "send", {"text": f"[MemoryRef: {key}]"}
-    )
+    passed = await context.workbench(
+        [send], pass_by_reference=PassingPolicy(secrets_for=["send"])
+    ).call_tool("send", {"text": f"[MemoryRef: {key}]"})
     assert (True, False) == (refused.is_error, passed.is_error)
     assert [("passed", key)] == trail.did()
     await context.aclose()

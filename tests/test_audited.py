@@ -67,12 +67,12 @@ async def test_a_secret_that_was_read_stays_one(sqlite_url: str, arguments: dict
 
 async def test_a_session_of_a_state_that_is_loaded_in_a_run(sqlite_url: str) -> None:
     """A state that is loaded inside a run brings its session along: its notes are there, and new ones go there."""
-    first = MemoryContext("ann", store=sqlite_url, scopes=True)
+    first = MemoryContext("ann", store=sqlite_url, notes=True)
     async with first.run():
         first.notes.save("port is 5433", tier="session")
     state = json.loads(json.dumps(await first.save_state()))
 
-    second = MemoryContext("ann", store=sqlite_url, scopes=True)
+    second = MemoryContext("ann", store=sqlite_url, notes=True)
     async with second.run(task="T", project="P"):
         run = second.notes.run_id
         await second.load_state(state)
@@ -84,7 +84,7 @@ async def test_a_session_of_a_state_that_is_loaded_in_a_run(sqlite_url: str) -> 
         )
         second.notes.save("host is db7", tier="session")
 
-    third = MemoryContext("ann", store=sqlite_url, scopes=True)
+    third = MemoryContext("ann", store=sqlite_url, notes=True)
     await third.load_state(state)
     assert {"port is 5433", "host is db7"} == {
         item.content for item in third.notes.get(tier="session")

@@ -28,7 +28,15 @@ from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
-from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
+from memory_context import (
+    FoldPolicy,
+    MemoryContext,
+    MemoryManager,
+    MemoryRef,
+    RecallPolicy,
+    SQLAlchemyStore,
+    exceptions,
+)
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.testing import check_prompt
 from memory_context.text.tokens.counter import CallableCounter
@@ -171,7 +179,9 @@ class TestFolding:
     async def test_thresholds_by_source(self) -> None:
         """Each source may have its own threshold."""
         context = MemoryContext(
-            "ann", store="sqlite://", source_thresholds={"user": 100, "archivist": 100_000}
+            "ann",
+            store="sqlite://",
+            fold=FoldPolicy(source_thresholds={"user": 100, "archivist": 100_000}),
         )
 
         person, agent = await fill(context, user(LOG), user(LOG, source="archivist"))
@@ -202,7 +212,9 @@ class TestFolding:
 
     async def test_lowest_threshold(self) -> None:
         """At the lowest threshold a text whose reference would not be shorter stays whole."""
-        context = MemoryContext("ann", store="sqlite://", threshold=50, preview_tokens=0)
+        context = MemoryContext(
+            "ann", store="sqlite://", fold=FoldPolicy(threshold=50, preview_tokens=0)
+        )
         medium = " ".join(f"n{i}" for i in range(18))
 
         assert medium == shown((await fill(context, results(medium)))[-1])
@@ -338,7 +350,9 @@ class TestRecall:
     async def test_budget(self) -> None:
         """What comes back keeps within the budget; a budget of nothing brings nothing."""
         for budget in (0, 60, 300, 4000):
-            context = MemoryContext("ann", store="sqlite://", expansion_budget=budget)
+            context = MemoryContext(
+                "ann", store="sqlite://", recall=RecallPolicy(expansion_budget=budget)
+            )
             await fill(context, call("run"), results(LOG))
             await fill(context, user("handled worker-5 worker-55 worker-155 INFO"))
             assert context.stats().tokens_recalled <= budget
@@ -545,16 +559,12 @@ class TestComponent:
         """A dumped context loads as an equal one, with its initial messages as messages."""
         context = MemoryContext(
             7,
-            store=sqlite_url,
+            store=SQLAlchemyStore(sqlite_url, password_variable="MY_PASSWORD"),
             agent_id="coder",
             thread_id="t1",
-            threshold=700,
-            source_thresholds={"user": 900},
-            preview_tokens=99,
-            expansion_budget=88,
             recall=False,
             initial_messages=[user("hello"), call("run"), results("fine")],
-            password_variable="MY_PASSWORD",
+            fold=FoldPolicy(threshold=700, source_thresholds={"user": 900}, preview_tokens=99),
         )
         config = json.loads(context.dump_component().model_dump_json())
 
@@ -564,7 +574,10 @@ class TestComponent:
         assert isinstance(loaded, MemoryContext)
         assert context.dump_component() == loaded.dump_component()
         assert await context.get_messages() == await loaded.get_messages()
-        assert ("7", "t1", context.policy) == (loaded.user_id, loaded.thread_id, loaded.policy)
+        assert ("7", "t1") == (loaded.user_id, loaded.thread_id)
+        assert context.fold_policy == loaded.fold_policy
+        assert "MY_PASSWORD" == config["config"]["password_variable"]
+        await loaded.aclose()
 
     async def test_password_is_not_dumped(self) -> None:
         """The password stays out of the configuration."""
@@ -577,7 +590,9 @@ class TestComponent:
         with pytest.raises(exceptions.NotSerializableError, match="it has no URL"):
             MemoryContext("ann", store="sqlite://").dump_component()
         with pytest.raises(exceptions.NotSerializableError, match="set_default_counter"):
-            MemoryContext("ann", store="sqlite:///x.db", counter=len).dump_component()
+            MemoryContext(
+                "ann", store="sqlite:///x.db", fold=FoldPolicy(counter=len)
+            ).dump_component()
 
     async def test_threads_are_apart(self, sqlite_url: str) -> None:
         """A thread that was not named is a new one in each loaded context."""
@@ -674,7 +689,9 @@ class TestLifeCycle:
             goes_on.wait()
             return len(text)
 
-        context = MemoryContext("ann", store="sqlite://", counter=CallableCounter(slow))
+        context = MemoryContext(
+            "ann", store="sqlite://", fold=FoldPolicy(counter=CallableCounter(slow))
+        )
         adding = asyncio.create_task(context.add_message(results(LOG)))
         await asyncio.to_thread(counting.wait)
         adding.cancel()

@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pytest_mock import MockerFixture
 
-from memory_context import MemoryContext, MemoryRef
+from memory_context import FoldPolicy, MemoryContext, MemoryRef, RecallPolicy
 from memory_context.autogen.messages import texts_of
 from memory_context.conversation import fold
 from memory_context.testing import Fault, FaultyStore, check_prompt
@@ -30,10 +30,14 @@ faults = st.lists(st.sampled_from([None, None, *Fault]), max_size=80)
 policies = st.fixed_dictionaries(
     {
         "max_tokens": st.sampled_from([None, 2000, 6000]),
-        "fold": st.sampled_from(["at_once", "after_reading"]),
-        "read_cap": st.just(20_000),
-        "recall_results": st.booleans(),
-        "user_layer_tokens": st.sampled_from([0, 300]),
+        "fold": st.builds(
+            FoldPolicy,
+            fold=st.sampled_from(["at_once", "after_reading"]),
+            read_cap=st.just(20_000),
+        ),
+        "recall": st.builds(
+            RecallPolicy, results=st.booleans(), user_layer_tokens=st.sampled_from([0, 300])
+        ),
     }
 )
 
@@ -85,7 +89,7 @@ def test_any_faults(told: Callable[[str], None], examples: int) -> None:
 async def test_slow_failures_are_few(mocker: MockerFixture, pause: float | None) -> None:
     """After a failure that was slow the store is left alone for a while, each text stays; then it is tried again."""
     store = FaultyStore("sqlite://", delay=fold.SLOW_FAILURE * 1.1 if pause else 0)
-    context = MemoryContext("ann", store=store, recall=False, user_layer_tokens=0)
+    context = MemoryContext("ann", store=store, recall=False)
     guard = context._conversation.guard  # noqa: SLF001
     if pause is None:
         mocker.patch.object(fold, "SLOW_FAILURE", -1)  # any failure is slow

@@ -13,7 +13,7 @@ from autogen_core.models import CreateResult, FunctionExecutionResultMessage, LL
 from pydantic import BaseModel
 
 from for_each import for_each
-from memory_context import MemoryContext, MemoryRef, exceptions
+from memory_context import MemoryContext, MemoryRef, RecallPolicy, exceptions
 from memory_context.autogen import LLMJudge
 from memory_context.conversation.judge import (
     Expansion,
@@ -178,7 +178,10 @@ class TestModel:
         model = Model([answer()])
         model.delay = 30
         context = MemoryContext(
-            "ann", store="sqlite://", model_client=model, judge_limits=JudgeLimits(seconds=0.05)
+            "ann",
+            store="sqlite://",
+            model_client=model,
+            recall=RecallPolicy(judge_limits=JudgeLimits(seconds=0.05)),
         )
         await folded(context)
 
@@ -201,7 +204,9 @@ class TestModel:
     async def test_budget_of_zero(self, limits: JudgeLimits) -> None:
         """Without a budget the model is never asked; the words decide."""
         model = Model([])
-        context = MemoryContext("ann", store="sqlite://", model_client=model, judge_limits=limits)
+        context = MemoryContext(
+            "ann", store="sqlite://", model_client=model, recall=RecallPolicy(judge_limits=limits)
+        )
         await folded(context)
 
         await fill(context, user("What did worker-123 handle?"))
@@ -216,7 +221,9 @@ class TestModel:
         """After some failures in a row the model is left alone for a while, and asked again afterwards."""
         model = Model([lambda _: 1 / 0, lambda _: 1 / 0, answer(), answer()])
         limits = JudgeLimits(failures=2, pause=60)
-        context = MemoryContext("ann", store="sqlite://", model_client=model, judge_limits=limits)
+        context = MemoryContext(
+            "ann", store="sqlite://", model_client=model, recall=RecallPolicy(judge_limits=limits)
+        )
         time = [0.0]
         context._conversation.bench.breaker.clock = lambda: time[0]  # noqa: SLF001 - nobody wants to wait a minute
         await folded(context)
@@ -271,7 +278,7 @@ async def test_named_ones_are_on_record() -> None:
 async def test_results_by_setting() -> None:
     """A tool's result brings back what it names, before its call, if the setting says so."""
     for setting, expected in ((True, 1), (False, 0)):
-        context = MemoryContext("ann", store="sqlite://", recall_results=setting)
+        context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(results=setting))
         await folded(context)
         messages = await fill(context, call("look", number=2), results("see worker-123", number=2))
         assert expected == context.stats().recalls
@@ -356,7 +363,7 @@ class TestOwnJudge:
                     expand=(Expansion(question.candidates[0].item.memory_key, "worker-9"),)
                 )
 
-        context = MemoryContext("ann", store="sqlite://", judge=Mine())
+        context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(judge=Mine()))
         await fill(context, user("do it"))
         await folded(context)
 
@@ -375,20 +382,25 @@ class TestOwnJudge:
             async def decide(self, question: Question) -> Verdict:
                 return question  # type: ignore[return-value]
 
-        context = MemoryContext("ann", store="sqlite://", judge=Wrong())
+        context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(judge=Wrong()))
         await folded(context)
         await fill(context, user("what about worker-123?"))
 
         assert ("lexical", 1) == (context.decisions()[0].judge, context.stats().recalls)
 
-    @pytest.mark.parametrize(
-        "settings",
-        [{"judge": 5}, {"judge": LexicalJudge(), "model_client": ScriptedChatClient([])}],
-    )
-    def test_refused(self, settings: dict[str, Any]) -> None:
-        """What is no judge, and two judges at once, are refused."""
+    def test_refused(self) -> None:
+        """What is not a judge or not a model client, and two judges at once, are refused."""
         with pytest.raises(exceptions.InvalidArgumentError, match="judge="):
-            MemoryContext("ann", store="sqlite://", **settings)
+            RecallPolicy(judge=5)  # type: ignore[arg-type] # bad on purpose
+        with pytest.raises(exceptions.InvalidArgumentError, match="model_client="):
+            MemoryContext("ann", store="sqlite://", model_client="gpt")  # type: ignore[arg-type] # bad on purpose
+        with pytest.raises(exceptions.InvalidArgumentError, match="give model_client= or judge="):
+            MemoryContext(
+                "ann",
+                store="sqlite://",
+                model_client=ScriptedChatClient([]),
+                recall=RecallPolicy(judge=LexicalJudge()),
+            )
 
     def test_cannot_be_dumped(self, sqlite_url: str) -> None:
         """A judge of one's own says that it cannot be dumped; the lexical one needs no word."""
@@ -403,9 +415,15 @@ class TestOwnJudge:
             async def decide(self, question: Question) -> Verdict:
                 return Verdict(why=question.message)
 
-        assert MemoryContext("ann", store=sqlite_url, judge=LexicalJudge()).dump_component().config
-        with pytest.raises(exceptions.NotSerializableError, match="cannot be written down"):
-            MemoryContext("ann", store=sqlite_url, judge=Other()).dump_component()
+        assert (
+            MemoryContext("ann", store=sqlite_url, recall=RecallPolicy(judge=LexicalJudge()))
+            .dump_component()
+            .config
+        )
+        with pytest.raises(exceptions.NotSerializableError, match="cannot be dumped"):
+            MemoryContext(
+                "ann", store=sqlite_url, recall=RecallPolicy(judge=Other())
+            ).dump_component()
         with pytest.raises(exceptions.InvalidArgumentError):
             JudgeLimits(seconds=-1)
         assert LLMJudge(ScriptedChatClient([])).dump_component().config

@@ -24,7 +24,14 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_memory_context import MemoryContextMemory, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryContext, MemoryManager, MemoryRef, SQLAlchemyStore
+from memory_context import (
+    FoldPolicy,
+    MemoryContext,
+    MemoryManager,
+    MemoryRef,
+    RecallPolicy,
+    SQLAlchemyStore,
+)
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
@@ -81,7 +88,9 @@ async def test_many_medium_results_at_once(how: str) -> None:
 def test_own_thresholds_do_not_share() -> None:
     """A tool with a threshold of its own, or with none, keeps its results whole, however many come at once."""
     for threshold in (2000, None):
-        agent, middleware = read_pages(30, tool_thresholds={"read_page": threshold})
+        agent, middleware = read_pages(
+            30, fold=FoldPolicy(tool_thresholds={"read_page": threshold})
+        )
         state = agent.invoke({"messages": [HumanMessage("Read all.")]}, THREAD)
 
         assert [page(number) for number in range(30)] == results(state["messages"])
@@ -91,7 +100,9 @@ def test_own_thresholds_do_not_share() -> None:
 async def test_many_results_as_in_autogen() -> None:
     """Thirty results at once give the same references and previews in both hosts, and the same recall afterwards."""
     agent, _ = read_pages(30)
-    context = MemoryContext("42", store=SQLAlchemyStore("sqlite://"), user_layer_tokens=0)
+    context = MemoryContext(
+        "42", store=SQLAlchemyStore("sqlite://"), recall=RecallPolicy(user_layer_tokens=0)
+    )
     question = "Which dock was order-27007 shipped to?"
     await agent.ainvoke({"messages": [HumanMessage("Read all.")]}, THREAD)
     await agent.ainvoke({"messages": [HumanMessage(question)]}, THREAD)
@@ -125,7 +136,7 @@ async def test_a_counter_that_fails(how: str) -> None:
     def broken(text: str) -> int:
         raise ValueError(text[:10])
 
-    agent, middleware = read_pages(30, counter=broken)
+    agent, middleware = read_pages(30, fold=FoldPolicy(counter=broken))
     given = {"messages": [HumanMessage("Read all.")]}
     state = agent.invoke(given, THREAD) if how == "invoke" else await agent.ainvoke(given, THREAD)
 
@@ -209,7 +220,7 @@ def test_redaction_in_either_order(redacts_first: bool) -> None:
 
     pii = PIIMiddleware("email", apply_to_tool_results=True)
     store = SQLAlchemyStore("sqlite://")
-    own = MemoryContextMiddleware(store, user_id="42", redact=[pii])
+    own = MemoryContextMiddleware(store, user_id="42", fold=FoldPolicy(redact=[pii]))
     model = ScriptedChatModel([[call("people")], "Read.", "Room 77."])
     stack: list[AgentMiddleware[Any, Any, Any]] = [pii, own] if redacts_first else [own, pii]
     agent: Any = create_agent(model, [people], middleware=stack, checkpointer=InMemorySaver())

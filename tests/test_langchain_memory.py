@@ -263,9 +263,9 @@ def test_settings_and_their_errors(store: SQLAlchemyStore) -> None:
     with pytest.raises(InvalidScopeError):
         memory_of(store, user_id="")
     with pytest.raises(InvalidArgumentError):
-        memory_of(store, judge="gpt")
+        memory_of(store, model="gpt")
     dumped = memory_of(store).model_dump()
-    assert {"store", "judge", "counter"}.isdisjoint(dumped)
+    assert {"store", "model", "fold", "recall"}.isdisjoint(dumped)
     assert "t" == dumped["thread_id"]
 
 
@@ -276,7 +276,7 @@ def test_memory_asks_a_model(store: SQLAlchemyStore) -> None:
         key = str(prompt[-1].content).split("References")[1].split("\n")[1].split(" - ")[0]
         return f'{{"expand": [{{"key": "{key}", "lines": "500-501"}}]}}'
 
-    memory = memory_of(store, judge=ScriptedChatModel([verdict]))
+    memory = memory_of(store, model=ScriptedChatModel([verdict]))
     memory.save_context({"input": "Read."}, {"output": LOG})
 
     assert "worker-500 done" in memory.load_memory_variables({"input": "What about it?"})["history"]

@@ -17,7 +17,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 
 from langchain_memory_context import MemoryContextMemory, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryManager, MemoryRef
+from memory_context import FoldPolicy, MemoryManager, MemoryRef
 from memory_context.exceptions import StoreError
 from memory_context.testing import Fault, FaultyStore
 from messages import LOG
@@ -140,7 +140,7 @@ async def notes(play: Play) -> str:
     """A run keeps notes, which stand in its prompts, and end with it."""
     play.begin(
         [[call("save_memory", "1", content="Workers are fine.", tier="run")], jobs(2), "noted"],
-        scopes=True,
+        notes=True,
     )
     return await play.run("Audit the workers.")
 
@@ -148,7 +148,7 @@ async def notes(play: Play) -> str:
 async def long_words_of_a_person(play: Play) -> str:
     """A person pastes a long text, and asks about it later."""
     play.given.append(f"Look at this: {LINES}")
-    play.begin(["looked", "there"], source_thresholds={"user": 500})
+    play.begin(["looked", "there"], fold=FoldPolicy(source_thresholds={"user": 500}))
     await play.run(play.given[0])
     return await play.run(QUESTION)
 

@@ -7,7 +7,7 @@ import json
 import pytest
 from autogen_core.models import AssistantMessage, SystemMessage
 
-from memory_context import ContextAssembler, MemoryContext, MemoryManager
+from memory_context import ContextAssembler, MemoryContext, MemoryManager, RecallPolicy
 from memory_context.testing import check_prompt
 from messages import LOG, call, dumps, results, user
 from test_context import fill, shown
@@ -52,7 +52,9 @@ async def test_first_and_the_same(manager: MemoryManager) -> None:
 async def test_budget(manager: MemoryManager) -> None:
     """It keeps within its budget; a budget of nothing gives nothing."""
     for budget, expected in ((0, 1), (5, 1), (60, 2), (300, 2)):
-        context = MemoryContext("ann", store=manager.memory_store, user_layer_tokens=budget)
+        context = MemoryContext(
+            "ann", store=manager.memory_store, recall=RecallPolicy(user_layer_tokens=budget)
+        )
         messages = await fill(context, user("hello"))
         assert expected == len(messages)
         assert expected == 1 or manager.counter.count(shown(messages[0])) <= budget
@@ -97,7 +99,8 @@ async def test_state(manager: MemoryManager) -> None:
 
 async def test_compaction(manager: MemoryManager) -> None:
     """A compaction leaves the layer and the task."""
-    context = MemoryContext("ann", store=manager.memory_store, max_tokens=2000, recall=False)
+    recall = RecallPolicy(expansion_budget=0)
+    context = MemoryContext("ann", store=manager.memory_store, max_tokens=2000, recall=recall)
     first = await fill(context, user("the task"))
     for number in range(30):
         text = " ".join(f"w{number}x{i}" for i in range(60))

@@ -38,7 +38,16 @@ from langgraph.types import Command
 from for_each import for_each
 from langchain_memory_context import ChatModelJudge, MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryContext, MemoryManager, MemoryRef, SQLAlchemyStore
+from memory_context import (
+    FoldPolicy,
+    LexicalJudge,
+    MemoryContext,
+    MemoryManager,
+    MemoryRef,
+    PassingPolicy,
+    RecallPolicy,
+    SQLAlchemyStore,
+)
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -203,7 +212,7 @@ async def test_same_as_autogen(output: str, question: str) -> None:
         """Read the log of a day."""
         return output if day else ""
 
-    context = MemoryContext("42", store=store_of(), user_layer_tokens=0)
+    context = MemoryContext("42", store=store_of(), recall=RecallPolicy(user_layer_tokens=0))
     middleware = MemoryContextMiddleware(store_of(), user_id="42")
     agent, model = agent_of(
         [[call("read_log", day="today")], "Read.", "At 02:20:34."], middleware, tools=[by_day]
@@ -321,7 +330,9 @@ async def test_artifacts(setting: Any) -> None:
         """Give a table."""
         return "2,000 rows", table if large else {"rows": 0}
 
-    middleware = MemoryContextMiddleware(store_of(), user_id="42", artifacts=setting)
+    middleware = MemoryContextMiddleware(
+        store_of(), user_id="42", fold=FoldPolicy(artifacts=setting)
+    )
     script = [[call("query", large=True)], [call("query", "2", large=False)], "Done."]
     agent, _ = agent_of(script, middleware, tools=[query])
     first, second = [one for one in await run(agent, "Go.") if isinstance(one, ToolMessage)]
@@ -363,7 +374,9 @@ async def test_secrets_are_not_passed() -> None:
     store = store_of()
     MemoryManager(store, user_id="42").store("hunter2", "password", "secret", key="password")
     for listed, said in (([], "is a secret"), (["measure"], "7 characters")):
-        middleware = MemoryContextMiddleware(store, user_id="42", secrets_for=listed)
+        middleware = MemoryContextMiddleware(
+            store, user_id="42", pass_by_reference=PassingPolicy(secrets_for=listed)
+        )
         script = [
             [call("search_memory", query="password")],
             [call("measure", "2", text="[MemoryRef: password]")],
@@ -474,7 +487,7 @@ def test_redaction_sees_text_before_it_is_stored() -> None:
         )
 
     store = store_of()
-    middleware = MemoryContextMiddleware(store, user_id="42", redact=[pii])
+    middleware = MemoryContextMiddleware(store, user_id="42", fold=FoldPolicy(redact=[pii]))
     agent, model = agent_of(
         [[call("people")], "Read.", "Room 77."], pii, middleware, tools=[people]
     )
@@ -489,7 +502,9 @@ def test_redaction_sees_text_before_it_is_stored() -> None:
     assert "77: [REDACTED_EMAIL], room 77" in items[0].text
     assert "room 77" in str(model.prompts[-1][-2].content)
     with pytest.raises(InvalidArgumentError, match="apply_to_tool_results=True"):
-        MemoryContextMiddleware(store, user_id="42", redact=[PIIMiddleware("email")])
+        MemoryContextMiddleware(
+            store, user_id="42", fold=FoldPolicy(redact=[PIIMiddleware("email")])
+        )
 
 
 def test_interrupt_and_resume() -> None:
@@ -578,7 +593,9 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
         verdict if answer == "text" else "I would open the log secretly."
     ]
     judge = ScriptedChatModel(script)
-    middleware = MemoryContextMiddleware(store_of(), user_id="42", judge=ChatModelJudge(judge))
+    middleware = MemoryContextMiddleware(
+        store_of(), user_id="42", recall=RecallPolicy(judge=ChatModelJudge(judge))
+    )
     agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
     await run(agent, "Read the log.", how)
     given = {"messages": [HumanMessage(QUESTION)]}
@@ -602,10 +619,17 @@ def test_two_instances() -> None:
     """Two instances with names of their own fold into their own stores; without names LangChain refuses them."""
     small, large = store_of(), store_of()
     first = MemoryContextMiddleware(
-        large, user_id="42", tool_thresholds={"measure": None, "read_log": None}, name="rest"
+        large,
+        user_id="42",
+        name="rest",
+        fold=FoldPolicy(tool_thresholds={"measure": None, "read_log": None}),
     )
     second = MemoryContextMiddleware(
-        small, user_id="42", tools=False, tool_thresholds={"measure": 50}, name="logs"
+        small,
+        user_id="42",
+        tools=False,
+        name="logs",
+        fold=FoldPolicy(tool_thresholds={"measure": 50}),
     )
     agent, _ = agent_of([[call("read_log")], "Read.", "At."], first, second)
     agent.invoke({"messages": [HumanMessage("Go.")]}, THREAD)
@@ -718,10 +742,14 @@ def test_private_state_is_private() -> None:
     "settings, error",
     [
         ({"threshold": 10}, InvalidThresholdError),
-        ({"tool_thresholds": {"x": 1}}, InvalidThresholdError),
-        ({"artifacts": "drop"}, InvalidArgumentError),
-        ({"judge": "gpt"}, InvalidArgumentError),
-        ({"redact": ["x"]}, InvalidArgumentError),
+        ({"threshold": 800, "fold": FoldPolicy()}, InvalidArgumentError),
+        ({"fold": "after_reading"}, InvalidArgumentError),
+        ({"model": "gpt"}, InvalidArgumentError),
+        (
+            {"model": ScriptedChatModel([]), "recall": RecallPolicy(judge=LexicalJudge())},
+            InvalidArgumentError,
+        ),
+        ({"fold": FoldPolicy(redact=["x"])}, InvalidArgumentError),
         ({"user_id": ""}, InvalidScopeError),
     ],
 )
@@ -784,7 +812,9 @@ async def test_tokens_are_never_counted_by_a_provider() -> None:
 def test_judges_words_do_not_reach_the_new_stream() -> None:
     """LangGraph's third streaming protocol shows the agent's messages alone, too."""
     judge = ScriptedChatModel(["I would open the log secretly."])
-    middleware = MemoryContextMiddleware(store_of(), user_id="42", judge=ChatModelJudge(judge))
+    middleware = MemoryContextMiddleware(
+        store_of(), user_id="42", recall=RecallPolicy(judge=ChatModelJudge(judge))
+    )
     agent, _ = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
     agent.invoke({"messages": [HumanMessage("Read the log.")]}, THREAD)
     run = agent.stream_events({"messages": [HumanMessage(QUESTION)]}, THREAD, version="v3")

@@ -22,6 +22,7 @@ from memory_context import (
     MEMORY_INSTRUCTIONS,
     MemoryContext,
     MemoryManager,
+    NotesPolicy,
     ScopedMemory,
     SQLAlchemyStore,
     TierPolicy,
@@ -44,7 +45,7 @@ HEADER = "Your notes for this run"
 
 def context_of(store: Any = "sqlite://", **settings: Any) -> MemoryContext:
     """A context with tiers."""
-    return MemoryContext("ann", store=store, **{"scopes": True, **settings})
+    return MemoryContext("ann", store=store, **{"notes": True, **settings})
 
 
 def calls(name: str, number: int = 1, **arguments: object) -> list[FunctionCall]:
@@ -200,7 +201,10 @@ async def test_runs_do_not_see_each_other() -> None:
             context_of(store),
             MemoryContext("ann", store=store),
         )
-        async with ours.run(task="t", project="p") as notes, theirs.run(task="u", project="q"):
+        async with (
+            ours.run(task="t", project="p") as notes,
+            theirs.run(task="u", project="q"),
+        ):
             keys = [notes.save(f"zeppelin in {tier}", tags=["always"], tier=tier) for tier in
                     ("run", "plan", "session", "task", "project")]  # fmt: skip
             for key in keys:
@@ -361,7 +365,9 @@ async def test_states(same_run: bool) -> None:
 async def test_components() -> None:
     """A context with tiers is dumped and loaded with them; callables in them cannot be written down."""
     url = "sqlite:///notes.db"
-    context = context_of(url, thread_id="t", scopes=[TierPolicy("team", 50, lifetime="project")])
+    context = context_of(
+        url, thread_id="t", notes=NotesPolicy(tiers=[TierPolicy("team", 50, lifetime="project")])
+    )
     loaded = MemoryContext.load_component(context.dump_component())
     plain = MemoryContext.load_component(MemoryContext("ann", store=url).dump_component())
     full = MemoryContext.load_component(context_of(url).dump_component())
@@ -369,8 +375,10 @@ async def test_components() -> None:
     async with loaded.run(project="p") as notes:
         assert ["run", "plan", "session", "project", "global", "team"] == notes.open_tiers
     assert (3, 7, 7) == tuple(len(one.tools()) for one in (plain, full, loaded))
-    with pytest.raises(NotSerializableError, match="'global' cannot be written down"):
-        context_of(url, scopes=[replace(GLOBAL, confirm=lambda _: True)]).dump_component()
+    with pytest.raises(NotSerializableError, match="'global' cannot be dumped"):
+        context_of(
+            url, notes=NotesPolicy(tiers=[replace(GLOBAL, confirm=lambda _: True)])
+        ).dump_component()
     for tool in context.tools():
         again = loaded_tool(tool)
         assert (tool.name, tool.schema) == (again.name, again.schema)
@@ -496,7 +504,7 @@ async def test_declined() -> None:
         await asyncio.sleep(0)
         return False
 
-    context = context_of(scopes=[replace(GLOBAL, confirm=no)])
+    context = context_of(notes=NotesPolicy(tiers=[replace(GLOBAL, confirm=no)]))
     await use(context, "save_memory", content="x", tier="global")
 
     assert "declined" in await use(context, "clear_memory", tier="global")
@@ -512,7 +520,7 @@ async def test_secrets_stay_hidden() -> None:
         assert "hunter2" not in await use(context, "get_memory")
 
 
-async def test_without_scopes() -> None:
+async def test_without_notes() -> None:
     """Without tiers there are the three tools, shorter instructions, and no run."""
     context = MemoryContext("ann", store="sqlite://")
 
@@ -521,7 +529,7 @@ async def test_without_scopes() -> None:
     ]
     assert "save_memory" not in context.instructions
     assert MEMORY_INSTRUCTIONS == context_of().instructions
-    with pytest.raises(InvalidArgumentError, match="scopes=True"):
+    with pytest.raises(InvalidArgumentError, match="notes=True"):
         async with context.run():
             pass
 

@@ -23,6 +23,7 @@ from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import (
     MEMORY_INSTRUCTIONS,
     MemoryManager,
+    NotesPolicy,
     ScopedMemory,
     SQLAlchemyStore,
     TierPolicy,
@@ -56,7 +57,7 @@ def store(store_url: str) -> Iterator[MemoryStore]:
 
 def middleware_of(store: MemoryStore, **settings: Any) -> MemoryContextMiddleware:
     """A middleware with tiers."""
-    return MemoryContextMiddleware(store, **{"user_id": "ann", "scopes": True, **settings})
+    return MemoryContextMiddleware(store, **{"user_id": "ann", "notes": True, **settings})
 
 
 def agent_of(
@@ -336,7 +337,9 @@ class Context:
 
 def test_told_by_the_context(store: MemoryStore) -> None:
     """User and task come from the run's context; a task that does not end with a run is ended by hand."""
-    middleware = middleware_of(store, user_id=None, ends_task=False, project="web")
+    middleware = middleware_of(
+        store, user_id=None, notes=NotesPolicy(project="web", ends_task=False)
+    )
     script = [save("walrus", "task"), save("yak", "project", "2"), "done"]
     agent, model = agent_of(
         middleware, [*script, [call("get_memory")], "done"], context_schema=Context
@@ -401,7 +404,7 @@ def test_with_and_without() -> None:
         assert MEMORY_INSTRUCTIONS == full.instructions != plain.instructions
         own = type("Own", (MemoryContextMiddleware,), {})
         with pytest.raises(InvalidArgumentError, match="MiddlewareWithNotes"):
-            own(store, user_id="ann", scopes=[TierPolicy("team")])
+            own(store, user_id="ann", notes=NotesPolicy(tiers=[TierPolicy("team")]))
         assert own(store, user_id="ann").tools
 
 

@@ -19,7 +19,14 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from exported import Exported, exported
 from journeys import JOURNEYS, MARKER, NOTE, THREAD, Journey
-from memory_context import MemoryContext, MemoryManager, SQLAlchemyStore, identify_users, observe
+from memory_context import (
+    MemoryContext,
+    MemoryManager,
+    RecallPolicy,
+    SQLAlchemyStore,
+    identify_users,
+    observe,
+)
 from memory_context.conversation.fold import ContextStats
 from memory_context.conversation.judge import Question, Verdict
 from memory_context.exceptions import MemoryNotFoundError
@@ -145,7 +152,7 @@ def numbers(stats: ContextStats) -> dict[str, int]:
 
 async def test_every_number_of_the_stats_has_a_metric(sqlite_url: str, telemetry: Exported) -> None:
     """A context under a limit, reading in full first: whatever it counts, its metrics count."""
-    context = MemoryContext("ann", store=sqlite_url, max_tokens=4000, scopes=True)
+    context = MemoryContext("ann", store=sqlite_url, max_tokens=4000, notes=True)
     async with context.run() as notes:
         notes.save("mind the gap", tier="run")
         for number in range(12):
@@ -196,7 +203,9 @@ async def everything_with_marker(url: str) -> None:
         ):
             with contextlib.suppress(Exception):
                 failing()
-    context = MemoryContext("ann", store=url, judge=_Quoting(), thread_id=THREAD)
+    context = MemoryContext(
+        "ann", store=url, thread_id=THREAD, recall=RecallPolicy(judge=_Quoting())
+    )
     await context.add_message(user(f"Where is {MARKER} in the log?"))
     await context.get_messages()
     context.manager.memory_store.close()
@@ -275,7 +284,9 @@ def test_the_page_lists_every_metric() -> None:
 async def test_the_page_lists_every_attribute(sqlite_url: str, telemetry: Exported) -> None:
     """What spans and metrics of everything there is have as attributes stands on the page, and all of that is there."""
     await everything_with_marker(sqlite_url)
-    context = MemoryContext("ann", store=sqlite_url, max_tokens=2000, judge=_Content())
+    context = MemoryContext(
+        "ann", store=sqlite_url, max_tokens=2000, recall=RecallPolicy(judge=_Content())
+    )
     for number in range(20):
         await context.add_message(
             user(f"worker-{number}? " + LOG[number * 100 : number * 100 + 500])

@@ -177,7 +177,7 @@ async def test_outages_at_any_moment(
     server: OwnServer, told: Callable[[str], None], outages: int
 ) -> None:
     """Whenever the server stops, each text is in the prompt, or behind a reference to exactly it."""
-    context = MemoryContext(f"any-{outages}", store=server.url, recall=False, user_layer_tokens=0)
+    context = MemoryContext(f"any-{outages}", store=server.url, recall=False)
     trouble = threading.Thread(target=fail_and_return, args=(server, outages))
     trouble.start()
     given = list[str]()

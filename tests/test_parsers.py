@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from examples import examples
-from memory_context import MemoryContext, MemoryManager
+from memory_context import FoldPolicy, MemoryContext, MemoryManager
 from memory_context.autogen.saved_state import parse_state
 from memory_context.cli.filter_options import condition, moment
 from memory_context.conversation.model_judge import parse_answer
@@ -210,14 +210,18 @@ def test_states(state: Any) -> None:
 @given(changes=named(*FACTS), places=st.lists(st.integers(-3, 9), max_size=3))
 async def test_changed_states(changes: dict[str, Any], places: list[int]) -> None:
     """A state with facts that somebody changed is refused, or the conversation goes on with it."""
-    context = MemoryContext("ann", store="sqlite://", fold="after_reading", read_cap=600)
+    context = MemoryContext(
+        "ann", store="sqlite://", fold=FoldPolicy(fold="after_reading", read_cap=600)
+    )
     for message in (user("go"), call("run"), results(LOG), user("worker-12?")):
         await context.add_message(message)
     await context.get_messages()
     state = json.loads(json.dumps(await context.save_state()))
     reading = {"reading": [[place, place, place] for place in places]} if places else {}
     state["memory_context"] |= changes | reading
-    other = MemoryContext("ann", store="sqlite://", fold="after_reading", read_cap=600)
+    other = MemoryContext(
+        "ann", store="sqlite://", fold=FoldPolicy(fold="after_reading", read_cap=600)
+    )
     try:
         await other.load_state(state)
     except StateError:

@@ -29,7 +29,14 @@ from autogen_core.tools import FunctionTool
 from autogen_ext.code_executors.local import LocalCommandLineCodeExecutor
 from autogen_ext.models.replay import ReplayChatCompletionClient
 
-from memory_context import MemoryContext, MemoryManager, MemoryRef, exceptions
+from memory_context import (
+    FoldPolicy,
+    MemoryContext,
+    MemoryManager,
+    MemoryRef,
+    RecallPolicy,
+    exceptions,
+)
 from memory_context.autogen.token_ledger import Ledger
 from memory_context.conversation.judge import Expansion, Judge, Question, Verdict
 from memory_context.conversation.model_judge import StrictAnswer
@@ -109,7 +116,7 @@ class Slow:
 
 async def with_secret(judge: Judge | None = None, **settings: Any) -> tuple[MemoryContext, str]:
     """A conversation of a user with one secret, and its key."""
-    context = MemoryContext("ann", store="sqlite://", judge=judge, **settings)
+    context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(judge=judge), **settings)
     return context, await context.store(
         "hunter2-value", "production password", "secret", key="prod"
     )
@@ -159,7 +166,7 @@ class TestAgents:
     async def test_one_decision_in_a_run(self, sqlite_url: str) -> None:
         """Memories and tool iterations make several calls of `get_messages`: the judge is asked once."""
         judge, memory = OpensAll(), ListMemory()
-        context = MemoryContext("ann", store=sqlite_url, judge=judge)
+        context = MemoryContext("ann", store=sqlite_url, recall=RecallPolicy(judge=judge))
         await memory.add(MemoryContent(content="be brief", mime_type="text/plain"))
         await context.store("x", "something to search for")
         model = unchecked("done")
@@ -229,7 +236,7 @@ class TestAgents:
     async def test_cancelled_before_the_model(self) -> None:
         """A run that is cancelled while it is decided what to recall leaves nothing half done."""
         judge = Slow()
-        context = MemoryContext("ann", store="sqlite://", judge=judge)
+        context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(judge=judge))
         await context.store("use tabs", "style", "user_preference")
         await context.store("postgresql://db-7", "DB of the shop")
         coder = AssistantAgent("coder", model_client=unchecked("done"), model_context=context)
@@ -263,7 +270,10 @@ class TestAgents:
     async def test_cancelled_late_fold(self, sqlite_url: str) -> None:
         """A text whose late fold was cancelled is folded at a later call."""
         context = MemoryContext(
-            "ann", store=sqlite_url, fold="after_reading", read_cap=20_000, recall=False
+            "ann",
+            store=sqlite_url,
+            recall=False,
+            fold=FoldPolicy(fold="after_reading", read_cap=20_000),
         )
         await fill(context, user("go"), call("run"), results(LOG))
         for number in range(6):

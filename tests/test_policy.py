@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from typing import Any
 
 import pytest
+from autogen_core.models import LLMMessage, UserMessage
 from hypothesis import given
 from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
-from memory_context.conversation.fold_policy import (
-    LEAST_THRESHOLD,
-    PERSONS_THRESHOLD,
+from langchain_memory_context import MemoryContextMiddleware
+from memory_context import (
     FoldPolicy,
-    fold,
-    level,
+    MemoryContext,
+    MemoryManager,
+    RecallPolicy,
 )
+from memory_context.conversation.fold_policy import fold, level
+from memory_context.conversation.settings import LEAST_THRESHOLD, PERSON_THRESHOLD
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef
+from memory_context.model.tier import TierPolicy
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter, default_counter
 
 LETTERS = CallableCounter(len)
@@ -119,11 +125,10 @@ def test_a_fold_saves_tokens_and_says_how_many_are_left(
 def test_a_policy_without_arguments() -> None:
     """Fold above 500 tokens, a person's words above 8,000; keep 300 in sight, bring back 2,000."""
     policy = FoldPolicy()
-    assert (500, 300, 2000, True) == (
+    assert (500, 300, 2000) == (
         policy.threshold,
         policy.preview_tokens,
-        policy.expansion_budget,
-        policy.recall,
+        RecallPolicy().expansion_budget,
     )
     assert [500, 500, 8000] == [
         policy.threshold_for(source) for source in (None, "planner", "user")
@@ -137,15 +142,81 @@ def test_a_threshold_is_fifty_tokens_or_more(threshold: Any) -> None:
         FoldPolicy(threshold=threshold)
     with pytest.raises(InvalidThresholdError, match="'planner'"):
         FoldPolicy(source_thresholds={"planner": threshold})
+    if threshold is not None:
+        with pytest.raises(InvalidThresholdError, match="'read_log'"):
+            FoldPolicy(tool_thresholds={"read_log": threshold})
 
 
-@pytest.mark.parametrize("name", ["preview_tokens", "expansion_budget"])
-def test_a_budget_is_not_negative(name: str) -> None:
+@pytest.mark.parametrize(
+    ("record", "name"),
+    [
+        (FoldPolicy, "preview_tokens"),
+        (FoldPolicy, "read_cap"),
+        (RecallPolicy, "expansion_budget"),
+        (RecallPolicy, "user_layer_tokens"),
+    ],
+)
+def test_a_budget_is_not_negative(record: Any, name: str) -> None:
     """Nothing is a budget, less is none."""
-    less, none = {name: -1}, {name: 0}
     with pytest.raises(InvalidArgumentError, match=name):
-        FoldPolicy(**less)  # type: ignore[arg-type]
-    assert getattr(FoldPolicy(**none), name) == 0  # type: ignore[arg-type]
+        record(**{name: -1})
+    assert getattr(record(**{name: 0}), name) == 0
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"threshold": 800, "fold": FoldPolicy()}, "threshold= or a FoldPolicy, not both"),
+        ({"fold": "later"}, "after_reading"),
+        ({"fold": FoldPolicy(redact=[str])}, "RedactingStore"),
+        ({"fold": FoldPolicy(artifacts="store")}, "RedactingStore"),
+        ({"recall": None}, "RecallPolicy"),
+        ({"notes": [TierPolicy("team")]}, "NotesPolicy"),
+    ],
+)
+def test_settings_that_a_context_refuses(settings: dict[str, Any], message: str) -> None:
+    """Two ways to say one thing at once, and a setting of the wrong kind; the message says what would be right."""
+    with pytest.raises(InvalidArgumentError, match=message):
+        MemoryContext("ann", store="sqlite://", **settings)
+
+
+def test_a_constructor_has_at_most_a_dozen_parameters() -> None:
+    """What belongs together is one record, and all of these can be imported from `memory_context`."""
+    for constructor in (MemoryContext, MemoryContextMiddleware):
+        assert len(inspect.signature(constructor.__init__).parameters) <= 1 + 12
+
+
+async def test_a_tool_with_a_threshold_of_its_own() -> None:
+    """Its results are folded above it, or never."""
+    policy = FoldPolicy(threshold=500, tool_thresholds={"small": 60, "never": None})
+    context = MemoryContext("ann", store="sqlite://", fold=policy)
+    text = "\n".join(f"line {number}" for number in range(60))
+
+    shown = [
+        await context.fold_output(text, tool="small"),
+        await context.fold_output(text, tool="other"),
+        await context.fold_output(text * 20, tool="never"),
+    ]
+
+    assert [True, False, False] == [part.startswith("[MemoryRef: ") for part in shown]
+
+
+def test_no_recall_brings_nothing_at_all() -> None:
+    """``recall=False`` leaves out what is known about the user, too."""
+    with MemoryManager("sqlite://", user_id="ann") as manager:
+        manager.store("Ann wants short answers.", tags=["always"])
+        prompts = [
+            asyncio.run(_first_prompt(manager, setting))
+            for setting in (True, False, RecallPolicy(user_layer_tokens=0))
+        ]
+
+    assert [2, 1, 1] == [len(prompt) for prompt in prompts]
+
+
+async def _first_prompt(manager: MemoryManager, recall: bool | RecallPolicy) -> list[LLMMessage]:
+    context = MemoryContext("ann", store=manager.memory_store, recall=recall)
+    await context.add_message(UserMessage(content="hello", source="user"))
+    return await context.get_messages()
 
 
 def test_the_least_threshold_is_allowed() -> None:
@@ -162,7 +233,7 @@ def test_sources_have_thresholds_of_their_own() -> None:
     ]
 
 
-@for_each("threshold, persons", [(50, PERSONS_THRESHOLD), (8000, 8000), (20_000, 20_000)])
+@for_each("threshold, persons", [(50, PERSON_THRESHOLD), (8000, 8000), (20_000, 20_000)])
 def test_a_persons_words_stay_at_least_as_long_as_anything_else(
     threshold: int, persons: int
 ) -> None:
@@ -205,9 +276,9 @@ def test_what_stays_whole_together_has_a_limit(sizes: list[int], together: int) 
         ({}, 4000),
         ({"threshold": 100}, 4000),
         ({"threshold": 20_000}, 40_000),
-        ({"largest": 300}, 600),
+        ({"max_threshold": 300}, 600),
     ],
 )
 def test_how_much_stays_whole_together(settings: dict[str, int], most: int) -> None:
     """Eight times the default threshold; twice a larger one; half of a limit of the whole prompt."""
-    assert most == FoldPolicy(**settings).together  # type: ignore[arg-type] # numbers
+    assert most == FoldPolicy(**settings).results_together  # type: ignore[arg-type] # numbers

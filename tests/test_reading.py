@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
-from memory_context import MemoryContext, MemoryRef, exceptions
+from memory_context import FoldPolicy, MemoryContext, MemoryRef, exceptions
 from memory_context.conversation.fold_policy import Reading, due
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, results, user
@@ -23,7 +23,8 @@ MEDIUM = "\n".join(LOG.split("\n")[:60])
 
 def reader(**settings: object) -> MemoryContext:
     """A context that folds after reading."""
-    return MemoryContext("ann", store="sqlite://", fold="after_reading", recall=False, **settings)  # type: ignore[arg-type]
+    values = {"fold": "after_reading", "recall": False, **settings}
+    return MemoryContext("ann", store="sqlite://", **values)  # type: ignore[arg-type]
 
 
 async def turn(context: MemoryContext, number: int, text: str = MEDIUM) -> list[LLMMessage]:
@@ -64,7 +65,7 @@ async def test_changes_are_batches() -> None:
 
 async def test_too_large_to_read() -> None:
     """Texts over the cap are folded at once."""
-    context = reader(read_cap=1000)
+    context = reader(fold=FoldPolicy(fold="after_reading", read_cap=1000))
 
     assert shown((await turn(context, 1, LOG))[1]).startswith("[MemoryRef: run_")
     assert shown((await turn(context, 2, MEDIUM[:2000]))[3]).startswith("2\n")
@@ -124,10 +125,12 @@ async def test_with_a_limit() -> None:
 
 def test_component(sqlite_url: str) -> None:
     """The policy is part of the component; another word for it is refused."""
-    context = MemoryContext("ann", store=sqlite_url, fold="after_reading", read_cap=900)
+    context = MemoryContext(
+        "ann", store=sqlite_url, fold=FoldPolicy(fold="after_reading", read_cap=900)
+    )
     loaded = MemoryContext.load_component(context.dump_component())
 
-    assert context.policy == loaded.policy
+    assert context.fold_policy == loaded.fold_policy
     with pytest.raises(exceptions.InvalidArgumentError, match="after_reading"):
         MemoryContext("ann", store="sqlite://", fold="later")  # type: ignore[arg-type] # bad on purpose
 

@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 from rich.console import Console
 
 from for_each import for_each
+from memory_context import MemoryContext
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.replay import (
     Comparing,
@@ -598,13 +599,10 @@ async def test_settings_reach_the_context() -> None:
     replayed = parse_policy(
         "memory:threshold=77, recall=false ,preview_tokens=9,fold=after_reading"
     ).open(letters())
-    policy = getattr(replayed.context, "policy")  # noqa: B009 - that of a MemoryContext
-    assert (77, False, 9, "after_reading") == (
-        policy.threshold,
-        policy.recall,
-        policy.preview_tokens,
-        policy.fold,
-    )
+    assert isinstance(replayed.context, MemoryContext)
+    policy = replayed.context.fold_policy
+    assert (77, 9, "after_reading") == (policy.threshold, policy.preview_tokens, policy.fold)
+    assert replayed.context.recall_policy is None
     with pytest.raises(InvalidThresholdError):
         await measure([run_with("a", "b")], parse_policy("memory:threshold=1"), letters())
 

@@ -274,9 +274,7 @@ def meaning(ann: MemoryManager, _: Path) -> None:
 
 async def agents(ann: MemoryManager, _: Path) -> None:
     """AutoGen: a context that folds, recalls, compacts, keeps notes, saves its state; an agent's tools; its memory."""
-    context = MemoryContext(
-        ANN, store=ann.memory_store, thread_id="t", scopes=True, max_tokens=3000
-    )
+    context = MemoryContext(ANN, store=ann.memory_store, thread_id="t", max_tokens=3000, notes=True)
     async with context.run(task="k", project="p") as mine:
         mine.save("keep the port", tier="run")
         for number in range(4):
@@ -340,7 +338,7 @@ async def chains(ann: MemoryManager, _: Path) -> None:
     history.add_messages([HumanMessage("hi"), AIMessage(LOG)])
     assert history.messages
     history.clear()
-    middleware = MemoryContextMiddleware(store, user_id=ANN, scopes=True)
+    middleware = MemoryContextMiddleware(store, user_id=ANN, notes=True)
     model = ScriptedChatModel(
         [[called("read_log")], [called("search_memory", query="worker")], "It crashed."]
     )

@@ -9,6 +9,7 @@ import pytest
 
 from for_each import for_each
 from memory_context import (
+    FoldPolicy,
     LLMSummarizer,
     MemoryContext,
     MemoryManager,
@@ -129,14 +130,16 @@ class TestModel:
     async def test_describes_what_is_folded(self) -> None:
         """Its line stands in the reference, and it was asked on the loop that the client lives on."""
         model = ScriptedChatClient(["worker log, 3 crashes\nand more"])
-        context = MemoryContext("ann", store="sqlite://", summarizer=LLMSummarizer(model))
+        context = MemoryContext(
+            "ann", store="sqlite://", fold=FoldPolicy(summarizer=LLMSummarizer(model))
+        )
         messages = await fill(context, call("run"), results(LOG))
         assert "worker log, 3 crashes" == MemoryRef.find_all(shown(messages[-1]))[0].description
 
     async def test_that_fails_stops_nothing(self) -> None:
         """Without an answer the text is folded under its description."""
         summarizer = LLMSummarizer(ScriptedChatClient([]))
-        context = MemoryContext("ann", store="sqlite://", summarizer=summarizer)
+        context = MemoryContext("ann", store="sqlite://", fold=FoldPolicy(summarizer=summarizer))
         messages = await fill(context, call("run"), results(LOG))
         assert MemoryRef.find_all(shown(messages[-1]))[0].description.startswith("log, ")
 
@@ -150,14 +153,16 @@ class TestModel:
         """A dumped context brings its summarizer along; one that cannot be dumped is an error."""
         summarizer = LLMSummarizer(ScriptedChatClient(["x"]))
         dumped = MemoryContext(
-            "ann", store=f"sqlite:///{tmp_path}/m.db", summarizer=summarizer
+            "ann", store=f"sqlite:///{tmp_path}/m.db", fold=FoldPolicy(summarizer=summarizer)
         ).dump_component()
         loaded = MemoryContext.load_component(dumped)
         assert isinstance(loaded.manager.summaries, Summaries)
         assert isinstance(loaded.manager.summaries.summarizer, LLMSummarizer)
         with pytest.raises(exceptions.NotSerializableError, match="LLMSummarizer"):
             MemoryContext(
-                "ann", store=f"sqlite:///{tmp_path}/m.db", summarizer=Words(lambda *_: "")
+                "ann",
+                store=f"sqlite:///{tmp_path}/m.db",
+                fold=FoldPolicy(summarizer=Words(lambda *_: "")),
             ).dump_component()
 
     def test_needs_a_client(self) -> None:

@@ -13,7 +13,7 @@ from autogen_agentchat.tools import AgentTool, TeamTool
 from autogen_core import FunctionCall, SingleThreadedAgentRuntime
 from autogen_core.models import AssistantMessage, FunctionExecutionResultMessage
 
-from memory_context import MemoryContext, MemoryManager
+from memory_context import FoldPolicy, MemoryContext, MemoryManager, RecallPolicy
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, call, results, user
@@ -104,7 +104,7 @@ class TestPlanted:
             return texts[form]
 
         outbox = Outbox()
-        context = MemoryContext("ann", store=store, user_layer_tokens=0, recall=False)
+        context = MemoryContext("ann", store=store, recall=False)
         script = [
             calls("web"),
             calls("mail", 2, body=SHORT),
@@ -114,13 +114,13 @@ class TestPlanted:
 
         assert [] == outbox.sent
         assert "diary" in context.shown_keys()
-        loaded = MemoryContext("ann", store=store, user_layer_tokens=0)
+        loaded = MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
         await loaded.load_state(await context.save_state())
         assert not await sends(loaded)
 
     async def test_without_a_workbench(self, store: str) -> None:
         """A folded output of a plain tool trusts its own reference, and none in its preview."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0)
+        context = MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
         await context.add_message(call("run"))
         await context.add_message(results(f"{PAGE}\n{LOG}\n{PAGE}"))
         [shown] = [
@@ -134,7 +134,9 @@ class TestPlanted:
     @pytest.mark.parametrize("tool", ["retrieve_memory", "search_memory", "get_memory"])
     async def test_quoted_by_a_memory_tool(self, store: str, tool: str) -> None:
         """A memory tool's own key is trusted; a reference in the text that it quotes is not."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0, scopes=True)
+        context = MemoryContext(
+            "ann", store=store, recall=RecallPolicy(user_layer_tokens=0), notes=True
+        )
         async with context.run() as notes:
             key = (
                 notes.save(PAGE, tier="run")
@@ -154,7 +156,7 @@ class TestPlanted:
 
     async def test_quoted_by_a_recall(self, store: str) -> None:
         """What is recalled is trusted by its heading; a reference in the passage is not."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0)
+        context = MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
         await context.store(
             f"invoice 4711: 12 EUR. {PAGE}",
             "web page about invoice 4711",
@@ -170,7 +172,9 @@ class TestPlanted:
 
     async def test_in_a_note(self, store: str) -> None:
         """A note of the run that stands in the prompt is trusted; a reference that it quotes is not."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0, scopes=True)
+        context = MemoryContext(
+            "ann", store=store, recall=RecallPolicy(user_layer_tokens=0), notes=True
+        )
         async with context.run() as notes:
             key = notes.save(PAGE, tier="run")
             await context.add_message(user("Go on."))
@@ -182,9 +186,7 @@ class TestPlanted:
 
     async def test_in_a_compaction(self, store: str) -> None:
         """A reference in the excerpt of compacted messages does not become trusted by that."""
-        context = MemoryContext(
-            "ann", store=store, user_layer_tokens=0, max_tokens=600, recall=False
-        )
+        context = MemoryContext("ann", store=store, max_tokens=600, recall=False)
         await context.add_message(user("Look at the pages."))
         for number in range(12):
             await context.add_message(call("web", number=number))
@@ -198,7 +200,12 @@ class TestPlanted:
 
     async def test_in_a_description(self, store: str) -> None:
         """A summarizer that puts a reference into its line changes nothing."""
-        context = MemoryContext("ann", store=store, user_layer_tokens=0, summarizer=Planting())
+        context = MemoryContext(
+            "ann",
+            store=store,
+            fold=FoldPolicy(summarizer=Planting()),
+            recall=RecallPolicy(user_layer_tokens=0),
+        )
         await context.add_message(call("run"))
         await context.add_message(results(LOG))
 
@@ -209,7 +216,10 @@ class TestPlanted:
         """A bare word of a person's, and a long text that they paste, open a planted key, but it is not passed on."""
         for text in ("Thanks. I go and write my diary now.", f"{PAGE}\n{LOG * 3}\n{PAGE}"):
             context = MemoryContext(
-                "ann", store=store, user_layer_tokens=0, source_thresholds={"user": 500}
+                "ann",
+                store=store,
+                fold=FoldPolicy(source_thresholds={"user": 500}),
+                recall=RecallPolicy(user_layer_tokens=0),
             )
             await context.add_message(call("web"))
             await context.add_message(results(PAGE, name="web"))
@@ -227,7 +237,10 @@ class TestPlanted:
             return PAGE
 
         for last in ([], [PAGE]):
-            contexts = [MemoryContext("ann", store=store, user_layer_tokens=0) for _ in range(2)]
+            contexts = [
+                MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
+                for _ in range(2)
+            ]
             outbox = Outbox()
             reader = AssistantAgent(
                 "reader",
@@ -250,9 +263,7 @@ class TestPlanted:
     async def test_in_the_task_of_an_agent_that_is_a_tool(self, store: str) -> None:
         """The task that a model writes for an agent is no person's: only what the caller may pass on is trusted."""
         outbox = Outbox()
-        inner, outer = (
-            MemoryContext("ann", store=store, user_layer_tokens=0, recall=False) for _ in range(2)
-        )
+        inner, outer = (MemoryContext("ann", store=store, recall=False) for _ in range(2))
         helper = AssistantAgent(
             "helper",
             ScriptedChatClient([calls("mail", body=SHORT), "done"] * 2),
@@ -273,9 +284,7 @@ class TestPlanted:
         """Nor where the team works in tasks of a runtime that was started before the tool was called."""
         outbox, runtime = Outbox(), SingleThreadedAgentRuntime()
         runtime.start()
-        inner, outer = (
-            MemoryContext("ann", store=store, user_layer_tokens=0, recall=False) for _ in range(2)
-        )
+        inner, outer = (MemoryContext("ann", store=store, recall=False) for _ in range(2))
         helper = AssistantAgent(
             "helper",
             ScriptedChatClient([calls("mail", body=SHORT), "done"] * 2),
@@ -305,14 +314,14 @@ class TestHonest:
             """The log."""
             return LOG
 
-        context = MemoryContext("ann", store=store, user_layer_tokens=0, recall=False)
+        context = MemoryContext("ann", store=store, recall=False)
         script = [
             calls("read_log"),
             calls("store_memory", 2, content="kept by the agent"),
             calls("search_memory", 3, query="diary"),
         ]
         await seen_by_agent(context, script, [read_log], "Go.")
-        loaded = MemoryContext("ann", store=store, user_layer_tokens=0)
+        loaded = MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
         await loaded.load_state(json.loads(json.dumps(await context.save_state())))
 
         assert 3 == len(context.trusted_keys())
@@ -322,7 +331,10 @@ class TestHonest:
 
     async def test_typed(self, store: str) -> None:
         """The reference that a person types is passed on, and `trust` does the same for a program."""
-        typed, told = (MemoryContext("ann", store=store, user_layer_tokens=0) for _ in range(2))
+        typed, told = (
+            MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
+            for _ in range(2)
+        )
         await typed.add_message(user(f"Mail {SHORT} to my doctor."))
         told.trust("diary")
 
@@ -331,9 +343,7 @@ class TestHonest:
 
     async def test_compaction(self, store: str) -> None:
         """What a compaction puts there is passed on, and what was trusted before it."""
-        context = MemoryContext(
-            "ann", store=store, user_layer_tokens=0, max_tokens=600, recall=False
-        )
+        context = MemoryContext("ann", store=store, max_tokens=600, recall=False)
         await context.add_message(user(f"Mail {SHORT}."))
         for number in range(12):
             await context.add_message(call("run", number=number))
@@ -358,7 +368,8 @@ class TestHonest:
     async def test_words_of_an_agent(self, store: str) -> None:
         """An agent that names a key which its own conversation may pass on makes it trusted for who hears it."""
         speaking, hearing, deaf = (
-            MemoryContext("ann", store=store, user_layer_tokens=0) for _ in range(3)
+            MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
+            for _ in range(3)
         )
         await speaking.add_message(user(f"Tell the others of {SHORT}."))
         await speaking.add_message(
@@ -373,7 +384,8 @@ class TestHonest:
     async def test_other_users_words(self, store: str) -> None:
         """Words that an agent of another user said vouch for nothing."""
         other, hearing = (
-            MemoryContext(name, store=store, user_layer_tokens=0) for name in ("bob", "ann")
+            MemoryContext(name, store=store, recall=RecallPolicy(user_layer_tokens=0))
+            for name in ("bob", "ann")
         )
         await other.add_message(user(f"Take {SHORT}."))
         await other.add_message(AssistantMessage(content=f"I take {SHORT}.", source="reader"))
@@ -383,9 +395,7 @@ class TestHonest:
 
     async def test_older_state(self, store: str) -> None:
         """Of a state without the list, folds, recalls, compactions and what a person typed are trusted."""
-        context = MemoryContext(
-            "ann", store=store, user_layer_tokens=0, max_tokens=1500, recall=False
-        )
+        context = MemoryContext("ann", store=store, max_tokens=1500, recall=False)
         await context.add_message(user("Mail [MemoryRef: letter]."))
         await context.store("a letter", key="letter")
         for number in range(12):
@@ -396,7 +406,7 @@ class TestHonest:
         await context.add_message(results(PAGE, name="web", number=99))
         state = json.loads(json.dumps(await context.save_state()))
         trusted = set(state["memory_context"].pop("trusted"))
-        loaded = MemoryContext("ann", store=store, user_layer_tokens=0)
+        loaded = MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
         await loaded.load_state(state)
 
         found = set(loaded.trusted_keys())
@@ -411,7 +421,7 @@ class TestHonest:
 
 async def test_cleared(store: str) -> None:
     """A conversation that was cleared passes on nothing of before."""
-    context = MemoryContext("ann", store=store, user_layer_tokens=0)
+    context = MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
     await context.add_message(user(SHORT))
     await context.clear()
 

@@ -25,7 +25,7 @@ from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.messages import lines_of_previews, was_folded
 from langchain_memory_context.testing import ScriptedChatModel, call
-from memory_context import MemoryManager, MemoryRef, SQLAlchemyStore
+from memory_context import FoldPolicy, MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.exceptions import StateOwnerError
 from messages import LOG
 
@@ -165,7 +165,7 @@ class TestPlanted:
             [call("mail", "2", body=SHORT)],
             _mails_the_last_answer,
         ]
-        messages = world.run("Look.", script, scopes=True)
+        messages = world.run("Look.", script, notes=True)
 
         quoted = next(one for one in messages if isinstance(one, ToolMessage) and one.name == name)
         assert SHORT in str(quoted.content)
@@ -183,7 +183,7 @@ class TestPlanted:
 
     def test_in_a_description(self, world: World) -> None:
         """A summarizer that puts a reference into its line changes nothing."""
-        world.run("Go.", [[call("read_log")]], summarizer=Planting())
+        world.run("Go.", [[call("read_log")]], fold=FoldPolicy(summarizer=Planting()))
 
         assert not world.sends()
 
@@ -203,7 +203,9 @@ class TestPlanted:
 
     def test_in_a_persons_long_text(self, world: World) -> None:
         """Of a person's text that was folded, the reference that the library wrote is trusted, and none in it."""
-        world.run(f"{PAGE}\n{LOG * 3}\n{PAGE}", [], source_thresholds={"user": 500})
+        world.run(
+            f"{PAGE}\n{LOG * 3}\n{PAGE}", [], fold=FoldPolicy(source_thresholds={"user": 500})
+        )
 
         assert DIARY in str(world.prompts[0])
         assert not world.sends()
@@ -333,15 +335,15 @@ def _ref(message: AnyMessage) -> str:
 class TestOwner:
     """Whose thread it is."""
 
-    @for_each("scopes", [False, True])
+    @for_each("notes", [False, True])
     @for_each("how", ["invoke", "ainvoke"])
-    async def test_another_user(self, how: str, scopes: bool) -> None:
+    async def test_another_user(self, how: str, notes: bool) -> None:
         """On the thread of one user another one is refused before a model is asked; the owner goes on."""
         store, saver = SQLAlchemyStore("sqlite://"), InMemorySaver()
         MemoryManager(store, user_id="ann").store(
             "invoice 4711 of ann: 12 EUR private", "invoice 4711", key="invoice"
         )
-        middleware, asked = MemoryContextMiddleware(store, scopes=scopes), list[int]()
+        middleware, asked = MemoryContextMiddleware(store, notes=notes), list[int]()
         for who, text in (
             ("ann", "What about invoice 4711?"),
             ("bob", "hello " * 9000),

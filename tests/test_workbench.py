@@ -36,7 +36,7 @@ from autogen_core.tools import (
 from pydantic import BaseModel
 
 from for_each import for_each
-from memory_context import MemoryContext, MemoryRef, exceptions
+from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, call, results
@@ -443,7 +443,9 @@ class TestPassing:
         await context.add_message(
             UserMessage(content=f"send [MemoryRef: {key}] to me", source="user")
         )
-        workbench = MemoryWorkbench(FUNCTIONS, context, secrets_for=["login"])
+        workbench = MemoryWorkbench(
+            FUNCTIONS, context, pass_by_reference=PassingPolicy(secrets_for=["login"])
+        )
 
         result = await workbench.call_tool("measure", {"text": f"[MemoryRef: {key}]"})
 
@@ -454,14 +456,18 @@ class TestPassing:
         """A tool on the list gets a secret; nothing else than the tool sees it."""
         key = await context.store("hunter2", type="secret")
         await context.add_message(UserMessage(content=f"use [MemoryRef: {key}]", source="user"))
-        workbench = MemoryWorkbench(FUNCTIONS, context, secrets_for=["measure"])
+        workbench = MemoryWorkbench(
+            FUNCTIONS, context, pass_by_reference=PassingPolicy(secrets_for=["measure"])
+        )
 
         assert "7 characters" == text_of(
             await workbench.call_tool("measure", {"text": f"[MemoryRef: {key}]"})
         )
 
-    @pytest.mark.parametrize("setting", [False, ["run_job"]])
-    async def test_switched_off(self, context: MemoryContext, setting: bool | list[str]) -> None:
+    @pytest.mark.parametrize("setting", [False, PassingPolicy(tools=["run_job"])])
+    async def test_switched_off(
+        self, context: MemoryContext, setting: bool | PassingPolicy
+    ) -> None:
         """Where references are not passed, the tool gets what the model wrote."""
         workbench = MemoryWorkbench(FUNCTIONS, context, pass_by_reference=setting)
 
@@ -471,7 +477,9 @@ class TestPassing:
 
     async def test_size_limit(self, context: MemoryContext) -> None:
         """A text over the tool's limit is refused; the limit of another tool does not count."""
-        workbench = MemoryWorkbench(FUNCTIONS, context, max_argument_bytes={"measure": 10})
+        workbench = MemoryWorkbench(
+            FUNCTIONS, context, pass_by_reference=PassingPolicy(max_argument_bytes={"measure": 10})
+        )
         ref = f"[MemoryRef: {key_of(await workbench.call_tool('list_workers'))}]"
 
         result = await workbench.call_tool("measure", {"text": ref})
@@ -499,7 +507,7 @@ class TestPassing:
             next(
                 t["description"] for t in await bench.list_tools() if t["name"] == "retrieve_memory"
             )
-            for setting in (True, ["measure", "run_job"], False)
+            for setting in (True, PassingPolicy(tools=["measure", "run_job"]), False)
             for bench in [MemoryWorkbench(FUNCTIONS, context, pass_by_reference=setting)]
         ]
 
@@ -755,11 +763,8 @@ class TestComponent:
     async def test_round_trip(self, sqlite_url: str) -> None:
         """An agent with a workbench is dumped and loaded, and goes on: folding, and passing what its state shows."""
         context = MemoryContext("ann", store=sqlite_url)
-        settings: dict[str, Any] = {
-            "secrets_for": ["measure"],
-            "max_argument_bytes": {"measure": 1_000_000},
-        }
-        workbench = MemoryWorkbench([measure, count_up], context, **settings)
+        policy = PassingPolicy(secrets_for=["measure"], max_argument_bytes={"measure": 1_000_000})
+        workbench = MemoryWorkbench([measure, count_up], context, pass_by_reference=policy)
         original = agent([[calls("count_up", to=900)], "done"], context, workbench)
         await original.run(task="Count.")
         state = json.loads(json.dumps(await original.save_state()))
@@ -793,9 +798,9 @@ class TestComponent:
         workbench = MemoryWorkbench(
             [helper],
             MemoryContext("ann", store=sqlite_url, thread_id="t", threshold=100),
-            pass_by_reference=["helper"],
-            secrets_for=["helper"],
-            max_argument_bytes={"helper": 1},
+            pass_by_reference=PassingPolicy(
+                tools=["helper"], secrets_for=["helper"], max_argument_bytes={"helper": 1}
+            ),
         )
         dumped = workbench.dump_component()
 

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
         MemoryWorkbench,
         SQLMemory,
     )
-    from memory_context.conversation.fold_policy import FoldPolicy
     from memory_context.conversation.judge import Decision, Judge, JudgeLimits, LexicalJudge
+    from memory_context.conversation.pass_by_reference import PassingPolicy
+    from memory_context.conversation.settings import FoldPolicy, NotesPolicy, RecallPolicy
     from memory_context.exceptions import MemoryContextError
     from memory_context.mcp import mcp_server
     from memory_context.memory.assembler import ContextAssembler, ContextPackage
@@ -91,9 +92,12 @@ __all__ = [
     "MemoryRef",
     "MemoryStore",
     "MemoryWorkbench",
+    "NotesPolicy",
     "Observed",
     "Page",
+    "PassingPolicy",
     "Quota",
+    "RecallPolicy",
     "Redacted",
     "RedactingStore",
     "RedactionPattern",
@@ -137,7 +141,7 @@ _HOMES = {
     "EncryptedStore": "stores",
     "FileEntry": "agent_files.service",
     "FileStore": "stores",
-    "FoldPolicy": "conversation.fold_policy",
+    "FoldPolicy": "conversation.settings",
     "Judge": "conversation.judge",
     "JudgeLimits": "conversation.judge",
     "LLMJudge": "autogen",
@@ -152,7 +156,10 @@ _HOMES = {
     "MemoryRef": "model.reference",
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
+    "NotesPolicy": "conversation.settings",
     "Observed": "memory.metrics",
+    "PassingPolicy": "conversation.pass_by_reference",
+    "RecallPolicy": "conversation.settings",
     "Page": "model.selection",
     "Quota": "model.tier",
     "Redacted": "text.redact",

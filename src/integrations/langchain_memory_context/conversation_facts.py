@@ -20,10 +20,10 @@ from langchain_memory_context.messages import (
     texts_of,
     was_folded,
 )
-from memory_context.conversation.fold_policy import PERSON
 from memory_context.conversation.key_trust import typed_in, vouched_in
 from memory_context.conversation.keyword_judge import Ranges
 from memory_context.conversation.recall import Need
+from memory_context.conversation.settings import PERSON
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, keys_named
 from memory_context.model.tool_names import MEMORY_TOOLS, RETRIEVE
 from memory_context.tools.memory_tools import lines_shown

@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Literal
 
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from langchain_memory_context.turns import append, folder_of, messages_of
+from langchain_memory_context.message_folding import MessageFolder
+from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.fold import ContextStats, Guard
-from memory_context.conversation.fold_policy import FoldPolicy
+from memory_context.conversation.settings import (
+    FoldPolicy,
+    fold_at_once_policy,
+    refuse_middleware_settings,
+)
 from memory_context.memory.chat_history import ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import AuditTrail
 from memory_context.model.scope import Scope
 from memory_context.runtime.threads import off_loop
-from memory_context.text.tokens.counter import TokenCounter
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
@@ -33,46 +37,43 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         user_id: Whose conversation it is. Nobody else's can be reached.
         store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
             ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory.
-        threshold: Texts with more tokens are folded; 50 or more.
-        source_thresholds: Other thresholds by who speaks: ``user`` has 8,000 by default, ``assistant`` is the model.
+        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
+        fold: ``at_once``, or a `FoldPolicy`. In its `source_thresholds`, ``assistant`` is the model.
         max_turns: How many messages are given at most, the newest; None for all. What is left out stays in the store.
-        counter: Counts tokens; the process's default without one.
         audit: Where it is written who did what with which memory: see `MemoryManager`.
-        password_variable: The environment variable with the password of a database URL that has none.
 
     Raises:
         InvalidScopeError: No user, or no conversation.
         InvalidThresholdError: A threshold below 50.
-        InvalidArgumentError: A `max_turns` below 1.
+        InvalidArgumentError: A `max_turns` below 1, or a threshold beside a `FoldPolicy`.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
-    def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
+    def __init__(
         self,
         thread_id: str,
         *,
         user_id: str | int,
         store: AnyStore | None = None,
-        threshold: int = 500,
-        source_thresholds: Mapping[str, int] | None = None,
+        threshold: int | None = None,
+        fold: Literal["at_once"] | FoldPolicy = "at_once",
         max_turns: int | None = None,
-        counter: TokenCounter | Callable[[str], int] | None = None,
         audit: AuditTrail | str | bool | None = None,
-        password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
     ) -> None:
+        policy = fold_at_once_policy(fold, threshold)
+        refuse_middleware_settings(policy, type(self).__name__)
         manager = MemoryManager(
             store,
             user_id=user_id,
             thread_id=thread_id,
-            counter=counter,
-            password_variable=password_variable,
+            counter=policy.counter,
+            summarizer=policy.summarizer,
             audit=audit,
         )
         # No timeout: `RunnableWithMessageHistory` counts the messages before and after a run.
         self._conversation = ConversationMemory(max_turns, None, manager=manager)
         self._session_id = str(Scope(manager.scope.user_id, thread_id=thread_id).thread_id)
-        policy = FoldPolicy(threshold, dict(source_thresholds or {}))
-        self._folder = folder_of(manager, policy, Guard(ContextStats()))
+        self._folder = MessageFolder(manager, policy, Guard(ContextStats()))
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override] # LangChain allows a property

@@ -9,7 +9,6 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langchain_memory_context.messages import texts_of
-from memory_context.conversation.judge import Judge
 from memory_context.conversation.keyword_judge import Question, Verdict
 from memory_context.conversation.model_judge import (
     StrictAnswer,
@@ -79,26 +78,6 @@ class ChatModelJudge:
             )
         except (NotImplementedError, ImportError, TypeError, ValueError):
             return cast("Runnable[Any, Any]", self.model)
-
-
-def one_judge(
-    judge: Judge | BaseChatModel | None, model: BaseChatModel | None = None
-) -> Judge | None:
-    """The judge that is given, or one that asks the model that is given; None for neither.
-
-    Raises:
-        InvalidArgumentError: Both are given, or something that is neither.
-    """
-    if judge is not None and model is not None:
-        message = "judge= takes one object with a name and decide(); model= is short for ChatModelJudge(…): give one"
-        raise InvalidArgumentError(message)
-    given = judge if model is None else model
-    if isinstance(given, BaseChatModel):
-        return ChatModelJudge(given)
-    if given is None or isinstance(given, Judge):
-        return given
-    message = f"a judge is a chat model, or an object with a name and decide(), not {given!r:.80}"
-    raise InvalidArgumentError(message)
 
 
 def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - with a schema a dict, without one a message

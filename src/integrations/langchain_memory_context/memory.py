@@ -20,14 +20,20 @@ from langchain_core.messages import (
 from pydantic import Field, PrivateAttr
 
 from langchain_memory_context.conversation_facts import need_of
-from langchain_memory_context.judge import one_judge
-from langchain_memory_context.message_folding import origin_of
+from langchain_memory_context.judge import ChatModelJudge
+from langchain_memory_context.message_folding import MessageFolder, origin_of
 from langchain_memory_context.messages import MEMORY_NAME, texts_of
-from langchain_memory_context.turns import append, folder_of, messages_of
+from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.fold import ContextStats, Folder, Guard, Part
-from memory_context.conversation.fold_policy import FoldPolicy
-from memory_context.conversation.judge import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
+from memory_context.conversation.judge import Bench, Decisions, LexicalJudge
 from memory_context.conversation.recall import Need, Recall, Recaller
+from memory_context.conversation.settings import (
+    FoldPolicy,
+    RecallPolicy,
+    fold_at_once_policy,
+    recall_policy_of,
+    refuse_middleware_settings,
+)
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
@@ -65,23 +71,21 @@ class MemoryContextMemory(BaseMemory):
         return_messages: Whether the history comes as messages, and not as text.
         human_prefix: What stands before a person's words in a text.
         ai_prefix: What stands before the model's words in a text.
-        threshold: Texts with more tokens are folded; 50 or more.
-        source_thresholds: Other thresholds by who speaks: ``user`` has 8,000 by default, ``assistant`` is the model.
-        preview_tokens: The most that stays of a text beside its reference.
-        expansion_budget: The most tokens that are brought back at once.
-        recall: Whether anything is brought back.
+        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
+        fold: ``at_once``, or a `FoldPolicy`. In its `source_thresholds`, ``assistant`` is the model.
+        recall: Whether anything is brought back; or a `RecallPolicy`.
+        model: A lightweight chat model that decides what is. Short for a `RecallPolicy` with
+            ``judge=ChatModelJudge(model)``.
         max_turns: How many messages the history has at most, the newest; None for all. A window that moves at each run
             changes what a model has seen; what leaves it stays in the store.
         idle_timeout: After so many seconds without a run the history begins anew; None for never.
-        judge: Decides what is; a `Judge`, or a chat model. The words of the input without one.
-        judge_limits: What a judge with a model may cost, and how long it may take.
-        counter: Counts tokens; the process's default without one.
         audit: Where it is written who did what with which memory: see `MemoryManager`.
 
     Raises:
         InvalidScopeError: No user.
         InvalidThresholdError: A threshold below 50.
-        InvalidArgumentError: A `max_turns` below 1, an `idle_timeout` that is not above 0.
+        InvalidArgumentError: A `max_turns` below 1, an `idle_timeout` that is not above 0, a threshold beside a
+            `FoldPolicy`, or a model beside a judge.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
@@ -95,20 +99,18 @@ class MemoryContextMemory(BaseMemory):
     return_messages: bool = False
     human_prefix: str = "Human"
     ai_prefix: str = "AI"
-    threshold: int = 500
-    source_thresholds: dict[str, int] = Field(default_factory=dict)
-    preview_tokens: int = 300
-    expansion_budget: int = 2000
-    recall: bool = True
+    threshold: int | None = None
+    fold: Any = Field(default="at_once", exclude=True)
+    recall: Any = Field(default=True, exclude=True)
+    model: Any = Field(default=None, exclude=True)
     max_turns: int | None = None
     idle_timeout: float | None = None
-    judge: Any = Field(default=None, exclude=True)
-    judge_limits: JudgeLimits = Field(default_factory=JudgeLimits)
-    counter: Any = Field(default=None, exclude=True)
     audit: Any = Field(default=None, exclude=True)
+    _fold_policy: FoldPolicy = PrivateAttr()
     _manager: MemoryManager = PrivateAttr()
     _conversation: ConversationMemory = PrivateAttr()
     _recaller: Recaller = PrivateAttr()
+    _recalls: bool = PrivateAttr()
     _guard: Guard = PrivateAttr(default_factory=lambda: Guard(ContextStats()))
     _recalled: OrderedDict[str, str] = PrivateAttr(default_factory=OrderedDict[str, str])
     _steps: OrderedDict[tuple[str, str], str] = PrivateAttr(
@@ -117,20 +119,26 @@ class MemoryContextMemory(BaseMemory):
 
     def __init__(self, **settings: Any) -> None:  # noqa: ANN401 - the attributes
         super().__init__(**settings)
+        self._fold_policy = fold_at_once_policy(self.fold, self.threshold)
+        refuse_middleware_settings(self._fold_policy, type(self).__name__)
+        judge = None if self.model is None else ChatModelJudge(self.model)
+        recall = recall_policy_of(self.recall, judge, "model")
         self._manager = MemoryManager(
             self.store,
             user_id=self.user_id,
             agent_id=self.agent_id,
             thread_id=self.thread_id,
-            counter=self.counter,
+            counter=self._fold_policy.counter,
+            summarizer=self._fold_policy.summarizer,
             audit=self.audit,
         ).within({("session", self.thread_id)})
         self._conversation = ConversationMemory(
             self.max_turns, self.idle_timeout, manager=self._manager
         )
-        judge: Judge = one_judge(self.judge) or LexicalJudge()
-        bench = Bench(judge, self.judge_limits)
-        self._recaller = Recaller(self._manager, self._guard, bench, self._policy.expansion_budget)
+        recall = recall or RecallPolicy(expansion_budget=0)
+        self._recalls = recall.expansion_budget > 0
+        bench = Bench(recall.judge or LexicalJudge(), recall.judge_limits)
+        self._recaller = Recaller(self._manager, self._guard, bench, recall.expansion_budget)
 
     @property
     def memory_variables(self) -> list[str]:
@@ -179,7 +187,7 @@ class MemoryContextMemory(BaseMemory):
         answered = _messages(outputs[self._output_key(outputs)], AIMessage)
         recalled = self._recalled.get(_text(asked))
         shown = [HumanMessage(recalled, name=MEMORY_NAME)] if recalled else []
-        folder = folder_of(self._manager, self._policy, self._guard)
+        folder = MessageFolder(self._manager, self._fold_policy, self._guard)
         append(self._conversation, self.thread_id, folder, [*shown, *asked, *answered])
         self._recalled.pop(_text(asked), None)
 
@@ -207,22 +215,12 @@ class MemoryContextMemory(BaseMemory):
         """
         return [(action, self._observed(action, observation)) for action, observation in steps]
 
-    @property
-    def _policy(self) -> FoldPolicy:
-        return FoldPolicy(
-            self.threshold,
-            self.source_thresholds,
-            self.preview_tokens,
-            self.expansion_budget,
-            self.recall,
-        )
-
     def _observed(self, action: Any, observation: Any) -> Any:  # noqa: ANN401 - whatever a tool returns
         tool, text = str(getattr(action, "tool", "tool")), str(observation)
         known = self._steps.get((tool, text))
         if known is None:
             part = Part(0, text, None, tool)
-            folder = Folder(self._manager, self._policy, self._guard)
+            folder = Folder(self._manager, self._fold_policy, self._guard)
             arguments = str(getattr(action, "tool_input", ""))
             origin = replace(origin_of([], None), arguments=arguments)
             folded = self._guard.run(folder.fold, part, origin) if folder.may_fold(part) else None
@@ -234,7 +232,7 @@ class MemoryContextMemory(BaseMemory):
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         """The text of the new input; "" where nothing is to be recalled."""
-        if not self.recall:
+        if not self._recalls:
             return ""
         keys = [self.input_key] if self.input_key else self._candidates(inputs)
         return (

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import groupby
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
 
@@ -23,7 +23,8 @@ from langchain_memory_context.messages import (
     written,
 )
 from memory_context.conversation.fold import Folder, Guard, Origin, Part
-from memory_context.conversation.fold_policy import Folded, FoldPolicy
+from memory_context.conversation.fold_policy import Folded
+from memory_context.conversation.settings import FoldPolicy
 from memory_context.memory.manager import MemoryManager
 from memory_context.text.terms import names
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
@@ -35,73 +36,37 @@ Said = TypeVar("Said", HumanMessage, AIMessage)
 
 
 @dataclass(frozen=True, slots=True)
-class FoldSettings:
-    """How an agent's messages are folded.
-
-    Attributes:
-        policy: When, and how much stays.
-        tool_thresholds: Other thresholds for the results of some tools; None for never.
-        redactors: Every text goes through them before it is stored.
-        artifacts: Whether a large artifact is stored too, and its key left in its place.
-    """
-
-    policy: FoldPolicy
-    tool_thresholds: Mapping[str, int | None]
-    redactors: Sequence[Redactor]
-    artifacts: Literal["keep", "store"]
-
-    def policy_for(self, tool: str) -> FoldPolicy | None:
-        """The policy for the results of `tool`; None where they are never folded."""
-        threshold = self.tool_thresholds.get(tool, self.policy.threshold)
-        return None if threshold is None else replace(self.policy, threshold=threshold)
-
-    def redacted(self, text: str) -> str:
-        """`text` as it may be stored."""
-        for redact in self.redactors:
-            text = redact(text)
-        return text
-
-
-@dataclass(frozen=True, slots=True)
 class MessageFolder:
     """Folds messages into one user's memories.
 
     Attributes:
         manager: The user's memories.
-        settings: When, and how.
+        policy: When texts are folded; what redacts is callable.
         guard: Lets the store fail.
     """
 
     manager: MemoryManager
-    settings: FoldSettings
+    policy: FoldPolicy
     guard: Guard
 
     def fold_result(
         self, message: ToolMessage, tool: str, origin: GetOrigin, policy: FoldPolicy | None = None
     ) -> ToolMessage:
         """A copy of a tool's message with references in place of its large texts; itself if nothing is to be done."""
-        policy = policy or self.settings.policy_for(tool)
-        if policy is None or was_folded(message):
+        if self.policy.tool_threshold(tool) is None or was_folded(message):
             return message
-        parts = [
-            replace(part, text=self.settings.redacted(part.text))
-            for part in _parts_of(message, tool)
-        ]
-        return self._without_artifact(self._folded(message, parts, policy, origin), tool)
+        parts = [self._redacted_part(part) for part in _parts_of(message, tool)]
+        folded = self._folded(message, parts, policy or self.policy, origin)
+        return self._without_artifact(folded, tool)
 
     def fold_said(self, message: Said, source: str, origin: GetOrigin) -> Said:
         """A copy of what `source` said, large texts replaced by references; itself without any."""
-        policy = self.settings.policy
         if was_folded(message):
             return message
         parts = [Part(place, text, source, source) for place, text in runs_of(message).items()]
-        folder = Folder(self.manager, policy, self.guard)
-        large = [
-            replace(part, text=self.settings.redacted(part.text))
-            for part in parts
-            if folder.may_fold(part)
-        ]
-        return self._folded(message, large, policy, origin)
+        folder = Folder(self.manager, self.policy, self.guard)
+        large = [self._redacted_part(part) for part in parts if folder.may_fold(part)]
+        return self._folded(message, large, self.policy, origin)
 
     def fold_unseen(self, messages: Sequence[AnyMessage], start: int) -> dict[str, AnyMessage]:
         """By id, the messages from `start` on, which no model has seen, with their large texts folded.
@@ -123,15 +88,13 @@ class MessageFolder:
     ) -> AnyMessage:
         """A message that came into the state past this folder, folded; itself if it has no large text."""
         if not any(
-            len(text) * WIDEST_CHARACTER > self.settings.policy.threshold
-            for text in texts_of(message)
+            len(text) * WIDEST_CHARACTER > self.policy.threshold for text in texts_of(message)
         ):
             return message
         if isinstance(message, ToolMessage):
             call = _call_of(message, before)
             tool = _tool_of(message, call)
-            policy = None if tool in self.settings.tool_thresholds else shared
-            return self.fold_result(message, tool, partial(origin_of, before, call), policy)
+            return self.fold_result(message, tool, partial(origin_of, before, call), shared)
         if is_question(message):
             return self.fold_said(message, source_of(message), partial(origin_of, before, None))
         return message
@@ -140,16 +103,11 @@ class MessageFolder:
         self, together: Sequence[AnyMessage], before: Sequence[AnyMessage]
     ) -> FoldPolicy:
         """The policy for results that came together; those of tools with thresholds of their own do not count."""
-        named = [
-            (one, _tool_of(one, _call_of(one, before)))
-            for one in together
-            if isinstance(one, ToolMessage)
-        ]
-        usual = [(one, tool) for one, tool in named if tool not in self.settings.tool_thresholds]
-        parts = [
-            part for one, tool in usual if not was_folded(one) for part in _parts_of(one, tool)
-        ]
-        return Folder(self.manager, self.settings.policy, self.guard).sharing(parts).policy
+        parts = list[Part]()
+        for message in together:
+            if isinstance(message, ToolMessage) and not was_folded(message):
+                parts += _parts_of(message, _tool_of(message, _call_of(message, before)))
+        return Folder(self.manager, self.policy, self.guard).sharing(parts).policy
 
     def _folded(
         self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin
@@ -173,8 +131,17 @@ class MessageFolder:
             update={"content": with_runs(message, texts), "response_metadata": metadata}
         )
 
+    def _redacted_part(self, part: Part) -> Part:
+        return replace(part, text=self._redacted(part.text))
+
+    def _redacted(self, text: str) -> str:
+        """Return *text* as it may be stored."""
+        for redact in self.policy.redact:
+            text = redact(text)
+        return text
+
     def _without_artifact(self, message: ToolMessage, tool: str) -> ToolMessage:
-        if self.settings.artifacts == "keep" or message.artifact is None:
+        if self.policy.artifacts == "keep" or message.artifact is None:
             return message
         key = self.guard.run(self._store_artifact, message.artifact, tool)
         return message.model_copy(update={"artifact": {"memory_key": key}}) if key else message
@@ -184,12 +151,12 @@ class MessageFolder:
         content = _content(artifact)
         if content is None or self._is_small(content):
             return None
-        safe = self.settings.redacted(content) if isinstance(content, str) else content
+        safe = self._redacted(content) if isinstance(content, str) else content
         with self.guard.writing():
             return self.manager.store(safe, type="tool_output", source=f"{tool}_artifact")
 
     def _is_small(self, content: str | bytes) -> bool:
-        most = self.settings.policy.threshold
+        most = self.policy.threshold
         return len(content) <= most or (
             isinstance(content, str) and not self.manager.counter.exceeds(content, most)
         )

@@ -9,9 +9,9 @@ from typing import Any, TypeGuard, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
-from memory_context.conversation.fold_policy import PERSON
 from memory_context.conversation.keyword_judge import Ranges
 from memory_context.conversation.message_groups import Link
+from memory_context.conversation.settings import PERSON
 from memory_context.model.item import hash_content
 from memory_context.model.reference import leading_key
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -34,32 +34,18 @@ from langchain_memory_context.conversation_facts import (
     trusted_in,
     with_recalls,
 )
-from langchain_memory_context.judge import one_judge
-from langchain_memory_context.message_folding import (
-    FoldSettings,
-    MessageFolder,
-    Redactor,
-    origin_of,
-)
+from langchain_memory_context.judge import ChatModelJudge
+from langchain_memory_context.message_folding import MessageFolder, origin_of
 from langchain_memory_context.messages import index_of_last_answer, is_question, link_of
 from langchain_memory_context.messages import texts_of as texts_in
 from langchain_memory_context.run_endings import called_in, calling, endings
 from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
 from memory_context.conversation.fold import ContextStats, Guard
-from memory_context.conversation.fold_policy import FoldPolicy
-from memory_context.conversation.judge import (
-    Bench,
-    Decision,
-    Decisions,
-    Judge,
-    JudgeLimits,
-    LexicalJudge,
-)
+from memory_context.conversation.judge import Bench, Decision, Decisions, LexicalJudge
 from memory_context.conversation.key_trust import called_with, vouch_for_words
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.pass_by_reference import (
-    DEFAULT_LIMIT,
     NotPassedError,
     PassingPolicy,
     passed_keys,
@@ -69,6 +55,14 @@ from memory_context.conversation.pass_by_reference import (
 )
 from memory_context.conversation.recall import KEPT_DECISIONS, Recaller
 from memory_context.conversation.run_notes import offered_places, unseen_notes
+from memory_context.conversation.settings import (
+    FoldPolicy,
+    NotesPolicy,
+    RecallPolicy,
+    fold_at_once_policy,
+    notes_policy_of,
+    recall_policy_of,
+)
 from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidScopeError,
@@ -77,14 +71,13 @@ from memory_context.exceptions import (
 )
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
+from memory_context.memory.summaries import as_summaries
 from memory_context.model.audit import AuditTrail
-from memory_context.model.tier import Lifetime, TierPolicy
+from memory_context.model.tier import Lifetime
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import events, prompts
 from memory_context.runtime.threads import off_loop, wait_for
 from memory_context.stores import as_auditor, as_store
-from memory_context.text.tokens.counter import TokenCounter
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
@@ -132,7 +125,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     store fails, the text stays, and the run goes on.
 
     Nothing else may come between a tool and this middleware that must see whole texts: put it last in the list, or
-    behind everything but such middleware. What redacts works on text that is stored only when it is given as `redact`.
+    behind everything but such middleware. Middleware that redacts reaches stored text only as ``FoldPolicy(redact=…)``.
 
     Args:
         store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
@@ -141,50 +134,36 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         user_id: Whose memories these are. None: each run says it, by ``user_id`` in its context (``context_schema``) or
             in ``config["configurable"]``; a run that does not is an error.
         agent_id: Noted on what is stored.
-        model: Short for ``judge=ChatModelJudge(model)``: a lightweight model decides what is brought back.
-        judge: Decides it; the words of the message without one.
-        judge_limits: What a judge with a model may cost in one conversation, and how long it may take.
-        threshold: Texts with more tokens are folded; 50 or more.
-        source_thresholds: Other thresholds for messages by their ``name``; people (``user``) have 8,000 by default.
-        tool_thresholds: Other thresholds for the results of some tools; None: never folded.
-        preview_tokens: The most that stays of a text beside its reference.
-        expansion_budget: The most tokens that are brought back at once.
-        recall: Whether anything is brought back without being asked for.
-        artifacts: What becomes of artifacts: ``keep`` leaves them in the state; ``store`` stores large ones, and leaves
-            ``{"memory_key": …}``.
-        redact: What every text goes through before it is stored: callables from text to text, or `PIIMiddleware`.
-        scopes: Whether the agent keeps notes in tiers (`ScopedMemory`); or further tiers, and built-in ones with other
-            limits. A run is one invocation, with all its resumptions; the thread is the session. Its task and its
-            project are told by ``task`` and ``project`` in its context or in ``config["configurable"]``. The notes of
-            the run, and of its task, go when it ends, fails or is cancelled.
-        project: The project of runs that do not say theirs.
-        ends_task: Whether a task ends with the run that works on it; if not, `end_task` ends it.
-        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with tiers
+        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
+        fold: ``at_once``, or a `FoldPolicy`.
+        recall: Whether anything is brought back without being asked for; or a `RecallPolicy`.
+        notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`. A run is one invocation, with
+            all its resumptions; the thread is the session. Its task and its project are told by ``task`` and ``project``
+            in its context or in ``config["configurable"]``. The notes of the run, and of its task, go when it ends,
+            fails or is cancelled; with ``NotesPolicy(ends_task=False)``, `end_task` ends a task.
+        model: A lightweight model that decides what is brought back. Short for a `RecallPolicy` with
+            ``judge=ChatModelJudge(model)``.
+        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
             `save_memory`, `get_memory`, `clear_memory` and `list_categories`.
-        pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text, or for
-            which tools.
-        secrets_for: The tools that get a text of the type ``secret`` too.
-        max_argument_bytes: The most bytes (UTF-8) that the texts of one call have together, for every tool or by tool.
-        summarizer: Describes folded texts in its own words; without one they are described by their kind.
-        counter: Counts tokens; the process's default without one. A provider is never asked.
+        pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
+            `PassingPolicy`.
         audit: Where it is written who did what with which memory: see `MemoryManager`.
         name: Tells two instances in one agent apart.
-        password_variable: The environment variable with the password of a database URL that has none.
 
     Raises:
         InvalidScopeError: A user that is none.
         InvalidThresholdError: A threshold below 50.
-        InvalidArgumentError: Both a judge and a model, or a setting of the wrong kind.
+        InvalidArgumentError: A threshold beside a `FoldPolicy`, a model beside a judge, or a setting of the wrong kind.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
     state_schema = MemoryContextState
     transformers = (InternalCallTransformer,)
 
-    def __new__(cls, *_: Any, scopes: bool | Iterable[TierPolicy] = False, **__: Any) -> Self:  # noqa: ANN401 - see __init__
+    def __new__(cls, *_: Any, notes: bool | NotesPolicy = False, **__: Any) -> Self:  # noqa: ANN401 - see __init__
         """One with hooks around the agent where it is needed: LangChain makes a node of each hook that a class has."""
         return super().__new__(
-            MiddlewareWithNotes if scopes is not False and cls is MemoryContextMiddleware else cls
+            MiddlewareWithNotes if notes is not False and cls is MemoryContextMiddleware else cls
         )  # type: ignore[return-value] # a subclass
 
     def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
@@ -193,55 +172,36 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         *,
         user_id: str | int | None = None,
         agent_id: str | None = None,
+        threshold: int | None = None,
+        fold: Literal["at_once"] | FoldPolicy = "at_once",
+        recall: bool | RecallPolicy = True,
+        notes: bool | NotesPolicy = False,
         model: BaseChatModel | None = None,
-        judge: Judge | None = None,
-        judge_limits: JudgeLimits | None = None,
-        threshold: int = 500,
-        source_thresholds: Mapping[str, int] | None = None,
-        tool_thresholds: Mapping[str, int | None] | None = None,
-        preview_tokens: int = 300,
-        expansion_budget: int = 2000,
-        recall: bool = True,
-        artifacts: Literal["keep", "store"] = "keep",
-        redact: Sequence[AgentMiddleware[Any, Any, Any] | Redactor] = (),
-        scopes: bool | Iterable[TierPolicy] = False,
-        project: str = "default",
-        ends_task: bool = True,
         tools: bool = True,
-        pass_by_reference: bool | Sequence[str] = True,
-        secrets_for: Sequence[str] = (),
-        max_argument_bytes: int | Mapping[str, int] = DEFAULT_LIMIT,
-        summarizer: Summarizer | Summaries | None = None,
-        counter: TokenCounter | Callable[[str], int] | None = None,
+        pass_by_reference: bool | PassingPolicy = True,
         audit: AuditTrail | str | bool | None = None,
         name: str = "MemoryContextMiddleware",
-        password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
     ) -> None:
         super().__init__()
-        _check_artifacts(artifacts)
-        policy = FoldPolicy(
-            threshold, dict(source_thresholds or {}), preview_tokens, expansion_budget, recall
-        )
-        self._settings = FoldSettings(
-            policy, dict(tool_thresholds or {}), [as_redactor(one) for one in redact], artifacts
-        )
-        for tool in self._settings.tool_thresholds:
-            self._settings.policy_for(tool)
-        self._store = as_store(store, password_variable)
+        policy = fold_at_once_policy(fold, threshold)
+        redactors = tuple(as_redactor(redactor) for redactor in policy.redact)
+        self._fold_policy = replace(policy, redact=redactors)
+        judge = None if model is None else ChatModelJudge(model)
+        self._recall_policy = recall_policy_of(recall, judge, "model")
+        notes_policy = notes_policy_of(notes)
+        self._has_notes = notes_policy is not None
+        self._notes_policy = notes_policy or NotesPolicy()
+        self._passing = PassingPolicy.of(pass_by_reference)
+        self._store = as_store(store)
         self._closes_store = self._store is not store
-        self._user_id, self._agent_id, self._counter = user_id, agent_id, counter
-        self._summaries = as_summaries(summarizer)
-        self._auditor = as_auditor(audit, self._store, password_variable)
-        self._judge = one_judge(judge, model)
-        self._judge_limits = judge_limits or JudgeLimits()
-        self._passing = PassingPolicy.of(pass_by_reference, secrets_for, max_argument_bytes)
+        self._auditor = as_auditor(audit, self._store)
+        self._summaries = as_summaries(policy.summarizer)
+        self._user_id = user_id
+        self._agent_id = agent_id
         self._guard = Guard(ContextStats())
         self._decisions = deque[Decision](maxlen=KEPT_DECISIONS)
         self._benches = OrderedDict[tuple[str, str | None], Bench]()
         self._name = name
-        self._has_notes = scopes is not False
-        self._policies = () if isinstance(scopes, bool) else tuple(scopes)
-        self._project, self._ends_task = project, ends_task
         if self._has_notes:
             _check_hooks(self)
             endings()
@@ -268,14 +228,16 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         return Decisions(self._decisions)
 
     def end_task(self, task: str, *, user_id: str | int | None = None) -> int:
-        """Delete the notes of a task that has ended; how many there were. With ``ends_task=False`` nothing else does.
+        """Delete the notes of a task that has ended; how many there were.
+
+        With ``NotesPolicy(ends_task=False)`` nothing else does.
 
         Raises:
             InvalidScopeError: No user.
             StoreError: The store could not do it.
         """
         owner = self._unwalled(user_id if self._user_id is None else self._user_id, None)  # type: ignore[arg-type] # says what is wrong with None
-        return ScopedMemory(owner, task_id=task, policies=self._policies).end("task")
+        return ScopedMemory(owner, task_id=task, policies=self._notes_policy.tiers).end("task")
 
     def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The middleware may be used again."""
@@ -330,9 +292,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _own_tools(self) -> list[MemoryTool]:
         owned = cast(
             "list[MemoryTool]",
-            memory_tools(self._owner, max_tokens=self._settings.policy.threshold),
+            memory_tools(self._owner, max_tokens=self._fold_policy.threshold),
         )
-        if self._passing.tools is None or self._passing.tools:
+        if self._passing.passes:
             tools = ", ".join(sorted(self._passing.tools or ())) or prompts.ANY_TOOL
             reading = next(tool for tool in owned if tool.name == RETRIEVE)
             reading.description = (
@@ -341,7 +303,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if not self._has_notes:
             return owned
         noting = note_tools(
-            lambda: self._notes(called_in(self)), max_tokens=self._settings.policy.threshold
+            lambda: self._notes(called_in(self)), max_tokens=self._fold_policy.threshold
         )
         return [*owned, *cast("list[MemoryTool]", noting)]
 
@@ -384,7 +346,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             run_id=facts.run_id,
             task_id=facts.task,
             project_id=facts.project,
-            policies=self._policies,
+            policies=self._notes_policy.tiers,
         )
 
     def _manager(self, facts: ConversationFacts) -> MemoryManager:
@@ -399,7 +361,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             user_id=user_id,
             agent_id=self._agent_id,
             thread_id=thread_id,
-            counter=self._counter,
+            counter=self._fold_policy.counter,
             summarizer=self._summaries,
             audit=self._auditor,
         )
@@ -407,7 +369,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _conversation(self, state: Any) -> _Conversation:  # noqa: ANN401 - whatever schema the agent has
         facts = self._facts(state)
         manager = self._manager(facts)
-        folder = MessageFolder(manager, self._settings, self._guard)
+        folder = MessageFolder(manager, self._fold_policy, self._guard)
         return _Conversation(
             list(_named(state, "messages") or []), facts, folder, self._bench(manager, facts)
         )
@@ -418,9 +380,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _bench(self, manager: MemoryManager, facts: ConversationFacts) -> Bench:
         """The judge's bench of this conversation, with what earlier processes have asked it."""
         place = (manager.scope.user_id, manager.thread_id)
-        bench = self._benches.pop(place, None) or Bench(
-            self._judge or LexicalJudge(), self._judge_limits
-        )
+        bench = self._benches.pop(place, None)
+        if bench is None:
+            policy = self._recall_policy or RecallPolicy()
+            bench = Bench(policy.judge or LexicalJudge(), policy.judge_limits)
         self._benches[place] = bench
         while len(self._benches) > KEPT_CONVERSATIONS:
             self._benches.popitem(last=False)
@@ -481,11 +444,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         facts = replace(before, begun=True, user_id=user_id).trusting(
             trusted_in(talk.messages, before, user_id)
         )
-        facts = (
-            await self._recalled(replace(talk, facts=facts), shown)
-            if self._settings.policy.recall
-            else facts
-        )
+        recall = self._recall_policy
+        if recall is not None and recall.expansion_budget:
+            facts = await self._recalled(replace(talk, facts=facts), shown, recall.expansion_budget)
         facts = await self._noted(replace(talk, facts=facts), shown)
         seen = [_in_place(message, old, folded) for message in request.messages]
         prompt = request.override(messages=with_recalls(seen, facts.shown))
@@ -505,7 +466,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
                 )
                 raise InvalidArgumentError(message)
 
-    async def _recalled(self, talk: _Conversation, shown: int) -> ConversationFacts:
+    async def _recalled(self, talk: _Conversation, shown: int, budget: int) -> ConversationFacts:
         """What is known when the newest unseen message has what it needs."""
         unseen = talk.messages[shown:]
         question = next((message for message in reversed(unseen) if is_question(message)), None)
@@ -515,13 +476,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if position is None:
             return talk.facts
         need = need_of(question, talk.messages, talk.facts.shown)
-        recaller = Recaller(
-            talk.manager,
-            self._guard,
-            talk.bench,
-            self._settings.policy.expansion_budget,
-            self._decisions,
-        )
+        recaller = Recaller(talk.manager, self._guard, talk.bench, budget, self._decisions)
         found = await recaller.recall(need)
         facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
         if found is None:
@@ -549,7 +504,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
 
 class MiddlewareWithNotes(MemoryContextMiddleware):
-    """A `MemoryContextMiddleware` with ``scopes``: it begins and ends the agent's runs. Made by that name."""
+    """A `MemoryContextMiddleware` with ``notes``: it begins and ends the agent's runs. Made by that name."""
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
         """Begin a run; the notes of one that has been left behind go."""
@@ -561,7 +516,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             old,
             run_id=str(uuid4()),
             task=None if task is None else str(task),
-            project=self._project if project is None else str(project),
+            project=self._notes_policy.project if project is None else str(project),
             notes=(),
             noted={},
         )
@@ -594,7 +549,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
     def _ended(self, notes: ScopedMemory) -> None:
         """Delete what ends; where the store fails it stays there, and nobody sees it."""
         try:
-            for lifetime in ENDING if self._ends_task else ENDING[:1]:
+            for lifetime in ENDING if self._notes_policy.ends_task else ENDING[:1]:
                 notes.end(lifetime)
         except StoreError as error:
             self._guard.stats.add(store_failures=1)
@@ -644,11 +599,7 @@ def _schema_of(request: ToolCallRequest) -> dict[str, Any]:
 
 def _check_hooks(middleware: MemoryContextMiddleware) -> None:
     if not isinstance(middleware, MiddlewareWithNotes):
-        message = f"to have scopes, {type(middleware).__name__} must be made of MiddlewareWithNotes"
-        raise InvalidArgumentError(message)
-
-
-def _check_artifacts(setting: object) -> None:
-    if setting not in {"keep", "store"}:
-        message = f'artifacts= is "keep" or "store", not {setting!r}'
+        message = (
+            f"to keep notes, {type(middleware).__name__} must be a subclass of MiddlewareWithNotes"
+        )
         raise InvalidArgumentError(message)

@@ -17,12 +17,9 @@ from langchain_core.messages import (
     messages_from_dict,
 )
 
-from langchain_memory_context.message_folding import FoldSettings, MessageFolder, origin_of
+from langchain_memory_context.message_folding import MessageFolder, origin_of
 from langchain_memory_context.messages import is_question, source_of
-from memory_context.conversation.fold import Guard
-from memory_context.conversation.fold_policy import FoldPolicy
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
-from memory_context.memory.manager import MemoryManager
 from memory_context.runtime import events
 
 ASSISTANT = "assistant"
@@ -52,11 +49,6 @@ def _readable(turns: Iterable[ChatTurn]) -> Iterator[BaseMessage]:
             yield message_of(turn)
         except (ValueError, TypeError, LookupError) as error:
             events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
-
-
-def folder_of(manager: MemoryManager, policy: FoldPolicy, guard: Guard) -> MessageFolder:
-    """What folds the messages of a conversation that is kept as turns."""
-    return MessageFolder(manager, FoldSettings(policy, {}, (), "keep"), guard)
 
 
 def append(

@@ -16,7 +16,8 @@ try:
         memory_tools,
         note_tools,
     )
-    from memory_context.autogen.context import MemoryContext, MemoryContextConfig
+    from memory_context.autogen.context import MemoryContext
+    from memory_context.autogen.context_config import MemoryContextConfig
     from memory_context.autogen.llm_judge import LLMJudge
     from memory_context.autogen.llm_summarizer import LLMSummarizer
     from memory_context.autogen.sql_memory import SQLMemory

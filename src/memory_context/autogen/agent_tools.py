@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, ValidationError
 
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.autogen.caller import caller, report
-from memory_context.autogen.tier_config import TierConfig, dumped_tiers, loaded_tiers
+from memory_context.autogen.context_config import TierConfig, dumped_tiers, loaded_tiers
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.tool_names import RETRIEVE

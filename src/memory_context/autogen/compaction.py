@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
@@ -52,31 +51,21 @@ class Cut:
     end: int
 
 
-def limit_of(max_tokens: float | None, window: int | None) -> int | None:
-    """The limit in tokens.
+def check_limit(max_tokens: object) -> None:
+    """Check the limit of a conversation.
 
     Raises:
         BudgetTooSmallError: Less than 500 tokens.
-        InvalidArgumentError: A share of a window that is not given.
+        InvalidArgumentError: Not a number of tokens.
     """
     if max_tokens is None:
-        return None
-    if not _is_number(max_tokens):
-        message = f"max_tokens={max_tokens!r} is no number of tokens"
+        return
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
+        message = f"max_tokens must be a whole number of tokens, {LEAST_LIMIT} or more, not {max_tokens!r}"
         raise InvalidArgumentError(message)
-    if max_tokens <= 1:
-        if window is None:
-            message = f"max_tokens={max_tokens} is a share of the model's window: give window= too, in tokens"
-            raise InvalidArgumentError(message)
-        max_tokens *= window
     if max_tokens < LEAST_LIMIT:
         message = f"max_tokens={max_tokens} is too small to converse in; give {LEAST_LIMIT} or more"
         raise BudgetTooSmallError(message)
-    return int(max_tokens)
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
 def compacted_key(message: LLMMessage) -> str | None:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
 from uuid import uuid4
 from weakref import WeakSet
 
-from autogen_core import Component, ComponentModel
+from autogen_core import Component
 from autogen_core.model_context import ChatCompletionContext
 from autogen_core.models import (
     AssistantMessage,
@@ -21,77 +21,57 @@ from autogen_core.models import (
     UserMessage,
 )
 from autogen_core.tools import BaseTool, Workbench
-from pydantic import BaseModel, Field
 
 from memory_context.autogen.agent_tools import memory_tools, note_tools
 from memory_context.autogen.caller import set_caller
-from memory_context.autogen.compaction import limit_of
+from memory_context.autogen.compaction import check_limit
+from memory_context.autogen.context_config import (
+    FoldConfig,
+    MemoryContextConfig,
+    NotesConfig,
+    RecallConfig,
+)
 from memory_context.autogen.conversation import Conversation
-from memory_context.autogen.llm_judge import LLMJudge, one_judge
-from memory_context.autogen.llm_summarizer import LLMSummarizer
+from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.autogen.messages import with_texts
 from memory_context.autogen.saved_state import ContextState, parse_state
-from memory_context.autogen.tier_config import TierConfig, dumped_tiers, loaded_tiers
 from memory_context.autogen.toolbox import AnyTool
 from memory_context.autogen.view import entries_of, stored_behind
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.fold import ContextStats, Part
-from memory_context.conversation.fold_policy import LEAST_THRESHOLD, FoldPolicy
-from memory_context.conversation.judge import Bench, Decisions, Judge, JudgeLimits, LexicalJudge
-from memory_context.conversation.pass_by_reference import DEFAULT_LIMIT
+from memory_context.conversation.judge import Bench, Decisions, JudgeLimits, LexicalJudge
+from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places
-from memory_context.exceptions import (
-    InvalidArgumentError,
-    NotSerializableError,
-    StateOwnerError,
-    StoreError,
+from memory_context.conversation.settings import (
+    LEAST_THRESHOLD,
+    FoldPolicy,
+    NotesPolicy,
+    RecallPolicy,
+    fold_policy_of,
+    notes_policy_of,
+    recall_policy_of,
+    refuse_middleware_settings,
 )
+from memory_context.exceptions import InvalidArgumentError, StateOwnerError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
 from memory_context.model.audit import AuditTrail
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import Content, MemoryList
 from memory_context.model.selection import Page, Selection
-from memory_context.model.tier import Lifetime, TierPolicy
+from memory_context.model.tier import Lifetime
 from memory_context.model.transcript import Transcript
 from memory_context.runtime import events
 from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS
 from memory_context.runtime.threads import off_loop
-from memory_context.text.tokens.counter import TokenCounter
+from memory_context.stores import SQLAuditTrail, as_store
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
 
 
 T = TypeVar("T")
-
-
-class MemoryContextConfig(BaseModel):
-    """What a dumped context holds. Messages beyond the initial ones belong to its state."""
-
-    user_id: str
-    store: str
-    agent_id: str | None = None
-    thread_id: str | None = None
-    password_variable: str
-    threshold: int
-    source_thresholds: dict[str, int]
-    preview_tokens: int
-    expansion_budget: int
-    recall: bool
-    recall_results: bool = False
-    fold: Literal["at_once", "after_reading"] = "at_once"
-    read_cap: int = 2500
-    user_layer_tokens: int = 300
-    scopes: bool | list[TierConfig] = False
-    max_tokens: int | None = None
-    judge: ComponentModel | None = None
-    judge_limits: JudgeLimits = JudgeLimits()
-    summarizer: ComponentModel | None = None
-    audit: bool | str = False
-    initial_messages: list[LLMMessage] | None = Field(default=None)
 
 
 class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextConfig]):
@@ -108,39 +88,27 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             the first message.
         agent_id: Noted on what is stored.
         thread_id: The conversation. Without one a UUID is made and kept in the state.
-        threshold: Texts with more tokens are folded; 50 or more.
-        source_thresholds: Other thresholds for user messages from some sources; ``user`` has 8,000 by default.
-        preview_tokens: The most that stays of a text beside its reference.
-        expansion_budget: The most tokens that are brought back at once.
-        recall: Whether anything is brought back without being asked for.
-        recall_results: Whether tools' results are looked at too, and not only messages of users and agents.
-        fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full at
-            the first model call that sees it, and folded later, in batches, when that pays (`FoldPolicy`).
-        read_cap: With ``after_reading``, texts with more tokens are folded at once.
-        user_layer_tokens: The most that a conversation begins with of what is known about its user: preferences, notes
-            with the tag ``always``, recent threads and commands, what exists. 0 for nothing. A conversation without a
-            `thread_id` begins so only for a user with preferences or such notes.
-        scopes: Whether the agent keeps notes in tiers (`ScopedMemory`) and gets the tools for them; or further tiers,
-            and built-in ones with other limits. `run` opens them for a run; the thread is the session.
-        max_tokens: The most tokens of all messages together, 500 or more; or a share of `window`, as 0.5. Before it
-            would be passed, the oldest groups of messages are stored as one memory, and a reference takes their
-            place. System prompt and tools come on top of it.
-        window: The tokens of the model's context window.
-        judge: Decides what is brought back; the words of the message without one (`LexicalJudge`).
-        model_client: Short for ``judge=LLMJudge(model_client)``: a lightweight model decides.
-        judge_limits: What a judge with a model may cost in this conversation, and how long it may take.
-        summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
-            one they are described by their kind.
-        counter: Counts tokens; the process's default without one.
+        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
+        fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
+        recall: Whether anything is brought back without being asked for, also what is known about the user; or a
+            `RecallPolicy`.
+        notes: Whether the agent keeps notes in tiers (`ScopedMemory`) and gets the tools for them; or a `NotesPolicy`.
+            `run` opens them for a run; the thread is the session.
+        max_tokens: The most tokens of all messages together, 500 or more. Before it would be passed, the oldest groups
+            of messages are stored as one memory, and a reference takes their place. System prompt and tools come on top
+            of it.
+        model_client: A lightweight model that decides what is brought back. Short for a `RecallPolicy` with
+            ``judge=LLMJudge(model_client)``.
         audit: Where it is written who did what with which memory: see `MemoryManager`.
         initial_messages: The messages to start with, treated like added ones.
-        password_variable: The environment variable with the password of a database URL that has none.
 
     Raises:
         InvalidScopeError: No user.
         InvalidThresholdError: A threshold below 50.
+        BudgetTooSmallError: A `max_tokens` below 500.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
-        InvalidArgumentError: Both a judge and a model client, or something that is no judge.
+        InvalidArgumentError: A threshold beside a `FoldPolicy`, a model client beside a judge, or a setting of the wrong
+            kind.
     """
 
     component_type = "chat_completion_context"
@@ -154,65 +122,44 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         store: AnyStore | None = None,
         agent_id: str | None = None,
         thread_id: str | None = None,
-        threshold: int = 500,
-        source_thresholds: Mapping[str, int] | None = None,
-        preview_tokens: int = 300,
-        expansion_budget: int = 2000,
-        recall: bool = True,
-        recall_results: bool = False,
-        fold: Literal["at_once", "after_reading"] = "at_once",
-        read_cap: int = 2500,
-        user_layer_tokens: int = 300,
-        scopes: bool | Iterable[TierPolicy] = False,
-        max_tokens: float | None = None,
-        window: int | None = None,
-        judge: Judge | None = None,
+        threshold: int | None = None,
+        fold: Literal["at_once", "after_reading"] | FoldPolicy = "at_once",
+        recall: bool | RecallPolicy = True,
+        notes: bool | NotesPolicy = False,
+        max_tokens: int | None = None,
         model_client: ChatCompletionClient | None = None,
-        judge_limits: JudgeLimits | None = None,
-        summarizer: Summarizer | Summaries | None = None,
-        counter: TokenCounter | Callable[[str], int] | None = None,
         audit: AuditTrail | str | bool | None = None,
         initial_messages: Sequence[LLMMessage] | None = None,
-        password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
     ) -> None:
         super().__init__()
+        check_limit(max_tokens)
         self._initial_messages = list(initial_messages or []) or None
-        self._judge = one_judge(judge, model_client)
-        self.max_tokens = limit_of(max_tokens, window)
-        self.policy = FoldPolicy(
-            threshold,
-            dict(source_thresholds or {}),
-            preview_tokens,
-            _share(expansion_budget, self.max_tokens, 4),
-            recall,
-            fold=fold,
-            read_cap=read_cap,
-            user_layer_tokens=_share(user_layer_tokens, self.max_tokens, 8),
-            recall_results=recall_results,
-            largest=max(LEAST_THRESHOLD, self.max_tokens // 4) if self.max_tokens else None,
-        )
+        self.max_tokens = max_tokens
+        self.fold_policy = fold_policy_of(fold, threshold)
+        refuse_middleware_settings(self.fold_policy, "MemoryContext")
+        judge = None if model_client is None else LLMJudge(model_client)
+        self.recall_policy = recall_policy_of(recall, judge, "model_client")
+        notes_policy = notes_policy_of(notes)
+        self._has_notes = notes_policy is not None
+        self.notes_policy = notes_policy or NotesPolicy()
         self._given_thread = thread_id
         self._owner = MemoryManager(
             store,
             user_id=user_id,
             agent_id=agent_id,
             thread_id=thread_id or str(uuid4()),
-            counter=counter,
-            password_variable=password_variable,
-            summarizer=summarizer,
+            counter=self.fold_policy.counter,
+            summarizer=self.fold_policy.summarizer,
             audit=audit,
         )
-        self._policies = () if isinstance(scopes, bool) else tuple(scopes)
-        self._has_notes = scopes is not False
-        self._notes = ScopedMemory(self._owner, policies=self._policies)
+        self._closed_with_this = list[Callable[[], object]]()
+        self._notes = ScopedMemory(self._owner, policies=self.notes_policy.tiers)
         self._view = self._owner.within(self._notes.places)
         self._manager = self._view if self._has_notes else self._owner
-        bench = Bench(self._judge or LexicalJudge(), judge_limits or JudgeLimits())
         self._conversation = Conversation(
             self._view,
-            self.policy,
-            bench,
-            self.max_tokens,
+            *_fitted(self.fold_policy, self.recall_policy, max_tokens),
+            max_tokens,
             list(initial_messages or []),
             notes=self._notes if self._has_notes else None,
             named_thread=thread_id is not None,
@@ -347,9 +294,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self,
         *,
         task: str | None = None,
-        project: str = "default",
+        project: str | None = None,
         run_id: str | None = None,
-        ends_task: bool = True,
+        ends_task: bool | None = None,
     ) -> AsyncGenerator[ScopedMemory]:
         """A run of the agent: its notes, its task's and its project's are open until it ends, however it ends.
 
@@ -358,27 +305,29 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
         Args:
             task: The task that the agent works on; without one there are no notes of a task.
-            project: The project that it belongs to.
+            project: The project that it belongs to; that of the `NotesPolicy` without one.
             run_id: The run; one is made up without it.
-            ends_task: Whether the task ends with the run, and its notes with it. Promote before what matters.
+            ends_task: Whether the task ends with the run, and its notes with it; None: as the `NotesPolicy` says.
+                Promote before what matters.
 
         Raises:
-            InvalidArgumentError: The context has no tiers (`scopes`), or is in a run already.
+            InvalidArgumentError: The context has no notes (``notes=True``), or is in a run already.
             InvalidScopeError: A name that no database column can hold.
         """
-        if not self._has_notes or self._notes.run_id is not None:
-            message = (
-                "this context is in a run already"
-                if self._has_notes
-                else "give MemoryContext(…, scopes=True)"
-            )
+        if not self._has_notes:
+            message = "this context keeps no notes: give MemoryContext(…, notes=True)"
             raise InvalidArgumentError(message)
+        if self._notes.run_id is not None:
+            message = "this context is in a run already"
+            raise InvalidArgumentError(message)
+        if ends_task is None:
+            ends_task = self.notes_policy.ends_task
         notes = ScopedMemory(
             self._owner,
             run_id=run_id or str(uuid4()),
             task_id=task,
-            project_id=project,
-            policies=self._policies,
+            project_id=self.notes_policy.project if project is None else project,
+            policies=self.notes_policy.tiers,
         )
         self._open(notes)
         try:
@@ -394,7 +343,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     async def _end_run(self, notes: ScopedMemory, lifetimes: Sequence[Lifetime]) -> None:
         async with self._lock.held():
-            self._open(ScopedMemory(self._owner, policies=self._policies))
+            self._open(ScopedMemory(self._owner, policies=self.notes_policy.tiers))
             self._conversation.end_run()
         for lifetime in lifetimes:
             await off_loop(self._ended, notes, lifetime)
@@ -463,9 +412,9 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
 
-        With tiers (`scopes`) also `save_memory`, `get_memory`, `clear_memory` and `list_categories`.
+        With notes also `save_memory`, `get_memory`, `clear_memory` and `list_categories`.
         """
-        most = self.policy.threshold
+        most = self.fold_policy.threshold
         notes = note_tools(lambda: self._notes, max_tokens=most) if self._has_notes else []
         return [*memory_tools(self._view, max_tokens=most), *notes]
 
@@ -473,21 +422,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self,
         tools: Workbench | Sequence[AnyTool],
         *,
-        pass_by_reference: bool | Sequence[str] = True,
-        secrets_for: Sequence[str] = (),
-        max_argument_bytes: int | Mapping[str, int] = DEFAULT_LIMIT,
+        pass_by_reference: bool | PassingPolicy = True,
     ) -> MemoryWorkbench:
-        """The agent's tools with those of its memory, folding at the source and passing by reference.
+        """Return the agent's tools with those of its memory, folding at the source and passing by reference.
 
         See `MemoryWorkbench` for what the settings mean and what is refused.
         """
-        workbench = MemoryWorkbench(
-            tools,
-            self,
-            pass_by_reference=pass_by_reference,
-            secrets_for=secrets_for,
-            max_argument_bytes=max_argument_bytes,
-        )
+        workbench = MemoryWorkbench(tools, self, pass_by_reference=pass_by_reference)
         self._workbenches.add(workbench)
         return workbench
 
@@ -502,6 +443,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         if under_way := {work for work in self._running if work.get_loop() is loop}:
             await asyncio.wait(under_way)
         await off_loop(self._owner.close)
+        for close in self._closed_with_this:
+            await off_loop(close)
 
     def _drawn_as(self) -> Transcript:
         """The conversation as a notebook shows it, with messages that are not folded yet; nothing is read for it."""
@@ -518,55 +461,39 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return MemoryContextConfig(
             **self._manager.connection(),
             thread_id=self._given_thread,
-            threshold=self.policy.threshold,
-            source_thresholds=dict(self.policy.source_thresholds),
-            preview_tokens=self.policy.preview_tokens,
-            expansion_budget=self.policy.expansion_budget,
-            recall=self.policy.recall,
-            recall_results=self.policy.recall_results,
-            fold=self.policy.fold,
-            read_cap=self.policy.read_cap,
-            user_layer_tokens=self.policy.user_layer_tokens,
-            scopes=dumped_tiers(self._policies) or self._has_notes,
+            fold=FoldConfig.of(self.fold_policy),
+            recall=RecallConfig.of(self.recall_policy) if self.recall_policy else False,
+            notes=NotesConfig.of(self.notes_policy) if self._has_notes else False,
             max_tokens=self.max_tokens,
-            judge=self._dumped_judge(),
-            judge_limits=self._conversation.bench.limits,
-            summarizer=self._dumped_summarizer(),
             initial_messages=self._initial_messages,
         )
 
-    def _dumped_judge(self) -> ComponentModel | None:
-        if self._judge is None or isinstance(self._judge, LexicalJudge):
-            return None
-        if isinstance(self._judge, LLMJudge):
-            return self._judge.dump_component()
-        message = (
-            f"the judge {self._judge!r} cannot be written down: only LexicalJudge and LLMJudge can"
-        )
-        raise NotSerializableError(message)
-
-    def _dumped_summarizer(self) -> ComponentModel | None:
-        summaries = self._manager.summaries
-        if summaries is None:
-            return None
-        if isinstance(summaries.summarizer, LLMSummarizer) and summaries.limits == SummaryLimits():
-            return summaries.summarizer.dump_component()
-        message = f"{summaries.summarizer!r} cannot be written down: only LLMSummarizer with its default limits can"
-        raise NotSerializableError(message)
-
     @classmethod
     def _from_config(cls, config: MemoryContextConfig) -> Self:
-        values: dict[str, Any] = {
-            name: getattr(config, name) for name in MemoryContextConfig.model_fields
-        }
-        values["judge"] = LLMJudge.load_component(config.judge) if config.judge else None
-        values["scopes"] = (
-            config.scopes if isinstance(config.scopes, bool) else loaded_tiers(config.scopes)
+        # A store that is given is the caller's to close. Here it is opened for the context, because only a store takes
+        # the name of the variable with its password.
+        store = as_store(config.store, config.password_variable)
+        audit: SQLAuditTrail | bool
+        if isinstance(config.audit, str):
+            audit = SQLAuditTrail(config.audit, password_variable=config.password_variable)
+        else:
+            audit = config.audit
+        context = cls(
+            config.user_id,
+            store=store,
+            agent_id=config.agent_id,
+            thread_id=config.thread_id,
+            fold=config.fold.policy(),
+            recall=config.recall if isinstance(config.recall, bool) else config.recall.policy(),
+            notes=config.notes if isinstance(config.notes, bool) else config.notes.policy(),
+            max_tokens=config.max_tokens,
+            audit=audit,
+            initial_messages=config.initial_messages,
         )
-        values["summarizer"] = (
-            LLMSummarizer.load_component(config.summarizer) if config.summarizer else None
-        )
-        return cls(**values)
+        context._closed_with_this.append(store.close)
+        if isinstance(audit, SQLAuditTrail):
+            context._closed_with_this.append(audit.close)
+        return context
 
     async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
         """The result of `work`, which goes on to its end even if the caller is cancelled."""
@@ -597,5 +524,18 @@ async def _completed(work: Coroutine[Any, Any, None]) -> None:
     task.result()
 
 
-def _share(tokens: int, limit: int | None, part: int) -> int:
-    return tokens if limit is None else min(tokens, limit // part)
+def _fitted(
+    fold: FoldPolicy, recall: RecallPolicy | None, max_tokens: int | None
+) -> tuple[FoldPolicy, RecallPolicy | None, Bench]:
+    """Return the policies as they work in a conversation of *max_tokens*, and who decides what is brought back."""
+    if max_tokens is not None:
+        fold = replace(fold, max_threshold=max(LEAST_THRESHOLD, max_tokens // 4))
+    if recall is None:
+        return fold, None, Bench(LexicalJudge(), JudgeLimits())
+    if max_tokens is not None:
+        recall = replace(
+            recall,
+            expansion_budget=min(recall.expansion_budget, max_tokens // 4),
+            user_layer_tokens=min(recall.user_layer_tokens, max_tokens // 8),
+        )
+    return fold, recall, Bench(recall.judge or LexicalJudge(), recall.judge_limits)

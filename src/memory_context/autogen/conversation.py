@@ -33,12 +33,13 @@ from memory_context.autogen.saved_state import ContextFacts, Ranges
 from memory_context.autogen.shown_keys import made_by_compaction, trusted_by
 from memory_context.autogen.token_ledger import Ledger, billed
 from memory_context.conversation.fold import ContextStats, Folder, Guard, Part
-from memory_context.conversation.fold_policy import PERSON, Folded, FoldPolicy
+from memory_context.conversation.fold_policy import Folded
 from memory_context.conversation.judge import Bench
 from memory_context.conversation.key_trust import typed_in, vouch_for_words, vouched_in
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.recall import Need, Recall, Recaller
 from memory_context.conversation.run_notes import unseen_notes
+from memory_context.conversation.settings import PERSON, FoldPolicy, RecallPolicy
 from memory_context.exceptions import StateError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
@@ -57,6 +58,7 @@ class Conversation:
     Attributes:
         manager: The user's memories.
         policy: When texts are folded.
+        recall: What is brought back without being asked for; None for nothing.
         bench: Who decides what is brought back.
         limit: The most tokens, or None.
         waiting: Messages that came with the constructor or a foreign state and are not folded yet.
@@ -73,6 +75,7 @@ class Conversation:
 
     manager: MemoryManager
     policy: FoldPolicy
+    recall: RecallPolicy | None
     bench: Bench
     limit: int | None
     waiting: list[LLMMessage]
@@ -94,7 +97,8 @@ class Conversation:
         self.assembler = ContextAssembler(self.manager)
         self.layer: UserLayer | None = None
         self.used: frozenset[str] | None = None
-        self.recaller = Recaller(self.manager, self.guard, self.bench, self.policy.expansion_budget)
+        budget = self.recall.expansion_budget if self.recall else 0
+        self.recaller = Recaller(self.manager, self.guard, self.bench, budget)
         ledger = Ledger(self.manager)
         self.reader = Reader(self.folder, ledger) if self.policy.fold == "after_reading" else None
         self.compactor = Compactor(self.folder, ledger, self.limit) if self.limit else None
@@ -281,20 +285,20 @@ class Conversation:
         if (
             self.shown
             or place is None
-            or self.policy.user_layer_tokens == 0
+            or self.recall is None
+            or self.recall.user_layer_tokens == 0
             or any(map(is_layer, self.messages))
         ):
             return
-        self.layer = await off_loop(self._layer)
+        self.layer = await off_loop(self._layer, self.recall.user_layer_tokens)
         if self.layer:
             self.trust(self.layer.keys)
             self.messages.insert(place, UserMessage(content=self.layer.text, source=MEMORY_SOURCE))
 
-    def _layer(self) -> UserLayer | None:
+    def _layer(self, budget: int) -> UserLayer | None:
         task = next(
             ("\n".join(texts_of(message)) for message in self.messages if is_question(message)), ""
         )
-        budget = self.policy.user_layer_tokens
         return self.guard.run(
             partial(user_layer, self.assembler, task, budget, returning=self.named_thread)
         )
@@ -323,7 +327,7 @@ class Conversation:
         return self.guard.run(reader.fold_due, self.messages, self.shown)
 
     async def _recall(self) -> None:
-        asking = self._asking() if self.policy.recall else None
+        asking = self._asking() if self.recall and self.recall.expansion_budget else None
         found = await self.recaller.recall(self._need(asking)) if asking else None
         self.held = self._hold(found) if found else self.held
         if self.held is None:
@@ -356,7 +360,7 @@ class Conversation:
     def _asking(self) -> LLMMessage | None:
         """The newest message, unseen yet, for which it is decided what to bring back."""
         question: LLMMessage | None = newest_question(self.messages, self.shown)
-        if question is None and self.policy.recall_results:
+        if question is None and self.recall and self.recall.results:
             unseen = reversed(self.messages[self.shown :])
             question = next(
                 (

@@ -42,13 +42,15 @@ class Reader:
 
     def to_read(self, parts: Iterable[Part]) -> list[Part]:
         """The parts that a model shall read in full first."""
-        policy, counter = self.folder.policy, self.folder.manager.counter
-        return [
-            part
-            for part in parts
-            if counter.exceeds(part.text, policy.threshold_for(part.source))
-            and not counter.exceeds(part.text, policy.read_cap)
-        ]
+        read_cap, counter = self.folder.policy.read_cap, self.folder.manager.counter
+        to_read = list[Part]()
+        for part in parts:
+            threshold = self.folder.threshold_of(part)
+            if threshold is None or not counter.exceeds(part.text, threshold):
+                continue
+            if not counter.exceeds(part.text, read_cap):
+                to_read.append(part)
+        return to_read
 
     def fold_due(
         self, messages: Sequence[LLMMessage], seen: int

@@ -14,7 +14,6 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 
-from memory_context.conversation.judge import Judge
 from memory_context.conversation.keyword_judge import Question, Verdict
 from memory_context.conversation.model_judge import (
     StrictAnswer,
@@ -42,6 +41,9 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
 
     Args:
         model_client: A lightweight model.
+
+    Raises:
+        InvalidArgumentError: It is not a `ChatCompletionClient`.
     """
 
     component_type = "judge"
@@ -49,6 +51,9 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
     component_provider_override = "memory_context.autogen.LLMJudge"
 
     def __init__(self, model_client: ChatCompletionClient) -> None:
+        if not isinstance(model_client, ChatCompletionClient):
+            message = f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
+            raise InvalidArgumentError(message)
         self.model_client = model_client
         self.name = f"model:{type(model_client).__name__}"
 
@@ -82,21 +87,6 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
     @classmethod
     def _from_config(cls, config: LLMJudgeConfig) -> Self:
         return cls(ChatCompletionClient.load_component(config.model_client))
-
-
-def one_judge(judge: Judge | None, model_client: ChatCompletionClient | None) -> Judge | None:
-    """The judge that is given, or the one that asks the model that is given; None for neither.
-
-    Raises:
-        InvalidArgumentError: Both are given, or the judge is none.
-    """
-    if judge is not None and (model_client is not None or not isinstance(judge, Judge)):
-        message = "judge= takes one object with a name and decide(); model_client= is short for LLMJudge(…): give one"
-        raise InvalidArgumentError(message)
-    if model_client is not None and not isinstance(model_client, ChatCompletionClient):
-        message = f"model_client= takes a ChatCompletionClient of AutoGen's, not {type(model_client).__name__}"
-        raise InvalidArgumentError(message)
-    return LLMJudge(model_client) if model_client else judge
 
 
 def _tokens(messages: list[LLMMessage], result: CreateResult) -> int:

@@ -9,7 +9,7 @@ from autogen_core.models import LLMMessage
 from memory_context.autogen.compaction import compacted_key
 from memory_context.autogen.messages import parts_of
 from memory_context.autogen.saved_state import ContextFacts
-from memory_context.conversation.fold_policy import PERSON
+from memory_context.conversation.settings import PERSON
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 

@@ -63,7 +63,7 @@ def told_of_passing(
     tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy
 ) -> dict[str, ToolOverride]:
     """The tool that reads memories says that references can be passed, too."""
-    if policy.tools is not None and not policy.tools:
+    if not policy.passes:
         return {}
     sentence = prompts.PASS_REFERENCES.format(
         tools=", ".join(sorted(policy.tools or ())) or prompts.ANY_TOOL

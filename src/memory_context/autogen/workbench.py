@@ -32,7 +32,6 @@ from memory_context.autogen.toolbox import (
 from memory_context.autogen.unread import UnreadWatch
 from memory_context.conversation.key_trust import called_with
 from memory_context.conversation.pass_by_reference import (
-    DEFAULT_LIMIT,
     NotPassedError,
     PassingPolicy,
     passed_keys,
@@ -49,14 +48,20 @@ if TYPE_CHECKING:
     from memory_context.autogen.context import MemoryContext
 
 
+class PassingConfig(BaseModel):
+    """A `PassingPolicy`."""
+
+    tools: list[str] | None = None
+    secrets_for: list[str]
+    max_argument_bytes: int | dict[str, int]
+
+
 class MemoryWorkbenchConfig(BaseModel):
     """What a dumped workbench holds."""
 
     workbenches: list[ComponentModel]
     context: ComponentModel
-    pass_by_reference: bool | list[str]
-    secrets_for: list[str]
-    max_argument_bytes: int | dict[str, int]
+    pass_by_reference: PassingConfig
 
 
 class MemoryWorkbenchState(BaseModel):
@@ -88,12 +93,9 @@ class MemoryWorkbench(StaticStreamWorkbench):
     Args:
         tools: Tools, functions and workbenches, or one workbench.
         context: The conversation.
-        pass_by_reference: Whether references in arguments are replaced, or for which tools. Only those that memory
+        pass_by_reference: Whether references in arguments are replaced; or a `PassingPolicy`. Only those that memory
             itself or a person has brought into the conversation are (`MemoryContext.trusted_keys`), and never those in
-            calls of the memory tools.
-        secrets_for: The tools that get a text of the type ``secret`` too. AutoGen logs what tools are called with.
-        max_argument_bytes: The most bytes (UTF-8) that the texts of one call have together, for every tool or by tool;
-            10 MB for tools that are not named.
+            calls of the memory tools. AutoGen logs what tools are called with.
 
     Raises:
         InvalidArgumentError: Something that is no tool, two tools of one name, or settings of the wrong kind.
@@ -107,13 +109,10 @@ class MemoryWorkbench(StaticStreamWorkbench):
         tools: Workbench | Sequence[AnyTool],
         context: MemoryContext,
         *,
-        pass_by_reference: bool | Sequence[str] = True,
-        secrets_for: Sequence[str] = (),
-        max_argument_bytes: int | Mapping[str, int] = DEFAULT_LIMIT,
+        pass_by_reference: bool | PassingPolicy = True,
     ) -> None:
         super().__init__([])
-        self._policy = PassingPolicy.of(pass_by_reference, secrets_for, max_argument_bytes)
-        self._settings = (pass_by_reference, secrets_for, max_argument_bytes)
+        self._policy = PassingPolicy.of(pass_by_reference)
         self._context = context
         self._loaded = False
         plain, self._inner = sorted_tools(tools)
@@ -298,13 +297,15 @@ class MemoryWorkbench(StaticStreamWorkbench):
         return (caller(self._context.user_id) if self._loaded else None) or self._context
 
     def _to_config(self) -> MemoryWorkbenchConfig:  # type: ignore[override] # not that of StaticWorkbench
-        passing, secrets_for, limit = self._settings
+        policy, sizes = self._policy, self._policy.max_argument_bytes
         return MemoryWorkbenchConfig(
             workbenches=[dumped(part) for part in self._inner],
             context=self._context.dump_component(),
-            pass_by_reference=passing if isinstance(passing, bool) else list(passing),
-            secrets_for=list(secrets_for),
-            max_argument_bytes=limit if isinstance(limit, int) else dict(limit),
+            pass_by_reference=PassingConfig(
+                tools=None if policy.tools is None else list(policy.tools),
+                secrets_for=list(policy.secrets_for),
+                max_argument_bytes=sizes if isinstance(sizes, int) else dict(sizes),
+            ),
         )
 
     @classmethod
@@ -312,9 +313,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         workbench = cls(
             [Workbench.load_component(part) for part in config.workbenches],
             cast("MemoryContext", ChatCompletionContext.load_component(config.context)),
-            pass_by_reference=config.pass_by_reference,
-            secrets_for=config.secrets_for,
-            max_argument_bytes=config.max_argument_bytes,
+            pass_by_reference=PassingPolicy(**dict(config.pass_by_reference)),
         )
         workbench._loaded = True
         return workbench

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from memory_context.conversation.fold_policy import PERSON, Asked, Folded, FoldPolicy, fold, level
+from memory_context.conversation.fold_policy import Asked, Folded, fold, level
 from memory_context.conversation.key_trust import vouch_for_placeholder
+from memory_context.conversation.settings import PERSON, FoldPolicy
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import MemoryItem, hash_content
@@ -177,18 +178,28 @@ class Folder:
     guard: Guard
     made: set[str] = field(default_factory=set[str])
 
+    def threshold_of(self, part: Part) -> int | None:
+        """Return the threshold for *part*; None if it is never folded."""
+        if part.origin in READING_TOOLS:
+            return None
+        if part.source is None:
+            return self.policy.tool_threshold(part.origin)
+        return self.policy.threshold_for(part.source)
+
     def may_fold(self, part: Part) -> bool:
-        """Whether `part` may be over its threshold; a token is one byte at least, a character four at most."""
-        return part.origin not in READING_TOOLS and len(
-            part.text
-        ) * WIDEST_CHARACTER > self.policy.threshold_for(part.source)
+        """Return whether *part* may be over its threshold, without counting its tokens.
+
+        A token has one byte at least, a character four at most.
+        """
+        threshold = self.threshold_of(part)
+        return threshold is not None and len(part.text) * WIDEST_CHARACTER > threshold
 
     def is_large(self, part: Part) -> bool:
-        """Whether `part` is over its threshold; where a counter of the user's own fails, it stays as it is."""
-        threshold = self.policy.threshold_for(part.source)
-        return self.may_fold(part) and bool(
-            self.guard.measure(self.manager.counter.exceeds, part.text, threshold)
-        )
+        """Return whether *part* is over its threshold; False where the user's own counter fails."""
+        threshold = self.threshold_of(part)
+        if threshold is None or not self.may_fold(part):
+            return False
+        return bool(self.guard.measure(self.manager.counter.exceeds, part.text, threshold))
 
     def fold_all(self, parts: Iterable[Part], origins: Mapping[int, Origin]) -> dict[int, Folded]:
         """What takes the place of each text that is over its threshold, by its place; without those that failed.
@@ -213,12 +224,11 @@ class Folder:
 
     def _shared_threshold(self, parts: Sequence[Part]) -> int | None:
         """The threshold for results that would stay whole and are too many together; None where they are not."""
-        usual, most, counter = (
-            self.policy.threshold_for(None),
-            self.policy.together,
-            self.manager.counter,
-        )
-        texts = [part.text for part in parts if part.origin not in READING_TOOLS]
+        usual = self.policy.threshold_for(None)
+        most = self.policy.results_together
+        counter = self.manager.counter
+        apart = READING_TOOLS | self.policy.tool_thresholds.keys()
+        texts = [part.text for part in parts if part.origin not in apart]
         if sum(map(len, texts)) * WIDEST_CHARACTER <= most:
             return None
         whole = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]
@@ -237,13 +247,16 @@ class Folder:
             with self.guard.writing():
                 return self.manager.remember(text, type=kind, source=part.origin, metadata=facts)
 
+        threshold = self.threshold_of(part)
+        if threshold is None:
+            return None
         tool = part.origin if part.source is None else None
         with operation("fold", self.manager.who, tool=tool, characters=len(part.text)) as folding:
             folded = fold(
                 part.text,
                 commit,
                 self.manager.counter,
-                threshold=self.policy.threshold_for(part.source),
+                threshold=threshold,
                 preview_tokens=self.policy.preview_budget(part.source),
                 asked=origin.asked(part),
             )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from difflib import get_close_matches
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, TypeAlias, cast
 
 from memory_context.exceptions import (
     InvalidArgumentError,
@@ -23,7 +23,7 @@ from memory_context.text.describe import parsed
 
 Schema: TypeAlias = Mapping[str, Any]
 
-DEFAULT_LIMIT = 10_000_000
+DEFAULT_ARGUMENT_BYTES = 10_000_000
 MAX_NEAR_KEYS = 3
 _OPENING = "[MemoryRef:"
 
@@ -32,75 +32,79 @@ class NotPassedError(Exception):
     """Why a tool was not called, in words for the model."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class PassingPolicy:
-    """Which tools get the text where a model passes its reference, and how much of it.
+    """Which tools get the text where a model passes its reference as an argument, and how much of it.
 
     Attributes:
         tools: The names of the tools; None for every tool.
-        secrets_for: The tools that may get a secret.
-        limit: The most bytes (UTF-8) that all texts of one call have together.
-        limits: Other limits for some tools.
+        secrets_for: The tools that get a text of the type ``secret`` too. Hosts log what tools are called with.
+        max_argument_bytes: The most bytes (UTF-8) that all texts of one call have together: one number, or one for each
+            of some tools, and 10 MB for the others.
 
     Raises:
-        InvalidArgumentError: A text where names of tools are needed, or a negative limit.
+        InvalidArgumentError: Something that is not a list of names, or a size that is not a number of bytes.
     """
 
-    tools: frozenset[str] | None = None
-    secrets_for: frozenset[str] = frozenset()
-    limit: int = DEFAULT_LIMIT
-    limits: Mapping[str, int] = field(default_factory=dict[str, int])
+    tools: Collection[str] | None = None
+    secrets_for: Collection[str] = ()
+    max_argument_bytes: int | Mapping[str, int] = DEFAULT_ARGUMENT_BYTES
+
+    def __post_init__(self) -> None:
+        """Check every setting."""
+        if self.tools is not None:
+            _check_names("tools", self.tools)
+        _check_names("secrets_for", self.secrets_for)
+        if isinstance(self.max_argument_bytes, Mapping):
+            for size in self.max_argument_bytes.values():
+                _check_size(size)
+        else:
+            _check_size(self.max_argument_bytes)
 
     @classmethod
-    def of(
-        cls,
-        tools: bool | Sequence[str],  # noqa: FBT001 - all or none
-        secrets_for: Sequence[str],
-        limit: int | Mapping[str, int],
-    ) -> Self:
-        """The policy that a caller's settings describe; `tools` is True for every tool, False for none."""
-        limits = dict(limit) if isinstance(limit, Mapping) else dict[str, int]()
-        names = (
-            (None if tools else frozenset[str]())
-            if isinstance(tools, bool)
-            else _names("pass_by_reference", tools)
-        )
-        default = DEFAULT_LIMIT if isinstance(limit, Mapping) else limit
-        return cls(
-            names,
-            _names("secrets_for", secrets_for),
-            _size(default),
-            {n: _size(s) for n, s in limits.items()},
-        )
+    def of(cls, setting: bool | PassingPolicy) -> PassingPolicy:  # noqa: FBT001 - True for every tool
+        """Return the policy that the parameter `pass_by_reference` of a constructor describes.
+
+        Raises:
+            InvalidArgumentError: It is neither a policy nor a bool.
+        """
+        if isinstance(setting, PassingPolicy):
+            return setting
+        if isinstance(setting, bool):
+            return cls() if setting else cls(tools=())
+        message = f"pass_by_reference= takes True, False or a PassingPolicy, not {setting!r:.80}"
+        raise InvalidArgumentError(message)
+
+    @property
+    def passes(self) -> bool:
+        """Return whether any tool gets texts in place of references."""
+        return self.tools is None or len(self.tools) > 0
 
     def passes_to(self, tool: str) -> bool:
-        """Whether references in the arguments of `tool` are replaced."""
+        """Return whether references in the arguments of *tool* are replaced."""
         return self.tools is None or tool in self.tools
 
     def limit_for(self, tool: str) -> int:
-        """The most bytes for one call of `tool`."""
-        return self.limits.get(tool, self.limit)
+        """Return the most bytes for one call of *tool*."""
+        if isinstance(self.max_argument_bytes, Mapping):
+            return self.max_argument_bytes.get(tool, DEFAULT_ARGUMENT_BYTES)
+        return self.max_argument_bytes
 
 
-def _names(setting: str, names: object) -> frozenset[str]:
-    listed = cast("Collection[object]", names) if isinstance(names, Collection) else ()
-    if (
-        isinstance(names, str)
-        or not isinstance(names, Collection)
-        or not all(isinstance(n, str) for n in listed)
-    ):
-        message = f"{setting} takes a list of tools' names, not {names!r}"
+def _check_names(setting: str, names: object) -> None:
+    listed = cast("Collection[object]", names) if isinstance(names, Collection) else [None]
+    if isinstance(names, str) or not all(isinstance(name, str) for name in listed):
+        message = f"{setting}= takes a list of tools' names, not {names!r}"
         raise InvalidArgumentError(message)
-    return frozenset(cast("Collection[str]", names))
 
 
-def _size(limit: object) -> int:
-    if isinstance(limit, int) and not isinstance(limit, bool) and limit >= 0:
-        return limit
-    message = (
-        f"max_argument_bytes is a number of bytes, or one for each of some tools, not {limit!r}"
-    )
-    raise InvalidArgumentError(message)
+def _check_size(size: object) -> None:
+    if not isinstance(size, int) or isinstance(size, bool) or size < 0:
+        message = (
+            "max_argument_bytes= takes a number of bytes, 0 or more, or a mapping from tools to them, "
+            f"not {size!r}"
+        )
+        raise InvalidArgumentError(message)
 
 
 def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias
 
 from autogen_core.model_context import (
@@ -15,13 +16,12 @@ from autogen_core.model_context import (
 )
 
 from memory_context.autogen.context import MemoryContext
+from memory_context.conversation.settings import FoldMoment, FoldPolicy, RecallPolicy
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.baselines import OffloadContext, RemovingContext, token_limited
 from memory_context.text.tokens.counter import TokenCounter
 
 Settings: TypeAlias = dict[str, Any]
-
-REFERENCE_ONLY: Settings = {"preview_tokens": 0, "recall": False}
 
 
 def _nothing(_key: str) -> None:
@@ -138,25 +138,12 @@ def _parse_value(text: str) -> Any:  # noqa: ANN401 - a setting of any kind
 
 
 def _settings_of(make: Callable[..., Replayed]) -> set[str]:
-    """Return the settings that `make` takes; where it takes any, they are a MemoryContext's."""
+    """Return the settings that `make` takes."""
     names = set[str]()
     for parameter in inspect.signature(make).parameters.values():
         if parameter.kind is inspect.Parameter.KEYWORD_ONLY:
             names.add(parameter.name)
-        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
-            names |= inspect.signature(MemoryContext).parameters.keys() - _OURS
     return names
-
-
-_OURS = {
-    "user_id",
-    "store",
-    "counter",
-    "judge",
-    "model_client",
-    "initial_messages",
-    "source_thresholds",
-}
 
 
 def _unbounded(_counter: TokenCounter) -> Replayed:
@@ -173,8 +160,40 @@ def _ends(_counter: TokenCounter, *, head: int = 4, tail: int = 16) -> Replayed:
     )
 
 
-def _memory(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401 - those of MemoryContext
-    context = MemoryContext("replay", store="sqlite://", counter=counter, **settings)
+def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
+    counter: TokenCounter,
+    *,
+    threshold: int = 500,
+    preview_tokens: int = 300,
+    fold: FoldMoment = "at_once",
+    read_cap: int = 2500,
+    recall: bool = True,
+    recall_results: bool = False,
+    expansion_budget: int = 2000,
+    user_layer_tokens: int = 300,
+    notes: bool = False,
+    max_tokens: int | None = None,
+) -> Replayed:
+    folding = FoldPolicy(
+        threshold=threshold,
+        preview_tokens=preview_tokens,
+        fold=fold,
+        read_cap=read_cap,
+        counter=counter,
+    )
+    recalling = RecallPolicy(
+        expansion_budget=expansion_budget,
+        results=recall_results,
+        user_layer_tokens=user_layer_tokens,
+    )
+    context = MemoryContext(
+        "replay",
+        store="sqlite://",
+        fold=folding,
+        recall=recalling if recall else False,
+        notes=notes,
+        max_tokens=max_tokens,
+    )
     manager = context.manager
 
     def stored(key: str) -> str | None:
@@ -182,10 +201,6 @@ def _memory(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401
         return item.text if item else None
 
     return Replayed(context, stored, context.aclose)
-
-
-def _reference(counter: TokenCounter, **settings: Any) -> Replayed:  # noqa: ANN401 - those of MemoryContext
-    return _memory(counter, **{**REFERENCE_ONLY, **settings})
 
 
 def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:
@@ -220,6 +235,6 @@ _POLICIES: Mapping[str, Callable[..., Replayed]] = {
     "mask": _mask,
     "clear": _clear,
     "offload": _offload,
-    "reference": _reference,
+    "reference": partial(_memory, preview_tokens=0, recall=False),
     "memory": _memory,
 }

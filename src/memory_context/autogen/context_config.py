@@ -1,0 +1,190 @@
+"""What a dumped context holds: its settings as JSON, and the way back from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self
+
+from autogen_core import ComponentModel
+from autogen_core.models import LLMMessage
+from pydantic import BaseModel, Field
+
+from memory_context.autogen.llm_judge import LLMJudge
+from memory_context.autogen.llm_summarizer import LLMSummarizer
+from memory_context.conversation.judge import Judge, JudgeLimits, LexicalJudge
+from memory_context.conversation.settings import (
+    FoldMoment,
+    FoldPolicy,
+    NotesPolicy,
+    RecallPolicy,
+)
+from memory_context.exceptions import NotSerializableError
+from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
+from memory_context.model.tier import Lifetime, TierPolicy
+
+
+class TierConfig(BaseModel):
+    """A tier without callables."""
+
+    name: str
+    max_chars: int | None = None
+    max_items: int | None = None
+    lifetime: Lifetime
+    auto_include: bool = False
+    evict: float = 0.0
+
+
+def dumped_tiers(tiers: Iterable[TierPolicy]) -> list[TierConfig]:
+    """Return what *tiers* can be loaded from.
+
+    Raises:
+        NotSerializableError: One of them asks or checks by a callable.
+    """
+    configs = list[TierConfig]()
+    for tier in tiers:
+        if tier.confirm is not None or tier.validate is not None:
+            message = f"the tier {tier.name!r} cannot be dumped: it has a confirm or a validate of its own"
+            raise NotSerializableError(message)
+        configs.append(
+            TierConfig(
+                name=tier.name,
+                max_chars=tier.max_chars,
+                max_items=tier.max_items,
+                lifetime=tier.lifetime,
+                auto_include=tier.auto_include,
+                evict=tier.evict,
+            )
+        )
+    return configs
+
+
+def loaded_tiers(configs: Iterable[TierConfig]) -> list[TierPolicy]:
+    """Return the tiers that were dumped."""
+    return [TierPolicy(**config.model_dump()) for config in configs]
+
+
+class FoldConfig(BaseModel):
+    """A `FoldPolicy` without a counter."""
+
+    threshold: int
+    source_thresholds: dict[str, int]
+    tool_thresholds: dict[str, int | None]
+    preview_tokens: int
+    fold: FoldMoment
+    read_cap: int
+    summarizer: ComponentModel | None = None
+
+    @classmethod
+    def of(cls, policy: FoldPolicy) -> Self:
+        """Return what *policy* can be loaded from.
+
+        Raises:
+            NotSerializableError: Its summarizer is not an `LLMSummarizer` with its default limits.
+        """
+        return cls(
+            threshold=policy.threshold,
+            source_thresholds=dict(policy.source_thresholds),
+            tool_thresholds=dict(policy.tool_thresholds),
+            preview_tokens=policy.preview_tokens,
+            fold=policy.fold,
+            read_cap=policy.read_cap,
+            summarizer=_dumped_summarizer(policy.summarizer),
+        )
+
+    def policy(self) -> FoldPolicy:
+        """Return the policy that was dumped."""
+        summarizer = self.summarizer and LLMSummarizer.load_component(self.summarizer)
+        return FoldPolicy(**{**dict(self), "summarizer": summarizer})
+
+
+class RecallConfig(BaseModel):
+    """A `RecallPolicy`."""
+
+    expansion_budget: int
+    results: bool
+    user_layer_tokens: int
+    judge: ComponentModel | None = None
+    judge_limits: JudgeLimits
+
+    @classmethod
+    def of(cls, policy: RecallPolicy) -> Self:
+        """Return what *policy* can be loaded from.
+
+        Raises:
+            NotSerializableError: Its judge is neither a `LexicalJudge` nor an `LLMJudge`.
+        """
+        return cls(
+            expansion_budget=policy.expansion_budget,
+            results=policy.results,
+            user_layer_tokens=policy.user_layer_tokens,
+            judge=_dumped_judge(policy.judge),
+            judge_limits=policy.judge_limits,
+        )
+
+    def policy(self) -> RecallPolicy:
+        """Return the policy that was dumped."""
+        judge = self.judge and LLMJudge.load_component(self.judge)
+        return RecallPolicy(**{**dict(self), "judge": judge})
+
+
+class NotesConfig(BaseModel):
+    """A `NotesPolicy`."""
+
+    tiers: list[TierConfig]
+    project: str
+    ends_task: bool
+
+    @classmethod
+    def of(cls, policy: NotesPolicy) -> Self:
+        """Return what *policy* can be loaded from.
+
+        Raises:
+            NotSerializableError: One of its tiers asks or checks by a callable.
+        """
+        return cls(
+            tiers=dumped_tiers(policy.tiers), project=policy.project, ends_task=policy.ends_task
+        )
+
+    def policy(self) -> NotesPolicy:
+        """Return the policy that was dumped."""
+        return NotesPolicy(
+            tiers=loaded_tiers(self.tiers), project=self.project, ends_task=self.ends_task
+        )
+
+
+class MemoryContextConfig(BaseModel):
+    """What a dumped context holds. Messages beyond the initial ones belong to its state."""
+
+    user_id: str
+    store: str
+    agent_id: str | None = None
+    thread_id: str | None = None
+    password_variable: str
+    fold: FoldConfig
+    recall: RecallConfig | bool = True
+    notes: NotesConfig | bool = False
+    max_tokens: int | None = None
+    audit: bool | str = False
+    initial_messages: list[LLMMessage] | None = Field(default=None)
+
+
+def _dumped_judge(judge: Judge | None) -> ComponentModel | None:
+    if judge is None or isinstance(judge, LexicalJudge):
+        return None
+    if isinstance(judge, LLMJudge):
+        return judge.dump_component()
+    message = f"the judge {judge!r} cannot be dumped: only LexicalJudge and LLMJudge can"
+    raise NotSerializableError(message)
+
+
+def _dumped_summarizer(summarizer: Summarizer | Summaries | None) -> ComponentModel | None:
+    limits = SummaryLimits()
+    if isinstance(summarizer, Summaries):
+        limits = summarizer.limits
+        summarizer = summarizer.summarizer
+    if summarizer is None:
+        return None
+    if isinstance(summarizer, LLMSummarizer) and limits == SummaryLimits():
+        return summarizer.dump_component()
+    message = f"{summarizer!r} cannot be dumped: only LLMSummarizer with its default limits can"
+    raise NotSerializableError(message)

@@ -1,0 +1,273 @@
+"""The settings of a conversation, by what they are about: folding, recall, and the agent's notes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias, TypeGuard
+
+from memory_context.conversation.judge import Judge, JudgeLimits
+from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
+from memory_context.memory.summaries import Summaries, Summarizer
+from memory_context.model.tier import TierPolicy
+from memory_context.text.tokens.counter import TokenCounter
+
+FoldMoment: TypeAlias = Literal["at_once", "after_reading"]
+
+DEFAULT_THRESHOLD = 500
+LEAST_THRESHOLD = 50
+PERSON = "user"
+PERSON_THRESHOLD = 8000
+# A preview is a quarter of the text at most, else a reference would save too little.
+PREVIEW_PART = 4
+# Eight times the default threshold. No recorded run has come near it (`docs/why.md`): it is there for thirty calls
+# side by side.
+RESULTS_TOGETHER = 4000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FoldPolicy:
+    """When a text is folded, and how much of it stays in the prompt; sizes are in tokens.
+
+    The defaults are those that cost least on recorded agent runs: fold at once, never rewrite (see `docs/why.md`).
+
+    Attributes:
+        threshold: Texts with more tokens are folded; 50 or more.
+        source_thresholds: Other thresholds for messages by their source (in LangChain, by their ``name``). A person's
+            own words (source ``user``) have 8,000 unless said otherwise.
+        tool_thresholds: Other thresholds for the results of some tools; None: never folded.
+        preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of it.
+        fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
+            first model call that sees it, and folded later, in batches, when that pays. `MemoryContext` only.
+        read_cap: With ``after_reading``, texts with more tokens are folded at once all the same.
+        summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
+            one they are described by their kind.
+        counter: Counts tokens; the process's default without one. A provider is never asked.
+        artifacts: What becomes of the artifacts of LangChain's tools: ``keep`` leaves them in the state; ``store`` stores
+            large ones, and leaves ``{"memory_key": …}``. `MemoryContextMiddleware` only.
+        redact: What every text goes through before it is stored: callables from text to text, or LangChain's
+            `PIIMiddleware`. `MemoryContextMiddleware` only; for `MemoryContext` there is `RedactingStore`.
+        max_threshold: No threshold is larger than this; a context with `max_tokens` sets it.
+
+    Raises:
+        InvalidThresholdError: A threshold below 50.
+        InvalidArgumentError: A negative size, or a word that is not listed here.
+    """
+
+    threshold: int = DEFAULT_THRESHOLD
+    source_thresholds: Mapping[str, int] = field(default_factory=dict[str, int])
+    tool_thresholds: Mapping[str, int | None] = field(default_factory=dict[str, int | None])
+    preview_tokens: int = 300
+    fold: FoldMoment = "at_once"
+    read_cap: int = 2500
+    summarizer: Summarizer | Summaries | None = None
+    counter: TokenCounter | Callable[[str], int] | None = None
+    artifacts: Literal["keep", "store"] = "keep"
+    redact: Sequence[Any] = ()
+    max_threshold: int | None = None
+
+    def __post_init__(self) -> None:
+        """Check every setting."""
+        _check_threshold("threshold", self.threshold)
+        for source, threshold in self.source_thresholds.items():
+            _check_threshold(source, threshold)
+        for tool, limit in self.tool_thresholds.items():
+            if limit is not None:
+                _check_threshold(tool, limit)
+        _check_tokens("preview_tokens", self.preview_tokens)
+        _check_tokens("read_cap", self.read_cap)
+        if self.fold not in ("at_once", "after_reading"):
+            message = f'fold must be "at_once" or "after_reading", not {self.fold!r}'
+            raise InvalidArgumentError(message)
+        if self.artifacts not in ("keep", "store"):
+            message = f'artifacts must be "keep" or "store", not {self.artifacts!r}'
+            raise InvalidArgumentError(message)
+
+    def threshold_for(self, source: str | None) -> int:
+        """Return the threshold for a message from *source*, or for a tool's result (None)."""
+        threshold = self.threshold
+        if source == PERSON:
+            threshold = max(PERSON_THRESHOLD, self.threshold)
+        if source is not None:
+            threshold = self.source_thresholds.get(source, threshold)
+        return self._capped(threshold)
+
+    def tool_threshold(self, tool: str) -> int | None:
+        """Return the threshold for the results of *tool*; None where they are never folded."""
+        threshold = self.tool_thresholds.get(tool, self.threshold)
+        return None if threshold is None else self._capped(threshold)
+
+    @property
+    def results_together(self) -> int:
+        """Return the most tokens that the results which answer one message may have together and stay whole."""
+        most = max(RESULTS_TOGETHER, 2 * self.threshold)
+        return most if self.max_threshold is None else min(most, 2 * self.max_threshold)
+
+    def preview_budget(self, source: str | None) -> int:
+        """Return the most tokens of a preview: of a person's words, a quarter of their threshold."""
+        if source == PERSON:
+            return self.threshold_for(source) // PREVIEW_PART
+        return self.preview_tokens
+
+    def _capped(self, threshold: int) -> int:
+        return threshold if self.max_threshold is None else min(threshold, self.max_threshold)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecallPolicy:
+    """What is brought back into a conversation without being asked for, and who decides it; sizes are in tokens.
+
+    Attributes:
+        expansion_budget: The most that is brought back at once; 0 for nothing.
+        results: Whether tools' results are looked at too, and not only messages of users and agents. `MemoryContext`
+            only.
+        user_layer_tokens: The most that a conversation begins with of what is known about its user: preferences, notes
+            with the tag ``always``, recent threads and commands, what exists. 0 for nothing. A conversation without a
+            `thread_id` begins so only for a user with preferences or such notes. `MemoryContext` only.
+        judge: Decides what is brought back; keyword matching (`LexicalJudge`) without one.
+        judge_limits: What a judge with a model may cost in one conversation, and how long it may take.
+
+    Raises:
+        InvalidArgumentError: A negative size, or something that is not a judge.
+    """
+
+    expansion_budget: int = 2000
+    results: bool = False
+    user_layer_tokens: int = 300
+    judge: Judge | None = None
+    judge_limits: JudgeLimits = field(default_factory=JudgeLimits)
+
+    def __post_init__(self) -> None:
+        """Check every setting."""
+        _check_tokens("expansion_budget", self.expansion_budget)
+        _check_tokens("user_layer_tokens", self.user_layer_tokens)
+        if self.judge is not None and not isinstance(self.judge, Judge):
+            message = f"judge= takes an object with a name and decide(), not {self.judge!r:.80}"
+            raise InvalidArgumentError(message)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NotesPolicy:
+    """The notes that an agent keeps in tiers (`ScopedMemory`).
+
+    Attributes:
+        tiers: Further tiers, and built-in ones with other limits.
+        project: The project of runs that do not say theirs.
+        ends_task: Whether a task ends with the run that works on it, and its notes with it.
+    """
+
+    tiers: Sequence[TierPolicy] = ()
+    project: str = "default"
+    ends_task: bool = True
+
+
+def fold_policy_of(fold: FoldMoment | FoldPolicy, threshold: int | None) -> FoldPolicy:
+    """Return the policy that the parameters `fold` and `threshold` of a constructor describe.
+
+    Raises:
+        InvalidThresholdError: A threshold below 50.
+        InvalidArgumentError: Both a policy and a threshold, or a word that is not one of the two.
+    """
+    if not isinstance(fold, FoldPolicy):
+        return FoldPolicy(
+            fold=fold, threshold=DEFAULT_THRESHOLD if threshold is None else threshold
+        )
+    if threshold is not None:
+        message = (
+            f"threshold= is short for FoldPolicy(threshold={threshold}); "
+            "give threshold= or a FoldPolicy, not both"
+        )
+        raise InvalidArgumentError(message)
+    return fold
+
+
+def fold_at_once_policy(fold: FoldMoment | FoldPolicy, threshold: int | None) -> FoldPolicy:
+    """As `fold_policy_of`, where nothing can be shown in full first.
+
+    Raises:
+        InvalidArgumentError: A policy that folds after reading, too.
+    """
+    policy = fold_policy_of(fold, threshold)
+    if policy.fold != "at_once":
+        message = (
+            'here texts are folded at once; fold="after_reading" works in a MemoryContext only'
+        )
+        raise InvalidArgumentError(message)
+    return policy
+
+
+def refuse_middleware_settings(policy: FoldPolicy, host: str) -> None:
+    """Check that *policy* has no setting that only `MemoryContextMiddleware` follows.
+
+    Raises:
+        InvalidArgumentError: It redacts, or stores artifacts.
+    """
+    if policy.redact or policy.artifacts != "keep":
+        message = (
+            "redact= and artifacts= of a FoldPolicy work in MemoryContextMiddleware only; "
+            f"give {host} a RedactingStore"
+        )
+        raise InvalidArgumentError(message)
+
+
+def recall_policy_of(
+    recall: bool | RecallPolicy,  # noqa: FBT001 - True for the defaults
+    model_judge: Judge | None,
+    parameter: str,
+) -> RecallPolicy | None:
+    """Return the policy that the parameter `recall` of a constructor describes; None for no recall.
+
+    Args:
+        recall: The parameter.
+        model_judge: The judge that asks the model which the constructor's *parameter* names.
+        parameter: The name of that parameter, for messages.
+
+    Raises:
+        InvalidArgumentError: Both a model and a judge, or something that is neither a policy nor a bool.
+    """
+    if isinstance(recall, bool):
+        policy = RecallPolicy()
+    elif isinstance(recall, RecallPolicy):
+        policy = recall
+    else:
+        message = f"recall= takes True, False or a RecallPolicy, not {recall!r:.80}"
+        raise InvalidArgumentError(message)
+    if model_judge is not None:
+        if policy.judge is not None:
+            message = (
+                f"{parameter}= is short for a RecallPolicy's judge= with that model; "
+                f"give {parameter}= or judge=, not both"
+            )
+            raise InvalidArgumentError(message)
+        policy = replace(policy, judge=model_judge)
+    return None if recall is False else policy
+
+
+def notes_policy_of(notes: bool | NotesPolicy) -> NotesPolicy | None:  # noqa: FBT001 - True for the defaults
+    """Return the policy that the parameter `notes` of a constructor describes; None for no notes.
+
+    Raises:
+        InvalidArgumentError: Something that is neither a policy nor a bool.
+    """
+    if isinstance(notes, bool):
+        return NotesPolicy() if notes else None
+    if isinstance(notes, NotesPolicy):
+        return notes
+    message = f"notes= takes True, False or a NotesPolicy, not {notes!r:.80}"
+    raise InvalidArgumentError(message)
+
+
+def _check_threshold(name: str, threshold: object) -> None:
+    if not _is_whole(threshold) or threshold < LEAST_THRESHOLD:
+        message = f"the threshold for {name!r} must be {LEAST_THRESHOLD} tokens or more, not {threshold!r}"
+        raise InvalidThresholdError(message)
+
+
+def _check_tokens(name: str, tokens: object) -> None:
+    if not _is_whole(tokens) or tokens < 0:
+        message = f"{name} must be a whole number of tokens, 0 or more, not {tokens!r}"
+        raise InvalidArgumentError(message)
+
+
+def _is_whole(number: object) -> TypeGuard[int]:
+    return isinstance(number, int) and not isinstance(number, bool)
