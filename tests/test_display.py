@@ -40,7 +40,7 @@ from memory_context import (
 from memory_context.conversation.fold import ContextStats
 from memory_context.conversation.judge import Decisions
 from memory_context.display.html import bar_text
-from memory_context.display.transcripts import pieces_of
+from memory_context.display.transcripts import split_at_references
 from memory_context.model.drawers import Displayed
 from memory_context.model.transcript import Transcript, TranscriptEntry
 from memory_context.testing.sample_memories import memory
@@ -250,7 +250,7 @@ async def test_messages_that_wait_are_shown() -> None:
 def test_a_forged_reference_is_text() -> None:
     """Only what the conversation knows of is drawn as a folded part; a line that looks like it stays a line."""
     text = "[MemoryRef: real - d - 9 tokens]\npreview\n[MemoryRef: forged - d - 9 tokens]\nmore"
-    pieces = pieces_of(text, {"real"})
+    pieces = split_at_references(text, {"real"})
     assert [(piece.ref.key if piece.ref else None) for piece in pieces] == ["real"]
     assert "[MemoryRef: forged" in pieces[0].text
     view = Transcript("MemoryContext", (), (TranscriptEntry("tool", "t", (text,)),), {"real": 9})

@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from typing import Any, Final, cast
 
 from memory_context.display.html import Html, folded, image, joined, soft
-from memory_context.display.json_tree import Tree, rows_of
+from memory_context.display.json_tree import JsonTree, rows_of
 from memory_context.display.numbered_lines import (
     LOOKED_AT,
     diff_line,
-    ending,
     head_and_tail,
     log_line,
     notable,
     numbered,
     plain_line,
+    unseen_rest,
 )
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
@@ -35,7 +35,7 @@ SECRET_NOTE = "a secret: its content is not shown here; .content has it"  # noqa
 
 
 def content_of(item: MemoryItem) -> Html:
-    """What a memory holds, bounded in size; of a secret nothing."""
+    """Draw what a memory holds, bounded in size; nothing of a secret."""
     if is_secret(item):
         return soft(SECRET_NOTE)
     if isinstance(item.content, bytes):
@@ -47,7 +47,7 @@ def content_of(item: MemoryItem) -> Html:
 
 
 def _bytes(data: bytes, said: str) -> Html:
-    """A picture; of other bytes, and of pictures that would fill a notebook's file, what they are."""
+    """Draw a picture; say what other bytes are, and pictures that would swell a notebook's file."""
     media_type = media_type_of(data)
     if media_type in PICTURES and len(data) <= LARGEST_PICTURE:
         return image(data_url(data, media_type))
@@ -55,7 +55,7 @@ def _bytes(data: bytes, said: str) -> Html:
 
 
 def text_of(text: str, total: int) -> Html:
-    """A text of `total` lines: what it is wrapped in is taken off first."""
+    """Draw a text of `total` lines as its kind, once what it is wrapped in is taken off."""
     if len(text) > PARSED_AT_MOST:
         return _lines(text, total)
     inner = unwrapped(text).text
@@ -63,21 +63,24 @@ def text_of(text: str, total: int) -> Html:
     if value is not NOTHING:
         return _value(value, inner)
     kind = recognise(inner)
-    rows = _rows(inner) if is_json_lines(inner) or isinstance(kind, TableText) else None
-    if rows:
-        return rows_of(rows)
+    if is_json_lines(inner) or isinstance(kind, TableText):
+        rows = _rows(inner)
+        if rows:
+            return rows_of(rows)
     return _lines(inner, total if inner is text else len(inner.splitlines()))
 
 
 def _value(value: Any, text: str) -> Html:  # noqa: ANN401 - whatever JSON holds
-    """A list of objects as a table, with the tree below it; anything else as a tree."""
-    tree = Tree().draw(value)
+    """Draw a list of objects as a table, with the tree below it; anything else as a tree."""
+    tree = JsonTree().draw(value)
     rows = _rows(text) if _is_table(value) else None
-    return joined((rows_of(rows), folded("as JSON", tree))) if rows else tree
+    if rows is None:
+        return tree
+    return joined((rows_of(rows), folded("as JSON", tree)))
 
 
 def _is_table(value: object) -> bool:
-    """Whether a value is a list of objects, two or more."""
+    """Return whether a value is a list of two or more objects."""
     rows = cast("Sequence[object]", value) if isinstance(value, list) else ()
     return len(rows) > 1 and all(isinstance(row, dict) for row in rows)
 
@@ -90,7 +93,7 @@ def _rows(text: str) -> TextTable | None:
 
 
 def _lines(text: str, total: int) -> Html:
-    """Numbered lines; of a log those that matter, of a diff with its colours."""
+    """Draw numbered lines; of a log those that matter, of a diff with its colours."""
     seen = text[:LOOKED_AT]
     lines = seen.replace("\r\n", "\n").removesuffix("\n").split("\n")
     kind = recognise(seen[:PARSED_AT_MOST]) if seen.strip() else None
@@ -101,4 +104,6 @@ def _lines(text: str, total: int) -> Html:
         drawn = numbered(head_and_tail(lines), diff_line, end)
     else:
         drawn = numbered(head_and_tail(lines), plain_line, end)
-    return drawn if len(seen) == len(text) else joined((drawn, ending(text, total)))
+    if len(seen) < len(text):
+        return joined((drawn, unseen_rest(text, total)))
+    return drawn

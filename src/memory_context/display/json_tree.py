@@ -12,7 +12,7 @@ from memory_context.text.read.tables import TextTable
 
 ROWS = 20
 COLUMNS = 12
-CELL = 160
+CELL = 160  # characters
 NODES = 300
 MEMBERS = 50
 DEEPEST = 8
@@ -21,27 +21,29 @@ OPEN_LEVELS = 2
 
 
 def rows_of(found: TextTable) -> Html:
-    """The first rows of a table, and how many more there are."""
+    """Draw the first rows of a table, and say how many more there are."""
     columns = found.columns[:COLUMNS]
-    rows, more = list[Sequence[Any]](), 0
+    rows = list[Sequence[Any]]()
+    more_rows = 0
     for row in found.rows():
         if len(rows) < ROWS:
             rows.append(row[:COLUMNS])
         else:
-            more += 1
-    numbers = [
-        at for at in range(len(columns)) if rows and all(_is_number(row[at]) for row in rows)
-    ]
-    drawn = table(columns, ([_cell(value) for value in row] for row in rows), numbers)
-    return joined((drawn, *_notes(more, len(found.columns) - len(columns))))
-
-
-def _notes(rows: int, columns: int) -> Iterator[Html]:
-    left = [
-        f"{count:,} more {noun}" for count, noun in ((rows, "rows"), (columns, "columns")) if count
-    ]
-    if left:
-        yield soft(f"⋯ {' and '.join(left)}")
+            more_rows += 1
+    numbers = list[int]()
+    for index in range(len(columns)):
+        if rows and all(_is_number(row[index]) for row in rows):
+            numbers.append(index)
+    cells = [[_cell(value) for value in row] for row in rows]
+    left_out = list[str]()
+    if more_rows:
+        left_out.append(f"{more_rows:,} more rows")
+    if len(found.columns) > COLUMNS:
+        left_out.append(f"{len(found.columns) - COLUMNS:,} more columns")
+    drawn = table(columns, cells, numbers)
+    if left_out:
+        return joined((drawn, soft(f"⋯ {' and '.join(left_out)}")))
+    return drawn
 
 
 def _is_number(value: object) -> bool:
@@ -51,41 +53,44 @@ def _is_number(value: object) -> bool:
 
 
 def _cell(value: object) -> str:
-    text = "" if value is None else value if isinstance(value, str) else to_json(value)
+    if value is None:
+        return ""
+    text = value if isinstance(value, str) else to_json(value)
     return text if len(text) <= CELL else f"{text[:CELL]}…"
 
 
-class Tree:
+class JsonTree:
     """Draws one JSON value; after `NODES` parts of it, it says how much it leaves out."""
 
     def __init__(self) -> None:
-        self._left = NODES
+        self._nodes_left = NODES
 
     def draw(self, value: Any, name: str | None = None, depth: int = 0) -> Html:  # noqa: ANN401 - whatever JSON holds
-        """A value, under the name that it has in what holds it."""
-        self._left -= 1
+        """Draw a value, under the name that it has in the object or list around it."""
+        self._nodes_left -= 1
         label = () if name is None else (tag("span", name, cls="name"), ": ")
         members = _members_of(value)
         if not members:
             return tag("div", *label, _scalar(value), cls="leaf")
-        brackets = "{}" if isinstance(value, dict) else "[]"
-        size = soft(f"{brackets[0]}{len(members):,}{brackets[1]}")
+        opening, closing = "{}" if isinstance(value, dict) else "[]"
+        size = soft(f"{opening}{len(members):,}{closing}")
         is_open = depth == 0 or (depth < OPEN_LEVELS and len(members) <= OPEN_MEMBERS)
-        return folded(joined((*label, size)), *self._members(members, depth), is_open=is_open)
+        return folded(joined((*label, size)), *self._draw_members(members, depth), is_open=is_open)
 
-    def _members(self, members: Sequence[tuple[str, Any]], depth: int) -> Iterator[Html]:
+    def _draw_members(self, members: Sequence[tuple[str, Any]], depth: int) -> Iterator[Html]:
         drawn = 0
-        for name, member in members[: MEMBERS if depth < DEEPEST else 0]:
-            if self._left <= 0:
-                break
-            yield self.draw(member, name, depth + 1)
-            drawn += 1
+        if depth < DEEPEST:
+            for name, member in members[:MEMBERS]:
+                if self._nodes_left <= 0:
+                    break
+                yield self.draw(member, name, depth + 1)
+                drawn += 1
         if drawn < len(members):
             yield tag("div", soft(f"⋯ {len(members) - drawn:,} more"), cls="leaf")
 
 
 def _members_of(value: object) -> list[tuple[str, Any]]:
-    """What a value holds, with names or numbers; nothing where it is no object and no list."""
+    """Return the members of an object by name, or of a list by number; nothing of another value."""
     if isinstance(value, dict):
         return list(cast("Mapping[str, Any]", value).items())
     if isinstance(value, list):

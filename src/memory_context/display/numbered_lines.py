@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from itertools import islice
+from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
 from memory_context.display.html import Html, escaped, joined, soft, tag
@@ -18,79 +17,76 @@ BEFORE_MARK = 120
 LOOKED_AT: Final = 2_000_000
 
 
-class Line(NamedTuple):
+class NumberedLine(NamedTuple):
     """A line with its number, from 1."""
 
     number: int
     text: str
 
 
-def head_and_tail(lines: Sequence[str]) -> list[Line]:
-    """The first lines and the last ones."""
-    numbered = [Line(number, text) for number, text in enumerate(lines, 1)]
-    return numbered if len(lines) <= HEAD + TAIL else [*numbered[:HEAD], *numbered[-TAIL:]]
+def head_and_tail(lines: Sequence[str]) -> list[NumberedLine]:
+    """Return the first lines and the last ones."""
+    numbered = [NumberedLine(number, text) for number, text in enumerate(lines, 1)]
+    if len(lines) <= HEAD + TAIL:
+        return numbered
+    return [*numbered[:HEAD], *numbered[-TAIL:]]
 
 
-def notable(lines: Sequence[str]) -> list[Line]:
-    """The first lines and the last ones, and between them the first errors, then warnings, with the lines around."""
+def notable(lines: Sequence[str]) -> list[NumberedLine]:
+    """Return the first and the last lines, and the first errors, then warnings, with the lines around them."""
     if len(lines) <= HEAD + TAIL:
         return head_and_tail(lines)
     levels = [level_of(line) for line in lines]
-    marked = islice(
-        (
-            at
-            for wanted in ("error", "warning")
-            for at, level in enumerate(levels)
-            if level == wanted
-        ),
-        NOTABLE,
-    )
-    around = {at + step for at in marked for step in (-1, 0, 1)}
-    ends = {*range(HEAD // 3), *range(len(lines) - TAIL, len(lines))}
-    chosen = sorted(at for at in around | ends if 0 <= at < len(lines))
-    return [Line(at + 1, lines[at]) for at in chosen]
+    errors = [index for index, level in enumerate(levels) if level == "error"]
+    warnings = [index for index, level in enumerate(levels) if level == "warning"]
+    chosen = {*range(HEAD // 3), *range(len(lines) - TAIL, len(lines))}
+    for index in [*errors, *warnings][:NOTABLE]:
+        chosen |= {index - 1, index, index + 1}
+    within = [index for index in sorted(chosen) if 0 <= index < len(lines)]
+    return [NumberedLine(index + 1, lines[index]) for index in within]
 
 
 def numbered(
-    lines: Iterable[Line], draw: Callable[[str], Html], total: int, first: int = 1
+    lines: Iterable[NumberedLine], draw: Callable[[str], Html], total: int, first: int = 1
 ) -> Html:
-    """Lines with their numbers, and what is left out from the line `first` to the line `total`."""
-    return tag("pre", *_rows(lines, draw, total, first - 1))
-
-
-def _rows(
-    lines: Iterable[Line], draw: Callable[[str], Html], total: int, before: int
-) -> Iterator[Html]:
-    width = len(f"{total}")
+    """Draw lines with their numbers, and say how many are left out between the lines `first` and `total`."""
+    parts = list[Html]()
+    width = len(str(total))
+    before = first - 1
     for line in lines:
         if line.number > before + 1:
-            yield _gap(line.number - before - 1, width)
-        yield joined((tag("span", f"{line.number:>{width}} ", cls="n"), draw(line.text), "\n"))
+            parts.append(_gap(line.number - before - 1, width))
+        number = tag("span", f"{line.number:>{width}} ", cls="n")
+        parts.append(joined((number, draw(line.text), "\n")))
         before = line.number
     if total > before:
-        yield _gap(total - before, width)
+        parts.append(_gap(total - before, width))
+    return tag("pre", *parts)
 
 
 def _gap(count: int, width: int) -> Html:
-    return tag(
-        "span", f"{'⋯':>{width}} {count:,} more {'line' if count == 1 else 'lines'}\n", cls="soft"
-    )
+    lines = "line" if count == 1 else "lines"
+    return tag("span", f"{'⋯':>{width}} {count:,} more {lines}\n", cls="soft")
 
 
 def shortened(text: str, start: int = 0) -> str:
-    """A line, or as much of it as there is room for from `start` on."""
+    """Return a line, or as much of it as there is room for from `start` on."""
     part = text[start : start + LONGEST_LINE]
     rest = len(text) - start - len(part)
-    return f"{'…' if start else ''}{part}{f'… ({rest:,} more characters)' if rest else ''}"
+    if start:
+        part = f"…{part}"
+    if rest:
+        part = f"{part}… ({rest:,} more characters)"
+    return part
 
 
 def plain_line(text: str) -> Html:
-    """A line as it is."""
+    """Draw a line as it is."""
     return escaped(shortened(text))
 
 
 def log_line(text: str) -> Html:
-    """A line of a log, by its level."""
+    """Draw a line of a log in the colour of its level."""
     level = level_of(text)
     return tag("span", shortened(text), cls=level) if level else plain_line(text)
 
@@ -106,37 +102,35 @@ _DIFF_MARKS: Final = (
 
 
 def diff_line(text: str) -> Html:
-    """A line of a diff, by its first characters."""
-    kind = next((cls for mark, cls in _DIFF_MARKS if text.startswith(mark)), "")
-    return tag("span", shortened(text), cls=kind) if kind else plain_line(text)
+    """Draw a line of a diff in the colour that its first characters mean."""
+    for mark, cls in _DIFF_MARKS:
+        if text.startswith(mark):
+            return tag("span", shortened(text), cls=cls)
+    return plain_line(text)
 
 
 def marked_line(words: Sequence[str]) -> Callable[[str], Html]:
-    """Draws a line with `words` highlighted in it, from a little before the first of them where it is long."""
+    """Return a function that draws a line with `words` highlighted; a long line from a little before the first one."""
     if not words:
         return plain_line
-    ordered = sorted(words, key=len, reverse=True)
-    pattern = re.compile("|".join(map(re.escape, ordered)), re.IGNORECASE)
+    longest_first = sorted(words, key=len, reverse=True)
+    pattern = re.compile("|".join(map(re.escape, longest_first)), re.IGNORECASE)
 
     def draw(text: str) -> Html:
         first = pattern.search(text)
         start = first.start() - BEFORE_MARK if first and first.end() > LONGEST_LINE else 0
-        return joined(_marked(shortened(text, start), pattern))
+        shown = shortened(text, start)
+        parts = list[str]()
+        end = 0
+        for match in pattern.finditer(shown):
+            parts += [shown[end : match.start()], tag("mark", match[0])]
+            end = match.end()
+        return joined([*parts, shown[end:]])
 
     return draw
 
 
-def _marked(text: str, pattern: re.Pattern[str]) -> Iterator[str]:
-    end = 0
-    for match in pattern.finditer(text):
-        yield text[end : match.start()]
-        yield tag("mark", match[0])
-        end = match.end()
-    yield text[end:]
-
-
-def ending(text: str, total: int) -> Html:
-    """That a text goes on behind what was looked at."""
-    return soft(
-        f"Of {len(text):,} characters in {total:,} lines the first {LOOKED_AT:,} were looked at."
-    )
+def unseen_rest(text: str, total: int) -> Html:
+    """Say that a text goes on behind what was looked at."""
+    looked_at = f"only the first {LOOKED_AT:,} characters were looked at"
+    return soft(f"Of {len(text):,} characters in {total:,} lines, {looked_at}.")

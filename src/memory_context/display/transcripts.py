@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from memory_context.display.contents import text_of
-from memory_context.display.html import BAR_WIDTH, Html, bar, bar_text, folded, joined, soft, tag
+from memory_context.display.html import (
+    BAR_WIDTH,
+    Html,
+    bar,
+    bar_text,
+    escaped,
+    folded,
+    joined,
+    soft,
+    tag,
+)
 from memory_context.display.json_tree import CELL
 from memory_context.model.reference import MemoryRef
 from memory_context.model.transcript import Transcript, TranscriptEntry
@@ -19,158 +28,145 @@ ROLES = {"memory": "recalled"}
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
-    """A piece of a text: what follows a reference that begins a line, with it; or what no reference stands before."""
+class ReferencedText:
+    """A reference that begins a line, with the text that follows it; or a text that no reference stands before."""
 
     ref: MemoryRef | None
     text: str
 
 
-def pieces_of(text: str, known: AbstractSet[str]) -> list[Piece]:
-    """The pieces of a text. Only references that the conversation knows of count; others are text."""
-    pieces = [Piece(None, "")]
+def split_at_references(text: str, known: AbstractSet[str]) -> list[ReferencedText]:
+    """Split a text at its references. Only those that the conversation knows of count; others are text."""
+    parts = [ReferencedText(None, "")]
     for line in text.splitlines(keepends=True):
-        ref = _reference(line, known)
+        ref = _reference_of(line, known)
         if ref:
-            pieces.append(Piece(ref, ""))
+            parts.append(ReferencedText(ref, ""))
         else:
-            last = pieces[-1]
-            pieces[-1] = Piece(last.ref, last.text + line)
-    return [piece for piece in pieces if piece.ref or piece.text.strip()]
+            parts[-1] = ReferencedText(parts[-1].ref, parts[-1].text + line)
+    return [part for part in parts if part.ref or part.text.strip()]
 
 
-def _reference(line: str, known: AbstractSet[str]) -> MemoryRef | None:
-    """The reference that a line consists of, where it stands for a text of the store."""
-    refs = MemoryRef.find_all(line) if line.startswith("[MemoryRef: ") else []
-    return (
-        refs[0] if len(refs) == 1 and refs[0].key in known and line.rstrip().endswith("]") else None
-    )
+def _reference_of(line: str, known: AbstractSet[str]) -> MemoryRef | None:
+    """Return the reference that a line consists of, if it stands for a text of the store."""
+    if not line.startswith("[MemoryRef: ") or not line.rstrip().endswith("]"):
+        return None
+    refs = MemoryRef.find_all(line)
+    return refs[0] if len(refs) == 1 and refs[0].key in known else None
 
 
 def conversation(view: Transcript) -> Html:
-    """A conversation: its totals, and its messages in a table."""
-    most = max((turn.tokens for turn in view.entries), default=1)
-    turns = list(view.entries)
-    hidden = len(turns) - FIRST - LAST
-    shown = turns if hidden <= 0 else [*turns[:FIRST], None, *turns[-LAST:]]
-    rows = [_row(turn, view, most) if turn else _gap(hidden) for turn in shown]
-    head = tag("div", tag("b", view.title), soft(f" {_named(view)}"), cls="head")
+    """Draw a conversation: its totals, and its messages in a table."""
+    largest = max((entry.tokens for entry in view.entries), default=1)
+    hidden = len(view.entries) - FIRST - LAST
+    if hidden > 0:
+        more = soft(f"⋯ {hidden:,} more messages")
+        rows = [_row(entry, view, largest) for entry in view.entries[:FIRST]]
+        rows.append(tag("tr", tag("td"), tag("td", more), tag("td")))
+        rows += [_row(entry, view, largest) for entry in view.entries[-LAST:]]
+    else:
+        rows = [_row(entry, view, largest) for entry in view.entries]
+    head = tag("div", tag("b", view.title), soft(f" {_facts(view)}"), cls="head")
     body = tag("table", tag("tbody", *rows)) if rows else soft("no messages yet")
     return joined((head, _totals(view), body))
 
 
-def _named(view: Transcript) -> str:
+def _facts(view: Transcript) -> str:
     return " · ".join(f"{name} {value}" for name, value in view.facts)
 
 
 def _totals(view: Transcript) -> Html:
-    """How much of everything that was said stands in the prompt, and how much in the store only."""
-    prompt, stored = _prompt(view), sum(view.stored.values())
+    """Draw how much of everything that was said stands in the prompt, and how much in the store only."""
+    prompt, stored = _prompt_tokens(view), sum(view.stored.values())
     whole = max(prompt + stored, 1)
-    rows = [(bar(prompt / whole), f"{prompt:,}", f"tokens in the prompt{_of_limit(view)}")]
+    rows = [_total(prompt, whole, f"tokens in the prompt{_of_limit(view)}")]
     if stored:
         texts = "text" if len(view.stored) == 1 else "texts"
         said = f"tokens of {len(view.stored):,} {texts} in the store, behind references"
-        rows.append((bar(stored / whole), f"{stored:,}", said))
-    return tag("table", tag("tbody", *(tag("tr", *_cells(*row)) for row in rows)))
+        rows.append(_total(stored, whole, said))
+    return tag("table", tag("tbody", *rows))
 
 
-def _cells(first: Html, number: str, said: str) -> Iterator[Html]:
-    yield tag("td", number, cls="num")
-    yield tag("td", said)
-    yield tag("td", first)
+def _total(tokens: int, whole: int, said: str) -> Html:
+    number = tag("td", f"{tokens:,}", cls="num")
+    return tag("tr", number, tag("td", said), tag("td", bar(tokens / whole)))
 
 
-def _prompt(view: Transcript) -> int:
-    return sum(turn.tokens for turn in view.entries)
+def _prompt_tokens(view: Transcript) -> int:
+    return sum(entry.tokens for entry in view.entries)
 
 
 def _of_limit(view: Transcript) -> str:
     return f", of {view.limit:,} at most" if view.limit else ""
 
 
-def _gap(count: int) -> Html:
-    return tag("tr", tag("td"), tag("td", soft(f"⋯ {count:,} more messages")), tag("td"))
-
-
-def _row(turn: TranscriptEntry, view: Transcript, most: int) -> Html:
-    label = joined(
-        (ROLES.get(turn.role, turn.role), Html("<br>"), soft(turn.name))
-        if turn.name != turn.role
-        else (turn.role,)
-    )
-    what = [
-        *_calls(turn),
-        *(part for text in turn.texts for part in _text(text, view)),
-        *_images(turn),
-    ]
+def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
+    label = [escaped(entry.role)]
+    if entry.name != entry.role:
+        label = [escaped(ROLES.get(entry.role, entry.role)), Html("<br>"), soft(entry.name)]
+    said = list[Html]()
+    if entry.is_error:
+        said.append(tag("div", "failed", cls="error"))
+    for name, arguments in entry.calls:
+        call = tag("code", tag("b", name), "(", _cut(arguments), ")")
+        said.append(tag("div", soft("calls "), call))
+    for text in entry.texts:
+        for part in split_at_references(text, view.stored.keys()):
+            if part.ref:
+                said.append(_folded_text(part.ref, part.text, view.stored[part.ref.key]))
+            else:
+                said.append(_plain_text(part.text))
+    if entry.images:
+        said.append(soft(f"{entry.images} {'image' if entry.images == 1 else 'images'}"))
+    share = bar(entry.tokens / max(largest, 1))
     return tag(
         "tr",
-        tag("td", label, cls=f"who {turn.role}"),
-        tag("td", *what, cls="what"),
-        tag("td", f"{turn.tokens:,}", Html("<br>"), bar(turn.tokens / max(most, 1)), cls="num"),
+        tag("td", *label, cls=f"who {entry.role}"),
+        tag("td", *said, cls="what"),
+        tag("td", f"{entry.tokens:,}", Html("<br>"), share, cls="num"),
     )
-
-
-def _calls(turn: TranscriptEntry) -> Iterator[Html]:
-    if turn.is_error:
-        yield tag("div", "failed", cls="error")
-    for name, arguments in turn.calls:
-        yield tag("div", soft("calls "), tag("code", tag("b", name), "(", _cut(arguments), ")"))
 
 
 def _cut(text: str) -> str:
-    return text if len(text) <= CELL else f"{text[:CELL]}… ({len(text) - CELL:,} more characters)"
+    if len(text) <= CELL:
+        return text
+    return f"{text[:CELL]}… ({len(text) - CELL:,} more characters)"
 
 
-def _images(turn: TranscriptEntry) -> Iterator[Html]:
-    if turn.images:
-        yield soft(f"{turn.images} {'image' if turn.images == 1 else 'images'}")
+def _folded_text(ref: MemoryRef, preview: str, stored: int) -> Html:
+    """Draw a reference, and under it what the model sees of the text."""
+    key = tag("code", ref.key, cls="key")
+    title = joined((key, f" {ref.description} ", soft(f"· {stored:,} tokens in the store")))
+    if not preview.strip():
+        return tag("div", title)
+    return folded(title, tag("pre", preview.rstrip("\n")))
 
 
-def _text(text: str, view: Transcript) -> Iterator[Html]:
-    for piece in pieces_of(text, view.stored.keys()):
-        if piece.ref:
-            yield _folded(piece.ref, piece.text, view.stored[piece.ref.key])
-        else:
-            yield _plain(piece.text)
-
-
-def _folded(ref: MemoryRef, preview: str, stored: int) -> Html:
-    """A reference, and under it what the model sees of the text."""
-    title = joined(
-        (
-            tag("code", ref.key, cls="key"),
-            f" {ref.description} ",
-            soft(f"· {stored:,} tokens in the store"),
-        )
-    )
-    return folded(title, tag("pre", preview.rstrip("\n"))) if preview.strip() else tag("div", title)
-
-
-def _plain(text: str) -> Html:
-    """A text; a long one under its first line."""
-    lines = text.strip("\n").split("\n")
+def _plain_text(text: str) -> Html:
+    """Draw a text; a long one folded under its first line."""
+    text = text.strip("\n")
+    lines = text.split("\n")
     if len(lines) <= SHORT_LINES and len(text) <= SHORT_CHARACTERS:
-        return tag("pre", text.strip("\n"))
-    more = f"{len(lines):,} lines" if len(lines) > 1 else f"{len(text):,} characters"
-    return folded(
-        joined((_cut(lines[0]), " ", soft(f"· {more}"))), text_of(text.strip("\n"), len(lines))
-    )
+        return tag("pre", text)
+    size = f"{len(lines):,} lines" if len(lines) > 1 else f"{len(text):,} characters"
+    title = joined((_cut(lines[0]), " ", soft(f"· {size}")))
+    return folded(title, text_of(text, len(lines)))
 
 
 def conversation_text(view: Transcript) -> str:
-    """A conversation in a terminal: a line for each message."""
-    most = max((turn.tokens for turn in view.entries), default=1)
+    """Return a conversation as text for a terminal: a line for each message."""
     stored = sum(view.stored.values())
-    kept = f", {stored:,} in the store" if stored else ""
-    head = f"{view.title} {_named(view)}: {_prompt(view):,} tokens in the prompt{_of_limit(view)}{kept}"
-    return "\n".join((head, *(_line(turn, most) for turn in view.entries)))
-
-
-def _line(turn: TranscriptEntry, most: int) -> str:
-    calls = "; ".join(f"{name}({arguments})" for name, arguments in turn.calls)
-    text = " ".join(" ".join((calls, *turn.texts)).split())
-    said = text if len(text) <= CELL else f"{text[:CELL]}…"
-    role, bar_ = ROLES.get(turn.role, turn.role), bar_text(turn.tokens / max(most, 1))
-    return f"{role:9} {turn.tokens:>7,} {bar_:{BAR_WIDTH}} {turn.name}: {said}"
+    tokens = f"{_prompt_tokens(view):,} tokens in the prompt{_of_limit(view)}"
+    if stored:
+        tokens = f"{tokens}, {stored:,} in the store"
+    lines = [f"{view.title} {_facts(view)}: {tokens}"]
+    largest = max((entry.tokens for entry in view.entries), default=1)
+    for entry in view.entries:
+        calls = "; ".join(f"{name}({arguments})" for name, arguments in entry.calls)
+        said = " ".join(" ".join((calls, *entry.texts)).split())
+        if len(said) > CELL:
+            said = f"{said[:CELL]}…"
+        role = ROLES.get(entry.role, entry.role)
+        share = bar_text(entry.tokens / max(largest, 1))
+        lines.append(f"{role:9} {entry.tokens:>7,} {share:{BAR_WIDTH}} {entry.name}: {said}")
+    return "\n".join(lines)
