@@ -149,7 +149,7 @@ def test_as_models_write_it(service: AgentMemoryService) -> None:
             {"command": "view", "path": "/etc/passwd"},
             "the path is absolute; .* Paths begin with /memories/.",
         ),
-        ({"command": "view", "path": "/memories/../x"}, "'.' and '..' are no names"),
+        ({"command": "view", "path": "/memories/../x"}, "'.' and '..' are not names"),
         ({"command": "view", "path": "/memoriesx"}, "the path is absolute"),
         (
             {"command": "view", "path": "notes.md", "view_range": [7, 9]},

@@ -55,12 +55,12 @@ class MemoryContextError(Exception):
     """memory-context could not do what was asked."""
 
     def __init__(self, message: str | None = None) -> None:
-        """Say `message`, or the class's docstring without one."""
+        """Say *message*, or the class's docstring without one."""
         super().__init__(message or inspect.getdoc(type(self)))
 
 
 class InvalidArgumentError(MemoryContextError, ValueError):
-    """An argument is not of the kind that is needed here."""
+    """An argument is not valid here."""
 
 
 class InvalidThresholdError(InvalidArgumentError):
@@ -96,7 +96,7 @@ class InvalidTierError(InvalidArgumentError):
 
 
 class InvalidCategoryError(InvalidArgumentError):
-    """A category is a path of letters, digits, "-" and "_", with "/" between its parts, as project-context/rockets."""
+    """A category is a path of letters, digits, "-" and "_", with "/" between its parts, such as project-context/rockets."""
 
 
 class InvalidSelectionError(InvalidArgumentError):
@@ -128,11 +128,11 @@ class MemoryDeletedError(MemoryNotFoundError):
 
 
 class NothingMatchedError(MemoryContextError, LookupError):
-    """Nothing in the text is what was asked for."""
+    """Nothing in the text matches what was asked for."""
 
 
 class SelectionTimeoutError(MemoryContextError, TimeoutError):
-    """A pattern, path or condition took longer than it may."""
+    """A pattern, path or condition took too long."""
 
 
 class KeyExistsError(MemoryContextError):
@@ -143,7 +143,7 @@ class TierFullError(MemoryContextError):
     """A tier has no room for this.
 
     Attributes:
-        tier: Which one.
+        tier: The tier.
         unit: What is counted: ``characters`` or ``items``.
         size: How many there are now, without what was to be written.
         limit: How many there may be.
@@ -158,7 +158,7 @@ class TierFullError(MemoryContextError):
         size: int = 0,
         limit: int = 0,
     ) -> None:
-        """Say `message`."""
+        """Say *message*."""
         super().__init__(message)
         self.tier, self.unit, self.size, self.limit = tier, unit, size, limit
 
@@ -191,7 +191,7 @@ class QuotaExceededError(StoreError):
     def __init__(
         self, message: str | None = None, *, unit: str = "", size: int = 0, limit: int = 0
     ) -> None:
-        """Say `message`."""
+        """Say *message*."""
         super().__init__(message)
         self.unit, self.size, self.limit = unit, size, limit
 
@@ -201,11 +201,11 @@ class EncryptionError(StoreError):
 
 
 class SchemaVersionError(StoreError):
-    """The database's schema is not the one that this version of memory-context works with."""
+    """The database's schema is not the one that this version of memory-context needs."""
 
 
 class RedactionTimeoutError(StoreError, TimeoutError):
-    """A user's pattern for redaction took too long, or too much memory; nothing was stored or shown."""
+    """A redaction pattern of the user's took too long, or too much memory; nothing was stored or shown."""
 
 
 class StateError(MemoryContextError, ValueError):
@@ -221,16 +221,16 @@ class StateOwnerError(StateError):
 
 
 class JudgeError(MemoryContextError):
-    """A judge's answer cannot be used; the words decide instead."""
+    """A judge's answer cannot be used; keyword matching decides instead."""
 
     def __init__(self, message: str | None = None, *, tokens: int = 0) -> None:
-        """Say `message`; `tokens` is what the answer has cost."""
+        """Say *message*; *tokens* is what the answer cost."""
         super().__init__(message)
         self.tokens = tokens
 
 
 class NotSerializableError(MemoryContextError, TypeError):
-    """A part of this component cannot be written down in its configuration."""
+    """A part of this component cannot be expressed in its configuration."""
 
 
 class AgentMemoryError(MemoryContextError):
@@ -246,7 +246,7 @@ class AgentMemoryFileNotFoundError(AgentMemoryError, LookupError):
 
 
 class InvalidPathError(AgentMemoryError, ValueError):
-    """A path is relative to the agent's folder, as notes/today.md, and leads to a file of its own."""
+    """A path is relative to the agent's folder, such as notes/today.md, and leads to a file of its own."""
 
 
 class FileOperationError(AgentMemoryError):

@@ -1,11 +1,10 @@
-"""Which names an agent's files and folders may have: the same on every platform, whatever its file system takes."""
+"""The names that an agent's files and folders may have: the same on every platform, whatever its file system takes."""
 
 from __future__ import annotations
 
 import contextlib
 import re
 import unicodedata
-from collections.abc import Callable
 
 from memory_context.exceptions import InvalidPathError
 
@@ -13,157 +12,170 @@ MOST_NAME_BYTES = 255  # of ext4, APFS and NTFS (which counts UTF-16 units, neve
 MOST_PATH_BYTES = 1024  # PATH_MAX of macOS, the shortest of those that we run on
 DEEPEST = 32
 OWN_PREFIX = ".memory-context-"
+MOST_SHOWN = 100
 
-_RESERVED_CHARACTERS = (
-    '<>:"|?*'  # learn.microsoft.com, "Naming Files, Paths, and Namespaces"; so are the devices
-)
-_SPECIAL = "/\\.\0" + _RESERVED_CHARACTERS
+# Reserved on Windows, as are the devices: learn.microsoft.com, "Naming Files, Paths, and Namespaces".
+_RESERVED_CHARACTERS = '<>:"|?*'
 _DEVICE = re.compile(
     r"(con|prn|aux|nul|clock\$|conin\$|conout\$|(com|lpt)[0-9]) *(\..*)?", re.DOTALL
 )
-_ENCODED = re.compile(r"%(25)*(2e|2f|5c|00)", re.IGNORECASE)
+_RESERVED = frozenset(_RESERVED_CHARACTERS)
+_SPECIAL = "/\\.\0" + _RESERVED_CHARACTERS
+_PERCENT_ENCODED = re.compile(r"%(25)*(2e|2f|5c|00)", re.IGNORECASE)
 # Of confusables.txt (Unicode Technical Standard 39), what looks like / \ . : and is no letter or digit of a living
-# script; those that NFKC makes into the character itself need no list.
+# script; those that NFKC turns into the character itself need no list.
 _LOOKALIKES = frozenset(
     "\u2041\u2044\u2215\u2571\u27cb\u29f8\u2cc6\u31d3\u3033\U0001d23a\U0001f67c"
-) | frozenset(
     "\u2216\u2572\u27cd\u29f5\u29f9\u31d4\U0001d20f\U0001d23b\U0001f67d"
     "\u0701\u0702\ua4f8\ua60e\U00010a50\U0001d16d"
     "\u02d0\u02f8\u0589\u05c3\u16ec\u2236\ua789\ua4fd"
 )
 _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
-
-
-def _is_too_long(name: str) -> bool:
-    return len(name.encode("utf-8", "surrogatepass")) > MOST_NAME_BYTES
-
-
-def _is_invisible(name: str) -> bool:
-    if name.isascii():
-        return not name.isprintable()
-    return any(unicodedata.category(character) in _INVISIBLE for character in name)
-
-
-def _looks_alike(name: str) -> bool:
-    """Whether a character is taken for one of ours, by an eye or by a file system that normalises names."""
-    if name.isascii():
-        return False
-    plain = unicodedata.normalize("NFKC", name)
-    return not _LOOKALIKES.isdisjoint(name) or any(
-        plain.count(one) != name.count(one) for one in _SPECIAL
-    )
-
-
-def _is_device(name: str) -> bool:
-    return _DEVICE.fullmatch(unicodedata.normalize("NFKC", name).casefold()) is not None
-
-
-_Rule = tuple[Callable[[str], object], str]
-_NAME_RULES: tuple[_Rule, ...] = (
-    (lambda name: not name, "a name is empty"),
-    (lambda name: name in {".", ".."}, "'.' and '..' are no names"),
-    (_is_too_long, f"a name takes more than {MOST_NAME_BYTES} bytes"),
-    (_is_invisible, "a name holds a control, invisible or private character"),
-    (_looks_alike, "a character looks like a separator, a dot or a colon, but is another one"),
-    (lambda name: "\\" in name, "folders are separated by '/', not by a backslash"),
-    (
-        lambda name: set(_RESERVED_CHARACTERS) & set(name),
-        f"no name holds one of {_RESERVED_CHARACTERS}",
-    ),
-    (
-        lambda name: name[-1] in ". \u00a0\u3000",
-        "a name ends with a dot or a space, which Windows drops",
-    ),
-    (_is_device, "the name is that of a device on Windows"),
-    (_ENCODED.search, "a separator or a dot is percent-encoded"),
-    (
-        lambda name: name.casefold().startswith(OWN_PREFIX),
-        f"names with {OWN_PREFIX} are memory-context's own",
-    ),
-)
-_PATH_RULES: tuple[_Rule, ...] = (
-    (lambda path: not path.strip(), "the path is empty"),
-    (lambda path: path.startswith("/"), "the path is absolute"),
-    (lambda path: path.startswith("~"), "'~' means a home folder"),
-    (lambda path: path.endswith("/"), "the path ends with '/', as that of a folder"),
-    (
-        lambda path: len(path) > MOST_PATH_BYTES or _bytes(path) > MOST_PATH_BYTES,
-        "the path is too long",
-    ),
-    (lambda path: path.count("/") >= DEEPEST, f"folders are nested deeper than {DEEPEST}"),
-)
-_AGENT_RULES: tuple[_Rule, ...] = (
-    *_NAME_RULES,
-    (lambda name: name[0] in ".~", "the id begins with '.' or '~'"),
-    (lambda name: "/" in name, "the id holds '/'"),
-    (lambda name: not name.strip(), "the id is blank"),
-)
-
-
-def _bytes(text: str) -> int:
-    return len(text.encode("utf-8", "surrogatepass"))
-
-
-def _problem(text: str, rules: tuple[_Rule, ...]) -> str | None:
-    return next((reason for breaks, reason in rules if breaks(text)), None)
+"""Categories of Unicode: control, format, private, surrogate, and separators of lines and paragraphs."""
 
 
 def path_parts(relative_file_path: object) -> tuple[str, ...]:
-    """The names of the folders that lead to a file or folder of an agent, and its own.
+    """Return the names of the folders that lead to a file or folder of an agent, and its own name.
 
     Nothing is rewritten: one path, one file.
 
     Raises:
-        InvalidPathError: No text, empty, absolute, leading out, or a name that some platform takes for something else.
+        InvalidPathError: The path is not a text, is empty or absolute, leads out of the folder, or has a name that
+            some platform takes for something else.
     """
     if not isinstance(relative_file_path, str):
         message = (
             f"a path is a text such as notes/today.md, not {type(relative_file_path).__name__}"
         )
         raise InvalidPathError(message)
-    parts = tuple(relative_file_path.split("/"))
-    problem = _problem(relative_file_path, _PATH_RULES) or next(
-        filter(None, (_problem(p, _NAME_RULES) for p in parts)), None
-    )
+    names = tuple(relative_file_path.split("/"))
+    problem = _path_problem(relative_file_path)
+    for name in names:
+        problem = problem or _name_problem(name)
     if problem:
         message = f"the path {brief(relative_file_path)} is refused: {problem}; write a path such as notes/today.md"
         raise InvalidPathError(message)
-    return parts
+    return names
 
 
 def agent_folder(agent_instance_id: object) -> str:
-    """The name of an agent's folder: its id.
+    """Return the name of an agent's folder: its id.
 
     Raises:
-        InvalidPathError: No text, or an id that cannot be a folder's name.
+        InvalidPathError: The id is not a text, or cannot be a folder's name.
     """
     if not isinstance(agent_instance_id, str):
         message = (
             f"an agent's id is a text such as planner-1, not {type(agent_instance_id).__name__}"
         )
         raise InvalidPathError(message)
-    if problem := _problem(agent_instance_id, _AGENT_RULES):
+    problem = _agent_problem(agent_instance_id)
+    if problem:
         message = f"the agent's id {brief(agent_instance_id)} is refused: {problem}; take an id such as planner-1"
         raise InvalidPathError(message)
     return agent_instance_id
 
 
 def is_path(path: str) -> bool:
-    """Whether `path_parts` takes `path`."""
+    """Return whether `path_parts` takes *path*."""
     with contextlib.suppress(InvalidPathError):
-        return bool(path_parts(path))
+        path_parts(path)
+        return True
     return False
 
 
 def variants(name: str) -> set[str]:
-    """Other spellings of `name` that some file systems take for the same."""
-    forms = {unicodedata.normalize("NFC", name), unicodedata.normalize("NFD", name)}
-    return {
-        other for form in forms for other in (form, form.swapcase(), form.upper(), form.lower())
-    } - {name}
+    """Return other spellings of *name* that some file systems take for the same."""
+    spellings: set[str] = set()
+    for form in ("NFC", "NFD"):
+        spelling = unicodedata.normalize(form, name)
+        spellings |= {spelling, spelling.swapcase(), spelling.upper(), spelling.lower()}
+    return spellings - {name}
 
 
 def brief(path: object) -> str:
-    """`path` for a message or a log: on one line, quoted, cut at 100 characters."""
-    text = ascii(path[:101]) if isinstance(path, str) and _looks_alike(path[:101]) else repr(path)
-    return text if len(text) <= 100 else text[:99] + "…"
+    """Return *path* for a message or a log: on one line, quoted, cut at 100 characters."""
+    if isinstance(path, str):
+        start = path[: MOST_SHOWN + 1]
+        text = ascii(start) if _looks_alike(start) else repr(path)
+    else:
+        text = repr(path)
+    return text if len(text) <= MOST_SHOWN else text[: MOST_SHOWN - 1] + "…"
+
+
+def _path_problem(path: str) -> str | None:  # noqa: PLR0911 - a list of rules
+    """Return what is wrong with a path as a whole."""
+    if not path.strip():
+        return "the path is empty"
+    if path.startswith("/"):
+        return "the path is absolute"
+    if path.startswith("~"):
+        return "'~' means a home folder"
+    if path.endswith("/"):
+        return "the path ends with '/', as that of a folder"
+    if len(path) > MOST_PATH_BYTES or _byte_count(path) > MOST_PATH_BYTES:
+        return "the path is too long"
+    if path.count("/") >= DEEPEST:
+        return f"folders are nested deeper than {DEEPEST}"
+    return None
+
+
+def _name_problem(name: str) -> str | None:  # noqa: C901, PLR0911 - a list of rules
+    """Return what is wrong with the name of a file or folder."""
+    if not name:
+        return "a name is empty"
+    if name in {".", ".."}:
+        return "'.' and '..' are not names"
+    if _byte_count(name) > MOST_NAME_BYTES:
+        return f"a name takes more than {MOST_NAME_BYTES} bytes"
+    if _is_invisible(name):
+        return "a name has a control, invisible or private character"
+    if _looks_alike(name):
+        return "a character looks like a separator, a dot or a colon, but is another one"
+    if "\\" in name:
+        return "folders are separated by '/', not by a backslash"
+    if not _RESERVED.isdisjoint(name):
+        return f"a name has one of {_RESERVED_CHARACTERS}"
+    if name[-1] in ". \u00a0\u3000":
+        return "a name ends with a dot or a space, which Windows drops"
+    if _DEVICE.fullmatch(unicodedata.normalize("NFKC", name).casefold()):
+        return "the name is that of a device on Windows"
+    if _PERCENT_ENCODED.search(name):
+        return "a separator or a dot is percent-encoded"
+    if name.casefold().startswith(OWN_PREFIX):
+        return f"names with {OWN_PREFIX} are memory-context's own"
+    return None
+
+
+def _agent_problem(name: str) -> str | None:
+    """Return what is wrong with an agent's id."""
+    problem = _name_problem(name)
+    if problem:
+        return problem
+    if name[0] in ".~":
+        return "the id begins with '.' or '~'"
+    if "/" in name:
+        return "the id has a '/'"
+    if not name.strip():
+        return "the id is blank"
+    return None
+
+
+def _byte_count(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))
+
+
+def _is_invisible(name: str) -> bool:
+    if name.isascii():
+        return not name.isprintable()
+    return any(unicodedata.category(char) in _INVISIBLE for char in name)
+
+
+def _looks_alike(name: str) -> bool:
+    """Return whether an eye, or a file system that normalises names, takes a character for one of ours."""
+    if name.isascii():
+        return False
+    if not _LOOKALIKES.isdisjoint(name):
+        return True
+    plain = unicodedata.normalize("NFKC", name)
+    return any(plain.count(char) != name.count(char) for char in _SPECIAL)

@@ -16,6 +16,7 @@ import sys
 import time
 from collections.abc import Generator, Iterator
 from dataclasses import dataclass
+from typing import TypeAlias
 
 from memory_context.agent_files.filenames import DEEPEST, OWN_PREFIX
 from memory_context.exceptions import FileOperationError, InvalidPathError
@@ -24,9 +25,8 @@ if sys.platform != "win32":
     import fcntl
 
     _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
-    _FILE = (
-        os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-    )  # a pipe that was put there must not block
+    # O_NONBLOCK: opening a pipe that somebody put there must not wait for its other end.
+    _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
     _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
@@ -34,12 +34,12 @@ FOLDER_MODE, FILE_MODE = 0o700, 0o600
 MOST_ENTRIES = 10_000
 TRIES = 10
 LOOK_AGAIN_SECONDS = 0.002
-Parts = tuple[str, ...]
-_held = set[int]()
+Parts: TypeAlias = tuple[str, ...]
+_held: set[int] = set()
 
 
 def _release_held() -> None:
-    """Let go of the locks of other threads of the process that this one was forked from: they are not ours to hold."""
+    """In a forked child, close the locks that the parent's threads hold."""
     while _held:
         os.close(_held.pop())
 
@@ -53,7 +53,7 @@ class FileEntry:
     """A file or a folder of an agent.
 
     Attributes:
-        path: From the agent's folder on, as ``notes/today.md``.
+        path: From the agent's folder on, such as ``notes/today.md``.
         size: Bytes; 0 for a folder.
         is_folder: Whether it is a folder.
     """
@@ -64,17 +64,22 @@ class FileEntry:
 
 
 def supported() -> bool:
-    """Whether this platform opens files relative to a folder's handle and locks them (Windows does not)."""
+    """Return whether this platform opens files relative to a folder's handle and locks them (Windows does not)."""
     needed = {os.open, os.stat, os.mkdir, os.rename, os.unlink, os.rmdir}
     return sys.platform != "win32" and needed <= os.supports_dir_fd and os.scandir in os.supports_fd
 
 
 @contextlib.contextmanager
 def folder(start: int, parts: Parts, *, make: bool = False) -> Generator[int]:
-    """The handle of the folder that `parts` lead to from the folder `start`; if asked to, the folders are made.
+    """Yield the handle of the folder that *parts* lead to from the folder *start*.
+
+    Args:
+        start: A folder's handle.
+        parts: The names on the way.
+        make: Whether to make the folders that are missing.
 
     Raises:
-        FileNotFoundError: There is none.
+        FileNotFoundError: There is no such folder.
         FileOperationError: A file is in the way.
         InvalidPathError: A link is in the way.
     """
@@ -90,14 +95,16 @@ def folder(start: int, parts: Parts, *, make: bool = False) -> Generator[int]:
 
 
 def _step(handle: int, name: str, *, make: bool) -> int:
-    """The handle of the folder `name`; somebody may take it away as often as we make it, so we do not try for ever."""
+    """Open the folder *name*. Somebody may remove it as often as we make it, so we do not try for ever."""
     for _ in range(TRIES):
         try:
             return os.open(name, _FOLDER, dir_fd=handle)
         except FileNotFoundError:
             if not make:
                 raise
-            _make(handle, name)
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, FOLDER_MODE, dir_fd=handle)
+            _sync(handle)
         except OSError as error:
             if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
                 raise _in_the_way(handle, name) from error
@@ -106,21 +113,15 @@ def _step(handle: int, name: str, *, make: bool) -> int:
     raise FileOperationError(message)
 
 
-def _make(handle: int, name: str) -> None:
-    with contextlib.suppress(FileExistsError):
-        os.mkdir(name, FOLDER_MODE, dir_fd=handle)
-    _settle(handle)
-
-
 def _in_the_way(handle: int, name: str) -> FileOperationError | InvalidPathError:
     status = os.stat(name, dir_fd=handle, follow_symlinks=False)
     if stat.S_ISREG(status.st_mode):
         return FileOperationError(f"{name!r} is a file, not a folder")
-    return InvalidPathError(f"{name!r} is a link or no folder of the agent, and is not followed")
+    return InvalidPathError(f"{name!r} is a link or not a folder of the agent, and is not followed")
 
 
 def look(start: int, parts: Parts) -> os.stat_result | None:
-    """What stands there: a file or a folder of the agent's own, None if nothing does.
+    """Return the status of a file or a folder of the agent's own; None if there is nothing.
 
     Raises:
         InvalidPathError: A link, a file with another name elsewhere (a hard link), a pipe or a device.
@@ -136,41 +137,41 @@ def look(start: int, parts: Parts) -> os.stat_result | None:
 
 def _refuse_foreign(status: os.stat_result, name: str) -> None:
     """Let only folders and files with one name pass; a file that was just replaced has none any more."""
-    if stat.S_ISDIR(status.st_mode) or (stat.S_ISREG(status.st_mode) and status.st_nlink <= 1):
+    if stat.S_ISDIR(status.st_mode):
         return
-    what = (
-        "has another name elsewhere (a hard link)"
-        if stat.S_ISREG(status.st_mode)
-        else "is a link, a pipe or a device"
-    )
-    message = f"{name!r} {what}, and is not opened"
-    raise InvalidPathError(message)
+    if not stat.S_ISREG(status.st_mode):
+        message = f"{name!r} is a link, a pipe or a device, and is not opened"
+        raise InvalidPathError(message)
+    if status.st_nlink > 1:
+        message = f"{name!r} has another name elsewhere (a hard link), and is not opened"
+        raise InvalidPathError(message)
 
 
-def same(handle: int, one: str, other: str) -> bool:
-    """Whether both names lead to the same file or folder, which is there."""
+def same(handle: int, name: str, other: str) -> bool:
+    """Return whether both names lead to the same file or folder, which is there."""
     with contextlib.suppress(OSError):
-        found = [os.stat(name, dir_fd=handle, follow_symlinks=False) for name in (one, other)]
-        return os.path.samestat(*found)
+        status = os.stat(name, dir_fd=handle, follow_symlinks=False)
+        return os.path.samestat(status, os.stat(other, dir_fd=handle, follow_symlinks=False))
     return False
 
 
 def is_folder(status: os.stat_result | None) -> bool:
-    """Whether `look` found a folder."""
+    """Return whether `look` found a folder."""
     return status is not None and stat.S_ISDIR(status.st_mode)
 
 
 def read(start: int, parts: Parts, limit: int) -> bytes:
-    """The whole file, as it was at one moment.
+    """Return the whole file, as it was at one moment.
 
     Raises:
         FileNotFoundError: There is none.
-        FileOperationError: It has more than `limit` bytes.
-        InvalidPathError: It is no file of the agent's own; see `look`.
+        FileOperationError: It has more than *limit* bytes.
+        InvalidPathError: It is not a file of the agent's own; see `look`.
     """
     with folder(start, parts[:-1]) as parent:
         _refuse_unreadable(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False), parts[-1])
         with _opened(parent, parts[-1]) as handle:
+            # Again, by the handle: somebody may have put something else there in between.
             _refuse_unreadable(os.fstat(handle), parts[-1])
             with os.fdopen(handle, "rb", closefd=False) as file:
                 data = file.read(limit + 1)
@@ -202,31 +203,28 @@ def _refuse_unreadable(status: os.stat_result, name: str) -> None:
 
 
 def replace(start: int, parts: Parts, data: bytes) -> None:
-    """Make `data` the whole content of the file, in one step: whoever looks, now or after a crash, sees old or new."""
+    """Make *data* the whole content of the file, in one step: whoever looks, now or after a crash, sees old or new."""
     with folder(start, parts[:-1], make=True) as parent:
-        passing = _own_name()
+        draft = _own_name()
         try:
-            _write(parent, passing, data)
-            os.rename(passing, parts[-1], src_dir_fd=parent, dst_dir_fd=parent)
+            handle = os.open(draft, _NEW_FILE, FILE_MODE, dir_fd=parent)
+            with os.fdopen(handle, "wb") as file:
+                file.write(data)
+                file.flush()
+                os.fsync(handle)
+            os.rename(draft, parts[-1], src_dir_fd=parent, dst_dir_fd=parent)
         except BaseException:
             with contextlib.suppress(OSError):
-                os.unlink(passing, dir_fd=parent)
+                os.unlink(draft, dir_fd=parent)
             raise
-        _settle(parent)
+        _sync(parent)
 
 
 def _own_name() -> str:
     return OWN_PREFIX + secrets.token_hex(8)
 
 
-def _write(parent: int, name: str, data: bytes) -> None:
-    with os.fdopen(os.open(name, _NEW_FILE, FILE_MODE, dir_fd=parent), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _settle(handle: int) -> None:
+def _sync(handle: int) -> None:
     """Commit the names in a folder to the disk."""
     with contextlib.suppress(OSError):  # some network file systems cannot, and need not
         os.fsync(handle)
@@ -237,53 +235,52 @@ def remove(start: int, parts: Parts) -> None:
 
     Raises:
         FileNotFoundError: There is none.
-        InvalidPathError: It is no file or folder of the agent's own; see `look`.
+        InvalidPathError: It is not a file or folder of the agent's own; see `look`.
     """
     with folder(start, parts[:-1]) as parent:
         status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
         _refuse_foreign(status, parts[-1])
         if stat.S_ISDIR(status.st_mode):
-            passing = _own_name()
-            os.rename(parts[-1], passing, src_dir_fd=parent, dst_dir_fd=start)
-            _settle(start)
-            clear_away(start, passing)
+            doomed = _own_name()
+            os.rename(parts[-1], doomed, src_dir_fd=parent, dst_dir_fd=start)
+            _sync(start)
+            clear_away(start, doomed)
         else:
             os.unlink(parts[-1], dir_fd=parent)
-        _settle(parent)
+        _sync(parent)
 
 
 def clear_away(parent: int, name: str) -> None:
-    """Delete what a `remove` or a `replace` has left behind, links in it unfollowed."""
+    """Delete what a `remove` or a `replace` left behind, without following links in it."""
     with contextlib.suppress(OSError):
         os.unlink(name, dir_fd=parent)
         return
-    with contextlib.suppress(
-        RecursionError
-    ):  # folders that somebody else has nested a thousand deep stay, unseen
+    # Folders that somebody else nested a thousand deep stay; nobody sees them.
+    with contextlib.suppress(RecursionError):
         shutil.rmtree(name, dir_fd=parent, ignore_errors=True)
 
 
 def move(start: int, old: Parts, new: Parts) -> None:
-    """Give the file or folder `old` the name and place `new`, where nothing stands; folders on the way are made.
+    """Move the file or folder *old* to *new*, where nothing is; folders on the way are made.
 
     Raises:
-        FileNotFoundError: There is no `old`.
+        FileNotFoundError: There is no *old*.
         InvalidPathError: See `look`.
     """
     with folder(start, old[:-1]) as source, folder(start, new[:-1], make=True) as target:
         _refuse_foreign(os.stat(old[-1], dir_fd=source, follow_symlinks=False), old[-1])
         os.rename(old[-1], new[-1], src_dir_fd=source, dst_dir_fd=target)
-        _settle(source)
-        _settle(target)
+        _sync(source)
+        _sync(target)
 
 
 def walk(handle: int, before: Parts = (), *, sweep: bool = False) -> Iterator[FileEntry]:
-    """The files and folders inside, in the order of their names; links and what is no file are left out.
+    """Yield the files and folders inside, in the order of their names; links, pipes and devices are left out.
 
     Args:
-        handle: A folder's.
-        before: What leads to it.
-        sweep: Whether to delete what a killed process left behind; only for who holds the agent's lock.
+        handle: The handle of a folder.
+        before: The names that lead to it.
+        sweep: Whether to delete what a killed process left behind; only for the holder of the agent's lock.
 
     Raises:
         FileOperationError: Folders are nested too deeply.
@@ -318,29 +315,29 @@ def _inside(handle: int, *, sweep: bool) -> Iterator[tuple[str, os.stat_result]]
 
 @contextlib.contextmanager
 def locked(parent: int, name: str, seconds: float) -> Generator[None]:
-    """Hold the lock file `name`: nobody else does, in no thread and no process; it goes with its holder.
+    """Hold the lock file *name*: no other thread or process does, and it is free when its holder dies.
 
     Raises:
-        FileOperationError: Somebody else held it for `seconds`.
+        FileOperationError: Somebody else held it for *seconds*.
     """
     handle = os.open(name, _LOCK, FILE_MODE, dir_fd=parent)
     _held.add(handle)
     try:
-        _acquire(handle, name, time.monotonic() + seconds)
+        deadline = time.monotonic() + seconds
+        while not _try_lock(handle):
+            if time.monotonic() > deadline:
+                message = f"another writer holds the lock of the agent {name!r}; try again"
+                raise FileOperationError(message)
+            time.sleep(LOOK_AGAIN_SECONDS)
         yield
     finally:
         _held.discard(handle)
         os.close(handle)
 
 
-def _acquire(handle: int, name: str, until: float) -> None:
-    while True:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > until:
-                message = f"another writer holds the lock of the agent {name!r}; try again"
-                raise FileOperationError(message) from None
-            time.sleep(LOOK_AGAIN_SECONDS)
-        else:
-            return
+def _try_lock(handle: int) -> bool:
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True

@@ -1,4 +1,4 @@
-"""A folder of text files for each agent, out of which no path, link or race leads."""
+"""A folder of text files for each agent; no path, link or race leads out of it."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ class AgentMemoryService:
     """Text files that agents keep, each agent in ``<app_cache_dir>/agent_memory/<agent_instance_id>/``.
 
     A path is relative to the agent's folder, with ``/`` between its names. Texts are UTF-8 and stay as they are, line
-    breaks too. A write is there whole or not at all, whenever a process is killed; changes of one agent's files, by
-    whichever thread or process, come one after the other. Nothing outside the folder is read or written: names are
+    breaks included. A write is there whole or not at all, whenever a process is killed; changes of one agent's files,
+    by whichever thread or process, come one after the other. Nothing outside the folder is read or written: names are
     opened by handles, inside the folder before them, and no link is followed.
 
     Every method raises `InvalidPathError` (which is logged) for a path or an agent's id that cannot be one,
     `AgentNotFoundError` if the agent's folder cannot be made or used, and `FileOperationError` for whatever else goes
-    wrong. A platform without handles of folders, as Windows is, is such a case: files are not used there at all.
+    wrong. On Windows, which has no handles of folders, every method raises `AgentNotFoundError`.
 
     Args:
         app_cache_dir: The folder of the application; everything above the agents' folders is trusted.
@@ -49,7 +49,7 @@ class AgentMemoryService:
         lock_seconds: How long a change waits for those before it.
 
     Raises:
-        InvalidArgumentError: A quota or a time below zero.
+        InvalidArgumentError: The quota or the time is below zero.
     """
 
     def __init__(
@@ -71,13 +71,13 @@ class AgentMemoryService:
             events.FOLDER_MISSING.log(error)
 
     def read_memory_file(self, agent_instance_id: str, relative_file_path: str) -> str:
-        """The whole text of a file, as it was at one moment.
+        """Return the whole text of a file, as it was at one moment.
 
         Raises:
             AgentMemoryFileNotFoundError: There is none.
         """
         with (
-            self._told(agent_instance_id, relative_file_path),
+            self._explained(agent_instance_id, relative_file_path),
             self._root(agent_instance_id) as root,
         ):
             return self._text(root, path_parts(relative_file_path))
@@ -85,19 +85,25 @@ class AgentMemoryService:
     def write_memory_file(
         self, agent_instance_id: str, relative_file_path: str, content: str
     ) -> None:
-        """Make `content` the whole text of a file, new or not; folders on the way are made."""
+        """Make *content* the whole text of a file, new or not; folders on the way are made."""
         self._change(agent_instance_id, relative_file_path, lambda _: content)
 
     def append_to_memory_file(
         self, agent_instance_id: str, relative_file_path: str, content: str
     ) -> None:
-        """Add `content` to the end of a file, or make it; what several writers append stands there whole."""
-        self._change(
-            agent_instance_id, relative_file_path, lambda read: (read() or "") + _checked(content)
-        )
+        """Add *content* to the end of a file, or make it; what several writers append stands there whole."""
+
+        def appended(read: Read) -> str:
+            return (read() or "") + _checked(content)
+
+        self._change(agent_instance_id, relative_file_path, appended)
 
     def create(self, agent_instance_id: str, relative_file_path: str, content: str) -> None:
-        """Make a new file; one that is there already stays as it is, and is a `FileOperationError`."""
+        """Make a new file.
+
+        Raises:
+            FileOperationError: There is one already; it stays as it is.
+        """
 
         def only_new(read: Read) -> str:
             if read() is not None:
@@ -110,7 +116,7 @@ class AgentMemoryService:
     def str_replace(
         self, agent_instance_id: str, relative_file_path: str, old_str: str, new_str: str = ""
     ) -> int:
-        """Put `new_str` in place of `old_str`, which stands in the file exactly once; the line where that was.
+        """Put *new_str* in place of *old_str*, which stands in the file exactly once; return the line where that was.
 
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
@@ -128,16 +134,16 @@ class AgentMemoryService:
     def insert(
         self, agent_instance_id: str, relative_file_path: str, insert_line: int, insert_text: str
     ) -> None:
-        """Put the lines of `insert_text` after line `insert_line`; 0 is before the first.
+        """Put the lines of *insert_text* after line *insert_line*; 0 is before the first.
 
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
-        self._change(
-            agent_instance_id,
-            relative_file_path,
-            lambda read: inserted(_existing(read), insert_line, insert_text),
-        )
+
+        def with_lines(read: Read) -> str:
+            return inserted(_existing(read), insert_line, insert_text)
+
+        self._change(agent_instance_id, relative_file_path, with_lines)
 
     def delete(self, agent_instance_id: str, relative_path: str) -> None:
         """Delete a file, or a folder with all that is in it.
@@ -146,18 +152,18 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is nothing under this path.
         """
         with (
-            self._told(agent_instance_id, relative_path),
+            self._explained(agent_instance_id, relative_path),
             self._writing(agent_instance_id, make=False) as root,
         ):
             handles.remove(root, path_parts(relative_path))
 
     def rename(self, agent_instance_id: str, old_path: str, new_path: str) -> None:
-        """Give a file or a folder another name or place, where nothing stands; folders on the way are made.
+        """Move a file or a folder to a path where nothing is; folders on the way are made.
 
         Raises:
-            AgentMemoryFileNotFoundError: There is nothing under `old_path`.
+            AgentMemoryFileNotFoundError: There is nothing under *old_path*.
         """
-        with self._told(agent_instance_id, old_path, new_path):
+        with self._explained(agent_instance_id, old_path, new_path):
             old, new = path_parts(old_path), path_parts(new_path)
             with self._writing(agent_instance_id, make=False) as root:
                 _refuse_move(root, old, new)
@@ -170,24 +176,29 @@ class AgentMemoryService:
         relative_file_path: str,
         view_range: tuple[int, int] | None = None,
     ) -> str:
-        """The lines of a file with their numbers; of `view_range`, those from the first to the last (-1: to the end).
+        """Return the lines of a file with their numbers.
+
+        Args:
+            agent_instance_id: The agent.
+            relative_file_path: The file.
+            view_range: The first and the last line, from 1; -1 is the end. None: all of them.
 
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
         text = self.read_memory_file(agent_instance_id, relative_file_path)
-        with self._told(agent_instance_id, relative_file_path):
+        with self._explained(agent_instance_id, relative_file_path):
             return numbered(text, view_range)
 
     def list(self, agent_instance_id: str, relative_path: str = "") -> builtins.list[FileEntry]:
-        """The files and folders in the agent's folder, or in one inside, at any depth; of a file, that file.
+        """Return the files and folders in the agent's folder, or in one inside, at any depth; for a file, that file.
 
-        What other programs put there under a name that the agent could not use, and links, are left out.
+        Links, and what other programs put there under a name that the agent could not use, are left out.
 
         Raises:
             AgentMemoryFileNotFoundError: There is nothing under this path.
         """
-        with self._told(agent_instance_id, relative_path):
+        with self._explained(agent_instance_id, relative_path):
             parts = path_parts(relative_path) if relative_path != "" else ()
             try:
                 with self._root(agent_instance_id) as root:
@@ -200,32 +211,41 @@ class AgentMemoryService:
     def _change(
         self, agent_instance_id: str, relative_file_path: str, edit: Callable[[Read], str]
     ) -> None:
-        """Make what `edit` gives the file's whole text; it may read the old one, None if there is no file."""
-        with self._told(agent_instance_id, relative_file_path):
+        """Make what *edit* returns the file's whole text. It may read the old one, which is None without a file."""
+        with self._explained(agent_instance_id, relative_file_path):
             parts = path_parts(relative_file_path)
             with self._writing(agent_instance_id) as root:
                 status = handles.look(root, parts)
                 if handles.is_folder(status):
                     message = f"{brief(relative_file_path)} is a directory, not a file"
                     raise InvalidPathError(message)
-                data = _encoded(edit(lambda: self._text(root, parts) if status else None))
+                data = _utf8(edit(lambda: self._text(root, parts) if status else None))
                 self._refuse_excess(root, parts, len(data), status.st_size if status else None)
                 handles.replace(root, parts, data)
 
-    def _refuse_excess(self, root: int, parts: Parts, size: int, before: int | None) -> None:
-        """Keep the agent within its quota; a file may always become smaller. What a crash left behind is cleared."""
-        count, used = 0, 0
-        for entry in handles.walk(root, sweep=True):
-            count, used = count + 1, used + entry.size
-        after = used - (before or 0) + size
-        if after > self.quota_bytes and size > (before or 0):
+    def _refuse_excess(self, root: int, parts: Parts, size: int, old_size: int | None) -> None:
+        """Keep the agent within its quota; a file may always become smaller. What a crash left behind is deleted.
+
+        Args:
+            root: The handle of the agent's folder.
+            parts: The path of the file that is to be written.
+            size: The bytes that it will have.
+            old_size: The bytes that it has; None if it is new.
+        """
+        entries = list(handles.walk(root, sweep=True))
+        used = sum(entry.size for entry in entries)
+        after = used - (old_size or 0) + size
+        if after > self.quota_bytes and size > (old_size or 0):
             message = (
                 f"the agent's files have {used} of at most {self.quota_bytes} bytes, and would have {after}; "
                 f"shorten or delete some first"
             )
             raise FileOperationError(message)
-        if before is None and count + len(parts) > handles.MOST_ENTRIES:
-            message = f"the agent has {count} files and folders of at most {handles.MOST_ENTRIES}; delete some first"
+        if old_size is None and len(entries) + len(parts) > handles.MOST_ENTRIES:
+            message = (
+                f"the agent has {len(entries)} files and folders of at most {handles.MOST_ENTRIES}; "
+                "delete some first"
+            )
             raise FileOperationError(message)
 
     def _text(self, root: int, parts: Parts) -> str:
@@ -233,12 +253,12 @@ class AgentMemoryService:
         try:
             return data.decode("utf-8")
         except UnicodeDecodeError as error:
-            message = f"the file is no UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
+            message = f"the file is not UTF-8 text: byte {error.start} is {data[error.start]:#04x}"
             raise FileOperationError(message) from error
 
     @contextlib.contextmanager
     def _writing(self, agent_instance_id: str, *, make: bool = True) -> Generator[int]:
-        """The handle of the agent's folder, for its only writer."""
+        """Yield the handle of the agent's folder to its only writer."""
         name = agent_folder(agent_instance_id)
         with contextlib.ExitStack() as stack:
             with _unusable(name):
@@ -249,7 +269,7 @@ class AgentMemoryService:
 
     @contextlib.contextmanager
     def _root(self, agent_instance_id: str, *, make: bool = False) -> Generator[int]:
-        """The handle of the agent's folder.
+        """Yield the handle of the agent's folder.
 
         Raises:
             FileNotFoundError: There is none, and it was not to be made.
@@ -264,7 +284,7 @@ class AgentMemoryService:
 
     @contextlib.contextmanager
     def _base(self) -> Generator[int]:
-        """The handle of the folder of all agents."""
+        """Yield the handle of the folder of all agents."""
         handle = os.open(self._make_base(), os.O_RDONLY | os.O_DIRECTORY)
         try:
             yield handle
@@ -284,8 +304,8 @@ class AgentMemoryService:
         return base
 
     @contextlib.contextmanager
-    def _told(self, agent_instance_id: str, *paths: str) -> Generator[None]:
-        """Log what is refused; say which file of which agent a system's error is about."""
+    def _explained(self, agent_instance_id: str, *paths: str) -> Generator[None]:
+        """Log what is refused, and say which file of which agent an error of the system is about."""
         what = " to ".join(map(brief, paths))
         try:
             yield
@@ -302,7 +322,7 @@ class AgentMemoryService:
 
 @contextlib.contextmanager
 def _unusable(name: str) -> Generator[None]:
-    """What keeps us from an agent's folder, as the error that says so; that there is none yet passes."""
+    """Raise what keeps us from an agent's folder as the error that says so; that there is none yet passes."""
     try:
         yield
     except (AgentNotFoundError, FileNotFoundError):
@@ -335,7 +355,7 @@ def _checked(text: object) -> str:
     return text
 
 
-def _encoded(text: object) -> bytes:
+def _utf8(text: object) -> bytes:
     try:
         return _checked(text).encode("utf-8")
     except UnicodeEncodeError as error:
@@ -346,17 +366,19 @@ def _encoded(text: object) -> bytes:
 
 
 def _entries(root: int, parts: Parts) -> list[FileEntry]:
-    status = handles.look(root, parts) if parts else None
-    if parts and status is None:
-        raise FileNotFoundError
-    if status and not handles.is_folder(status):
-        return [FileEntry("/".join(parts), status.st_size)]
+    """Return what is in a folder, or a file itself; without *parts* what is in the agent's folder."""
+    if parts:
+        status = handles.look(root, parts)
+        if status is None:
+            raise FileNotFoundError
+        if not handles.is_folder(status):
+            return [FileEntry("/".join(parts), status.st_size)]
     with handles.folder(root, parts) as inside:
         return [entry for entry in handles.walk(inside, parts) if is_path(entry.path)]
 
 
 def _refuse_move(root: int, old: Parts, new: Parts) -> None:
-    """Let a move pass that overwrites nothing and leaves all that it moves within reach."""
+    """Let a move pass that overwrites nothing, and after which every file still has a path that can be used."""
     if new[: len(old)] == old:
         message = f"{brief('/'.join(old))} cannot be moved to itself or into itself"
         raise FileOperationError(message)
