@@ -153,7 +153,7 @@ def test_as_models_write_it(service: AgentMemoryService) -> None:
         ({"command": "view", "path": "/memoriesx"}, "the path is absolute"),
         (
             {"command": "view", "path": "notes.md", "view_range": [7, 9]},
-            "which has the lines 1 to 3.",
+            "which has lines 1 to 3.",
         ),
         ({"command": "view", "path": "notes.md", "offset": 1000}, "This was the last page."),
         (

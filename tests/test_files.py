@@ -156,7 +156,7 @@ def test_view(service: AgentMemoryService, view_range: tuple[int, int] | None, s
 @for_each("view_range", [(0, 2), (4, 9), (3, 2), (-2, -1), (2, -5)])
 def test_view_outside(service: AgentMemoryService, view_range: tuple[int, int]) -> None:
     """Lines that are not there are an error that says which are."""
-    with pytest.raises(FileOperationError, match="which has the lines 1 to 3"):
+    with pytest.raises(FileOperationError, match="which has lines 1 to 3"):
         service.view("ann", "notes.md", view_range)
 
 

@@ -41,7 +41,7 @@ from memory_context.model.item import (
 from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope
 from memory_context.model.selection import Page, Selection
-from memory_context.model.tier import Room, policies_with
+from memory_context.model.tier import Capacity, policies_with
 from memory_context.runtime import events
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
@@ -198,7 +198,7 @@ class MemoryManager:
         importance: float = 0.5,
         expires_at: datetime | None = None,
         replace: bool = False,
-        room: Room | None = None,
+        room: Capacity | None = None,
         check: Callable[[MemoryItem], object] | None = None,
     ) -> MemoryItem:
         """Commit `content` and return its record.
@@ -557,7 +557,7 @@ class MemoryManager:
         self.audit("deleted", *keys)
         return deleted
 
-    def revive(self, key: str, *, room: Room | None = None) -> MemoryItem:
+    def revive(self, key: str, *, room: Capacity | None = None) -> MemoryItem:
         """Make a memory active again that was softly forgotten, or evicted by a full tier.
 
         Args:

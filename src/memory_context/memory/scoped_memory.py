@@ -38,9 +38,9 @@ from memory_context.model.tier import (
     RUN,
     SESSION,
     TASK,
+    Capacity,
     Confirmation,
     Lifetime,
-    Room,
     TierPolicy,
     importance_of,
     policies_with,
@@ -417,7 +417,7 @@ class ScopedMemory(TypedNotes):
         note = self._note(key)
         if note is None:
             return None
-        return self.manager.revive(key, room=self.policies[note.tier].room or Room())
+        return self.manager.revive(key, room=self.policies[note.tier].room or Capacity())
 
     def promote(self, key: str, to: str) -> MemoryItem | None:
         """Move a memory to a wider tier, key and all; None if there is no such memory, or if declined.

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem, key_after
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Room
+from memory_context.model.tier import Capacity
 from memory_context.runtime.forks import Lock
 from memory_context.stores.protocol import Filters, MemoryStore, Mode
 from memory_context.stores.wrappers.wrapper import StoreWrapper
@@ -63,7 +63,7 @@ class RedactingStore(StoreWrapper):
         item: MemoryItem,
         *,
         replace: bool = False,
-        room: Room | None = None,
+        room: Capacity | None = None,
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
         """See `MemoryStore.put`. A key that was generated from the content's hash is that of the redacted content."""

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from memory_context.exceptions import KeyExistsError, RecordChangedError, StoreError
 from memory_context.model.item import Deletion, MemoryItem, Restored, is_same, stored_again
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Receipt, Room, Usage
+from memory_context.model.tier import Capacity, Receipt, Usage
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import (
     Administration,
@@ -99,7 +99,7 @@ class StoreWrapper:
         item: MemoryItem,
         *,
         replace: bool = False,
-        room: Room | None = None,
+        room: Capacity | None = None,
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
         """See `MemoryStore.put`."""
@@ -114,7 +114,7 @@ class StoreWrapper:
         item: MemoryItem,
         inner: MemoryItem,
         *,
-        room: Room | None = None,
+        room: Capacity | None = None,
         **how: Any,  # noqa: ANN401 - see `put`
     ) -> MemoryItem:
         """What stands in the store inside when `inner` was put there for `item`.
@@ -131,7 +131,9 @@ class StoreWrapper:
                 with suppress(RecordChangedError):  # somebody was faster
                     return self._stored_again(held, item, room)
 
-    def _stored_again(self, held: MemoryItem, item: MemoryItem, room: Room | None) -> MemoryItem:
+    def _stored_again(
+        self, held: MemoryItem, item: MemoryItem, room: Capacity | None
+    ) -> MemoryItem:
         """What is there in the form that it has, kept as any store keeps what is stored again."""
         again = stored_again(held, item)
         if again is held:
