@@ -1,4 +1,4 @@
-"""For people: messages and references in a terminal or a pipe; `_bundle` has what a notebook shows.
+"""For people: texts, tables and facts in a terminal or a pipe; `notebook` has what a notebook shows.
 
 Stored text is data: it is shown, and steers neither a terminal nor a page.
 """
@@ -6,8 +6,6 @@ Stored text is data: it is shown, and steers neither a terminal nor a page.
 from __future__ import annotations
 
 from memory_context.display.terminal import (
-    LABEL_WIDTH,
-    NUMBER_WIDTH,
     command,
     entry,
     facts,
@@ -17,13 +15,10 @@ from memory_context.display.terminal import (
     numbered,
     plain,
     quoted,
-    reference,
     table,
 )
 
 __all__ = [
-    "LABEL_WIDTH",
-    "NUMBER_WIDTH",
     "command",
     "entry",
     "facts",
@@ -33,6 +28,5 @@ __all__ = [
     "numbered",
     "plain",
     "quoted",
-    "reference",
     "table",
 ]

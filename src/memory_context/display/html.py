@@ -14,6 +14,8 @@ import regex
 
 BAR_WIDTH = 16
 _EIGHTHS: Final = " ▏▎▍▌▋▊▉"
+# Control and format characters, unassigned ones, and separators of lines; not line breaks, tabs, and the joiners that
+# some scripts need.
 _UNSEEN = regex.compile(
     r"[^\P{C}\n\t\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}]|[\p{Zl}\p{Zp}]"
 )
@@ -50,81 +52,79 @@ class Html(str):
 
 
 def visible(text: str) -> str:
-    """`text` without what cannot be seen, or turns the order of letters: it is replaced; joiners of letters stay."""
+    """Replace what cannot be seen, or turns the order of letters, in `text`; joiners of letters stay."""
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text.replace("\r\n", "\n"))
 
 
 def escaped(text: str) -> Html:
-    """`text` as it may stand in markup; markup as it is."""
+    """Escape `text` for markup; return markup as it is."""
     return text if isinstance(text, Html) else Html(html.escape(visible(text)))
 
 
 def joined(parts: Iterable[str]) -> Html:
-    """Texts and markup, one behind the other."""
+    """Join texts and markup, one behind the other."""
     return Html("".join(map(escaped, parts)))
 
 
 def tag(name: str, *parts: str, cls: str = "", **attributes: str) -> Html:
-    """An element with texts and markup in it."""
+    """Return an element with texts and markup in it."""
     given = {"class": cls, **attributes} if cls else attributes
     written = "".join(f' {key}="{html.escape(visible(value))}"' for key, value in given.items())
     return Html(f"<{name}{written}>{joined(parts)}</{name}>")
 
 
 def image(data_url: str) -> Html:
-    """A picture that stands in the page itself."""
+    """Return a picture that stands in the page itself."""
     return Html(f'<img alt="" src="{html.escape(data_url)}">')
 
 
 def folded(summary: str, *parts: str, is_open: bool = False) -> Html:
-    """Parts that can be folded away, under a summary."""
+    """Return parts that can be folded away, under a summary."""
     start = Html("<details open>" if is_open else "<details>")
     return joined((start, tag("summary", summary), *parts, Html("</details>")))
 
 
 def soft(text: str) -> Html:
-    """What is said beside."""
+    """Return a remark in paler letters."""
     return tag("span", text, cls="soft")
 
 
 def table(
-    columns: Iterable[str],
-    rows: Iterable[Iterable[str]],
-    numbers: Iterable[int] = (),
-    *,
-    cls: str = "",
+    columns: Iterable[str], rows: Iterable[Iterable[str]], numbers: Iterable[int] = ()
 ) -> Html:
-    """A table; the columns `numbers`, counted from 0, stand on the right."""
+    """Return a table; the columns `numbers`, counted from 0, stand on the right."""
     right = frozenset(numbers)
 
-    def cells(name: str, texts: Iterable[str]) -> Html:
-        return tag(
-            "tr",
-            *(tag(name, text, cls="num" if at in right else "") for at, text in enumerate(texts)),
-        )
+    def row_of(cell: str, texts: Iterable[str]) -> Html:
+        cells = [
+            tag(cell, text, cls="num" if index in right else "") for index, text in enumerate(texts)
+        ]
+        return tag("tr", *cells)
 
+    body = tag("tbody", *(row_of("td", row) for row in rows))
     names = list(columns)
-    head = (tag("thead", cells("th", names)),) if any(names) else ()
-    return tag("table", *head, tag("tbody", *(cells("td", row) for row in rows)), cls=cls)
+    if any(names):
+        return tag("table", tag("thead", row_of("th", names)), body)
+    return tag("table", body)
 
 
 def bar(part: float, rest: float = 0.0) -> Html:
-    """A bar for a share of a whole, 0 to 1, and a paler one behind it; of characters, which every page shows."""
+    """Return a bar for a share of a whole, 0 to 1, and a paler one behind it; of characters, which every page shows."""
     blocks = bar_text(part)
-    room = BAR_WIDTH - len(blocks)
-    return (
-        tag("span", blocks, tag("i", "░" * min(room, round(rest * BAR_WIDTH))), cls="bar")
-        if rest
-        else tag("span", blocks, cls="bar")
-    )
+    paler = min(BAR_WIDTH - len(blocks), round(rest * BAR_WIDTH))
+    if rest:
+        return tag("span", blocks, tag("i", "░" * paler), cls="bar")
+    return tag("span", blocks, cls="bar")
 
 
 def bar_text(part: float) -> str:
-    """A bar as text, to an eighth of a character; something can be seen of everything above 0."""
-    eighths = max(round(min(max(part, 0.0), 1.0) * BAR_WIDTH * 8), 1 if part > 0 else 0)
+    """Return a bar as text, to an eighth of a character; something of everything above 0 can be seen."""
+    eighths = round(min(max(part, 0.0), 1.0) * BAR_WIDTH * 8)
+    if part > 0:
+        eighths = max(eighths, 1)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
 
 
 def page(*parts: str) -> str:
-    """What a notebook shows: its style and its parts."""
+    """Return what a notebook shows: the style and the parts."""
     return str(tag("div", tag("style", Html(STYLE)), *parts, cls=_ROOT))

@@ -1,17 +1,16 @@
-"""What was decided, done and put together: decisions, stats and packages as tables."""
+"""Decisions of judges, stats of a context and packages of an assembler, as tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import fields
+from collections.abc import Sequence
 
 from memory_context.conversation.fold import ContextStats
 from memory_context.conversation.judge import Decision
 from memory_context.display.html import Html, bar, folded, joined, soft, table, tag
-from memory_context.memory.context_package import ContextPackage, PackageEntry
+from memory_context.memory.context_package import ContextPackage
 
 SHOWN = 50
-ASKED = 120
+ASKED = 120  # characters
 STATS = {
     "messages": "messages",
     "folds": "texts replaced by a reference",
@@ -21,147 +20,120 @@ STATS = {
     "tokens_recalled": "their tokens",
     "late_folds": "late folds",
     "compactions": "compactions",
-    "tokens_compacted": "tokens that left the prompt by them",
+    "tokens_compacted": "tokens that they took out of the prompt",
     "store_failures": "failures of the store",
 }
+RARE = frozenset({"late_folds", "compactions", "tokens_compacted", "store_failures"})
+SAVED = "tokens that every later prompt is smaller by"
 
 
 def decisions(made: Sequence[Decision]) -> Html:
-    """What was decided for each message; the newest last."""
+    """Draw what was decided for each message, the newest last."""
     if not made:
         return soft("no decisions yet")
     columns = ("message", "judge", "brought back", "looked for", "why", "tokens", "seconds")
-    return joined((*_earlier(made), table(columns, map(_decision, made[-SHOWN:]), (5, 6))))
-
-
-def _earlier(made: Sequence[Decision]) -> Iterator[Html]:
+    drawn = table(columns, [_decision(decision) for decision in made[-SHOWN:]], (5, 6))
     if len(made) > SHOWN:
-        yield soft(f"⋯ {len(made) - SHOWN:,} earlier ones")
+        return joined((soft(f"⋯ {len(made) - SHOWN:,} earlier ones"), drawn))
+    return drawn
 
 
-def _decision(one: Decision) -> Iterator[str]:
-    keys = one.opened or one.found
-    yield one.asked if len(one.asked) <= ASKED else f"{one.asked[:ASKED]}…"
-    yield one.judge
-    yield (
-        joined(part for key in keys for part in (tag("code", key, cls="key"), " "))
-        if keys
-        else soft("nothing")
-    )
-    yield one.searched or ""
-    yield one.why
-    yield f"{one.tokens:,}"
-    yield f"{one.seconds:.1f}"
+def _decision(decision: Decision) -> list[str]:
+    asked = decision.asked
+    if len(asked) > ASKED:
+        asked = f"{asked[:ASKED]}…"
+    keys = list[str]()
+    for key in decision.opened or decision.found:
+        keys += [tag("code", key, cls="key"), " "]
+    return [
+        asked,
+        decision.judge,
+        joined(keys) if keys else soft("nothing"),
+        decision.searched or "",
+        decision.why,
+        f"{decision.tokens:,}",
+        f"{decision.seconds:.1f}",
+    ]
 
 
 def decisions_text(made: Sequence[Decision]) -> str:
-    """Decisions in a terminal: a line for each."""
-    return "\n".join(map(_decision_text, made[-SHOWN:])) or "no decisions yet"
-
-
-def _decision_text(one: Decision) -> str:
-    asked, keys = " ".join(one.asked.split())[:ASKED], ", ".join(one.opened or one.found)
-    return f"{asked} -> {keys or 'nothing'} ({one.judge}: {one.why})"
+    """Return decisions as text for a terminal: a line for each."""
+    lines = list[str]()
+    for decision in made[-SHOWN:]:
+        asked = " ".join(decision.asked.split())[:ASKED]
+        keys = ", ".join(decision.opened or decision.found) or "nothing"
+        lines.append(f"{asked} -> {keys} ({decision.judge}: {decision.why})")
+    return "\n".join(lines) or "no decisions yet"
 
 
 def stats(done: ContextStats) -> Html:
-    """What a context has done, and a bar for what is left of what was folded."""
-    rows = [(name, f"{value:,}") for name, value in _stats(done)]
-    rows.append(
-        ("tokens that every later prompt is smaller by", tag("b", f"{done.tokens_saved:,}"))
-    )
-    share = (
-        (done.tokens_shown + done.tokens_recalled) / done.tokens_folded
-        if done.tokens_folded
-        else 0.0
-    )
+    """Draw what a context has done, and a bar for what is left of what was folded."""
+    rows = [(label, f"{value:,}") for label, value in _stats(done)]
+    rows.append((SAVED, tag("b", f"{done.tokens_saved:,}")))
+    drawn = table(("", ""), rows, (1,))
+    if not done.tokens_folded:
+        return drawn
+    share = (done.tokens_shown + done.tokens_recalled) / done.tokens_folded
     said = f"{share:.1%} of the folded tokens still stand in the prompt"
-    note = tag("div", bar(share, 1 - share), " ", soft(said)) if done.tokens_folded else joined(())
-    return joined((table(("", ""), rows, (1,)), note))
+    return joined((drawn, tag("div", bar(share, 1 - share), " ", soft(said))))
 
 
-def _stats(done: ContextStats) -> Iterator[tuple[str, int]]:
-    """The figures; those of rare events only where there were some."""
-    known = {field.name for field in fields(done)}
-    rare = {"late_folds", "compactions", "tokens_compacted", "store_failures"}
+def _stats(done: ContextStats) -> list[tuple[str, int]]:
+    """Return the figures by label; those of rare events only if there were some."""
+    figures = list[tuple[str, int]]()
     for name, label in STATS.items():
-        value: int = getattr(done, name) if name in known else 0
-        if value or name not in rare:
-            yield label, value
+        value: int = getattr(done, name)
+        if value or name not in RARE:
+            figures.append((label, value))
+    return figures
 
 
 def stats_text(done: ContextStats) -> str:
-    """The figures in a terminal."""
-    rows = [*_stats(done), ("tokens that every later prompt is smaller by", done.tokens_saved)]
-    return "\n".join(f"{value:>12,}  {name}" for name, value in rows)
+    """Return the figures as text for a terminal."""
+    figures = [*_stats(done), (SAVED, done.tokens_saved)]
+    return "\n".join(f"{value:>12,}  {label}" for label, value in figures)
 
 
 def package(made: ContextPackage) -> Html:
-    """A package: its budget, what each tier got of it, what went in and what did not."""
+    """Draw a package: its budget, what each tier got of it, what went in and what did not."""
     head = tag("div", tag("b", "ContextPackage"), soft(f" for: {made.task[:ASKED]}"), cls="head")
-    used = tag(
-        "div",
-        bar(made.tokens / max(made.budget, 1), 1.0),
-        f" {made.tokens:,} of {made.budget:,} tokens, ",
-    )
-    total = soft(
-        f"{made.compression_ratio:.0%} of the {made.all_tokens:,} tokens that the tiers hold"
-    )
-    return joined((head, used, total, _tiers(made), *map(_entry, made.entries), *_left_out(made)))
+    share = bar(made.tokens / max(made.budget, 1), 1.0)
+    used = tag("div", share, f" {made.tokens:,} of {made.budget:,} tokens, ")
+    ratio = f"{made.compression_ratio:.0%} of the {made.all_tokens:,} tokens that the tiers hold"
+    parts = [head, used, soft(ratio), _tiers(made)]
+    for entry in made.entries:
+        key = tag("code", entry.item.memory_key, cls="key")
+        size = soft(f"· {entry.tier}, {entry.form}, {entry.tokens:,} tokens")
+        title = joined((key, f" {entry.item.summary} ", size))
+        parts.append(folded(title, tag("pre", entry.text)))
+    if made.left_out:
+        rows = [
+            (f"{left.rank:,}", left.tier, left.key, f"{left.tokens:,}", left.reason)
+            for left in made.left_out[:SHOWN]
+        ]
+        drawn = table(("rank", "tier", "key", "tokens", "why"), rows, (0, 3))
+        parts.append(folded(f"{len(made.left_out):,} left out", drawn))
+    return joined(parts)
 
 
 def _tiers(made: ContextPackage) -> Html:
+    """Draw each tier's share of the budget, the tokens that it took of it, and its counts."""
     whole = sum(made.allocation.values()) or 1
-    taken = made.tokens_by_tier
-    rows = [
-        (
-            tier,
-            f"{part / whole:.0%}",
-            f"{taken[tier]:,}",
-            bar(taken[tier] / max(made.budget, 1)),
-            *_counts(made, tier),
-        )
-        for tier, part in made.allocation.items()
-    ]
-    return table(
-        ("tier", "share", "tokens", "", "in", "left out", "not looked at"), rows, (1, 2, 4, 5, 6)
-    )
-
-
-def _counts(made: ContextPackage, tier: str) -> tuple[str, str, str]:
-    shown = sum(entry.tier == tier for entry in made.entries)
-    left = sum(one.tier == tier for one in made.left_out)
-    return f"{shown:,}", f"{left:,}", f"{made.unranked.get(tier, 0):,}"
-
-
-def _entry(entry: PackageEntry) -> Html:
-    key = tag("code", entry.item.memory_key, cls="key")
-    title = joined(
-        (
-            key,
-            f" {entry.item.summary} ",
-            soft(f"· {entry.tier}, {entry.form}, {entry.tokens:,} tokens"),
-        )
-    )
-    return folded(title, tag("pre", entry.text))
-
-
-def _left_out(made: ContextPackage) -> Iterator[Html]:
-    if made.left_out:
-        rows = (
-            (f"{one.rank:,}", one.tier, one.key, f"{one.tokens:,}", one.reason)
-            for one in made.left_out[:SHOWN]
-        )
-        yield folded(
-            f"{len(made.left_out):,} left out",
-            table(("rank", "tier", "key", "tokens", "why"), rows, (0, 3)),
-        )
+    rows = list[Sequence[str]]()
+    for tier, allocated in made.allocation.items():
+        taken = made.tokens_by_tier[tier]
+        included = sum(entry.tier == tier for entry in made.entries)
+        left_out = sum(left.tier == tier for left in made.left_out)
+        unranked = made.unranked.get(tier, 0)
+        share = bar(taken / max(made.budget, 1))
+        counts = (f"{included:,}", f"{left_out:,}", f"{unranked:,}")
+        rows.append((tier, f"{allocated / whole:.0%}", f"{taken:,}", share, *counts))
+    columns = ("tier", "share", "tokens", "", "in", "left out", "not looked at")
+    return table(columns, rows, (1, 2, 4, 5, 6))
 
 
 def package_text(made: ContextPackage) -> str:
-    """A package in a terminal: its figures, and its text."""
+    """Return a package as text for a terminal: its figures, and its text."""
     tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in made.tokens_by_tier.items())
-    figures = (
-        f"{made.tokens:,} of {made.budget:,} tokens ({tiers}), {len(made.left_out):,} left out"
-    )
-    return f"ContextPackage: {figures}\n{made.text}"
+    tokens = f"{made.tokens:,} of {made.budget:,} tokens ({tiers})"
+    return f"ContextPackage: {tokens}, {len(made.left_out):,} left out\n{made.text}"

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Literal
 
 import regex
 from rich.console import Console, ConsoleRenderable, Group
 from rich.table import Table
 from rich.text import Text
 
-from memory_context.model.reference import MemoryRef
-
 LABEL_WIDTH = 8
 NUMBER_WIDTH = 5
 TAB = 4
+# Control and format characters, unassigned ones, and separators of lines; not line breaks.
 _UNSEEN = regex.compile(r"[^\P{C}\n]|[\p{Zl}\p{Zp}]")
 
 
 def make_console() -> Console:
-    """A console on standard output, which guesses nothing about the text that it shows."""
+    """Return a console on standard output that guesses nothing about the text that it shows."""
     return Console(highlight=False, markup=False, emoji=False)
 
 
 def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> Table:
-    """One entry of a conversation: a label, and the parts beside it, one below the other; folded, never cut."""
+    """Return an entry of a conversation: a label, and beside it the parts, one below the other; folded, never cut."""
     grid = Table.grid(padding=(0, 1), expand=True)
     grid.add_column(width=LABEL_WIDTH, no_wrap=True, style=style)
     grid.add_column(ratio=1, overflow="fold")
@@ -32,12 +32,12 @@ def entry(label: str, *parts: ConsoleRenderable | str, style: str = "bold") -> T
 
 
 def plain(text: str, style: str = "") -> Text:
-    """`text` as it may stand in a terminal: control characters are replaced, long lines are folded."""
+    """Return `text` for a terminal: control characters are replaced, long lines are folded."""
     return Text(harmless(text), style=style, overflow="fold")
 
 
 def harmless(text: str) -> str:
-    """`text` with what drives a terminal or turns its order of letters replaced: it is shown and not obeyed.
+    """Replace what drives a terminal, or turns the order of letters, in `text`: it is shown and not obeyed.
 
     Replaced are control and formatting characters, separators of lines, private and unassigned code points, and lone
     surrogates; not line breaks, spaces of other scripts, and tabs, which become spaces.
@@ -45,21 +45,16 @@ def harmless(text: str) -> str:
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text.expandtabs(TAB))
 
 
-def reference(ref: MemoryRef) -> Text:
-    """A reference as it stands in a prompt."""
-    return plain(ref.render(), "cyan")
-
-
 def quoted(text: str, lines: int | None = None) -> Group:
-    """The first `lines` lines of `text` (all without it), and how many there are beyond them."""
+    """Return the first `lines` lines of `text` (all without it), and how many there are beyond them."""
     every = text.rstrip("\n").split("\n")
-    rest = len(every) - (lines or len(every))
-    shown = plain("\n".join(every[: len(every) - max(rest, 0)]), "dim")
-    return Group(shown, more(rest)) if rest > 0 else Group(shown)
+    if lines is None or len(every) <= lines:
+        return Group(plain("\n".join(every), "dim"))
+    return Group(plain("\n".join(every[:lines]), "dim"), more(len(every) - lines))
 
 
 def numbered(number: int, line: str) -> Table:
-    """A line of a text with its number."""
+    """Return a line of a text with its number."""
     grid = Table.grid(padding=(0, 1))
     grid.add_column(width=NUMBER_WIDTH, justify="right", style="dim")
     grid.add_column(overflow="fold")
@@ -68,14 +63,14 @@ def numbered(number: int, line: str) -> Table:
 
 
 def more(count: int, what: str = "lines") -> Text:
-    """That there are `count` more."""
+    """Say that there are `count` more."""
     return Text(f"… and {count:,} more {what}", style="dim italic")
 
 
 def table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], footer: Sequence[str] = ()
 ) -> Table:
-    """A table whose first column is text and whose others are numbers."""
+    """Return a table whose first column is text and whose others are numbers."""
     grid = Table(
         show_footer=bool(footer),
         box=None,
@@ -84,20 +79,16 @@ def table(
         header_style="bold",
     )
     for index, name in enumerate(columns):
-        end = footer[index] if footer else ""
-        grid.add_column(
-            name,
-            footer=Text(end, style="bold"),
-            justify="right" if index else "left",
-            overflow="fold",
-        )
+        total = Text(footer[index], style="bold") if footer else ""
+        justify: Literal["left", "right"] = "right" if index else "left"
+        grid.add_column(name, footer=total, justify=justify, overflow="fold")
     for row in rows:
         grid.add_row(*(Text(cell) for cell in row))
     return grid
 
 
 def facts(rows: Sequence[tuple[str, str]]) -> Table:
-    """Names, and beside each what is said of it; folded, never cut."""
+    """Return names, and beside each what is said of it; folded, never cut."""
     grid = Table.grid(padding=(0, 2, 0, 0))
     grid.add_column(no_wrap=True, style="bold")
     grid.add_column(overflow="fold")
