@@ -153,11 +153,11 @@ def test_no_open_file_is_taken_over(sqlite_url: str) -> None:
 
 
 def test_no_other_locks() -> None:
-    """The library's locks are those that a fork frees; `tokens/counter.py` makes its choice anew, with its lock."""
+    """The library's locks are those that a fork frees."""
     found = {
         path.name
         for path in SOURCES
         if re.search(r"threading\.R?Lock\b|threading import .*Lock", path.read_text())
     }
 
-    assert found <= {"forks.py", "counter.py"}
+    assert found <= {"forks.py"}

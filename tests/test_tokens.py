@@ -15,16 +15,17 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.runtime.forks import Lock
 from memory_context.text.tokens import counter as _tokens
 from memory_context.text.tokens.counter import (
-    CHUNK,
+    BLOCK,
     LONGEST_TOKEN,
+    BlockCounter,
     CallableCounter,
-    ChunkedCounter,
     TokenCounter,
-    _Choice,
+    _ProcessCounter,
     as_counter,
-    chunks,
+    blocks,
     counter_for_model,
     default_counter,
     estimating_counter,
@@ -46,48 +47,48 @@ each_counter = pytest.mark.parametrize(
 
 
 class Spy:
-    """Counts a token per character, and remembers how long the chunks were that it was given."""
+    """Counts a token per character, and remembers how long the blocks were that it was given."""
 
     def __init__(self) -> None:
         """Remember nothing yet."""
         self.lengths: list[int] = []
-        self.counter = ChunkedCounter("spy", self.count_chunk)
+        self.counter = BlockCounter("spy", self.count_block)
 
-    def count_chunk(self, chunk: str) -> int:
+    def count_block(self, block: str) -> int:
         """A token per character."""
-        self.lengths.append(len(chunk))
-        return len(chunk)
+        self.lengths.append(len(block))
+        return len(block)
 
 
 @pytest.fixture
 def _fresh_choice(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that has not chosen its counter yet."""
-    monkeypatch.setattr(_tokens, "_choice", _Choice())
+    monkeypatch.setattr(_tokens, "_process_counter", _ProcessCounter())
 
 
 @property_test
 @given(texts)
 def test_chunks_put_together_are_the_text(text: str) -> None:
-    """Nothing is lost between chunks, none is empty, none is longer than a tokenizer's stack can bear."""
-    pieces = list(chunks(text))
+    """Nothing is lost between blocks, none is empty, none is longer than a tokenizer's stack can bear."""
+    pieces = list(blocks(text))
     assert text == "".join(pieces)
-    assert all(0 < len(piece) <= CHUNK <= 16_384 for piece in pieces)
+    assert all(0 < len(piece) <= BLOCK <= 16_384 for piece in pieces)
 
 
 @for_each(
     "text, length",
     [
         ("x" * 3000 + "\n" + "y z" * 5000, 3001),
-        ("x\n" * 20_000, CHUNK),
+        ("x\n" * 20_000, BLOCK),
         ("x" * 3000 + " " + "y" * 10_000, 3000),
-        ("\n" + " x" * 100 + "y" * 20_000, CHUNK),
-        ("x" * 20_000, CHUNK),
-        ("x" * CHUNK, CHUNK),
+        ("\n" + " x" * 100 + "y" * 20_000, BLOCK),
+        ("x" * 20_000, BLOCK),
+        ("x" * BLOCK, BLOCK),
     ],
 )
 def test_chunks_end_with_a_line_or_a_word(text: str, length: int) -> None:
-    """A chunk ends behind the last line break of its second half, else in front of the last space there, else full."""
-    assert length == len(next(chunks(text)))
+    """A block ends behind the last line break of its second half, else in front of the last space there, else full."""
+    assert length == len(next(blocks(text)))
 
 
 @each_counter
@@ -96,7 +97,7 @@ def test_chunks_end_with_a_line_or_a_word(text: str, length: int) -> None:
 def test_a_count_is_the_sum_over_the_chunks(counter: TokenCounter, text: str) -> None:
     """Any text has a count, at least one token per 128 characters and at most four per character."""
     count = counter.count(text)
-    assert sum(counter.count(chunk) for chunk in chunks(text)) == count
+    assert sum(counter.count(block) for block in blocks(text)) == count
     assert len(text) <= LONGEST_TOKEN * count
     assert count <= 4 * len(text)
 
@@ -157,8 +158,8 @@ CHEAP = {
     "far below": ("short text", 500, 0),
     "far below, and long": ("x" * 100_000, 400_000, 0),
     "above at once": ("x" * 60_000, 500, 1),
-    "in the second chunk": (" ".join(map(str, range(20_000))), CHUNK + 1, 2),
-    "equal chunks once": ("x" * 60_000, 3 * CHUNK, 1),
+    "in the second block": (" ".join(map(str, range(20_000))), BLOCK + 1, 2),
+    "equal blocks once": ("x" * 60_000, 3 * BLOCK, 1),
 }
 
 
@@ -168,11 +169,11 @@ def test_no_more_is_tokenised_than_the_answer_takes(text: str, limit: int, looks
     spy = Spy()
     assert (len(text) > limit) == spy.counter.exceeds(text, limit)
     assert looks == len(spy.lengths)
-    assert sum(spy.lengths) <= looks * CHUNK
+    assert sum(spy.lengths) <= looks * BLOCK
 
 
 def test_a_text_that_is_just_below_is_looked_at_once() -> None:
-    """At worst every chunk is counted once."""
+    """At worst every block is counted once."""
     spy = Spy()
     text = " ".join(map(str, range(20_000)))
     assert not spy.counter.exceeds(text, len(text))
@@ -288,7 +289,7 @@ def test_a_failed_choice_does_not_hang_the_next(
 
 def test_a_child_process_chooses_for_itself(monkeypatch: pytest.MonkeyPatch) -> None:
     """A choice that another thread was making when the process forked is made again in the child."""
-    choice, counter = _Choice(), Spy().counter
+    choice, counter = _ProcessCounter(), Spy().counter
     choosing, released = threading.Event(), threading.Event()
 
     def choose() -> TokenCounter:
@@ -298,13 +299,13 @@ def test_a_child_process_chooses_for_itself(monkeypatch: pytest.MonkeyPatch) -> 
         return counter
 
     monkeypatch.setattr(_tokens, "counter_for_model", choose)
-    monkeypatch.setattr(_tokens, "_choice", choice)
+    monkeypatch.setattr(_tokens, "_process_counter", choice)
     parent = threading.Thread(target=choice.get, daemon=True)
     parent.start()
     assert choosing.wait(30)
-    choice.after_fork()
+    choice.lock = Lock()  # what its own lock becomes in a child
     assert [counter] == _in_threads(1)
-    choice.after_fork()
+    choice.lock = Lock()  # what its own lock becomes in a child
     assert [counter] == _in_threads(1)
     released.set()
     parent.join()

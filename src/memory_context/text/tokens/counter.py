@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Protocol, runtime_checkable
-
-import tiktoken
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
-from memory_context.runtime.forks import in_child
+from memory_context.runtime.forks import Lock
 from memory_context.text.tokens.estimate import estimate_tokens
 from memory_context.text.tokens.ranks import load_encoding, rank_file_for
 
-CHUNK = 4096
-CACHED_CHUNKS = 256
+BLOCK = 4096
+CACHED_BLOCKS = 256
 LONGEST_TOKEN = 128
 WIDEST_CHARACTER = 4
-LOOK_IN_SECONDS = 0.02
 
 
 @runtime_checkable
@@ -28,46 +24,46 @@ class TokenCounter(Protocol):
 
     @property
     def name(self) -> str:
-        """What it counts by, as ``o200k_base`` or ``estimate``."""
+        """Return what it counts by, as ``o200k_base`` or ``estimate``."""
         ...
 
     def count(self, text: str) -> int:
-        """The number of tokens of `text`."""
+        """Return the number of tokens of `text`."""
         ...
 
     def exceeds(self, text: str, limit: int) -> bool:
-        """Whether ``count(text) > limit``, at no more work than the answer takes."""
+        """Return whether ``count(text) > limit``, at no more work than the answer takes."""
         ...
 
 
-class ChunkedCounter:
-    """Counts chunk by chunk, so that neither time nor a tokenizer's stack grows faster than the text.
+class BlockCounter:
+    """Counts block by block, so that neither time nor a tokenizer's stack grows faster than the text.
 
     `exceeds` uses two bounds that hold for o200k_base and cl100k_base: a token has at most 128 bytes, and at least one.
     """
 
-    def __init__(self, name: str, count_chunk: Callable[[str], int]) -> None:
-        """Count by `count_chunk`, which is given at most 4,096 characters at a time; equal chunks are counted once."""
+    def __init__(self, name: str, count_block: Callable[[str], int]) -> None:
+        """Count by `count_block`, which is given at most 4,096 characters at a time; equal blocks are counted once."""
         self.name = name
-        self._count_chunk = lru_cache(CACHED_CHUNKS)(count_chunk)
+        self._count_block = lru_cache(CACHED_BLOCKS)(count_block)
 
     def __repr__(self) -> str:
-        """Name what it counts by."""
         return f"<TokenCounter {self.name}>"
 
     def count(self, text: str) -> int:
-        """The number of tokens of `text`, in time linear in its length."""
-        return sum(self._count_chunk(chunk) for chunk in chunks(text))
+        """Return the number of tokens of `text`, in time linear in its length."""
+        return sum(self._count_block(block) for block in blocks(text))
 
     def exceeds(self, text: str, limit: int) -> bool:
-        """Whether ``count(text) > limit``, looking at no more chunks than it takes."""
+        """Return whether ``count(text) > limit``, looking at no more blocks than it takes."""
         if limit < 0 or len(text) > LONGEST_TOKEN * limit:
             return True
         total, rest = 0, len(text)
-        for chunk in chunks(text):
+        for block in blocks(text):
             if total + rest * WIDEST_CHARACTER <= limit:
                 return False
-            total, rest = total + self._count_chunk(chunk), rest - len(chunk)
+            total += self._count_block(block)
+            rest -= len(block)
             if total > limit:
                 return True
         return False
@@ -82,33 +78,33 @@ class CallableCounter:
         self._count = count
 
     def count(self, text: str) -> int:
-        """What the callable says."""
+        """Return what the callable says."""
         return self._count(text)
 
     def exceeds(self, text: str, limit: int) -> bool:
-        """Whether ``count(text) > limit``."""
+        """Return whether ``count(text) > limit``."""
         return self.count(text) > limit
 
 
-def chunks(text: str) -> Iterator[str]:
-    """`text` in pieces of at most 4,096 characters, cut behind a line break or before a space where there is one."""
+def blocks(text: str) -> Iterator[str]:
+    """Yield `text` in blocks of at most 4,096 characters, cut behind a line break or before a space if there is one."""
     start = 0
     while start < len(text):
-        end = start + CHUNK
+        end = start + BLOCK
         if end < len(text):
-            middle = start + CHUNK // 2
-            cut = text.rfind("\n", middle, end)
-            end = cut + 1 if cut > 0 else max(text.rfind(" ", middle, end), 0) or end
+            middle = start + BLOCK // 2
+            line_break = text.rfind("\n", middle, end)
+            space = text.rfind(" ", middle, end)
+            if line_break > 0:
+                end = line_break + 1
+            elif space > 0:
+                end = space
         yield text[start:end]
         start = end
 
 
-def _encode_count(encoding: tiktoken.Encoding, text: str) -> int:
-    return len(encoding.encode_ordinary(text))
-
-
 def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCounter:
-    """`counter` itself, a callable as a counter, or the process's default.
+    """Return `counter` itself, a callable as a counter, or the process's default for None.
 
     Raises:
         InvalidArgumentError: It is neither.
@@ -124,68 +120,54 @@ def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCoun
 
 
 def counter_for_model(model: str | None = None) -> TokenCounter:
-    """A counter for a model's name, exact if the ranks of its encoding are here or come within 5 seconds."""
+    """Return a counter for a model's name, exact if the ranks of its encoding are here or come within 5 seconds."""
     file = rank_file_for(model)
     encoding = load_encoding(file)
-    if encoding is not None:
-        return ChunkedCounter(file.name, partial(_encode_count, encoding))
-    events.TOKENS_ESTIMATED.log(ranks=file.name)
-    return estimating_counter()
+    if encoding is None:
+        events.TOKENS_ESTIMATED.log(ranks=file.name)
+        return estimating_counter()
+    return BlockCounter(file.name, lambda block: len(encoding.encode_ordinary(block)))
 
 
 def estimating_counter() -> TokenCounter:
-    """The counter that needs no ranks; its error is measured in ``benchmarks/tokens.py``."""
-    return ChunkedCounter("estimate", _estimate_count)
+    """Return the counter that needs no ranks; its error is measured in ``benchmarks/tokens.py``."""
+    return BlockCounter("estimate", _estimate_block)
 
 
-def _estimate_count(chunk: str) -> int:
-    return max(estimate_tokens(chunk), -(-len(chunk) // LONGEST_TOKEN))
+def _estimate_block(block: str) -> int:
+    # Not fewer than tokens of the greatest length would be: `exceeds` relies on it.
+    return max(estimate_tokens(block), -(-len(block) // LONGEST_TOKEN))
 
 
-class _Choice:
-    """One choice per process. One thread makes it; the others look in until it is made, or until they must make it."""
+class _ProcessCounter:
+    """The counter of this process: the user's own, or one that the first thread which asks chooses for all."""
 
     def __init__(self) -> None:
-        self._choosing = threading.Lock()
-        self._made = threading.Event()
-        self._own: TokenCounter | None = None
+        self.own: TokenCounter | None = None
+        self.lock = Lock()
         self._chosen: TokenCounter | None = None
 
     def get(self) -> TokenCounter:
-        """The user's own, or the chosen one."""
-        while (counter := self._own or self._chosen) is None:
-            choosing = self._choosing
-            if choosing.acquire(blocking=False):
-                try:
+        counter = self.own or self._chosen
+        if counter is None:
+            with self.lock:
+                if self._chosen is None:
                     self._chosen = counter_for_model()
-                finally:
-                    choosing.release()
-                self._made.set()
-            else:
-                self._made.wait(LOOK_IN_SECONDS)
+            counter = self.own or self._chosen
         return counter
 
-    def set(self, counter: TokenCounter) -> None:
-        self._own = counter
-        self._made.set()
 
-    def after_fork(self) -> None:
-        if self._own is None and self._chosen is None:
-            self.__init__()  # type: ignore[misc] # a choice that another thread was making when the process forked
-
-
-_choice = _Choice()
-in_child(_choice)
+_process_counter = _ProcessCounter()
 
 
 def default_counter() -> TokenCounter:
-    """The process's counter: exact where o200k_base is at hand, else an estimate; the same one every time.
+    """Return the process's counter: exact where o200k_base is at hand, else an estimate; the same one every time.
 
     The first call may take up to 5 seconds for one attempt to download the ranks. It belongs off an event loop.
     """
-    return _choice.get()
+    return _process_counter.get()
 
 
 def set_default_counter(counter: TokenCounter | Callable[[str], int]) -> None:
     """Make `counter` the one that this process uses wherever none is given."""
-    _choice.set(as_counter(counter))
+    _process_counter.own = as_counter(counter)

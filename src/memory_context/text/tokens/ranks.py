@@ -10,10 +10,9 @@ import os
 import tempfile
 import threading
 import zlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 
 import tiktoken
 
@@ -34,7 +33,7 @@ class RankFile:
 
     @property
     def cache_name(self) -> str:
-        """The file's name in tiktoken's cache folder."""
+        """Return the file's name in tiktoken's cache folder."""
         return hashlib.sha1(self.url.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -42,6 +41,7 @@ _SITE = "https://openaipublic.blob.core.windows.net/encodings/"
 _UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
+# The patterns are tiktoken's own, of tiktoken_ext/openai_public.py: counts are exact only with these.
 O200K_PATTERN = "|".join(
     (
         rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SUFFIX}",
@@ -72,16 +72,16 @@ CL100K = RankFile(
 
 
 def rank_file_for(model: str | None) -> RankFile:
-    """The rank file for a model's name; o200k_base where there is no name, or tiktoken does not know it."""
+    """Return the rank file for a model's name; o200k_base where there is no name, or tiktoken does not know it."""
     try:
-        name = tiktoken.encoding_name_for_model(model) if model else O200K.name
+        name = tiktoken.encoding_name_for_model(model or "")
     except KeyError:
-        name = O200K.name
+        return O200K
     return CL100K if name == CL100K.name else O200K
 
 
 def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
-    """The encoding; None if it is not here.
+    """Load the encoding; None if it is not here.
 
     It has no special tokens: ``<|endoftext|>`` in a tool's output is ordinary text. Waits at most 5 seconds, for one
     download; a file that arrives later serves the next process.
@@ -89,22 +89,32 @@ def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
     data = _local(file) or _downloaded(file)
     if data is None:
         return None
-    pairs = (line.split() for line in data.splitlines() if line)
-    ranks = {base64.b64decode(token): int(rank) for token, rank in pairs}
+    ranks = dict[bytes, int]()
+    for line in data.splitlines():
+        if line:
+            token, rank = line.split()
+            ranks[base64.b64decode(token)] = int(rank)
     return tiktoken.Encoding(
         file.name, pat_str=file.pattern, mergeable_ranks=ranks, special_tokens={}
     )
 
 
 def _local(file: RankFile) -> bytes | None:
-    candidates = (_read(path) for path in _paths(file))
-    return next(
-        (data for data in candidates if data and hashlib.sha256(data).hexdigest() == file.sha256),
-        None,
-    )
+    """Return the first copy on this machine that is whole."""
+    for path in _paths(file):
+        try:
+            data = path.read_bytes()
+            if path.suffix == ".gz":
+                data = gzip.decompress(data)
+        except (OSError, EOFError, zlib.error):
+            continue
+        if hashlib.sha256(data).hexdigest() == file.sha256:
+            return data
+    return None
 
 
 def _paths(file: RankFile) -> Iterator[Path]:
+    """Yield where a copy may lie: in tiktoken's cache, or in an installed package that ships one."""
     if cache := cache_folder():
         yield cache / file.cache_name
     packages = {
@@ -113,59 +123,47 @@ def _paths(file: RankFile) -> Iterator[Path]:
         "bpe_openai": f"data/{file.name}.tiktoken.gz",
     }
     for package, path in packages.items():
-        for folder in _folders(package):
-            yield Path(folder) / path
-
-
-def _folders(package: str) -> Iterable[str]:
-    """Where an installed package lies; it is not imported."""
-    try:
-        spec = importlib.util.find_spec(package)
-    except ValueError:  # a module without a spec, as tests put into sys.modules
-        return []
-    return (spec.submodule_search_locations or []) if spec else []
+        try:
+            spec = importlib.util.find_spec(package)  # looks for the package without importing it
+        except ValueError:  # a module without a spec, as tests put into sys.modules
+            continue
+        if spec and spec.submodule_search_locations:
+            for folder in spec.submodule_search_locations:
+                yield Path(folder) / path
 
 
 def cache_folder() -> Path | None:
-    """Tiktoken's cache folder; None where its variable is set to nothing, which turns caching off."""
+    """Return tiktoken's cache folder; None where its variable is set to nothing, which turns caching off."""
     default = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
     return Path(folder) if folder else None
-
-
-def _read(path: Path) -> bytes | None:
-    try:
-        data = path.read_bytes()
-        return gzip.decompress(data) if path.suffix == ".gz" else data
-    except (OSError, EOFError, zlib.error):
-        return None
 
 
 def _downloaded(file: RankFile) -> bytes | None:
     import requests  # noqa: PLC0415 - a dependency of tiktoken's that takes 0.1 s to import, needed here only
 
     arrived: list[bytes] = []
-    thread = threading.Thread(
-        target=_download, args=(requests, file, arrived), name="memory-context-ranks", daemon=True
-    )
+
+    def download() -> None:
+        try:
+            response = requests.get(file.url, timeout=DOWNLOAD_SECONDS)
+            response.raise_for_status()
+        except requests.RequestException as error:
+            events.RANKS_NOT_LOADED.log(error, url=file.url)
+            return
+        if hashlib.sha256(response.content).hexdigest() == file.sha256:
+            arrived.append(response.content)
+            _keep(file, response.content)
+
+    # The timeout of `requests` is one for each packet; the thread is left to itself when the whole takes longer.
+    thread = threading.Thread(target=download, name="memory-context-ranks", daemon=True)
     thread.start()
     thread.join(DOWNLOAD_SECONDS)
     return arrived[0] if arrived else None
 
 
-def _download(requests: ModuleType, file: RankFile, arrived: list[bytes]) -> None:
-    try:
-        answer = requests.get(file.url, timeout=DOWNLOAD_SECONDS)
-        answer.raise_for_status()
-    except requests.RequestException as error:
-        events.RANKS_NOT_LOADED.log(error, url=file.url)
-        return
-    if hashlib.sha256(answer.content).hexdigest() == file.sha256:
-        arrived.append(answer.content)
-        _keep(file, answer.content)
-
-
 def _keep(file: RankFile, data: bytes) -> None:
+    """Put a downloaded file into tiktoken's cache; without it, the next process downloads it again."""
     folder = cache_folder()
     if folder is None:
         return
