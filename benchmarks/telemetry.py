@@ -74,18 +74,20 @@ def prepare(way: str) -> None:
 def works_of(way: str, folder: str) -> dict[str, Callable[[int], object]]:
     """What is measured; each takes the number of its turn."""
     from memory_context import MemoryManager  # noqa: PLC0415 - after `prepare`
-    from memory_context.conversation.fold import ContextStats, Folder, Guard, Origin, Part  # noqa: PLC0415 - as above
+    from memory_context.conversation.context_stats import ContextStats  # noqa: PLC0415 - as above
+    from memory_context.conversation.fail_open import FailOpen  # noqa: PLC0415 - as above
     from memory_context.conversation.settings import FoldPolicy  # noqa: PLC0415 - as above
+    from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart  # noqa: PLC0415 - as above
 
     memory = MemoryManager(f"sqlite:///{folder}/{way}.db", user_id="ann", audit=way == "audit")
-    folder_ = Folder(memory, FoldPolicy(), Guard(ContextStats()))
+    folder_ = TextFolder(memory, FoldPolicy(), FailOpen(ContextStats()))
     keys = [memory.store(output(-number), key=f"k{number}") for number in range(1, 50)]
     return {
         "put": lambda n: memory.store(f"a note of turn {n}", "a note"),
-        "fold": lambda n: folder_.fold(Part(0, output(n), None, "run_job"), Origin()),
+        "fold": lambda n: folder_.fold(TextPart(0, output(n), None, "run_job"), TextOrigin()),
         "retrieve": lambda n: memory.retrieve(keys[n % len(keys)], lines="10-20"),
         "search": lambda n: memory.search(f"job-{n % 50} step 7", limit=3),
-        "prompt": lambda n: folder_.fold(Part(0, f"short {n}", None, "run_job"), Origin()),
+        "prompt": lambda n: folder_.fold(TextPart(0, f"short {n}", None, "run_job"), TextOrigin()),
     }
 
 

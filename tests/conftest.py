@@ -129,7 +129,7 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
 @pytest.fixture
 def patient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Contexts do not pause after a failure that took long: on a machine with much to do any may."""
-    monkeypatch.setattr("memory_context.conversation.fold.SLOW_FAILURE", 3600)
+    monkeypatch.setattr("memory_context.conversation.fail_open.SLOW_FAILURE", 3600)
 
 
 @pytest.fixture(autouse=True)

@@ -37,7 +37,7 @@ from memory_context import (
     MemoryManager,
     ScopedMemory,
 )
-from memory_context.conversation.fold import ContextStats
+from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decisions
 from memory_context.display.html import bar_text
 from memory_context.display.transcripts import split_at_references

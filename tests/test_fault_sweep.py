@@ -17,7 +17,7 @@ from pytest_mock import MockerFixture
 
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, RecallPolicy
 from memory_context.autogen.messages import texts_of
-from memory_context.conversation import fold
+from memory_context.conversation import fail_open
 from memory_context.testing import Fault, FaultyStore, check_prompt
 from messages import LOG, conversations, dumps, results
 from test_agents_under_faults import check_folds, check_kept
@@ -85,15 +85,15 @@ def test_any_faults(told: Callable[[str], None], examples: int) -> None:
     told(f"{len(met)} conversations met {sum(met)} faults")
 
 
-@pytest.mark.parametrize("pause", [None, pytest.param(fold.PAUSE, marks=SOAK)])
+@pytest.mark.parametrize("pause", [None, pytest.param(fail_open.PAUSE, marks=SOAK)])
 async def test_slow_failures_are_few(mocker: MockerFixture, pause: float | None) -> None:
     """After a failure that was slow the store is left alone for a while, each text stays; then it is tried again."""
-    store = FaultyStore("sqlite://", delay=fold.SLOW_FAILURE * 1.1 if pause else 0)
+    store = FaultyStore("sqlite://", delay=fail_open.SLOW_FAILURE * 1.1 if pause else 0)
     context = MemoryContext("ann", store=store, recall=False)
-    guard = context._conversation.guard  # noqa: SLF001
+    guard = context._conversation.fail_open  # noqa: SLF001
     if pause is None:
-        mocker.patch.object(fold, "SLOW_FAILURE", -1)  # any failure is slow
-        mocker.patch.object(fold, "PAUSE", 3600)
+        mocker.patch.object(fail_open, "SLOW_FAILURE", -1)  # any failure is slow
+        mocker.patch.object(fail_open, "PAUSE", 3600)
     store.inject(repeat(Fault.LOCKED))
     for number in range(5):
         assert f"{number} {LOG}" == shown((await fill(context, results(f"{number} {LOG}")))[-1])

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
-from memory_context.conversation.keyword_judge import Ranges, choose
+from memory_context.conversation.keyword_judge import Ranges, keyword_matches
 from memory_context.model.item import SECRET, Content, MemoryItem
 
 QUESTION = "Explain the ORA-00942 error on table customers"  # explain, error, table, customers: 1 each; ora-00942: 3
@@ -22,7 +22,7 @@ def _chosen(question: str, *contents: Content, seen: Ranges = ()) -> list[Conten
     items = [_item(content, str(number)) for number, content in enumerate(contents)]
     return [
         choice.item.content
-        for choice in choose(question, items, {item.memory_key: seen for item in items})
+        for choice in keyword_matches(question, items, {item.memory_key: seen for item in items})
     ]
 
 
@@ -83,7 +83,7 @@ def test_only_the_memorys_own_lines_are_in_sight() -> None:
     """What is shown of one memory says nothing about another."""
     items = [_item(LOG, "a"), _item(LOG, "b")]
     assert ["b"] == [
-        choice.item.memory_key for choice in choose("ORA-00942", items, {"a": ((1, 3),)})
+        choice.item.memory_key for choice in keyword_matches("ORA-00942", items, {"a": ((1, 3),)})
     ]
 
 
@@ -102,12 +102,14 @@ def test_one_of_several_equal_places_in_sight_is_enough() -> None:
 def test_secrets_and_binary_content_are_never_recalled() -> None:
     """However well they fit."""
     items = [_item(LOG, "secret", SECRET), _item(LOG.encode(), "binary"), _item(LOG, "text")]
-    assert ["text"] == [choice.item.memory_key for choice in choose("ORA-00942", items, {})]
+    assert ["text"] == [
+        choice.item.memory_key for choice in keyword_matches("ORA-00942", items, {})
+    ]
 
 
 def test_a_choice_says_why() -> None:
     """People read which words were found."""
-    (choice,) = choose("ORA-00942 table", [_item(LOG)], {})
+    (choice,) = keyword_matches("ORA-00942 table", [_item(LOG)], {})
     assert "it holds ora-00942, table" == choice.why
 
 

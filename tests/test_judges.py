@@ -15,14 +15,9 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, RecallPolicy, exceptions
 from memory_context.autogen import LLMJudge
-from memory_context.conversation.judge import (
-    Expansion,
-    JudgeLimits,
-    LexicalJudge,
-    Question,
-    Verdict,
-)
-from memory_context.conversation.model_judge import Answer, StrictAnswer, parse_answer
+from memory_context.conversation.judge import JudgeLimits, LexicalJudge
+from memory_context.conversation.keyword_judge import Expansion, Question, Verdict
+from memory_context.conversation.model_judge import JudgeAnswer, StrictAnswer, parse_answer
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user
 from test_context import fill, shown
@@ -225,7 +220,7 @@ class TestModel:
             "ann", store="sqlite://", model_client=model, recall=RecallPolicy(judge_limits=limits)
         )
         time = [0.0]
-        context._conversation.bench.breaker.clock = lambda: time[0]  # noqa: SLF001 - nobody wants to wait a minute
+        context._conversation.bounded_judge.breaker.clock = lambda: time[0]  # noqa: SLF001 - nobody wants to wait a minute
         await folded(context)
 
         for _ in range(5):
@@ -263,7 +258,7 @@ class TestModel:
 )
 def test_answers_are_found_in_other_words(text: str) -> None:
     """A JSON object is found in a fence or between sentences."""
-    assert Answer() == parse_answer(text)
+    assert JudgeAnswer() == parse_answer(text)
 
 
 async def test_named_ones_are_on_record() -> None:

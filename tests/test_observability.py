@@ -27,8 +27,8 @@ from memory_context import (
     identify_users,
     observe,
 )
-from memory_context.conversation.fold import ContextStats
-from memory_context.conversation.judge import Question, Verdict
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.keyword_judge import Question, Verdict
 from memory_context.exceptions import MemoryNotFoundError
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, Operation
 from messages import LOG, results, user

@@ -24,7 +24,7 @@ from langgraph.checkpoint.memory import InMemorySaver
 from langchain_memory_context import MemoryContextMiddleware
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import MemoryContext, MemoryManager, MemoryRef
-from memory_context.conversation.fold import Guard
+from memory_context.conversation.fail_open import FailOpen
 from memory_context.testing import ScriptedChatClient
 from messages import LOG, results
 from messages import call as call_message
@@ -51,7 +51,7 @@ def output(number: int) -> str:
     return f"job {number}\n{LOG}"
 
 
-def until_open(*guards: Guard) -> None:
+def until_open(*guards: FailOpen) -> None:
     """Wait until the store is tried again, where a failure was slow."""
     time.sleep(max(0, *(guard.closed_until - time.monotonic() for guard in guards)))
 
@@ -59,7 +59,7 @@ def until_open(*guards: Guard) -> None:
 class Job:
     """A tool's work, in the midst of which the server stops or starts."""
 
-    def __init__(self, server: OwnServer, guards: Callable[[], Sequence[Guard]]) -> None:
+    def __init__(self, server: OwnServer, guards: Callable[[], Sequence[FailOpen]]) -> None:
         self.server, self.guards = server, guards
 
     def run_job(self, number: int) -> str:
@@ -100,7 +100,7 @@ async def test_team_goes_on(
     own = {
         name: MemoryContext(user, store=server.url, agent_id=name) for name in ("runner", "reader")
     }
-    guards = [context._conversation.guard for context in own.values()]  # noqa: SLF001
+    guards = [context._conversation.fail_open for context in own.values()]  # noqa: SLF001
     run_job = FunctionTool(Job(server, lambda: guards).run_job, "Run a job.", name="run_job")
     calls = [
         [FunctionCall(id=f"c{n}", name="run_job", arguments=f'{{"number": {n}}}')]
@@ -150,7 +150,7 @@ async def test_langchain_agent_goes_on(
     """An agent of LangChain's goes on with full texts, and folds again, with the same middleware."""
     user, jobs = f"{how}-{outages}", PER_OUTAGE * outages
     own = MemoryContextMiddleware(server.url, user_id=user)
-    run_job = tool(Job(server, lambda: [own._guard]).run_job)  # noqa: SLF001
+    run_job = tool(Job(server, lambda: [own._fail_open]).run_job)  # noqa: SLF001
     model = ScriptedChatModel(
         [[call("run_job", str(n), number=n)] for n in range(jobs)] + ["Done."]
     )
@@ -184,7 +184,7 @@ async def test_outages_at_any_moment(
     while trouble.is_alive():
         await run_job(context, given)
         await asyncio.sleep(0.02)
-    until_open(context._conversation.guard)  # noqa: SLF001
+    until_open(context._conversation.fail_open)  # noqa: SLF001
     await run_job(context, given)
 
     prompt = await context.get_messages()

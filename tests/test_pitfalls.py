@@ -38,7 +38,8 @@ from memory_context import (
     exceptions,
 )
 from memory_context.autogen.token_ledger import Ledger
-from memory_context.conversation.judge import Expansion, Judge, Question, Verdict
+from memory_context.conversation.judge import Judge
+from memory_context.conversation.keyword_judge import Expansion, Question, Verdict
 from memory_context.conversation.model_judge import StrictAnswer
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient, check_prompt

@@ -20,8 +20,9 @@ from memory_context import (
     MemoryManager,
     RecallPolicy,
 )
-from memory_context.conversation.fold_policy import fold, level
+from memory_context.conversation.fold import fold
 from memory_context.conversation.settings import LEAST_THRESHOLD, PERSON_THRESHOLD
+from memory_context.conversation.text_folder import shared_threshold
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef
@@ -262,7 +263,7 @@ def test_what_a_preview_may_have(policy: FoldPolicy, source: str | None, budget:
 @given(st.lists(st.integers(0, 3000), max_size=40), st.integers(50, 8000))
 def test_what_stays_whole_together_has_a_limit(sizes: list[int], together: int) -> None:
     """What stays whole fits, but for texts of 50 tokens or less; the next larger text would not fit with it."""
-    most = level(sizes, together)
+    most = shared_threshold(sizes, together)
     stay = sum(size for size in sizes if size <= most)
     larger = [size for size in sizes if size > most]
 

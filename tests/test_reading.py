@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, exceptions
-from memory_context.conversation.fold_policy import Reading, due
+from memory_context.conversation.late_fold_timing import ReadText, late_fold_start
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, results, user
 from test_context import fill, shown
@@ -139,18 +139,18 @@ def test_component(sqlite_url: str) -> None:
     "readings, seen, expected",
     [
         ([], [100], None),
-        ([Reading(0, 1000, 1)], [1250], None),
-        ([Reading(0, 1000, 3)], [1250], 0),
-        ([Reading(0, 1000, 3)], [1250, 5000], None),
-        ([Reading(0, 1000, 48)], [1250, 5000], 0),
-        ([Reading(0, 1000, 2), Reading(2, 1000, 2)], [1250, 300, 1250], None),
-        ([Reading(0, 1000, 9), Reading(2, 1000, 2)], [1250, 300, 1250], 0),
-        ([Reading(0, 1000, 1), Reading(2, 1000, 3)], [1250, 9000, 1250], 2),
+        ([ReadText(0, 1000, 1)], [1250], None),
+        ([ReadText(0, 1000, 3)], [1250], 0),
+        ([ReadText(0, 1000, 3)], [1250, 5000], None),
+        ([ReadText(0, 1000, 48)], [1250, 5000], 0),
+        ([ReadText(0, 1000, 2), ReadText(2, 1000, 2)], [1250, 300, 1250], None),
+        ([ReadText(0, 1000, 9), ReadText(2, 1000, 2)], [1250, 300, 1250], 0),
+        ([ReadText(0, 1000, 1), ReadText(2, 1000, 3)], [1250, 9000, 1250], 2),
     ],
 )
-def test_rent_or_buy(readings: list[Reading], seen: list[int], expected: int | None) -> None:
+def test_rent_or_buy(readings: list[ReadText], seen: list[int], expected: int | None) -> None:
     """A batch is due when its rent has come to the price of rewriting what was seen behind it."""
-    assert expected == due(readings, seen)
+    assert expected == late_fold_start(readings, seen)
 
 
 @examples(40)

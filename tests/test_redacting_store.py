@@ -32,7 +32,7 @@ from memory_context import (
     Redactor,
     Scope,
 )
-from memory_context.conversation.fold_policy import fold
+from memory_context.conversation.fold import fold
 from memory_context.exceptions import RedactionTimeoutError
 from memory_context.memory.transfer import copy_memories, export_memories
 from memory_context.model.item import Deletion, hash_content, now

@@ -8,7 +8,7 @@ from itertools import cycle
 
 import pytest
 
-from memory_context.conversation.fold import ContextStats
+from memory_context.conversation.context_stats import ContextStats
 from memory_context.testing import Fault, FaultyStore, random_faults
 
 SOAK = pytest.mark.soak

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 from memory_context.exceptions import MissingDependencyError
 
 if TYPE_CHECKING:
+    from langchain_memory_context.chat_model_judge import ChatModelJudge
     from langchain_memory_context.history import MemoryContextChatMessageHistory
-    from langchain_memory_context.judge import ChatModelJudge
     from langchain_memory_context.memory import MemoryContextMemory
     from langchain_memory_context.middleware import MemoryContextMiddleware
     from langchain_memory_context.retriever import MemoryRetriever
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "ChatModelJudge": "judge",
+    "ChatModelJudge": "chat_model_judge",
     "MemoryContextChatMessageHistory": "history",
     "MemoryContextMemory": "memory",
     "MemoryContextMiddleware": "middleware",

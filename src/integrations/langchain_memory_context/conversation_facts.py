@@ -22,7 +22,7 @@ from langchain_memory_context.messages import (
 )
 from memory_context.conversation.key_trust import typed_in, vouched_in
 from memory_context.conversation.keyword_judge import Ranges
-from memory_context.conversation.recall import Need
+from memory_context.conversation.recall import RecallRequest
 from memory_context.conversation.settings import PERSON
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, keys_named
 from memory_context.model.tool_names import MEMORY_TOOLS, RETRIEVE
@@ -30,7 +30,7 @@ from memory_context.tools.memory_tools import lines_shown
 
 
 @dataclass(frozen=True, slots=True)
-class Shown:
+class ShownText:
     """A recalled text, and where it stands.
 
     Attributes:
@@ -71,10 +71,10 @@ class ConversationFacts:
     """
 
     begun: bool = False
-    recalls: tuple[Shown, ...] = ()
+    recalls: tuple[ShownText, ...] = ()
     judge_calls: int = 0
     judge_tokens: int = 0
-    notes: tuple[Shown, ...] = ()
+    notes: tuple[ShownText, ...] = ()
     noted: Mapping[str, str] = field(default_factory=dict[str, str])
     run_id: str | None = None
     task: str | None = None
@@ -112,30 +112,30 @@ class ConversationFacts:
         )
 
     @property
-    def shown(self) -> tuple[Shown, ...]:
+    def shown(self) -> tuple[ShownText, ...]:
         """All texts that stand between the messages."""
         return (*self.recalls, *self.notes)
 
 
-def _saved(one: Shown) -> dict[str, Any]:
+def _saved(one: ShownText) -> dict[str, Any]:
     return {
         **asdict(one),
         "references": {key: [list(run) for run in runs] for key, runs in one.references.items()},
     }
 
 
-def _loaded(saved: Mapping[str, Any]) -> Shown:
-    return Shown(saved["id"], saved["before"], saved["text"], as_ranges(saved["references"]))
+def _loaded(saved: Mapping[str, Any]) -> ShownText:
+    return ShownText(saved["id"], saved["before"], saved["text"], as_ranges(saved["references"]))
 
 
 def new_recall(
     messages: Sequence[AnyMessage], position: int, text: str, references: Mapping[str, Ranges]
-) -> Shown:
+) -> ShownText:
     """A recalled text before the message at a position."""
-    return Shown(f"{MEMORY_NAME}_{uuid4().hex}", marks_of(messages)[position], text, references)
+    return ShownText(f"{MEMORY_NAME}_{uuid4().hex}", marks_of(messages)[position], text, references)
 
 
-def with_recalls(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> list[AnyMessage]:
+def with_recalls(messages: Sequence[AnyMessage], recalls: Sequence[ShownText]) -> list[AnyMessage]:
     """The messages as a model sees them: every recalled text before its message, if that is still there."""
     if not recalls:
         return list(messages)
@@ -146,7 +146,9 @@ def with_recalls(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> li
     return [shown for message, mark in marked for shown in (*by_place.get(mark, ()), message)]
 
 
-def references_in(messages: Sequence[AnyMessage], recalls: Sequence[Shown]) -> dict[str, Ranges]:
+def references_in(
+    messages: Sequence[AnyMessage], recalls: Sequence[ShownText]
+) -> dict[str, Ranges]:
     """For each reference of the conversation, the lines of it that are in sight."""
     found: dict[str, Ranges] = {}
     for message in messages:
@@ -215,9 +217,9 @@ def _reported_by(message: AnyMessage) -> list[str]:
     )
 
 
-def need_of(
-    question: HumanMessage, messages: Sequence[AnyMessage], recalls: Sequence[Shown]
-) -> Need:
+def recall_request_of(
+    question: HumanMessage, messages: Sequence[AnyMessage], recalls: Sequence[ShownText]
+) -> RecallRequest:
     """What recall is decided for, when `question` is the newest of `messages`."""
     references = references_in(messages, recalls)
     shown = [
@@ -227,7 +229,7 @@ def need_of(
         for one in billed(message)
     ]
     task = next((message for message in messages if is_question(message)), question)
-    return Need.of(
+    return RecallRequest.of(
         "\n".join(_asked_by(question)),
         "\n".join(texts_of(task)),
         references,

@@ -10,7 +10,8 @@ from langchain_core.messages import BaseMessage
 
 from langchain_memory_context.message_folding import MessageFolder
 from langchain_memory_context.turns import append, messages_of
-from memory_context.conversation.fold import ContextStats, Guard
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.settings import (
     FoldPolicy,
     fold_at_once_policy,
@@ -73,7 +74,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         # No timeout: `RunnableWithMessageHistory` counts the messages before and after a run.
         self._conversation = ConversationMemory(max_turns, None, manager=manager)
         self._session_id = str(Scope(manager.scope.user_id, thread_id=thread_id).thread_id)
-        self._folder = MessageFolder(manager, policy, Guard(ContextStats()))
+        self._folder = MessageFolder(manager, policy, FailOpen(ContextStats()))
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override] # LangChain allows a property

@@ -19,14 +19,15 @@ from langchain_core.messages import (
 )
 from pydantic import Field, PrivateAttr
 
-from langchain_memory_context.conversation_facts import need_of
-from langchain_memory_context.judge import ChatModelJudge
+from langchain_memory_context.chat_model_judge import ChatModelJudge
+from langchain_memory_context.conversation_facts import recall_request_of
 from langchain_memory_context.message_folding import MessageFolder, origin_of
 from langchain_memory_context.messages import MEMORY_NAME, texts_of
 from langchain_memory_context.turns import append, messages_of
-from memory_context.conversation.fold import ContextStats, Folder, Guard, Part
-from memory_context.conversation.judge import Bench, Decisions, LexicalJudge
-from memory_context.conversation.recall import Need, Recall, Recaller
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.judge import BoundedJudge, Decisions, LexicalJudge
+from memory_context.conversation.recall import Recall, Recaller, RecallRequest
 from memory_context.conversation.settings import (
     FoldPolicy,
     RecallPolicy,
@@ -34,6 +35,7 @@ from memory_context.conversation.settings import (
     recall_policy_of,
     refuse_middleware_settings,
 )
+from memory_context.conversation.text_folder import TextFolder, TextPart
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
@@ -111,7 +113,7 @@ class MemoryContextMemory(BaseMemory):
     _conversation: ConversationMemory = PrivateAttr()
     _recaller: Recaller = PrivateAttr()
     _recalls: bool = PrivateAttr()
-    _guard: Guard = PrivateAttr(default_factory=lambda: Guard(ContextStats()))
+    _fail_open: FailOpen = PrivateAttr(default_factory=lambda: FailOpen(ContextStats()))
     _recalled: OrderedDict[str, str] = PrivateAttr(default_factory=OrderedDict[str, str])
     _steps: OrderedDict[tuple[str, str], str] = PrivateAttr(
         default_factory=OrderedDict[tuple[str, str], str]
@@ -137,8 +139,10 @@ class MemoryContextMemory(BaseMemory):
         )
         recall = recall or RecallPolicy(expansion_budget=0)
         self._recalls = recall.expansion_budget > 0
-        bench = Bench(recall.judge or LexicalJudge(), recall.judge_limits)
-        self._recaller = Recaller(self._manager, self._guard, bench, recall.expansion_budget)
+        bounded_judge = BoundedJudge(recall.judge or LexicalJudge(), recall.judge_limits)
+        self._recaller = Recaller(
+            self._manager, self._fail_open, bounded_judge, recall.expansion_budget
+        )
 
     @property
     def memory_variables(self) -> list[str]:
@@ -152,7 +156,7 @@ class MemoryContextMemory(BaseMemory):
 
     def stats(self) -> ContextStats:
         """What this memory has done so far."""
-        return replace(self._guard.stats)
+        return replace(self._fail_open.stats)
 
     def decisions(self) -> Decisions:
         """What was decided to bring back so far, for which input, by whom and why; the newest 1,000."""
@@ -166,14 +170,20 @@ class MemoryContextMemory(BaseMemory):
         """
         turns = self._conversation.get_turns(self.thread_id)
         question = self._question(inputs)
-        found = wait_for(self._recaller.recall(self._need(question, turns))) if question else None
+        found = (
+            wait_for(self._recaller.recall(self._recall_request(question, turns)))
+            if question
+            else None
+        )
         return {self.memory_key: self._shown(turns, question, found)}
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """As `load_memory_variables`, off the event loop."""
         turns = await off_loop(self._conversation.get_turns, self.thread_id)
         question = self._question(inputs)
-        found = await self._recaller.recall(self._need(question, turns)) if question else None
+        found = (
+            await self._recaller.recall(self._recall_request(question, turns)) if question else None
+        )
         return {self.memory_key: self._shown(turns, question, found)}
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
@@ -187,7 +197,7 @@ class MemoryContextMemory(BaseMemory):
         answered = _messages(outputs[self._output_key(outputs)], AIMessage)
         recalled = self._recalled.get(_text(asked))
         shown = [HumanMessage(recalled, name=MEMORY_NAME)] if recalled else []
-        folder = MessageFolder(self._manager, self._fold_policy, self._guard)
+        folder = MessageFolder(self._manager, self._fold_policy, self._fail_open)
         append(self._conversation, self.thread_id, folder, [*shown, *asked, *answered])
         self._recalled.pop(_text(asked), None)
 
@@ -219,11 +229,13 @@ class MemoryContextMemory(BaseMemory):
         tool, text = str(getattr(action, "tool", "tool")), str(observation)
         known = self._steps.get((tool, text))
         if known is None:
-            part = Part(0, text, None, tool)
-            folder = Folder(self._manager, self._fold_policy, self._guard)
+            part = TextPart(0, text, None, tool)
+            folder = TextFolder(self._manager, self._fold_policy, self._fail_open)
             arguments = str(getattr(action, "tool_input", ""))
             origin = replace(origin_of([], None), arguments=arguments)
-            folded = self._guard.run(folder.fold, part, origin) if folder.may_fold(part) else None
+            folded = (
+                self._fail_open.run(folder.fold, part, origin) if folder.may_fold(part) else None
+            )
             if folded is None:
                 return observation
             folder.count(folded)
@@ -241,11 +253,11 @@ class MemoryContextMemory(BaseMemory):
             else ""
         )
 
-    def _need(self, question: str, turns: Sequence[ChatTurn]) -> Need:
+    def _recall_request(self, question: str, turns: Sequence[ChatTurn]) -> RecallRequest:
         messages = cast("list[AnyMessage]", messages_of(turns))
         asked = HumanMessage(question)
-        need = need_of(asked, [*messages, asked], ())
-        return replace(need, mentioned=need.mentioned | {turn.key for turn in turns})
+        request = recall_request_of(asked, [*messages, asked], ())
+        return replace(request, mentioned=request.mentioned | {turn.key for turn in turns})
 
     def _shown(
         self, turns: Sequence[ChatTurn], question: str, found: Recall | None

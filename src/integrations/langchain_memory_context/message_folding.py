@@ -22,15 +22,16 @@ from langchain_memory_context.messages import (
     with_runs,
     written,
 )
-from memory_context.conversation.fold import Folder, Guard, Origin, Part
-from memory_context.conversation.fold_policy import Folded
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold import Folded
 from memory_context.conversation.settings import FoldPolicy
+from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart
 from memory_context.memory.manager import MemoryManager
 from memory_context.text.terms import names
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
 
 Redactor: TypeAlias = Callable[[str], str]
-GetOrigin: TypeAlias = Callable[[], Origin]
+GetOrigin: TypeAlias = Callable[[], TextOrigin]
 Foldable = TypeVar("Foldable", ToolMessage, HumanMessage, AIMessage)
 Said = TypeVar("Said", HumanMessage, AIMessage)
 
@@ -47,7 +48,7 @@ class MessageFolder:
 
     manager: MemoryManager
     policy: FoldPolicy
-    guard: Guard
+    fail_open: FailOpen
 
     def fold_result(
         self, message: ToolMessage, tool: str, origin: GetOrigin, policy: FoldPolicy | None = None
@@ -63,8 +64,8 @@ class MessageFolder:
         """A copy of what `source` said, large texts replaced by references; itself without any."""
         if was_folded(message):
             return message
-        parts = [Part(place, text, source, source) for place, text in runs_of(message).items()]
-        folder = Folder(self.manager, self.policy, self.guard)
+        parts = [TextPart(place, text, source, source) for place, text in runs_of(message).items()]
+        folder = TextFolder(self.manager, self.policy, self.fail_open)
         large = [self._redacted_part(part) for part in parts if folder.may_fold(part)]
         return self._folded(message, large, self.policy, origin)
 
@@ -103,16 +104,16 @@ class MessageFolder:
         self, together: Sequence[AnyMessage], before: Sequence[AnyMessage]
     ) -> FoldPolicy:
         """The policy for results that came together; those of tools with thresholds of their own do not count."""
-        parts = list[Part]()
+        parts = list[TextPart]()
         for message in together:
             if isinstance(message, ToolMessage) and not was_folded(message):
                 parts += _parts_of(message, _tool_of(message, _call_of(message, before)))
-        return Folder(self.manager, self.policy, self.guard).sharing(parts).policy
+        return TextFolder(self.manager, self.policy, self.fail_open).sharing(parts).policy
 
     def _folded(
-        self, message: Foldable, parts: Sequence[Part], policy: FoldPolicy, origin: GetOrigin
+        self, message: Foldable, parts: Sequence[TextPart], policy: FoldPolicy, origin: GetOrigin
     ) -> Foldable:
-        folder = Folder(self.manager, policy, self.guard)
+        folder = TextFolder(self.manager, policy, self.fail_open)
         large = [
             part for part in parts if folder.is_large(part)
         ]  # what is known of a text is the dear part
@@ -131,7 +132,7 @@ class MessageFolder:
             update={"content": with_runs(message, texts), "response_metadata": metadata}
         )
 
-    def _redacted_part(self, part: Part) -> Part:
+    def _redacted_part(self, part: TextPart) -> TextPart:
         return replace(part, text=self._redacted(part.text))
 
     def _redacted(self, text: str) -> str:
@@ -143,7 +144,7 @@ class MessageFolder:
     def _without_artifact(self, message: ToolMessage, tool: str) -> ToolMessage:
         if self.policy.artifacts == "keep" or message.artifact is None:
             return message
-        key = self.guard.run(self._store_artifact, message.artifact, tool)
+        key = self.fail_open.run(self._store_artifact, message.artifact, tool)
         return message.model_copy(update={"artifact": {"memory_key": key}}) if key else message
 
     def _store_artifact(self, artifact: Any, tool: str) -> str | None:  # noqa: ANN401 - whatever a tool returns
@@ -152,7 +153,7 @@ class MessageFolder:
         if content is None or self._is_small(content):
             return None
         safe = self._redacted(content) if isinstance(content, str) else content
-        with self.guard.writing():
+        with self.fail_open.writing():
             return self.manager.store(safe, type="tool_output", source=f"{tool}_artifact")
 
     def _is_small(self, content: str | bytes) -> bool:
@@ -162,10 +163,10 @@ class MessageFolder:
         )
 
 
-def _parts_of(message: ToolMessage, tool: str) -> list[Part]:
+def _parts_of(message: ToolMessage, tool: str) -> list[TextPart]:
     is_error = message.status == "error"
     return [
-        Part(place, text, None, tool, message.tool_call_id, is_error=is_error)
+        TextPart(place, text, None, tool, message.tool_call_id, is_error=is_error)
         for place, text in runs_of(message).items()
     ]
 
@@ -208,13 +209,13 @@ def _content(artifact: Any) -> str | bytes | None:  # noqa: ANN401 - whatever a 
         return None
 
 
-def origin_of(messages: Sequence[AnyMessage], call: ToolCall | None) -> Origin:
+def origin_of(messages: Sequence[AnyMessage], call: ToolCall | None) -> TextOrigin:
     """What `messages`, those before it, say about a text; `call` is the one that it answers."""
     spoken = next(
         (message for message in reversed(messages) if isinstance(message, AIMessage)), None
     )
     task = next((message for message in messages if is_question(message)), None)
-    return Origin(
+    return TextOrigin(
         arguments=written(call["args"]) if call else None,
         words="\n".join(texts_of(spoken)) if spoken else "",
         task="\n".join(texts_of(task)) if task else "",

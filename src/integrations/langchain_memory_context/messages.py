@@ -10,7 +10,7 @@ from typing import Any, TypeGuard, cast
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
 
 from memory_context.conversation.keyword_judge import Ranges
-from memory_context.conversation.message_groups import Link
+from memory_context.conversation.message_groups import MessageLink
 from memory_context.conversation.settings import PERSON
 from memory_context.model.item import hash_content
 from memory_context.model.reference import leading_key
@@ -80,11 +80,11 @@ def written(arguments: Mapping[str, Any]) -> str:
     return json.dumps(arguments, ensure_ascii=False, default=str)
 
 
-def link_of(message: BaseMessage) -> Link:
+def link_of(message: BaseMessage) -> MessageLink:
     """What ties a message to others."""
     if isinstance(message, ToolMessage):
-        return Link(answers=(message.tool_call_id,))
-    return Link(
+        return MessageLink(answers=(message.tool_call_id,))
+    return MessageLink(
         tuple(str(call["id"]) for call in message.tool_calls)
         if isinstance(message, AIMessage)
         else ()

@@ -27,22 +27,23 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
+from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.conversation_facts import (
     ConversationFacts,
-    need_of,
     new_recall,
+    recall_request_of,
     trusted_in,
     with_recalls,
 )
-from langchain_memory_context.judge import ChatModelJudge
 from langchain_memory_context.message_folding import MessageFolder, origin_of
 from langchain_memory_context.messages import index_of_last_answer, is_question, link_of
 from langchain_memory_context.messages import texts_of as texts_in
 from langchain_memory_context.run_endings import called_in, calling, endings
 from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
-from memory_context.conversation.fold import ContextStats, Guard
-from memory_context.conversation.judge import Bench, Decision, Decisions, LexicalJudge
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.judge import BoundedJudge, Decision, Decisions, LexicalJudge
 from memory_context.conversation.key_trust import called_with, vouch_for_words
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.pass_by_reference import (
@@ -108,7 +109,7 @@ class _Conversation:
     messages: list[AnyMessage]
     facts: ConversationFacts
     folder: MessageFolder
-    bench: Bench
+    bounded_judge: BoundedJudge
 
     @property
     def manager(self) -> MemoryManager:
@@ -198,9 +199,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self._summaries = as_summaries(policy.summarizer)
         self._user_id = user_id
         self._agent_id = agent_id
-        self._guard = Guard(ContextStats())
+        self._fail_open = FailOpen(ContextStats())
         self._decisions = deque[Decision](maxlen=KEPT_DECISIONS)
-        self._benches = OrderedDict[tuple[str, str | None], Bench]()
+        self._bounded_judges = OrderedDict[tuple[str, str | None], BoundedJudge]()
         self._name = name
         if self._has_notes:
             _check_hooks(self)
@@ -221,7 +222,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     def stats(self) -> ContextStats:
         """What this middleware has done so far, for all users."""
-        return replace(self._guard.stats)
+        return replace(self._fail_open.stats)
 
     def decisions(self) -> Decisions:
         """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
@@ -369,26 +370,29 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _conversation(self, state: Any) -> _Conversation:  # noqa: ANN401 - whatever schema the agent has
         facts = self._facts(state)
         manager = self._manager(facts)
-        folder = MessageFolder(manager, self._fold_policy, self._guard)
+        folder = MessageFolder(manager, self._fold_policy, self._fail_open)
         return _Conversation(
-            list(_named(state, "messages") or []), facts, folder, self._bench(manager, facts)
+            list(_named(state, "messages") or []),
+            facts,
+            folder,
+            self._bounded_judge(manager, facts),
         )
 
     def _facts(self, state: Any) -> ConversationFacts:  # noqa: ANN401 - whatever schema the agent has
         return ConversationFacts.of(_named(_named(state, "memory_context") or {}, self._name))
 
-    def _bench(self, manager: MemoryManager, facts: ConversationFacts) -> Bench:
+    def _bounded_judge(self, manager: MemoryManager, facts: ConversationFacts) -> BoundedJudge:
         """The judge's bench of this conversation, with what earlier processes have asked it."""
         place = (manager.scope.user_id, manager.thread_id)
-        bench = self._benches.pop(place, None)
-        if bench is None:
+        bounded_judge = self._bounded_judges.pop(place, None)
+        if bounded_judge is None:
             policy = self._recall_policy or RecallPolicy()
-            bench = Bench(policy.judge or LexicalJudge(), policy.judge_limits)
-        self._benches[place] = bench
-        while len(self._benches) > KEPT_CONVERSATIONS:
-            self._benches.popitem(last=False)
-        bench.calls, bench.tokens = facts.judge_calls, facts.judge_tokens
-        return bench
+            bounded_judge = BoundedJudge(policy.judge or LexicalJudge(), policy.judge_limits)
+        self._bounded_judges[place] = bounded_judge
+        while len(self._bounded_judges) > KEPT_CONVERSATIONS:
+            self._bounded_judges.popitem(last=False)
+        bounded_judge.calls, bounded_judge.tokens = facts.judge_calls, facts.judge_tokens
+        return bounded_judge
 
     def _filled(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
         """The call with texts in place of references; the answer to the model if it cannot be made."""
@@ -475,16 +479,20 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         position = recall_position([link_of(message) for message in talk.messages], shown)
         if position is None:
             return talk.facts
-        need = need_of(question, talk.messages, talk.facts.shown)
-        recaller = Recaller(talk.manager, self._guard, talk.bench, budget, self._decisions)
-        found = await recaller.recall(need)
-        facts = replace(talk.facts, judge_calls=talk.bench.calls, judge_tokens=talk.bench.tokens)
+        request = recall_request_of(question, talk.messages, talk.facts.shown)
+        recaller = Recaller(
+            talk.manager, self._fail_open, talk.bounded_judge, budget, self._decisions
+        )
+        found = await recaller.recall(request)
+        facts = replace(
+            talk.facts, judge_calls=talk.bounded_judge.calls, judge_tokens=talk.bounded_judge.tokens
+        )
         if found is None:
             return facts
         one = new_recall(talk.messages, position, found.text, found.ranges)
         # what a person's words have named is opened, but any text can have put such words before the person
         return replace(facts, recalls=(*facts.recalls, one)).trusting(
-            key for key in found.ranges if key not in need.named
+            key for key in found.ranges if key not in request.named
         )
 
     async def _noted(self, talk: _Conversation, shown: int) -> ConversationFacts:
@@ -495,10 +503,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         position = recall_position([link_of(message) for message in talk.messages], shown)
         if position is None:
             return facts
-        noted = await off_loop(self._guard.run, unseen_notes, self._notes(facts), facts.noted)
+        noted = await off_loop(self._fail_open.run, unseen_notes, self._notes(facts), facts.noted)
         if noted is None:
             return facts
-        self._guard.stats.add(tokens_noted=noted.tokens)
+        self._fail_open.stats.add(tokens_noted=noted.tokens)
         one = new_recall(talk.messages, position, noted.text, dict.fromkeys(noted.keys, ()))
         return replace(facts, notes=(*facts.notes, one), noted=noted.seen).trusting(noted.keys)
 
@@ -552,7 +560,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             for lifetime in ENDING if self._notes_policy.ends_task else ENDING[:1]:
                 notes.end(lifetime)
         except StoreError as error:
-            self._guard.stats.add(store_failures=1)
+            self._fail_open.stats.add(store_failures=1)
             user = notes.manager.scope.user_id
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
 

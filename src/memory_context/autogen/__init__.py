@@ -22,7 +22,7 @@ try:
     from memory_context.autogen.llm_summarizer import LLMSummarizer
     from memory_context.autogen.sql_memory import SQLMemory
     from memory_context.autogen.workbench import MemoryWorkbench
-    from memory_context.conversation.fold import ContextStats
+    from memory_context.conversation.context_stats import ContextStats
 except ModuleNotFoundError as error:
     if (error.name or "").partition(".")[0] != "autogen_core":
         raise

@@ -27,7 +27,7 @@ from memory_context.autogen.messages import (
 )
 from memory_context.autogen.note_messages import is_notes
 from memory_context.autogen.token_ledger import Ledger, billed
-from memory_context.conversation.fold import Folder, Part
+from memory_context.conversation.text_folder import TextFolder, TextPart
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
 from memory_context.model.item import CONVERSATION, SECRET, MemoryItem
 from memory_context.model.reference import MemoryRef, leading_key
@@ -165,7 +165,7 @@ def from_lines(text: str) -> list[LLMMessage]:
 class Compactor:
     """Keeps one conversation's messages below `limit` tokens, as the folder's counter counts them."""
 
-    folder: Folder
+    folder: TextFolder
     ledger: Ledger
     limit: int
 
@@ -194,7 +194,7 @@ class Compactor:
                 tokens=saved, outcome="compacted" if compacted is not messages else "kept"
             )
         if compacted is not messages:
-            self.folder.guard.stats.add(compactions=1, tokens_compacted=saved)
+            self.folder.fail_open.stats.add(compactions=1, tokens_compacted=saved)
         return compacted
 
     def _compacted(
@@ -230,7 +230,7 @@ class Compactor:
         text = as_lines(messages)
         kept = self.folder.manager.kept
         description, tags = _description(messages, kept), self._tags(messages)
-        with self.folder.guard.writing():
+        with self.folder.fail_open.writing():
             item = self.folder.manager.remember(
                 text,
                 description,
@@ -286,15 +286,15 @@ class Compactor:
             over -= size - count(ref)
         return squeezed if changed else messages
 
-    def _bare(self, part: Part, message: LLMMessage) -> str:
+    def _bare(self, part: TextPart, message: LLMMessage) -> str:
         """The reference alone; of a placeholder that this context has made, the one that it begins with."""
         if self.folder.has_made(part.text):
             return MemoryRef.find_all(part.text)[0].render()
         return self._stored(part, self._tags([message])).ref.render()
 
-    def _stored(self, part: Part, tags: Sequence[str]) -> MemoryItem:
+    def _stored(self, part: TextPart, tags: Sequence[str]) -> MemoryItem:
         kind = "tool_output" if part.source is None else "message"
-        with self.folder.guard.writing():
+        with self.folder.fail_open.writing():
             return self.folder.manager.remember(part.text, type=kind, source=part.origin, tags=tags)
 
 

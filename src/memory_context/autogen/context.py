@@ -39,8 +39,8 @@ from memory_context.autogen.saved_state import ContextState, parse_state
 from memory_context.autogen.toolbox import AnyTool
 from memory_context.autogen.view import entries_of, stored_behind
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.conversation.fold import ContextStats, Part
-from memory_context.conversation.judge import Bench, Decisions, JudgeLimits, LexicalJudge
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.judge import BoundedJudge, Decisions, JudgeLimits, LexicalJudge
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.settings import (
@@ -53,6 +53,7 @@ from memory_context.conversation.settings import (
     recall_policy_of,
     refuse_middleware_settings,
 )
+from memory_context.conversation.text_folder import TextPart
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
@@ -353,12 +354,12 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         try:
             notes.end(lifetime)
         except StoreError as error:
-            self._conversation.guard.stats.add(store_failures=1)
+            self._conversation.fail_open.stats.add(store_failures=1)
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
 
     def stats(self) -> ContextStats:
         """What this context has done so far."""
-        return replace(self._conversation.guard.stats)
+        return replace(self._conversation.fail_open.stats)
 
     @property
     def manager(self) -> MemoryManager:
@@ -402,7 +403,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     ) -> str:
         """A tool's output as this context would show it: itself, or reference and preview. Never raises."""
         return await self._conversation.fold_output(
-            Part(0, text, None, tool, is_error=is_error), arguments
+            TextPart(0, text, None, tool, is_error=is_error), arguments
         )
 
     def decisions(self) -> Decisions:
@@ -526,16 +527,16 @@ async def _completed(work: Coroutine[Any, Any, None]) -> None:
 
 def _fitted(
     fold: FoldPolicy, recall: RecallPolicy | None, max_tokens: int | None
-) -> tuple[FoldPolicy, RecallPolicy | None, Bench]:
+) -> tuple[FoldPolicy, RecallPolicy | None, BoundedJudge]:
     """Return the policies as they work in a conversation of *max_tokens*, and who decides what is brought back."""
     if max_tokens is not None:
         fold = replace(fold, max_threshold=max(LEAST_THRESHOLD, max_tokens // 4))
     if recall is None:
-        return fold, None, Bench(LexicalJudge(), JudgeLimits())
+        return fold, None, BoundedJudge(LexicalJudge(), JudgeLimits())
     if max_tokens is not None:
         recall = replace(
             recall,
             expansion_budget=min(recall.expansion_budget, max_tokens // 4),
             user_layer_tokens=min(recall.user_layer_tokens, max_tokens // 8),
         )
-    return fold, recall, Bench(recall.judge or LexicalJudge(), recall.judge_limits)
+    return fold, recall, BoundedJudge(recall.judge or LexicalJudge(), recall.judge_limits)

@@ -32,14 +32,16 @@ from memory_context.autogen.origins import origin_of
 from memory_context.autogen.saved_state import ContextFacts, Ranges
 from memory_context.autogen.shown_keys import made_by_compaction, trusted_by
 from memory_context.autogen.token_ledger import Ledger, billed
-from memory_context.conversation.fold import ContextStats, Folder, Guard, Part
-from memory_context.conversation.fold_policy import Folded
-from memory_context.conversation.judge import Bench
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold import Folded
+from memory_context.conversation.judge import BoundedJudge
 from memory_context.conversation.key_trust import typed_in, vouch_for_words, vouched_in
 from memory_context.conversation.message_groups import recall_position
-from memory_context.conversation.recall import Need, Recall, Recaller
+from memory_context.conversation.recall import Recall, Recaller, RecallRequest
 from memory_context.conversation.run_notes import unseen_notes
 from memory_context.conversation.settings import PERSON, FoldPolicy, RecallPolicy
+from memory_context.conversation.text_folder import TextFolder, TextPart
 from memory_context.exceptions import StateError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager
@@ -76,7 +78,7 @@ class Conversation:
     manager: MemoryManager
     policy: FoldPolicy
     recall: RecallPolicy | None
-    bench: Bench
+    bounded_judge: BoundedJudge
     limit: int | None
     waiting: list[LLMMessage]
     messages: list[LLMMessage] = field(default_factory=list[LLMMessage])
@@ -92,13 +94,13 @@ class Conversation:
     def __post_init__(self) -> None:
         """Set up what works on the messages."""
         self.names = set[str]()
-        self.guard = Guard(ContextStats())
-        self.folder = Folder(self.manager, self.policy, self.guard)
+        self.fail_open = FailOpen(ContextStats())
+        self.folder = TextFolder(self.manager, self.policy, self.fail_open)
         self.assembler = ContextAssembler(self.manager)
         self.layer: UserLayer | None = None
         self.used: frozenset[str] | None = None
         budget = self.recall.expansion_budget if self.recall else 0
-        self.recaller = Recaller(self.manager, self.guard, self.bench, budget)
+        self.recaller = Recaller(self.manager, self.fail_open, self.bounded_judge, budget)
         ledger = Ledger(self.manager)
         self.reader = Reader(self.folder, ledger) if self.policy.fold == "after_reading" else None
         self.compactor = Compactor(self.folder, ledger, self.limit) if self.limit else None
@@ -160,8 +162,8 @@ class Conversation:
             held=self.held,
             run_id=self._run_id(),
             noted=self.noted,
-            judge_calls=self.bench.calls,
-            judge_tokens=self.bench.tokens,
+            judge_calls=self.bounded_judge.calls,
+            judge_tokens=self.bounded_judge.tokens,
         )
 
     async def load(self, messages: list[LLMMessage], facts: ContextFacts | None) -> None:
@@ -174,7 +176,7 @@ class Conversation:
         self.folder.made.update(facts.placeholders)
         self.shown, self.held, self.named = facts.shown, facts.held, set(facts.named)
         self.references = dict(facts.references)
-        self.bench.calls, self.bench.tokens = facts.judge_calls, facts.judge_tokens
+        self.bounded_judge.calls, self.bounded_judge.tokens = facts.judge_calls, facts.judge_tokens
         if self.reader:
             await off_loop(self.reader.load, messages, facts.reading)
         self.noted = dict(facts.noted)
@@ -210,13 +212,13 @@ class Conversation:
         self.shown += len(restored) - 1 if self.shown > index else 0
         return len(restored)
 
-    async def fold_output(self, part: Part, arguments: str | None) -> str:
+    async def fold_output(self, part: TextPart, arguments: str | None) -> str:
         """A text as it would be shown: itself, or reference and preview."""
         unread = await off_loop(self.reader.to_read, [part]) if self.reader else []
         if unread or not self.folder.may_fold(part):
             return part.text
         origin = replace(origin_of(part, self.messages, self.names), arguments=arguments)
-        folded = await off_loop(self.guard.run, self.folder.fold, part, origin)
+        folded = await off_loop(self.fail_open.run, self.folder.fold, part, origin)
         if folded is None:
             return part.text
         self._note_folds([folded])
@@ -242,7 +244,7 @@ class Conversation:
         if self.reader and unread:
             self.reader.keep(self.messages[-1], unread)
         await self._note_use(message)
-        self.guard.stats.add(messages=1)
+        self.fail_open.stats.add(messages=1)
         self.names |= _names_in(self.messages[-1:])
         self._note_folds(folded.values())
         self._note_references(self.messages[-1])
@@ -265,7 +267,7 @@ class Conversation:
             ):
                 self.references[key] = (*self.references.get(key, ()), lines)
 
-    def _trusted_in(self, part: Part) -> list[str]:
+    def _trusted_in(self, part: TextPart) -> list[str]:
         """The keys in a text that may be passed on; of what was folded, the one that it begins with is known."""
         vouched = vouched_in(self.manager.scope.user_id, part.text)
         is_typed = part.source == PERSON and not self.folder.has_made(part.text)
@@ -299,7 +301,7 @@ class Conversation:
         task = next(
             ("\n".join(texts_of(message)) for message in self.messages if is_question(message)), ""
         )
-        return self.guard.run(
+        return self.fail_open.run(
             partial(user_layer, self.assembler, task, budget, returning=self.named_thread)
         )
 
@@ -310,7 +312,7 @@ class Conversation:
         texts = list(billed(message))
         if self.used is None or not self.layer.package.used(*texts) <= self.used:
             record = partial(self.assembler.record, self.layer.package, *texts)
-            recorded = await off_loop(self.guard.run, record)
+            recorded = await off_loop(self.fail_open.run, record)
             self.used = self.used if recorded is None else recorded
 
     async def _fold_what_was_read(self) -> None:
@@ -320,15 +322,15 @@ class Conversation:
         found = await off_loop(self._read_and_folded, self.reader)
         if found and found[1]:
             self.messages = found[0]
-            self.guard.stats.add(late_folds=1)
+            self.fail_open.stats.add(late_folds=1)
             self._note_folds(found[1])
 
     def _read_and_folded(self, reader: Reader) -> tuple[list[LLMMessage], list[Folded]] | None:
-        return self.guard.run(reader.fold_due, self.messages, self.shown)
+        return self.fail_open.run(reader.fold_due, self.messages, self.shown)
 
     async def _recall(self) -> None:
         asking = self._asking() if self.recall and self.recall.expansion_budget else None
-        found = await self.recaller.recall(self._need(asking)) if asking else None
+        found = await self.recaller.recall(self._recall_request(asking)) if asking else None
         self.held = self._hold(found) if found else self.held
         if self.held is None:
             return
@@ -344,13 +346,13 @@ class Conversation:
         position = recall_position([link_of(message) for message in self.messages], self.shown)
         if position is None:
             return
-        noted = await off_loop(self.guard.run, unseen_notes, self.notes, self.noted)
+        noted = await off_loop(self.fail_open.run, unseen_notes, self.notes, self.noted)
         if noted is None:
             return
         self.messages.insert(position, notes_message(noted.text))
         self.noted = dict(noted.seen)
         self.names |= _names_in(self.messages[position : position + 1])
-        self.guard.stats.add(tokens_noted=noted.tokens)
+        self.fail_open.stats.add(tokens_noted=noted.tokens)
         self.references |= {key: self.references.get(key, ()) for key in noted.keys}
         self.trust(noted.keys)
 
@@ -372,10 +374,10 @@ class Conversation:
             )
         return question
 
-    def _need(self, question: LLMMessage) -> Need:
+    def _recall_request(self, question: LLMMessage) -> RecallRequest:
         before = [message for message in self.messages if message is not question]
         first = next((message for message in self.messages if is_question(message)), question)
-        return Need.of(
+        return RecallRequest.of(
             "\n".join(self._asked_by(question)),
             "\n".join(texts_of(first)),
             self.references,
@@ -412,7 +414,9 @@ class Conversation:
             self.names = _names_in(compacted)
 
     def _compacted(self, compactor: Compactor) -> list[LLMMessage] | None:
-        return self.guard.run(compactor.compact, self.messages, list(self.references), self.shown)
+        return self.fail_open.run(
+            compactor.compact, self.messages, list(self.references), self.shown
+        )
 
     def _after_compaction(self) -> dict[str, Ranges]:
         """The references of the conversation; in sight are only lines of those whose preview still stands there."""

@@ -10,18 +10,19 @@ from autogen_core.models import LLMMessage
 from memory_context.autogen.messages import parts_of, with_texts
 from memory_context.autogen.origins import origin_of
 from memory_context.autogen.token_ledger import Ledger
-from memory_context.conversation.fold import Folder, Part
-from memory_context.conversation.fold_policy import Folded, Reading, due
+from memory_context.conversation.fold import Folded
+from memory_context.conversation.late_fold_timing import ReadText, late_fold_start
+from memory_context.conversation.text_folder import TextFolder, TextPart
 
 REFERENCE_TOKENS = 40
 
 
 @dataclass(slots=True, eq=False)
-class Shown:
+class UnfoldedText:
     """A text that stands in the prompt in full until it is folded, and how often a model has read it."""
 
     message: LLMMessage
-    part: Part
+    part: TextPart
     tokens: int
     reads: int = 0
 
@@ -30,20 +31,21 @@ class Shown:
 class Reader:
     """Keeps the texts of one conversation that are to be read in full, and folds them in batches."""
 
-    folder: Folder
+    folder: TextFolder
     ledger: Ledger
-    shown: list[Shown] = field(default_factory=list[Shown])
+    shown: list[UnfoldedText] = field(default_factory=list[UnfoldedText])
 
-    def keep(self, message: LLMMessage, parts: Iterable[Part]) -> None:
+    def keep(self, message: LLMMessage, parts: Iterable[TextPart]) -> None:
         """Note the parts of `message` that are over their threshold and below the cap of what is read in full."""
         self.shown += (
-            Shown(message, part, self.folder.manager.counter.count(part.text)) for part in parts
+            UnfoldedText(message, part, self.folder.manager.counter.count(part.text))
+            for part in parts
         )
 
-    def to_read(self, parts: Iterable[Part]) -> list[Part]:
+    def to_read(self, parts: Iterable[TextPart]) -> list[TextPart]:
         """The parts that a model shall read in full first."""
         read_cap, counter = self.folder.policy.read_cap, self.folder.manager.counter
-        to_read = list[Part]()
+        to_read = list[TextPart]()
         for part in parts:
             threshold = self.folder.threshold_of(part)
             if threshold is None or not counter.exceeds(part.text, threshold):
@@ -65,10 +67,10 @@ class Reader:
         read = [one for one in self.shown if one.reads]
         preview = self.folder.policy.preview_tokens + REFERENCE_TOKENS
         readings = [
-            Reading(places[id(one.message)], max(0, one.tokens - preview), one.reads)
+            ReadText(places[id(one.message)], max(0, one.tokens - preview), one.reads)
             for one in read
         ]
-        start = due(readings, self.ledger.tokens(messages[:seen])) if readings else None
+        start = late_fold_start(readings, self.ledger.tokens(messages[:seen])) if readings else None
         if start is None:
             return list(messages), []
         return self._folded(
@@ -76,7 +78,7 @@ class Reader:
         )
 
     def _folded(
-        self, messages: Sequence[LLMMessage], batch: list[Shown], places: dict[int, int]
+        self, messages: Sequence[LLMMessage], batch: list[UnfoldedText], places: dict[int, int]
     ) -> tuple[list[LLMMessage], list[Folded]]:
         changed, folds = list(messages), list[Folded]()
         for one in batch:

@@ -17,9 +17,9 @@ from pydantic import BaseModel
 from memory_context.conversation.keyword_judge import Question, Verdict
 from memory_context.conversation.model_judge import (
     StrictAnswer,
+    judge_prompt,
     parse_answer,
     verdict_of,
-    words_for,
 )
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.runtime import prompts
@@ -65,7 +65,7 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
         """
         messages: list[LLMMessage] = [
             SystemMessage(content=prompts.JUDGE_SYSTEM),
-            UserMessage(content=words_for(question), source="user"),
+            UserMessage(content=judge_prompt(question), source="user"),
         ]
         result = await self.model_client.create(messages, json_output=self._output())
         tokens = _tokens(messages, result)

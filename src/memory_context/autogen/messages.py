@@ -13,28 +13,28 @@ from autogen_core.models import (
     UserMessage,
 )
 
-from memory_context.conversation.fold import Part
-from memory_context.conversation.message_groups import Link
+from memory_context.conversation.message_groups import MessageLink
+from memory_context.conversation.text_folder import TextPart
 from memory_context.memory.user_layer import begins_layer
 
 MEMORY_SOURCE = "memory_context"
 
 
-def parts_of(message: LLMMessage) -> list[Part]:
+def parts_of(message: LLMMessage) -> list[TextPart]:
     """The texts that may be folded: results of tools, and texts of user messages that are not recalled ones."""
     match message:
         case FunctionExecutionResultMessage(content=results):
             return [
-                Part(index, result.content, None, result.name, result.call_id, result.is_error)
+                TextPart(index, result.content, None, result.name, result.call_id, result.is_error)
                 for index, result in enumerate(results)
             ]
         case UserMessage(source=source) if source == MEMORY_SOURCE:
             return []
         case UserMessage(content=str(text), source=source):
-            return [Part(0, text, source, source)]
+            return [TextPart(0, text, source, source)]
         case UserMessage(content=pieces, source=source):
             return [
-                Part(i, piece, source, source)
+                TextPart(i, piece, source, source)
                 for i, piece in enumerate(pieces)
                 if isinstance(piece, str)
             ]
@@ -97,11 +97,11 @@ def texts_of(message: LLMMessage) -> list[str]:
     return [part.text for part in parts_of(message)]
 
 
-def link_of(message: LLMMessage) -> Link:
+def link_of(message: LLMMessage) -> MessageLink:
     """What ties a message to others."""
     if isinstance(message, FunctionExecutionResultMessage):
-        return Link(answers=tuple(result.call_id for result in message.content))
-    return Link(tuple(call.id for call in calls_of(message)))
+        return MessageLink(answers=tuple(result.call_id for result in message.content))
+    return MessageLink(tuple(call.id for call in calls_of(message)))
 
 
 def is_layer(message: LLMMessage) -> bool:

@@ -1,19 +1,18 @@
-"""Judges: who decides what the next step needs from memory. Any object of the protocol will do."""
+"""Judges decide what the next step needs from memory: the protocol, its limits, and the record of decisions."""
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Protocol, runtime_checkable
 
 from memory_context.conversation.keyword_judge import (
-    Candidate,
     Expansion,
     Intent,
     Question,
     Verdict,
-    judge_by_words,
+    judge_by_keywords,
 )
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.model.drawers import Displayed
@@ -24,7 +23,7 @@ from memory_context.runtime.telemetry import count, operation
 from memory_context.runtime.threads import off_loop
 
 MAX_EXPANSIONS = 10
-ASKED_AT_MOST = 200
+ASKED_CHARACTERS = 200
 
 
 @runtime_checkable
@@ -33,22 +32,22 @@ class Judge(Protocol):
 
     @property
     def name(self) -> str:
-        """What it is called in the record of decisions."""
+        """Return its name in the record of decisions."""
         ...
 
     async def decide(self, question: Question) -> Verdict:
-        """The verdict. May raise anything, or take too long: then the words decide."""
+        """Return the verdict. May raise anything, or take too long: then keyword matching decides."""
         ...
 
 
 class LexicalJudge:
-    """Decides by words alone (`judge_by_words`): no model, no cost."""
+    """Decides by keyword matching alone (`judge_by_keywords`): no model, no cost."""
 
     name = "lexical"
 
     async def decide(self, question: Question) -> Verdict:
-        """The verdict of the words, made off the event loop."""
-        return await off_loop(judge_by_words, question)
+        """Return the verdict of keyword matching, made off the event loop."""
+        return await off_loop(judge_by_keywords, question)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,8 +58,8 @@ class JudgeLimits:
         seconds: The deadline of one decision.
         calls: How many decisions it may be asked for.
         tokens: How many tokens they may cost.
-        failures: After so many failures in a row it is not asked for a while.
-        pause: For so many seconds.
+        failures: After so many failures in a row it is not asked for `pause` seconds.
+        pause: See `failures`.
 
     Raises:
         InvalidArgumentError: A negative number.
@@ -115,8 +114,11 @@ class Decisions(Displayed, list[Decision]):
 
 
 @dataclass(slots=True)
-class Bench:
-    """Asks a judge within its limits; where it may not be asked, fails, is late or talks nonsense, the words decide."""
+class BoundedJudge:
+    """Asks a judge within its limits.
+
+    Keyword matching decides where the judge may not be asked, fails, is late, or gives an answer that is not a verdict.
+    """
 
     judge: Judge
     limits: JudgeLimits = field(default_factory=JudgeLimits)
@@ -129,28 +131,25 @@ class Bench:
         self.breaker = Breaker(self.limits)
 
     @property
-    def asks_more_than_words(self) -> bool:
-        """Whether the judge may see more in a message than the words that it shares with a memory."""
+    def sees_beyond_keywords(self) -> bool:
+        """Return whether the judge may see more in a message than the words that it shares with a memory."""
         return not isinstance(self.judge, LexicalJudge)
 
     async def decide(self, question: Question) -> tuple[str, Verdict]:
-        """Who decided, and what."""
-        if not self.asks_more_than_words or not self._may_ask():
+        """Return the name of the judge that decided, and its verdict."""
+        if not self.sees_beyond_keywords or not self._may_ask():
             return LexicalJudge.name, await LexicalJudge().decide(question)
         self.calls += 1
         try:
             verdict = await self._asked(question)
         except Exception as error:  # noqa: BLE001 - whatever a judge of somebody else's raises
-            self._count("failed", getattr(error, "tokens", 0))
-            self._note_failure(error)
+            tokens = getattr(error, "tokens", 0)
+            self._count("failed", tokens)
+            self.breaker.note_failure()
+            events.JUDGE_FAILED.log(error, judge=self.judge.name)
             fallback = await LexicalJudge().decide(question)
-            return LexicalJudge.name, Verdict(
-                fallback.intent,
-                fallback.expand,
-                fallback.search,
-                f"{self.judge.name} failed: {error!r:.80}",
-                getattr(error, "tokens", 0),
-            )
+            why = f"{self.judge.name} failed: {error!r:.80}"
+            return LexicalJudge.name, replace(fallback, why=why, tokens=tokens)
         self.breaker.note_success()
         self._count("decided", verdict.tokens)
         return self.judge.name, verdict
@@ -170,30 +169,30 @@ class Bench:
         count("judge_tokens", tokens, judge=self.judge.name)
 
     def _may_ask(self) -> bool:
-        within = self.calls < self.limits.calls and self.tokens < self.limits.tokens
-        return within and self.breaker.lets_ask
-
-    def _note_failure(self, error: Exception) -> None:
-        self.breaker.note_failure()
-        events.JUDGE_FAILED.log(error, judge=self.judge.name)
+        if self.calls >= self.limits.calls or self.tokens >= self.limits.tokens:
+            return False
+        return self.breaker.lets_ask
 
 
 def _checked(verdict: object, question: Question) -> Verdict:
-    """A verdict that opens only what was offered, each key once, and not too much."""
+    """Return a verdict that opens only what was offered, each key once, and at most 10 of them.
+
+    Raises:
+        InvalidArgumentError: It is not a `Verdict`.
+        JudgeError: It opens only what was not offered.
+    """
     if not isinstance(verdict, Verdict):
         message = f"a judge answers with a Verdict, not with {type(verdict).__name__}"
         raise InvalidArgumentError(message)
     offered = {candidate.item.memory_key for candidate in question.candidates}
-    expand = {
-        expansion.key: expansion
-        for expansion in reversed(verdict.expand)
-        if expansion.key in offered
-    }
-    if verdict.expand and not expand:
-        message = "the judge wants to open only what was not offered"
+    expansions = dict[str, Expansion]()
+    for expansion in verdict.expand:
+        if expansion.key in offered:
+            expansions.setdefault(expansion.key, expansion)
+    if verdict.expand and not expansions:
+        message = "the judge opens only what was not offered"
         raise JudgeError(message, tokens=verdict.tokens)
-    first = tuple(reversed(expand.values()))[:MAX_EXPANSIONS]
-    return Verdict(verdict.intent, first, verdict.search, verdict.why, verdict.tokens)
+    return replace(verdict, expand=tuple(expansions.values())[:MAX_EXPANSIONS])
 
 
 def decision(
@@ -205,11 +204,11 @@ def decision(
     found: tuple[str, ...],
     seconds: float,
 ) -> Decision:
-    """The record of a decision."""
+    """Return the record of a decision."""
     return Decision(
         at=now(),
         judge=judge,
-        asked=question.message[:ASKED_AT_MOST],
+        asked=question.message[:ASKED_CHARACTERS],
         offered=tuple(candidate.item.memory_key for candidate in question.candidates),
         intent=verdict.intent,
         opened=opened,
@@ -219,17 +218,3 @@ def decision(
         tokens=verdict.tokens,
         seconds=seconds,
     )
-
-
-__all__ = [
-    "Bench",
-    "Candidate",
-    "Decision",
-    "Expansion",
-    "Judge",
-    "JudgeLimits",
-    "LexicalJudge",
-    "Question",
-    "Verdict",
-    "decision",
-]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class MessageLink:
     """What ties a message to others.
 
     Attributes:
@@ -19,8 +19,8 @@ class Link:
     answers: tuple[str, ...] | None = None
 
 
-def recall_position(links: Sequence[Link], shown: int) -> int | None:
-    """The beginning of the newest group of messages, where recalled text goes; None if the model has seen it.
+def recall_position(links: Sequence[MessageLink], shown: int) -> int | None:
+    """Return where the newest group of messages begins; recalled text goes there. None if the model has seen it.
 
     A call and its results are one group; every other message is one of its own, unless it stands between a call and its
     results. `shown` is how many messages the model has seen.
@@ -34,10 +34,13 @@ def recall_position(links: Sequence[Link], shown: int) -> int | None:
     return None
 
 
-def _opener(links: Sequence[Link], start: int, shown: int) -> int | None:
-    """The call that the message at `start` belongs to, if it came before it."""
+def _opener(links: Sequence[MessageLink], start: int, shown: int) -> int | None:
+    """Return the index of the call that the message at *start* belongs to; None if it stands alone."""
     if links[start].answers is not None:
-        return next((index for index in range(start - 1, -1, -1) if links[index].calls), None)
+        for index in range(start - 1, -1, -1):
+            if links[index].calls:
+                return index
+        return None
     answered: set[str] = set()
     for index in range(start - 1, shown - 1, -1):
         link = links[index]

@@ -1,4 +1,4 @@
-"""What a judge asks a model, and how the model's answer is read, whichever framework calls the model."""
+"""What a judge asks a model, and how it reads the answer, whichever host calls the model."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from memory_context.conversation.keyword_judge import Candidate, Expansion, Question, Verdict
+from memory_context.conversation.keyword_judge import Expansion, Question, RecallCandidate, Verdict
 from memory_context.exceptions import JudgeError
 from memory_context.model.reference import one_line
 from memory_context.runtime import prompts
@@ -25,7 +25,7 @@ class Opening(BaseModel):
     lines: str | None = None
 
 
-class Answer(BaseModel):
+class JudgeAnswer(BaseModel):
     """What the model answers."""
 
     intent: Literal["concrete", "ambiguous"] = "concrete"
@@ -49,29 +49,32 @@ class StrictAnswer(BaseModel):
     search: str | None
 
 
-def words_for(question: Question) -> str:
-    """What the model is asked beside `JUDGE_SYSTEM`; bounded, whatever the conversation holds."""
-    lines = "\n".join(_line(candidate) for candidate in question.candidates[:MAX_CANDIDATES])
+def judge_prompt(question: Question) -> str:
+    """Return what the model is asked beside `JUDGE_SYSTEM`; bounded, whatever the conversation holds."""
+    lines = [_line(candidate) for candidate in question.candidates[:MAX_CANDIDATES]]
+    memories = prompts.JUDGE_NO_MEMORIES
+    if question.has_memories:
+        memories = prompts.JUDGE_HAS_MEMORIES
     return prompts.JUDGE_QUESTION.format(
         task=question.task[:MAX_TEXT],
         message=question.message[:MAX_TEXT],
-        references=lines or "-",
-        memories=prompts.JUDGE_HAS_MEMORIES if question.has_memories else prompts.JUDGE_NO_MEMORIES,
+        references="\n".join(lines) or "-",
+        memories=memories,
     )
 
 
-def _line(candidate: Candidate) -> str:
+def _line(candidate: RecallCandidate) -> str:
     item = candidate.item
     seen = ", ".join(f"{first}-{last}" for first, last in candidate.seen[:5]) or "none"
     description = one_line(item.summary)
     return f"{item.memory_key} - {description} - {item.token_count} tokens, {item.line_count} lines, in sight: {seen}"
 
 
-def parse_answer(content: Any) -> Answer:  # noqa: ANN401 - whatever a model's client gives
-    """The answer in a model's words: JSON, also inside other text or a fence.
+def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a model's client gives
+    """Return the answer in a model's words: JSON, also inside other text or a fence.
 
     Raises:
-        JudgeError: There is none.
+        JudgeError: There is no JSON object of that form.
     """
     if isinstance(content, str):
         content = content[:MAX_ANSWER]
@@ -81,22 +84,26 @@ def parse_answer(content: Any) -> Answer:  # noqa: ANN401 - whatever a model's c
             if answer is not None:
                 return answer
             start = content.find("{", start + 1)
-    message = f"the model's answer is no JSON object as asked for: {content!r:.80}"
+    message = f"the model's answer is not the JSON object that was asked for: {content!r:.80}"
     raise JudgeError(message)
 
 
-def _answer_at(content: str, start: int) -> Answer | None:
+def _answer_at(content: str, start: int) -> JudgeAnswer | None:
+    """Return the answer that begins at *start*; None if there is none, or another object."""
     try:
         value, _ = json.JSONDecoder().raw_decode(content, start)
-        return Answer.model_validate(value) if Answer.model_fields.keys() & value else None
+        if not JudgeAnswer.model_fields.keys() & value:
+            return None
+        return JudgeAnswer.model_validate(value)
     except (ValueError, RecursionError):
         return None
 
 
-def verdict_of(answer: Answer, question: Question, tokens: int) -> Verdict:
-    """The verdict that a model's answer means."""
-    expand = tuple(
-        Expansion(one.key, one.query, one.lines, "the model asked for it") for one in answer.expand
-    )
+def verdict_of(answer: JudgeAnswer, question: Question, tokens: int) -> Verdict:
+    """Return the verdict that a model's answer means."""
+    expansions = [
+        Expansion(opening.key, opening.query, opening.lines, why="the model asked for it")
+        for opening in answer.expand
+    ]
     search = answer.search if question.has_memories else None
-    return Verdict(answer.intent, expand, search or None, "the model decided", tokens)
+    return Verdict(answer.intent, tuple(expansions), search or None, "the model decided", tokens)

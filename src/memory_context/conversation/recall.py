@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Self
 
-from memory_context.conversation.fold import Guard
-from memory_context.conversation.judge import Bench, Decision, decision
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.judge import BoundedJudge, Decision, decision
 from memory_context.conversation.keyword_judge import (
-    Candidate,
     Expansion,
     Question,
     Ranges,
+    RecallCandidate,
     Verdict,
-    choose,
+    keyword_matches,
 )
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
@@ -38,7 +38,7 @@ MAX_CANDIDATES = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Need:
+class RecallRequest:
     """What recall is decided for.
 
     Attributes:
@@ -96,7 +96,7 @@ class Recall:
 @dataclass(frozen=True, slots=True)
 class _Gathered:
     opened: tuple[MemoryItem, ...]
-    candidates: tuple[Candidate, ...]
+    candidates: tuple[RecallCandidate, ...]
     has_memories: bool
 
 
@@ -105,36 +105,42 @@ class Recaller:
     """Decides and shows what comes back, for one conversation."""
 
     manager: MemoryManager
-    guard: Guard
-    bench: Bench
+    fail_open: FailOpen
+    bounded_judge: BoundedJudge
     budget: int
     decisions: deque[Decision] = field(
         default_factory=lambda: deque[Decision](maxlen=KEPT_DECISIONS)
     )
 
-    async def recall(self, need: Need) -> Recall | None:
+    async def recall(self, request: RecallRequest) -> Recall | None:
         """What the message needs, counted as brought back; None for nothing, and where the store fails."""
         with operation("recall", self.manager.who, budget=self.budget) as recalling:
-            recall = await self._decided(need, recalling)
+            recall = await self._decided(request, recalling)
             recalling.note(outcome="recalled" if recall else "nothing")
         if recall:
-            self.guard.stats.add(recalls=len(recall.ranges), tokens_recalled=recall.tokens)
+            self.fail_open.stats.add(recalls=len(recall.ranges), tokens_recalled=recall.tokens)
         return recall
 
-    async def _decided(self, need: Need, recalling: operation) -> Recall | None:
+    async def _decided(self, request: RecallRequest, recalling: operation) -> Recall | None:
         """What the message needs, as whoever decides it finds; the decision is kept."""
-        gathered = await off_loop(self.guard.run, self._gather, need)
+        gathered = await off_loop(self.fail_open.run, self._gather, request)
         if gathered is None:
             return None
         question = Question(
-            need.message, need.task, gathered.candidates, gathered.has_memories, need.in_sight
+            request.message,
+            request.task,
+            gathered.candidates,
+            gathered.has_memories,
+            request.in_sight,
         )
         started = time.perf_counter()
         undecided = bool(gathered.candidates or gathered.has_memories)
-        judge, verdict = await self.bench.decide(question) if undecided else ("nobody", Verdict())
+        judge, verdict = (
+            await self.bounded_judge.decide(question) if undecided else ("nobody", Verdict())
+        )
         query = verdict.search
         found = (
-            await off_loop(self.guard.run, self._found, need, query, gathered)
+            await off_loop(self.fail_open.run, self._found, request, query, gathered)
             if query is not None
             else None
         )
@@ -143,10 +149,11 @@ class Recaller:
             for item in (*gathered.opened, *(c.item for c in gathered.candidates))
         }
         named = [
-            Expansion(item.memory_key, need.message, why="it was named") for item in gathered.opened
+            Expansion(item.memory_key, request.message, why="it was named")
+            for item in gathered.opened
         ]
         recall = await off_loop(
-            self.guard.run, self._shown, [*named, *verdict.expand], items, found or [], need
+            self.fail_open.run, self._shown, [*named, *verdict.expand], items, found or [], request
         )
         if undecided or gathered.opened:
             self._note(judge, question, verdict, recall, found or [], time.perf_counter() - started)
@@ -155,34 +162,40 @@ class Recaller:
             recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
         return recall
 
-    def _gather(self, need: Need) -> _Gathered:
+    def _gather(self, request: RecallRequest) -> _Gathered:
         """What can be opened, lexically best first, and whether there is more to search."""
         store, scope = self.manager.memory_store, self.manager.offered
-        named = store.get_many(scope, sorted(need.named))
+        named = store.get_many(scope, sorted(request.named))
         opened = [
-            item for item in named if not is_secret(item) or item.memory_key in need.mentioned
+            item for item in named if not is_secret(item) or item.memory_key in request.mentioned
         ]
-        others = [key for key in need.references if key not in {item.memory_key for item in opened}]
+        others = [
+            key for key in request.references if key not in {item.memory_key for item in opened}
+        ]
         inside = {"memory_key": others}
         hits = (
-            store.search(scope, need.message, limit=OFFERED, filters=inside, passages=False)
+            store.search(scope, request.message, limit=OFFERED, filters=inside, passages=False)
             if others
             else []
         )
-        if self.bench.asks_more_than_words:
+        if self.bounded_judge.sees_beyond_keywords:
             matched = {hit.memory_key for hit in hits}
             newest = [key for key in reversed(others) if key not in matched]
             hits += store.get_many(scope, newest[: OFFERED - len(hits)])
-        hidden = (hit for hit in hits if not is_secret(hit) and not need.in_sight(hit.text))
-        candidates = (Candidate(hit, need.references[hit.memory_key]) for hit in hidden)
-        known = store.count(scope, {"memory_key": [*need.references, *need.mentioned]})
+        hidden = (hit for hit in hits if not is_secret(hit) and not request.in_sight(hit.text))
+        candidates = (RecallCandidate(hit, request.references[hit.memory_key]) for hit in hidden)
+        known = store.count(scope, {"memory_key": [*request.references, *request.mentioned]})
         has_others = store.count(scope) > known
-        self.guard.note_read()
+        self.fail_open.note_read()
         return _Gathered(tuple(opened), tuple(candidates), has_others)
 
-    def _found(self, need: Need, query: str, gathered: _Gathered) -> list[MemoryItem]:
+    def _found(self, request: RecallRequest, query: str, gathered: _Gathered) -> list[MemoryItem]:
         """The user's other memories that speak of `query`; equally good ones by their last use."""
-        known = {*need.references, *need.mentioned, *(item.memory_key for item in gathered.opened)}
+        known = {
+            *request.references,
+            *request.mentioned,
+            *(item.memory_key for item in gathered.opened),
+        }
         hits = self.manager.memory_store.search(
             self.manager.offered, query, limit=OFFERED, passages=False
         )
@@ -191,14 +204,16 @@ class Recaller:
             return sorted(
                 others, key=lambda item: item.accessed_at or item.created_at, reverse=True
             )[:FOUND]
-        return [choice.item for choice in choose(query, others, {}, described=True)][:FOUND]
+        return [choice.item for choice in keyword_matches(query, others, {}, described=True)][
+            :FOUND
+        ]
 
     def _shown(
         self,
         expansions: list[Expansion],
         items: Mapping[str, MemoryItem],
         found: list[MemoryItem],
-        need: Need,
+        request: RecallRequest,
     ) -> Recall | None:
         """What is shown of it, within the budget."""
         count = self.manager.counter.count
@@ -208,12 +223,12 @@ class Recaller:
         )
         for rank, expansion in enumerate(expansions):
             item = items[expansion.key]
-            part, lines = self._part(item, expansion, need, left // (len(expansions) - rank))
-            if part and not need.in_sight(lines.text):
+            part, lines = self._part(item, expansion, request, left // (len(expansions) - rank))
+            if part and not request.in_sight(lines.text):
                 parts.append(part)
                 left -= count(part) + 1
                 ranges[item.memory_key] = lines.ranges
-        listed = self._listed(found, need, left)
+        listed = self._listed(found, request, left)
         if not parts and not listed:
             return None
         head = [prompts.RECALL_HEADER, *parts] if parts else []
@@ -226,7 +241,7 @@ class Recaller:
         return recall
 
     def _part(
-        self, item: MemoryItem, expansion: Expansion, need: Need, budget: int
+        self, item: MemoryItem, expansion: Expansion, request: RecallRequest, budget: int
     ) -> tuple[str, Excerpt]:
         """A memory's reference with the lines that are wanted, and these lines."""
         count = self.manager.counter.count
@@ -234,18 +249,18 @@ class Recaller:
         if left < LEAST_BUDGET:
             return "", Excerpt("")
         lines = _lines_of(item, expansion, left, count) or excerpt(
-            item.text, expansion.query or need.message, left, count
+            item.text, expansion.query or request.message, left, count
         )
         shown = quoted(lines.text)
         return prompts.RECALLED_PART.format(ref=item.ref, text=shown) if shown else "", lines
 
-    def _listed(self, found: list[MemoryItem], need: Need, budget: int) -> list[str]:
+    def _listed(self, found: list[MemoryItem], request: RecallRequest, budget: int) -> list[str]:
         """One line for each memory, with an excerpt where only one is meant; secrets by their names."""
         listed, count = list[str](), self.manager.counter.count
         for item in found:
             line = item.ref.render()
             if len(found) == 1 and not is_secret(item):
-                part, _ = self._part(item, Expansion(item.memory_key), need, budget)
+                part, _ = self._part(item, Expansion(item.memory_key), request, budget)
                 line = part or line
             budget -= count(line) + 1
             if budget >= 0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from memory_context.conversation.fold import ContextStats
+from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decisions
 from memory_context.display import memory_tables, reports, transcripts
 from memory_context.display.html import Html, page, visible

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memory_context.conversation.fold import ContextStats
+from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decision
 from memory_context.display.html import Html, bar, folded, joined, soft, table, tag
 from memory_context.memory.context_package import ContextPackage

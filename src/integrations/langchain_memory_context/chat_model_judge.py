@@ -12,9 +12,9 @@ from langchain_memory_context.messages import texts_of
 from memory_context.conversation.keyword_judge import Question, Verdict
 from memory_context.conversation.model_judge import (
     StrictAnswer,
+    judge_prompt,
     parse_answer,
     verdict_of,
-    words_for,
 )
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.runtime import prompts
@@ -57,7 +57,7 @@ class ChatModelJudge:
         """
         messages: list[BaseMessage] = [
             SystemMessage(prompts.JUDGE_SYSTEM),
-            HumanMessage(words_for(question)),
+            HumanMessage(judge_prompt(question)),
         ]
         config = RunnableConfig(
             tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge"

@@ -1,0 +1,53 @@
+"""What a conversation counts: how much was folded, brought back and compacted."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from memory_context.model.drawers import Displayed
+from memory_context.runtime.telemetry import count
+
+
+@dataclass(slots=True)
+class ContextStats(Displayed):
+    """What a context has done so far; tokens as its counter counts them.
+
+    Attributes:
+        messages: Messages added, initial and loaded ones included.
+        folds: Texts that were replaced by a reference.
+        tokens_folded: Their tokens.
+        tokens_shown: The tokens of the references and previews in their place.
+        recalls: Texts that were brought back.
+        tokens_recalled: Their tokens in the prompt.
+        tokens_noted: The tokens of the run's notes that were put into prompts.
+        store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
+        late_folds: How often texts that had been read in full were folded, and what was seen before changed.
+        compactions: How often the oldest messages became one reference, and what was seen before changed.
+        tokens_compacted: The tokens that left the prompt by that.
+    """
+
+    messages: int = 0
+    folds: int = 0
+    tokens_folded: int = 0
+    tokens_shown: int = 0
+    recalls: int = 0
+    tokens_recalled: int = 0
+    tokens_noted: int = 0
+    store_failures: int = 0
+    late_folds: int = 0
+    compactions: int = 0
+    tokens_compacted: int = 0
+
+    @property
+    def tokens_saved(self) -> int:
+        """Return how many tokens smaller every later prompt is."""
+        return self.tokens_folded - self.tokens_shown - self.tokens_recalled - self.tokens_noted
+
+    def add(self, **amounts: int) -> None:
+        """Count here, and under the same names in the metrics of the process."""
+        saved = self.tokens_saved
+        for name, amount in amounts.items():
+            setattr(self, name, getattr(self, name) + amount)
+            count(name, amount)
+        if self.tokens_saved != saved:
+            count("tokens_saved", self.tokens_saved - saved)

@@ -1,0 +1,65 @@
+"""Work that may fail without stopping the agent's run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.runtime import events
+from memory_context.runtime.breaker import PAUSE as PAUSE
+from memory_context.runtime.breaker import SLOW_FAILURE as SLOW_FAILURE
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class FailOpen:
+    """Lets work fail without stopping the run: one warning for each outage, every failure counted.
+
+    An outage ends when the store succeeds at what it failed to do: where a write failed, as on a full disk, successful
+    reads do not end it. After a failure that took more than 2 seconds, such as a locked database or a silent server,
+    nothing is tried for 15 seconds.
+    """
+
+    stats: ContextStats
+    warned: bool = False
+    write_failed: bool = False
+    closed_until: float = 0.0
+
+    def run(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
+        """Return ``work(*args)``; None if it fails, or while nothing is tried after a slow failure."""
+        if time.monotonic() < self.closed_until:
+            self.stats.add(store_failures=1)
+            return None
+        return self.run_without_store(work, *args)
+
+    def run_without_store(self, work: Callable[..., T], *args: Any) -> T | None:  # noqa: ANN401 - passes through
+        """Return ``work(*args)``; None if it fails. For work that needs no store, such as counting tokens."""
+        started = time.monotonic()
+        try:
+            return work(*args)
+        except Exception as error:  # noqa: BLE001 - whatever fails here, the agent's run goes on
+            self.stats.add(store_failures=1)
+            if time.monotonic() - started > SLOW_FAILURE:
+                self.closed_until = time.monotonic() + PAUSE
+            if not self.warned:
+                events.STORE_FAILED.log(error, where=True)
+            self.warned = True
+            return None
+
+    @contextmanager
+    def writing(self) -> Generator[None]:
+        """Wrap a write. If it succeeds, an outage is over; if it fails, only a later write can end the outage."""
+        self.write_failed = True
+        yield
+        self.write_failed = False
+        self.warned = False
+
+    def note_read(self) -> None:
+        """Note that the store was read: an outage in which no write failed is over."""
+        if not self.write_failed:
+            self.warned = False
