@@ -163,14 +163,14 @@ def keyword_matches(
         return []
     matches = list[KeywordMatch]()
     for item in candidates:
-        match = _match(words, item, seen.get(item.memory_key, ()), described)
+        match = _match(words, item, seen.get(item.memory_key, ()), described=described)
         if match is not None:
             matches.append(match)
     return sorted(matches, key=lambda match: -match.weight)
 
 
 def _match(
-    words: list[str], item: MemoryItem, seen: Ranges, described: bool
+    words: list[str], item: MemoryItem, seen: Ranges, *, described: bool
 ) -> KeywordMatch | None:
     passages = dict[int, set[str]]()
     if not isinstance(item.content, bytes) and not is_secret(item):
