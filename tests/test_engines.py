@@ -25,7 +25,7 @@ from memory_context.exceptions import (
 )
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore, as_store
-from memory_context.stores.sql import engines
+from memory_context.stores.sql import engines, urls
 
 ANN = Scope("ann")
 
@@ -59,7 +59,7 @@ def test_not_a_store(store: object) -> None:
 @for_each("url", ["postgres://u@h/d", "postgresql://u@h/d", "postgresql+psycopg://u@h/d"])
 def test_postgresql_means_psycopg(url: str) -> None:
     """Every usual way to write a PostgreSQL URL leads to psycopg 3."""
-    assert "postgresql+psycopg" == engines.store_url(url).drivername
+    assert "postgresql+psycopg" == urls.store_url(url).drivername
 
 
 def test_missing_driver(tmp_path: Path) -> None:
@@ -131,10 +131,10 @@ def test_password_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MEMORY_CONTEXT_STORE_PASSWORD", "general")
     monkeypatch.setenv("MINE", "special")
 
-    assert "general" == engines.store_url("postgresql://ann@h/d").password
-    assert "special" == engines.store_url("postgresql://ann@h/d", "MINE").password
-    assert "own" == engines.store_url("postgresql://ann:own@h/d").password
-    assert engines.store_url("sqlite:///x.db").password is None
+    assert "general" == urls.store_url("postgresql://ann@h/d").password
+    assert "special" == urls.store_url("postgresql://ann@h/d", "MINE").password
+    assert "own" == urls.store_url("postgresql://ann:own@h/d").password
+    assert urls.store_url("sqlite:///x.db").password is None
 
 
 def test_url_of_a_store(tmp_path: Path) -> None:
@@ -167,15 +167,15 @@ def test_engines_are_shared(sqlite_url: str) -> None:
     one, other = SQLAlchemyStore(sqlite_url), SQLAlchemyStore(sqlite_url)
     one.count(ANN)
     other.count(ANN)
-    engine = engines.registry.acquire(engines.store_url(sqlite_url))
+    engine = engines.registry.acquire(urls.store_url(sqlite_url))
     engines.registry.release(engine)
     one.close()
     assert 0 == other.count(ANN)
-    assert engine is engines.registry.acquire(engines.store_url(sqlite_url))
+    assert engine is engines.registry.acquire(urls.store_url(sqlite_url))
     engines.registry.release(engine)
     other.close()
 
-    fresh = engines.registry.acquire(engines.store_url(sqlite_url))
+    fresh = engines.registry.acquire(urls.store_url(sqlite_url))
     engines.registry.release(fresh)
     assert fresh is not engine
 

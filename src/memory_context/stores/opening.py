@@ -14,8 +14,8 @@ import sqlalchemy as sa
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.forks import Lock
 from memory_context.stores.protocol import MemoryStore
-from memory_context.stores.sql.engines import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
+from memory_context.stores.sql.urls import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url
 
 if TYPE_CHECKING:
     from memory_context.stores.files.file_store import FileStore

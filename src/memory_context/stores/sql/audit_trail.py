@@ -15,10 +15,10 @@ from memory_context.model.item import with_zone
 from memory_context.model.scope import Scope
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import MemoryStore
-from memory_context.stores.sql.engines import PASSWORD_VARIABLE
 from memory_context.stores.sql.filters import Condition
 from memory_context.stores.sql.schema import audit
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
+from memory_context.stores.sql.urls import PASSWORD_VARIABLE
 from memory_context.stores.wrappers.wrapper import innermost
 
 PAGE = 500

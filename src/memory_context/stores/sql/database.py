@@ -14,7 +14,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.runtime.forks import Lock, in_child
 from memory_context.runtime.telemetry import operation
-from memory_context.stores.sql import engines, file_watch, migrate
+from memory_context.stores.sql import engines, file_watch, migrate, urls
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.schema import AnyRow
 from memory_context.text.index.analyzer import VERSION
@@ -31,7 +31,7 @@ class Database:
     Nothing is opened before the first use. Then the schema is created or upgraded.
 
     Args:
-        source: A URL, an engine, or a connection pool; None: what `engines.store_url` says.
+        source: A URL, an engine, or a connection pool; None: what `urls.store_url` says.
         password_variable: The environment variable with the password of a URL that has none.
 
     Attributes:
@@ -50,7 +50,7 @@ class Database:
             self._callers = engines.callers_engine(source)
             self.url = self._callers.url
         else:
-            self.url = engines.store_url(source, password_variable)
+            self.url = urls.store_url(source, password_variable)
         self._shared: sa.Engine | None = None
         self._engine: sa.Engine | None = None
         self._ready_pool: sa.Pool | None = None
@@ -63,7 +63,7 @@ class Database:
         A database in memory is in both processes; an engine of the caller's is the caller's own
         care.
         """
-        if self._shared is not None and not engines.is_memory(self.url):
+        if self._shared is not None and not urls.is_memory(self.url):
             self._shared = None
             self._engine = None
             self._ready_pool = None
@@ -79,9 +79,9 @@ class Database:
 
         None in memory and on a bare pool, which no URL leads to.
         """
-        if engines.is_memory(self.url) or self._is_pool:
+        if urls.is_memory(self.url) or self._is_pool:
             return None
-        return engines.without_password(self.url)
+        return urls.without_password(self.url)
 
     def run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
         """Return what *work* returns, in one transaction, which is rolled back if it raises.
@@ -169,7 +169,7 @@ class Database:
     def _store_error(self, error: SQLAlchemyError) -> StoreError:
         cause = getattr(error, "orig", None) or error  # the driver's own error, where there is one
         lines = str(cause).strip().splitlines() or [type(cause).__name__]
-        message = f"{engines.shown_url(self.url)}: {lines[0]}"
+        message = f"{urls.shown_url(self.url)}: {lines[0]}"
         if isinstance(error, OperationalError | InterfaceError | PoolTimeoutError):
             return StoreUnavailableError(message)
         return StoreError(message)

@@ -1,11 +1,7 @@
-"""Database URLs, and engines: one per URL and process.
-
-Engines are set up for many threads and processes, and are valid after a fork.
-"""
+"""Engines: one per URL and process, set up for many threads and processes, valid after a fork."""
 
 from __future__ import annotations
 
-import os
 import sqlite3
 import time
 from dataclasses import dataclass, field
@@ -14,7 +10,7 @@ from typing import Any
 
 import sqlalchemy as sa
 from sqlalchemy import event
-from sqlalchemy.exc import ArgumentError, NoSuchModuleError
+from sqlalchemy.exc import NoSuchModuleError
 
 from memory_context.exceptions import (
     MissingDependencyError,
@@ -23,15 +19,12 @@ from memory_context.exceptions import (
 )
 from memory_context.runtime.forks import Lock, before_fork, in_child
 from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
+from memory_context.stores.sql.urls import is_memory, supported
 
-STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
-PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
-DEFAULT_URL = "sqlite:///memory.db"
 BUSY_MILLISECONDS = 5000
 CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
 WRITES = "memory_context_writes"  # the execution option of writing transactions
-_DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
 # WAL lets others read while somebody writes. With synchronous=NORMAL a power cut may undo the last
 # commits, but never damages the file; a killed process loses nothing.
 _SQLITE_PRAGMAS = (
@@ -41,109 +34,6 @@ _SQLITE_PRAGMAS = (
     "PRAGMA foreign_keys=ON",
     f"PRAGMA cache_size=-{CACHE_KIB}",
 )
-
-
-def store_url(
-    url: str | sa.URL | None = None, password_variable: str = PASSWORD_VARIABLE
-) -> sa.URL:
-    """Return the URL of the database: *url*, or the environment's, or the default.
-
-    The environment's is in ``MEMORY_CONTEXT_STORE``, the default is ``sqlite:///memory.db``.
-
-    A relative SQLite path is resolved against the working directory now. A PostgreSQL URL without a
-    password takes it from the variable `password_variable`, where that is set.
-
-    Raises:
-        UnsupportedDatabaseError: Not a URL of SQLite or PostgreSQL, or with another driver than
-            psycopg.
-    """
-    text = url or os.environ.get(STORE_VARIABLE) or DEFAULT_URL
-    try:
-        parsed = sa.make_url(text)
-    except (ArgumentError, ValueError):
-        message = f"not a database URL: {unread_url(text)!r}; use {DEFAULT_URL} or postgresql+psycopg://host/database"
-        # Without its cause, whose text may be a part of a password.
-        raise UnsupportedDatabaseError(message) from None
-    return _with_password(_with_path(_checked(parsed)), password_variable)
-
-
-def _checked(url: sa.URL) -> sa.URL:
-    """Return *url* with the driver that is used.
-
-    Raises:
-        UnsupportedDatabaseError: Another database than SQLite and PostgreSQL, or another driver
-            than psycopg.
-    """
-    backend, _, driver = url.drivername.partition("+")
-    if backend == "postgres":  # as hosting services write it
-        backend = "postgresql"
-    if backend not in _DRIVERS:
-        message = f"{backend!r} databases are not supported; use SQLite ({DEFAULT_URL}) or postgresql+psycopg://…"
-        raise UnsupportedDatabaseError(message)
-    if driver not in _DRIVERS[backend]:
-        right = f"{backend}+{_DRIVERS[backend][1]}"
-        message = f"the driver {driver!r} is not supported; write {right}://…"
-        raise UnsupportedDatabaseError(message)
-    return url.set(drivername="postgresql+psycopg" if backend == "postgresql" else "sqlite")
-
-
-def file_of(url: sa.URL) -> Path | None:
-    """Return the file of a SQLite database, as the URL names it.
-
-    None for a server, for a database in memory, and for SQLite's own ``file:`` URIs.
-    """
-    database = url.database or ""
-    if url.get_backend_name() != "sqlite" or is_memory(url) or database.startswith("file:"):
-        return None
-    return Path(database)
-
-
-def _with_path(url: sa.URL) -> sa.URL:
-    file = file_of(url)
-    return url.set(database=str(file.expanduser().absolute())) if file else url
-
-
-def _with_password(url: sa.URL, variable: str) -> sa.URL:
-    password = os.environ.get(variable)
-    if url.get_backend_name() == "sqlite" or url.password is not None or not password:
-        return url
-    return url.set(password=password)
-
-
-def without_password(url: sa.URL) -> str:
-    """Return *url* as text, with no password anywhere in it."""
-    query = {name: value for name, value in url.query.items() if "password" not in name.lower()}
-    return sa.URL.create(
-        url.drivername,
-        url.username,
-        host=url.host,
-        port=url.port,
-        database=url.database,
-        query=query,
-    ).render_as_string(hide_password=False)
-
-
-def shown_url(url: sa.URL) -> str:
-    """Return *url* for people: with stars for the password, and without one in its query."""
-    if "password" in str(url.query).lower():
-        return without_password(url)
-    return url.render_as_string()
-
-
-def unread_url(text: object) -> str:
-    """Return what may be shown of a URL that cannot be parsed.
-
-    That is its scheme alone, because it is not known where a password may stand.
-    """
-    shown, marks, _ = str(text).partition("://")
-    if "@" in shown or "password" in shown:
-        return "…"
-    return f"{shown[:80]}{marks}…" if marks else shown[:80]
-
-
-def is_memory(url: sa.URL) -> bool:
-    """Return whether this is an in-memory SQLite database, which lives as long as its store."""
-    return url.get_backend_name() == "sqlite" and (url.database or ":memory:") == ":memory:"
 
 
 @dataclass
@@ -300,7 +190,7 @@ def callers_engine(given: sa.Engine | sa.Pool) -> sa.Engine:
     """
     if isinstance(given, sa.Pool):
         return _engine_of_pool(given)
-    _checked(given.url)
+    supported(given.url)
     if isinstance(given.pool, sa.SingletonThreadPool):
         message = "this engine has an empty database for each thread: make it with poolclass=QueuePool, pool_size=1"
         raise UnsupportedDatabaseError(message)

@@ -10,7 +10,6 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem, now
 from memory_context.stores.sql.dialects import is_postgresql, is_sqlite
-from memory_context.stores.sql.engines import file_of, store_url
 from memory_context.stores.sql.index import fts5, keyword_index, tsvector
 from memory_context.stores.sql.row import RECORDS, decode_row
 from memory_context.stores.sql.schema import (
@@ -23,6 +22,7 @@ from memory_context.stores.sql.schema import (
     pending,
 )
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
+from memory_context.stores.sql.urls import file_of, store_url
 from memory_context.text.index import bm25
 from memory_context.text.index.chunks import ChunkStart, card_of, chunk_at, searchable
 

@@ -25,7 +25,7 @@ from memory_context.model.tier import Capacity, Quota, Receipt, Usage, as_quota
 from memory_context.runtime import events
 from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql import backup as _backup
-from memory_context.stores.sql import engines, forget_user, migrate, removal
+from memory_context.stores.sql import forget_user, migrate, removal, urls
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.capacity import quota_kept
@@ -97,7 +97,7 @@ class SQLAlchemyStore:
         self,
         store: str | sa.URL | sa.Engine | sa.Pool | None = None,
         *,
-        password_variable: str = engines.PASSWORD_VARIABLE,
+        password_variable: str = urls.PASSWORD_VARIABLE,
         embedder: AnyEmbedder | None = None,
         embedding_model: str | None = None,
         quota: Quota | None = None,
@@ -113,7 +113,7 @@ class SQLAlchemyStore:
 
     def __repr__(self) -> str:
         """Name the database, without its password."""
-        return f"<SQLAlchemyStore {engines.shown_url(self.database.url)}>"
+        return f"<SQLAlchemyStore {urls.shown_url(self.database.url)}>"
 
     def __enter__(self) -> Self:
         """Return the store itself."""
