@@ -1,1 +1,1 @@
-"""See the package above."""
+"""The segments of a long text that matter most, within a budget."""

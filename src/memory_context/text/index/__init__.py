@@ -1,1 +1,1 @@
-"""See the package above."""
+"""What a text is found by: its chunks, their lexemes, BM25 and vectors."""

@@ -1,1 +1,1 @@
-"""See the package above."""
+"""A part of a text: lines, matches, values of a path, rows, page by page."""

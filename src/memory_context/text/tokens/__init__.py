@@ -1,1 +1,1 @@
-"""See the package above."""
+"""How many tokens a text has: counted, or estimated where the ranks cannot be had."""

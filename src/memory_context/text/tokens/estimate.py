@@ -18,11 +18,12 @@ import regex
 
 
 def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
-    """O200k_base's, but letters stay with the digits before them, and runs end where the longest tokens do."""
+    """Return o200k_base's pattern, but letters stay with zeros before them, and runs end where the longest tokens do."""
     return "|".join(
         (
             r"0{1,3}(?:[A-Z]{0,64}[a-z]{1,64}|[A-Z]{1,64})?",
             rf"[{digits}]{{1,3}}",
+            # A word, with one character before it and a suffix as in "don't".
             rf"[^\r\n{letters}{digits}]?(?:[{upper}]{{0,64}}[{lower}]{{1,64}}|[{upper}]{{1,64}})(?:'(?:[sdmtSDMT]|ll|re|ve))?",
             rf" ?[^\s{letters}{digits}]{{1,64}}[\r\n/]{{0,16}}",
             r"\s{0,64}[\r\n]{1,16}|\s{1,128}(?!\S)|\s{1,128}",
@@ -33,9 +34,9 @@ def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
 _PIECES = regex.compile(
     _pattern(r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}", r"\p{L}", r"\p{N}")
 )
-_ASCII_PIECES = re.compile(
-    _pattern("A-Z", "a-z", "A-Za-z", "0-9")
-)  # the same pieces of ASCII text at twice the speed
+# The same pieces of ASCII text, at twice the speed.
+_ASCII_PIECES = re.compile(_pattern("A-Z", "a-z", "A-Za-z", "0-9"))
+# A piece by its scripts, each of which has a price of its own; what is none of them is a mark.
 _PARTS = regex.compile(
     r"(?P<suffix>(?<=\p{L})'\p{Latin}+)|(?P<latin>\p{Latin}+)|(?P<han>\p{Han}+)|(?P<hiragana>\p{Hiragana}+)"
     r"|(?P<katakana>[\p{Katakana}ー]+)|(?P<hangul>\p{Hangul}+)|(?P<cyrillic>\p{Cyrillic}+)|(?P<arabic>\p{Arabic}+)"
@@ -87,75 +88,69 @@ _FIRST_RARE = b"\xd8"
 
 
 def estimate_tokens(text: str) -> int:
-    """About how many o200k_base tokens `text` has: 0 for no text, at least 1 for any other.
+    """Return about how many o200k_base tokens `text` has: 0 for no text, at least 1 for any other.
 
     The same text always gets the same number, in time linear in its length.
     """
     # No three digits cost another count than any other three, and far fewer pieces are different if all are zeros.
     text = text.translate(_ALL_ALIKE)
     pieces: list[str] = (_ASCII_PIECES if text.isascii() else _PIECES).findall(text)
-    hundredths = sum(map(_piece, pieces))
+    hundredths = sum(map(_cost_of_piece, pieces))
     return max(round(hundredths / 100), 1 if text else 0)
 
 
 @lru_cache(maxsize=1 << 15)
-def _piece(piece: str) -> int:
-    parts = [
-        (part.lastgroup, part[0], piece[: part.start()][-1:]) for part in _PARTS.finditer(piece)
-    ]
-    if all(kind == "mark" for kind, _, _ in parts):
-        return _punctuation(piece)
-    return sum(_part(kind, run, before) for kind, run, before in parts)
+def _cost_of_piece(piece: str) -> int:
+    total, only_marks = 0, True
+    for part in _PARTS.finditer(piece):
+        kind, run = part.lastgroup or "letters", part[0]
+        only_marks = only_marks and kind == "mark"
+        if kind == "mark":
+            total += _MARKS.get(run, _MARK)
+        elif kind == "latin":
+            total += _cost_of_word(run, piece[: part.start()][-1:])
+        elif kind == "han":
+            total += _HAN_RUN + sum(map(_cost_of_han, run))
+        else:
+            cost, each = _SCRIPTS[kind]
+            total += cost + each * len(run)
+    return _cost_of_punctuation(piece) if only_marks else total
 
 
-def _punctuation(piece: str) -> int:
+def _cost_of_punctuation(piece: str) -> int:
     core = piece.rstrip("\r\n").removeprefix(" ")
     if not core.strip():
         return 100
     shown = _CONTROL.sub("", core)
-    return 100 * (len(core) - len(shown)) + _runs(
-        len(_REPEATED.sub(r"\1", shown)), ascii_only=shown.isascii()
-    )
+    controls = 100 * (len(core) - len(shown))
+    runs = len(_REPEATED.sub(r"\1", shown))
+    if not shown.isascii():
+        return controls + _FOREIGN_RUN * runs
+    return controls + _RUNS[min(runs, 5)] + _MORE_RUNS * max(runs - 5, 0)
 
 
-def _runs(count: int, *, ascii_only: bool) -> int:
-    if not ascii_only:
-        return _FOREIGN_RUN * count
-    return _RUNS[min(count, 5)] + _MORE_RUNS * max(count - 5, 0)
-
-
-def _part(kind: str | None, run: str, before: str) -> int:
-    if kind == "latin":
-        return _word(run, before)
-    if kind == "han":
-        return _HAN_RUN + sum(map(_han, run))
-    if kind == "mark":
-        return _MARKS.get(run, _MARK)
-    cost, each = _SCRIPTS[kind or "letters"]
-    return cost + each * len(run)
-
-
-def _word(word: str, before: str) -> int:
-    cost, each = _WORDS[(before if before in {" ", "0"} else "") + _shape(word)]
+def _cost_of_word(word: str, before: str) -> int:
+    if word.islower():
+        shape = "a"
+    elif word.isupper():
+        shape = "A"
+    elif word[1:].islower():
+        shape = "Aa"
+    else:
+        shape = "AAa"
+    if before in {" ", "0"}:
+        shape = before + shape
+    cost, each = _WORDS[shape]
     small = word.lower()
     usual = sum(map(_USUAL_PAIRS.__contains__, pairwise(small)))
     return cost + each * max(len(word) - 3, 0) + _UNUSUAL_PAIR * (len(small) - 1 - usual)
 
 
-def _shape(word: str) -> str:
-    if word.islower():
-        return "a"
-    if word.isupper():
-        return "A"
-    return "Aa" if word[1:].islower() else "AAa"
-
-
-def _han(character: str) -> int:
+def _cost_of_han(character: str) -> int:
     if character in _IN_WORDS:
         return _HAN_IN_WORDS
-    code = character.encode(
-        "gb2312", "ignore"
-    )  # which orders its characters by use: the common ones come first
+    # GB 2312 orders its characters by use: the common ones come first.
+    code = character.encode("gb2312", "ignore")
     if not code:
         return _HAN_TRADITIONAL
     return _HAN_COMMON if code < _FIRST_RARE else _HAN_RARE
