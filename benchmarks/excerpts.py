@@ -25,7 +25,7 @@ from rich.console import Console
 from rich.table import Table
 
 from memory_context import default_counter
-from memory_context.conversation import fold_policy
+from memory_context.conversation import fold
 from memory_context.replay import TokenMeter, compared, parse_policy, read_recordings
 from memory_context.text.excerpt import excerpt as _excerpt
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, excerpt
@@ -55,7 +55,7 @@ ROUNDS = 15
 @contextmanager
 def ranked(ranking: Ranking) -> Iterator[None]:
     """Previews by another ranking."""
-    with patch.object(fold_policy, "PREVIEW", ranking):
+    with patch.object(fold, "PREVIEW", ranking):
         yield
 
 
@@ -66,7 +66,7 @@ def known_again() -> Iterator[None]:
     def forgetful(*arguments: object, **options: object) -> _excerpt.Excerpt:
         return excerpt(*arguments, **{**options, "known": frozenset()})  # type: ignore[arg-type] # passed on
 
-    with patch.object(fold_policy, "excerpt", forgetful):
+    with patch.object(fold, "excerpt", forgetful):
         yield
 
 

@@ -1,4 +1,4 @@
-"""References as argument values: which texts a tool gets in their place, and when it is not called at all."""
+"""References as argument values: which texts a tool gets in their place, and when it is not called."""
 
 from __future__ import annotations
 
@@ -108,16 +108,21 @@ def _check_size(size: object) -> None:
 
 
 def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
-    """The keys of the references that are whole values in `arguments`, each as often as it stands there.
+    """Return the keys of the references that are whole values in *arguments*, each as often as it occurs.
 
     Raises:
         NotPassedError: A value looks like a reference, but cannot be read as one.
     """
-    return [key for text in strings_in(arguments) if (key := _key(text)) is not None]
+    keys = list[str]()
+    for text in strings_in(arguments):
+        key = _key(text)
+        if key is not None:
+            keys.append(key)
+    return keys
 
 
 def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
-    """Every text in a JSON value, at any depth; names of properties are none."""
+    """Yield every text in a JSON value, at any depth, but not the names of properties."""
     waiting = [value]
     while waiting:
         match value := waiting.pop():
@@ -132,14 +137,12 @@ def strings_in(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON hol
 
 
 def _key(text: str) -> str | None:
-    """The key of the reference that `text` consists of; None for any other text."""
+    """Return the key of the reference that *text* consists of; None for any other text."""
     value = text.strip()
-    if (
-        not value.startswith(_OPENING)
-        or not value.endswith("]")
-        or "[" in value[1:]
-        or "\n" in value
-    ):
+    if not value.startswith(_OPENING) or not value.endswith("]"):
+        return None
+    # Two references, or a reference and a line that is folded below it, are prose.
+    if "[" in value[1:] or "\n" in value:
         return None
     try:
         return MemoryRef.parse(value).key
@@ -154,7 +157,7 @@ def texts_of(
     read: Callable[[str], MemoryItem],
     shown: Collection[str],
 ) -> dict[str, str]:
-    """The text of each key.
+    """Return the text of each key.
 
     Args:
         keys: Those that stand in the arguments, each as often as it stands there.
@@ -167,16 +170,16 @@ def texts_of(
         NotPassedError: The tool must not be called, and why.
     """
     with operation("pass", tool=tool) as passing:
-        texts = {
-            key: _text_of(_read(key, read, shown), tool, policy) for key in dict.fromkeys(keys)
-        }
+        texts = dict[str, str]()
+        for key in dict.fromkeys(keys):
+            texts[key] = _text_of(_read(key, read, shown), tool, policy)
         sizes = {key: len(encoded(text)) for key, text in texts.items()}
-        size, limit = sum(sizes[key] for key in keys), policy.limit_for(tool)
+        size = sum(sizes[key] for key in keys)
         passing.note(keys=tuple(texts), bytes=size)
+        limit = policy.limit_for(tool)
         if size > limit:
-            raise NotPassedError(
-                prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit)
-            )
+            message = prompts.TOO_LARGE_TO_PASS.format(tool=tool, size=size, limit=limit)
+            raise NotPassedError(message)
     return texts
 
 
@@ -206,28 +209,26 @@ def _text_of(item: MemoryItem, tool: str, policy: PassingPolicy) -> str:
 
 
 def with_texts(arguments: Any, texts: Mapping[str, str], schema: Schema) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """A copy of `arguments` with the texts in place of the references; texts are not searched for references again.
+    """Return a copy of *arguments* with texts in place of references; texts are not searched for references again.
 
-    Where `schema` wants anything but a text, the text's JSON (or the Python repr that AutoGen makes of dicts and
-    lists) takes the place.
+    Where *schema* takes anything but a text, the tool gets the parsed text: JSON, or the Python repr that AutoGen makes
+    of dicts and lists.
 
     Raises:
-        NotPassedError: The text is not the JSON that is wanted.
+        NotPassedError: The text is neither.
     """
     match arguments:
         case str():
             key = _key(arguments)
             return arguments if key is None else _as_wanted(texts[key], key, schema)
         case Mapping():
-            parts = cast("Mapping[str, Any]", arguments)
-            return {
-                name: with_texts(part, texts, _inside(schema, name)) for name, part in parts.items()
-            }
+            filled = dict[str, Any]()
+            for name, value in cast("Mapping[str, Any]", arguments).items():
+                filled[name] = with_texts(value, texts, _inside(schema, name))
+            return filled
         case list():
-            return [
-                with_texts(part, texts, _inside(schema, None))
-                for part in cast("Sequence[Any]", arguments)
-            ]
+            inside = _inside(schema, None)
+            return [with_texts(value, texts, inside) for value in cast("Sequence[Any]", arguments)]
         case _:
             return arguments
 
@@ -236,27 +237,31 @@ def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - wh
     if _takes_text(schema):
         return text
     try:
-        return json.loads(text, parse_constant=_refuse)
+        return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
         value = parsed(text.strip() or " ")
+    not_json = NotPassedError(prompts.NO_JSON_TO_PASS.format(key=key))
+    if value is None:
+        raise not_json
     try:
-        return (
-            json.loads(json.dumps(value, allow_nan=False)) if value is not None else _refuse(text)
-        )
+        # The round trip refuses what a Python repr may hold and JSON may not.
+        return json.loads(json.dumps(value, allow_nan=False))
     except (ValueError, TypeError, RecursionError):
-        raise NotPassedError(prompts.NO_JSON_TO_PASS.format(key=key)) from None
+        raise not_json from None
 
 
-def _refuse(text: str) -> None:
+def _refuse_constant(text: str) -> None:
+    """Refuse NaN and Infinity, which Python's JSON reads."""
     raise ValueError(text)
 
 
 def _takes_text(schema: Schema) -> bool:
-    """Whether a text is a legal value; also where the schema does not say."""
-    kinds = [option.get("type") for option in _options(schema)]
-    return any(
-        kind is None or "string" in (kind if isinstance(kind, list) else [kind]) for kind in kinds
-    )
+    """Return whether a text is a legal value; True also where the schema does not say."""
+    for option in _options(schema):
+        kind = option.get("type")
+        if kind is None or kind == "string" or (isinstance(kind, list) and "string" in kind):
+            return True
+    return False
 
 
 def _options(schema: Schema) -> list[Schema]:
@@ -269,15 +274,16 @@ def _listed(value: object) -> list[object]:
 
 
 def _inside(schema: Schema, name: str | None) -> Schema:
-    """What `schema` says of the property `name`, or of a list's items (None); nothing where it says nothing."""
+    """Return what *schema* says of the property *name*, or of a list's items (None); {} where it says nothing."""
     for option in _options(schema):
-        named = option.get("properties")
-        known = (
-            cast("Schema", named).get(name)
-            if name is not None and isinstance(named, Mapping)
-            else None
-        )
-        found = known or option.get("items" if name is None else "additionalProperties")
-        if isinstance(found, Mapping):
-            return cast("Schema", found)
+        if name is None:
+            inner = option.get("items")
+        else:
+            properties = option.get("properties")
+            known = (
+                cast("Schema", properties).get(name) if isinstance(properties, Mapping) else None
+            )
+            inner = known or option.get("additionalProperties")
+        if isinstance(inner, Mapping):
+            return cast("Schema", inner)
     return {}

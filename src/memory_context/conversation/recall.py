@@ -1,10 +1,10 @@
-"""Bringing back what the newest message needs: gather, judge, show."""
+"""Bringing back what the newest message needs: gather candidates, ask the judge, show what it opens."""
 
 from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
@@ -39,7 +39,7 @@ MAX_CANDIDATES = 500
 
 @dataclass(frozen=True, slots=True)
 class RecallRequest:
-    """What recall is decided for.
+    """What the newest message asks of memory.
 
     Attributes:
         message: The newest message, without references.
@@ -68,13 +68,11 @@ class RecallRequest:
         named: frozenset[str],
         in_sight: Callable[[str], bool],
     ) -> Self:
-        """What a message with `text` needs; of the conversation's references the newest 500 are candidates."""
+        """Return the request of a message; of the conversation's references the newest 500 are candidates."""
         mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
-        newest = {
-            key: references[key]
-            for key in list(references)[-MAX_CANDIDATES:]
-            if key not in mentioned
-        }
+        newest = dict(list(references.items())[-MAX_CANDIDATES:])
+        for key in mentioned:
+            newest.pop(key, None)
         return cls(without_references(text), task, named, newest, mentioned, in_sight)
 
 
@@ -95,6 +93,14 @@ class Recall:
 
 @dataclass(frozen=True, slots=True)
 class _Gathered:
+    """What a request can be answered from.
+
+    Attributes:
+        opened: The memories that a person has named: opened without a judge.
+        candidates: What a judge may open, lexically best first.
+        has_memories: Whether there is more to search.
+    """
+
     opened: tuple[MemoryItem, ...]
     candidates: tuple[RecallCandidate, ...]
     has_memories: bool
@@ -113,19 +119,20 @@ class Recaller:
     )
 
     async def recall(self, request: RecallRequest) -> Recall | None:
-        """What the message needs, counted as brought back; None for nothing, and where the store fails."""
+        """Return what the message needs, counted as brought back; None for nothing, and where the store fails."""
         with operation("recall", self.manager.who, budget=self.budget) as recalling:
-            recall = await self._decided(request, recalling)
+            recall = await self._decide(request, recalling)
             recalling.note(outcome="recalled" if recall else "nothing")
         if recall:
             self.fail_open.stats.add(recalls=len(recall.ranges), tokens_recalled=recall.tokens)
         return recall
 
-    async def _decided(self, request: RecallRequest, recalling: operation) -> Recall | None:
-        """What the message needs, as whoever decides it finds; the decision is kept."""
+    async def _decide(self, request: RecallRequest, recalling: operation) -> Recall | None:
+        """Return what the judge, or a person's naming it, brings back; keep the decision."""
         gathered = await off_loop(self.fail_open.run, self._gather, request)
         if gathered is None:
             return None
+        started = time.perf_counter()
         question = Question(
             request.message,
             request.task,
@@ -133,94 +140,86 @@ class Recaller:
             gathered.has_memories,
             request.in_sight,
         )
-        started = time.perf_counter()
         undecided = bool(gathered.candidates or gathered.has_memories)
-        judge, verdict = (
-            await self.bounded_judge.decide(question) if undecided else ("nobody", Verdict())
-        )
-        query = verdict.search
-        found = (
-            await off_loop(self.fail_open.run, self._found, request, query, gathered)
-            if query is not None
-            else None
-        )
-        items = {
-            item.memory_key: item
-            for item in (*gathered.opened, *(c.item for c in gathered.candidates))
-        }
-        named = [
-            Expansion(item.memory_key, request.message, why="it was named")
-            for item in gathered.opened
-        ]
+        judge, verdict = "nobody", Verdict()
+        if undecided:
+            judge, verdict = await self.bounded_judge.decide(question)
+        found = list[MemoryItem]()
+        if verdict.search is not None:
+            hits = await off_loop(self.fail_open.run, self._find, request, verdict.search, gathered)
+            found = hits or []
         recall = await off_loop(
-            self.fail_open.run, self._shown, [*named, *verdict.expand], items, found or [], request
+            self.fail_open.run, self._show, request, gathered, verdict.expand, found
         )
         if undecided or gathered.opened:
-            self._note(judge, question, verdict, recall, found or [], time.perf_counter() - started)
+            seconds = time.perf_counter() - started
+            self._keep_decision(judge, question, verdict, recall, found, seconds)
         recalling.note(judge=judge, candidates=len(gathered.candidates))
         if recall:
             recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
         return recall
 
     def _gather(self, request: RecallRequest) -> _Gathered:
-        """What can be opened, lexically best first, and whether there is more to search."""
+        """Return what can be opened, lexically best first, and whether there is more to search."""
         store, scope = self.manager.memory_store, self.manager.offered
-        named = store.get_many(scope, sorted(request.named))
         opened = [
-            item for item in named if not is_secret(item) or item.memory_key in request.mentioned
+            item
+            for item in store.get_many(scope, sorted(request.named))
+            if not is_secret(item) or item.memory_key in request.mentioned
         ]
-        others = [
-            key for key in request.references if key not in {item.memory_key for item in opened}
-        ]
-        inside = {"memory_key": others}
-        hits = (
-            store.search(scope, request.message, limit=OFFERED, filters=inside, passages=False)
-            if others
-            else []
-        )
+        opened_keys = {item.memory_key for item in opened}
+        others = [key for key in request.references if key not in opened_keys]
+        hits = list[MemoryItem]()
+        if others:
+            inside = {"memory_key": others}
+            hits += store.search(
+                scope, request.message, limit=OFFERED, filters=inside, passages=False
+            )
         if self.bounded_judge.sees_beyond_keywords:
+            # A model may see that a text is meant which shares no word with the message: the newest fill the list.
             matched = {hit.memory_key for hit in hits}
             newest = [key for key in reversed(others) if key not in matched]
             hits += store.get_many(scope, newest[: OFFERED - len(hits)])
-        hidden = (hit for hit in hits if not is_secret(hit) and not request.in_sight(hit.text))
-        candidates = (RecallCandidate(hit, request.references[hit.memory_key]) for hit in hidden)
+        candidates = [
+            RecallCandidate(hit, request.references[hit.memory_key])
+            for hit in hits
+            if not is_secret(hit) and not request.in_sight(hit.text)
+        ]
         known = store.count(scope, {"memory_key": [*request.references, *request.mentioned]})
         has_others = store.count(scope) > known
         self.fail_open.note_read()
         return _Gathered(tuple(opened), tuple(candidates), has_others)
 
-    def _found(self, request: RecallRequest, query: str, gathered: _Gathered) -> list[MemoryItem]:
-        """The user's other memories that speak of `query`; equally good ones by their last use."""
-        known = {
-            *request.references,
-            *request.mentioned,
-            *(item.memory_key for item in gathered.opened),
-        }
+    def _find(self, request: RecallRequest, query: str, gathered: _Gathered) -> list[MemoryItem]:
+        """Return the user's other memories that match *query*; without words in it, the last used ones."""
+        known = {*request.references, *request.mentioned}
+        known |= {item.memory_key for item in gathered.opened}
         hits = self.manager.memory_store.search(
             self.manager.offered, query, limit=OFFERED, passages=False
         )
         others = [hit for hit in hits if hit.memory_key not in known]
-        if not terms(query):
-            return sorted(
-                others, key=lambda item: item.accessed_at or item.created_at, reverse=True
-            )[:FOUND]
-        return [choice.item for choice in keyword_matches(query, others, {}, described=True)][
-            :FOUND
-        ]
+        if terms(query):
+            matches = keyword_matches(query, others, {}, described=True)
+            return [match.item for match in matches[:FOUND]]
+        others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
+        return others[:FOUND]
 
-    def _shown(
+    def _show(
         self,
-        expansions: list[Expansion],
-        items: Mapping[str, MemoryItem],
-        found: list[MemoryItem],
         request: RecallRequest,
+        gathered: _Gathered,
+        chosen: Sequence[Expansion],
+        found: list[MemoryItem],
     ) -> Recall | None:
-        """What is shown of it, within the budget."""
+        """Return what is shown within the budget; None for nothing."""
+        items = {item.memory_key: item for item in gathered.opened}
+        expansions = [Expansion(key, request.message, why="it was named") for key in items]
+        expansions += chosen
+        items |= {one.item.memory_key: one.item for one in gathered.candidates}
         count = self.manager.counter.count
         parts, ranges = list[str](), dict[str, Ranges]()
-        left = self.budget - count(
-            f"{prompts.RECALL_HEADER}\n{prompts.FOUND_HEADER}\n{prompts.RECALL_FOOTER}"
-        )
+        frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
+        left = self.budget - count("\n".join(frame))
         for rank, expansion in enumerate(expansions):
             item = items[expansion.key]
             part, lines = self._part(item, expansion, request, left // (len(expansions) - rank))
@@ -231,32 +230,37 @@ class Recaller:
         listed = self._listed(found, request, left)
         if not parts and not listed:
             return None
-        head = [prompts.RECALL_HEADER, *parts] if parts else []
-        tail = [prompts.FOUND_HEADER, *listed] if listed else []
-        text = encodable("\n".join((*head, *tail, prompts.RECALL_FOOTER)))
-        recall = Recall(
-            text, ranges | {item.memory_key: () for item in found if listed}, count(text)
-        )
-        self.manager.audit("recalled", *recall.ranges)
-        return recall
+        lines_shown = list[str]()
+        if parts:
+            lines_shown += [prompts.RECALL_HEADER, *parts]
+        if listed:
+            lines_shown += [prompts.FOUND_HEADER, *listed]
+            ranges |= {item.memory_key: () for item in found}
+        lines_shown.append(prompts.RECALL_FOOTER)
+        text = encodable("\n".join(lines_shown))
+        self.manager.audit("recalled", *ranges)
+        return Recall(text, ranges, count(text))
 
     def _part(
         self, item: MemoryItem, expansion: Expansion, request: RecallRequest, budget: int
     ) -> tuple[str, Excerpt]:
-        """A memory's reference with the lines that are wanted, and these lines."""
+        """Return a memory's reference with the lines that are wanted, and these lines."""
         count = self.manager.counter.count
         left = budget - count(prompts.RECALLED_PART.format(ref=item.ref, text="")) - 1
         if left < LEAST_BUDGET:
             return "", Excerpt("")
-        lines = _lines_of(item, expansion, left, count) or excerpt(
-            item.text, expansion.query or request.message, left, count
-        )
+        lines = _lines_of(item, expansion, left, count)
+        if lines is None:
+            lines = excerpt(item.text, expansion.query or request.message, left, count)
         shown = quoted(lines.text)
-        return prompts.RECALLED_PART.format(ref=item.ref, text=shown) if shown else "", lines
+        if not shown:
+            return "", lines
+        return prompts.RECALLED_PART.format(ref=item.ref, text=shown), lines
 
     def _listed(self, found: list[MemoryItem], request: RecallRequest, budget: int) -> list[str]:
-        """One line for each memory, with an excerpt where only one is meant; secrets by their names."""
-        listed, count = list[str](), self.manager.counter.count
+        """Return one line for each memory, with an excerpt if it is the only one; secrets by their names."""
+        count = self.manager.counter.count
+        listed = list[str]()
         for item in found:
             line = item.ref.render()
             if len(found) == 1 and not is_secret(item):
@@ -267,7 +271,7 @@ class Recaller:
                 listed.append(line)
         return listed
 
-    def _note(
+    def _keep_decision(
         self,
         judge: str,
         question: Question,
@@ -277,17 +281,16 @@ class Recaller:
         seconds: float,
     ) -> None:
         shown: Mapping[str, Ranges] = recall.ranges if recall else {}
-        keys = tuple(item.memory_key for item in found if item.memory_key in shown)
-        opened = tuple(key for key in shown if key not in keys)
-        self.decisions.append(
-            decision(judge, question, verdict, opened=opened, found=keys, seconds=seconds)
-        )
+        found_keys = tuple(item.memory_key for item in found if item.memory_key in shown)
+        opened = tuple(key for key in shown if key not in found_keys)
+        kept = decision(judge, question, verdict, opened=opened, found=found_keys, seconds=seconds)
+        self.decisions.append(kept)
 
 
 def _lines_of(
     item: MemoryItem, expansion: Expansion, budget: int, count: Callable[[str], int]
 ) -> Excerpt | None:
-    """The lines that were asked for, if they are there and fit."""
+    """Return the lines that were asked for; None if they are not there or do not fit."""
     if expansion.lines is None or isinstance(item.content, bytes):
         return None
     try:
