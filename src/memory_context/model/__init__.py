@@ -1,1 +1,1 @@
-"""See the package above."""
+"""Frozen records and pure functions of them: items, references, scopes, tiers, categories. `item` is the first to read."""
