@@ -29,6 +29,7 @@ WRAPPERS = {
     "encrypted": "EncryptedStore",
     "redacted": "RedactingStore",
 }
+# Weak: a store lives as long as somebody uses it.
 _file_stores: WeakValueDictionary[Path, FileStore] = WeakValueDictionary()
 _lock = Lock()
 

@@ -12,6 +12,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError
 
+# So many are copied at a time, and progress is told between.
 PAGES = 10_000
 
 

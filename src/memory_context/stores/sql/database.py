@@ -99,6 +99,8 @@ class Database:
         Raises:
             StoreError: The database could not do it.
         """
+        # The file is looked at outside the transaction, so that its second look comes after the
+        # commit; errors are translated outside of all, because a commit may fail as well.
         with (
             self.errors(),
             operation("transaction", backend=self.dialect, writes=writes),

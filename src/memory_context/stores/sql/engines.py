@@ -105,8 +105,8 @@ def make_engine(url: sa.URL) -> sa.Engine:
         if url.get_backend_name() == "postgresql":
             return sa.create_engine(
                 url,
-                hide_parameters=True,
-                pool_pre_ping=True,
+                hide_parameters=True,  # or error messages and logs would quote stored texts
+                pool_pre_ping=True,  # a server may have closed the connection while it was idle
                 connect_args={"connect_timeout": CONNECT_SECONDS},
             )
         return _make_sqlite_engine(url)

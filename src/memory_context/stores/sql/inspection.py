@@ -28,6 +28,7 @@ from memory_context.text.index.chunks import ChunkStart, card_of, chunk_at, sear
 
 T = TypeVar("T")
 
+# Enough to see that an index is of another analyzer, and few enough for a look.
 SAMPLED = 20
 LARGEST_SAMPLED = 1_000_000
 NAMES_TRIED = 5

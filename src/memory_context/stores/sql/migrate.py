@@ -13,6 +13,7 @@ from memory_context.text.index.analyzer import VERSION
 
 HEAD = "0003"
 REVISIONS = ("0001", "0002", HEAD)
+# Any number of our own: it keeps this lock apart from those of other programs.
 _LOCK = 7_305_419_172_614_029
 
 

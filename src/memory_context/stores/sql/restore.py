@@ -148,6 +148,7 @@ def restore(
             written.append(record)
         else:
             total += _conflict(record, reason)
+    # Last, because it locks the user's row: see above.
     for item in written:
         indexing.insert(connection, item, batches.get(item.id))
     return total + Restored(written=len(written))

@@ -128,6 +128,7 @@ owners = sa.Table(
     sa.Column("passages", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.Column("length", sa.BigInteger, nullable=False, server_default=sa.text("0")),
     sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
+    # SQLite would give the number of a forgotten user to the next one otherwise.
     sqlite_autoincrement=True,
 )
 

@@ -15,7 +15,9 @@ from memory_context.stores.sql.index import indexing, vector_index
 from memory_context.text.index.chunks import searchable
 from memory_context.text.index.embedders import EmbeddingModel, Vector
 
+# Texts that the embedder is given at a time.
 BATCH = 64
+# Embedded once, because only a vector tells how many dimensions the model has.
 PROBE = "How many dimensions?"
 
 

@@ -37,6 +37,7 @@ from memory_context.text.index.chunks import (
     searchable,
 )
 
+# Chunks that are indexed or removed in one transaction: a fraction of a second.
 BATCH = 500
 # Chunks are cut in their second half at the earliest.
 _SHORTEST_CHUNK = SIZE // 2

@@ -101,6 +101,7 @@ def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str], terms:
     for lexeme in wanted:
         names = " | ".join(map(_quoted, bm25.names_of(lexeme, owner)))
         rows.append({"lexeme": lexeme, "names": names})
+    # A second look goes by more lexemes, and must know which of them are cheap to read.
     enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
     found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough})
     return bm25.rarest({lexeme: [count] for lexeme, count in found}, terms)

@@ -34,6 +34,7 @@ SETTING = "vectors:"
 TABLE = "agent_memory_vectors_"
 MAX_INDEXED = 2000
 """pgvector's HNSW index takes vectors of at most so many dimensions."""
+# Any number of our own, as in `migrate`.
 LOCK = 7_305_419_172_614_030
 Cosines: TypeAlias = dict[tuple[UUID, int], float]
 """By memory and ordinal of the chunk, best first."""
