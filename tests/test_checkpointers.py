@@ -179,6 +179,7 @@ async def test_goes_on_where_it_stopped(talk: Talk) -> None:
         ]
 
 
+@pytest.mark.long
 async def test_a_tool_that_asks_a_person(talk: Talk) -> None:
     """A tool that interrupts runs again with the text in place of its reference; what ran beside it is folded once."""
     await talk.step("Read the log.", [[call("read_log")], "Read."])

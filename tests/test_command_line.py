@@ -483,6 +483,7 @@ class TestUpkeep:
         assert "lasting" in anywhere.keys("list")
         assert "(expired)" in anywhere.both("show", "over", code=1)[1]
 
+    @pytest.mark.long
     def test_gc_asks(self, file_url: str) -> None:
         """In a terminal, with how many of whom."""
         shown = in_terminal("gc", "--store", file_url, typed="y\n")
@@ -556,6 +557,7 @@ def test_ctrl_c_leaves_nothing_half_done(sqlite_url: str) -> None:
 class TestTerminal:
     """What a person's terminal gets."""
 
+    @pytest.mark.long
     def test_colours(self, file_url: str) -> None:
         """In a terminal tables are coloured; piped, and with NO_COLOR, they are not."""
         arguments = ("search", "rockets", "--user", "ann", "--store", file_url)
@@ -563,6 +565,7 @@ class TestTerminal:
         assert not re.search(rb"\x1b\[[\d;]*3\dm", in_terminal(*arguments, NO_COLOR="1").sent)
         assert "\x1b" not in in_this_process(*arguments).stdout
 
+    @pytest.mark.long
     def test_a_pager(self, file_url: str) -> None:
         """What is taller than the screen goes to the pager, and only that."""
         pager = "sed 's/^/PAGED: /'"
@@ -575,6 +578,7 @@ class TestTerminal:
         )
         assert "\nrockets fly high\n" in short.text
 
+    @pytest.mark.long
     def test_a_narrow_one(self, file_url: str) -> None:
         """A line that is too long is cut; a key never is."""
         with MemoryManager(file_url, user_id="ann") as memory:
@@ -689,6 +693,7 @@ class TestCompletion:
         }
         return memory_context(_MEMORY_CONTEXT_COMPLETE="complete_bash", **variables).stdout.split()
 
+    @pytest.mark.long
     def test_names_come_from_the_store(self, file_url: str) -> None:
         """Keys of the user who is named, conversations, users, verbs; nothing where it is not clear whose."""
         assert ["rockets"] == self.offered(file_url, "memory-context show --user ann ro")

@@ -160,6 +160,7 @@ def test_clear(opened: Open) -> None:
     )
 
 
+@pytest.mark.long
 def test_threads_add_side_by_side(opened: Open) -> None:
     """What several threads add at once is all there, each pair side by side, each thread's in its order."""
 

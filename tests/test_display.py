@@ -352,6 +352,7 @@ def test_a_picture_shows_as_one() -> None:
     assert f"{len(large)} bytes" in shown(memory(large)).said
 
 
+@pytest.mark.long
 @for_each(
     "content",
     [

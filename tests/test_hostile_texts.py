@@ -63,7 +63,8 @@ SELECTORS: tuple[dict[str, Any], ...] = (
     {"query": "what is the password?", "max_tokens": 120},
     {"max_tokens": 120},
 )
-quick_texts = for_each("name", sorted(hostile.QUICK))
+QUICK = [*hostile.FORGED, *hostile.INSTRUCTIONS, "path", "sql", "escapes", "surrogates", "nul"]
+quick_texts = for_each("name", QUICK)
 
 
 @pytest.fixture(scope="module")
@@ -304,9 +305,9 @@ async def test_prompts(manager: MemoryManager, name: str) -> None:
 
 
 @pytest.mark.long
-@for_each("name", sorted({*hostile.TEXTS} - hostile.QUICK))
-async def test_slow_texts(manager: MemoryManager, name: str) -> None:
-    """The texts that take long pass the same surfaces."""
+@for_each("name", sorted({*hostile.TEXTS} - {*QUICK}))
+async def test_the_other_texts(manager: MemoryManager, name: str) -> None:
+    """All other texts pass the same surfaces."""
     for surface in (
         test_it_comes_back_as_it_was,
         test_descriptions_and_excerpts,
@@ -332,6 +333,7 @@ async def test_many_forged_references_cost_little(manager: MemoryManager) -> Non
     assert 1 == context.stats().recalls
 
 
+@pytest.mark.long
 @for_each("name", [*hostile.SMALL, "deep list", "deep object", "huge number", "one letter"])
 def test_langchain(manager: MemoryManager, name: str) -> None:
     """LangChain's memory, retriever and assembler show it as data, and nothing of the secret."""
@@ -389,6 +391,7 @@ def _storable(text: str) -> str:
     return text.replace("\0", "").encode("utf-8", "ignore").decode()
 
 
+@pytest.mark.long
 def test_terminal(sqlite_url: str) -> None:
     """No control character of it reaches a terminal, and it is no markup of the screen's."""
     with MemoryManager(sqlite_url, user_id="ann") as manager:

@@ -49,7 +49,7 @@ DAY = timedelta(days=1)
         "file",
         "postgresql",
         "folder",
-        "encrypted",
+        pytest.param("encrypted", marks=pytest.mark.long),
     ]
 )
 def store(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[MemoryStore]:

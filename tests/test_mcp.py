@@ -292,6 +292,7 @@ class TestTools:
                 offset=329_990,
             )
 
+    @pytest.mark.long
     async def test_texts_that_json_cannot_carry(self, sqlite_url: str) -> None:
         """NUL goes through; a lone surrogate becomes a replacement character, and the server goes on."""
         with MemoryManager(sqlite_url, user_id="ann") as memory:
@@ -305,6 +306,7 @@ class TestTools:
                 == (await client.read("memory://odd"))["text"]
             )
 
+    @pytest.mark.long
     async def test_a_store_that_fails(self, sqlite_url: str, tmp_path: Path) -> None:
         """If the database fails under the server, the model is told so, without the database's address."""
 

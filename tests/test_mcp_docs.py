@@ -29,6 +29,7 @@ def at_home(text: str, url: str) -> str:
     return text.replace(PATH, url)
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("config", blocks("json"))
 async def test_configurations(config: str, sqlite_url: str) -> None:
     """A client that starts what a configuration says gets ann's memories."""

@@ -167,6 +167,7 @@ def test_nothing_but_the_protocol(talkative: Server) -> None:
         assert printed in "\n".join(errors)
 
 
+@pytest.mark.long
 def test_requests_run_beside_each_other(talkative: Server) -> None:
     """A call that waits for another one gets its answer."""
     talkative.call(1, "wait")
@@ -177,6 +178,7 @@ def test_requests_run_beside_each_other(talkative: Server) -> None:
     }
 
 
+@pytest.mark.long
 def test_what_nobody_expected(talkative: Server) -> None:
     """An error that nobody expected is told without its words, which stand in the log."""
     talkative.call(1, "fail")
@@ -215,6 +217,7 @@ def test_lines_that_are_no_messages(server: Server) -> None:
     assert "Nothing in memory" in server.text(5)
 
 
+@pytest.mark.long
 def test_end_of_input(server: Server) -> None:
     """When the client closes the server's input, the server ends, with code 0 and without complaint."""
     server.stdin.close()

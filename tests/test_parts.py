@@ -302,6 +302,7 @@ def test_path_that_is_none(path: str) -> None:
         read("{}", path=path)
 
 
+@pytest.mark.long
 @for_each(
     "path",
     [

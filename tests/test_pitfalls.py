@@ -324,6 +324,7 @@ class TestAgents:
 
         assert user(OPEN_DB) in await chat(context, 20)
 
+    @pytest.mark.long
     @pytest.mark.parametrize("limit", [500, 600])
     async def test_small_limits(self, limit: int) -> None:
         """What the context itself adds keeps within a small limit."""

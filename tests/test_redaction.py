@@ -609,6 +609,7 @@ def test_a_value_in_one_branch_only() -> None:
     assert redactor.redact("code=12 pin-34").text == "code=[redacted code] [redacted code]"
 
 
+@pytest.mark.long
 @for_each("pattern", ["(?R)", "a|(?R)", "(?R)a", "(?P<x>(?&x))"])
 def test_patterns_that_call_themselves(pattern: str) -> None:
     """One that never ends is refused, or found to take too much on a text; nothing but the library's errors is raised."""

@@ -223,6 +223,7 @@ def test_the_help_loads_nothing_heavy() -> None:
     assert not {"sqlalchemy", "autogen_core", "tiktoken"} & set(output.splitlines()[-1].split())
 
 
+@pytest.mark.long
 def test_nothing_of_the_users_is_changed(runs: Path, tmp_path: Path) -> None:
     """A database in the working directory and the one that the environment names stay as they are, byte for byte."""
     stores = [tmp_path / "memory.db", tmp_path / "named.db"]

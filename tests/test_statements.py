@@ -395,7 +395,7 @@ def commands(ann: MemoryManager, folder: Path) -> None:
 
 WORKS = (
     verbs,
-    large_texts,
+    pytest.param(large_texts, marks=pytest.mark.long),
     notes,
     services,
     moving,

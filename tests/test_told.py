@@ -20,6 +20,7 @@ def test_fails(told):
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("processes", ["0", "2"])
 def test_told(tmp_path: Path, request: pytest.FixtureRequest, processes: str) -> None:
     """Each line stands behind its test's name, of tests that fail too, and from other processes."""
