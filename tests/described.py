@@ -1,8 +1,8 @@
-"""Outputs of kinds that no recording holds, written by hand in the forms that the tools print, described line by line.
+"""Outputs of each kind, in the forms that the tools print, and the line that each is described by.
 
     python tests/described.py
 
-writes `data/descriptions.txt` anew, for a person to read.
+writes `data/descriptions.txt` again, for a person to read.
 """
 
 from __future__ import annotations
@@ -94,23 +94,6 @@ thread 'main' panicked at src/main.rs:4:27:
 called `Option::unwrap()` on a `None` value
 note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
 """
-CSHARP = """\
-Unhandled exception. System.NullReferenceException: Object reference not set to an instance of an object.
-   at Shop.Cart.Total() in /srv/shop/Cart.cs:line 41
-   at Shop.Program.Main(String[] args) in /srv/shop/Program.cs:line 8
-"""
-RUBY = """\
-app/models/cart.rb:17:in `total': undefined method `+' for nil:NilClass (NoMethodError)
-\tfrom app/models/cart.rb:9:in `each'
-\tfrom bin/run:3:in `<main>'
-"""
-PHP = """\
-PHP Fatal error:  Uncaught InvalidArgumentException: no such item in /srv/shop/src/Cart.php:21
-Stack trace:
-#0 /srv/shop/index.php(5): Cart->add(NULL)
-#1 {main}
-  thrown in /srv/shop/src/Cart.php on line 21
-"""
 UNITTEST = """\
 .F.E
 ======================================================================
@@ -197,19 +180,6 @@ MOCHA = """\
      AssertionError: expected 3 to equal 4
 """
 TAP = "TAP version 13\n1..3\nok 1 - adds\nnot ok 2 - totals\nok 3 - removes\n"
-RSPEC = """\
-..F
-
-Failures:
-
-  1) Cart totals
-     Failure/Error: expect(cart.total).to eq 4
-
-Finished in 0.01 seconds (files took 0.1 seconds to load)
-3 examples, 1 failure
-
-rspec ./spec/cart_spec.rb:9 # Cart totals
-"""
 GCC = """\
 main.c: In function 'main':
 main.c:5:9: warning: unused variable 'x' [-Wunused-variable]
@@ -221,54 +191,11 @@ main.c:7:5: error: 'y' undeclared (first use in this function)
 main.c:7:5: note: each undeclared identifier is reported only once
 util.c:3:1: error: expected ';' before '}' token
 """
-TSC = """\
-src/cart.ts(12,5): error TS2322: Type 'string' is not assignable to type 'number'.
-src/cart.ts(20,9): error TS2304: Cannot find name 'foo'.
-src/user.ts(3,1): error TS7006: Parameter 'x' implicitly has an 'any' type.
-"""
-ESLINT = """\
-
-/srv/shop/src/cart.js
-   3:7   error    'total' is assigned a value but never used  no-unused-vars
-  12:1   warning  Unexpected console statement                no-console
-
-/srv/shop/src/user.js
-  5:10  error  'fetch' is not defined  no-undef
-
-✖ 3 problems (2 errors, 1 warning)
-"""
 MYPY = """\
 app/models.py:12: error: Incompatible return value type (got "str", expected "int")  [return-value]
 app/models.py:12: note: See the docs
 app/auth.py:3: error: Cannot find implementation or library stub for module named "jwt"  [import-not-found]
 Found 2 errors in 2 files (checked 31 source files)
-"""
-RUFF = """\
-app/models.py:1:8: F401 [*] `os` imported but unused
-app/auth.py:88:101: E501 Line too long (112 > 100)
-Found 2 errors.
-[*] 1 fixable with the `--fix` option.
-"""
-RUSTC = """\
-error[E0382]: borrow of moved value: `items`
-  --> src/main.rs:9:20
-   |
-7  |     let items = vec![1];
-   |         ----- move occurs because `items` has type `Vec<i32>`
-warning: unused variable: `n`
- --> src/lib.rs:2:9
-  |
-error: aborting due to 1 previous error; 1 warning emitted
-"""
-JAVAC = """\
-Cart.java:5: error: cannot find symbol
-        retrun total;
-        ^
-  symbol:   class retrun
-Cart.java:9: error: ';' expected
-        total = 3
-                 ^
-2 errors
 """
 GIT_DIFF = """\
 diff --git a/app/auth.py b/app/auth.py
@@ -301,33 +228,15 @@ Date:   Sun Mar 3 10:00:00 2024 +0100
 
     Add carts
 """
-GIT_ONELINE = "3f9a2c1 Fix the total of an empty cart\n99aa2c1 Add carts\n0b1c2d3 First commit\n"
-GIT_STATUS = """\
-On branch main
-Your branch is up to date with 'origin/main'.
-
-Changes not staged for commit:
-  (use "git add <file>..." to update what will be committed)
-\tmodified:   app/auth.py
-\tmodified:   app/cart.py
-
-Untracked files:
-  (use "git add <file>..." to include in what will be committed)
-\tnotes.txt
-
-no changes added to commit (use "git add" and/or "git commit -a")
-"""
 LS = """\
 total 24
 drwxr-xr-x 2 ann ann 4096 Mar  4 10:00 app
 -rw-r--r-- 1 ann ann  120 Mar  4 10:00 setup.py
 -rw-r--r-- 1 ann ann 8001 Mar  4 10:00 README.md
 """
-LS_R = ".:\napp\nsetup.py\n\n./app:\n__init__.py\nauth.py\n"
 FIND = "./app/auth.py\n./app/cart.py\n./app/templates/base.html\n./setup.py\n"
 TREE = ".\n├── app\n│   ├── auth.py\n│   └── cart.py\n└── setup.py\n\n2 directories, 3 files\n"
 GREP = "app/auth.py:88:    return session['user_id']\napp/auth.py:91:user_id = 3\napp/cart.py:7:def total(user_id):\n"
-RG = "app/auth.py\n88:    return session['user_id']\n91:user_id = 3\n\napp/cart.py\n7:def total(user_id):\n"
 GREP_FILES = "app/auth.py:    return session['user_id']\napp/cart.py:def total(user_id):\napp/cart.py:x = user_id\n"
 PYTHON = '''\
 """Models."""
@@ -457,21 +366,6 @@ int main(void) {
     return 0;
 }
 """
-RUBY_SOURCE = """\
-require 'json'
-
-class Cart
-  attr_reader :items
-
-  def initialize
-    @items = []
-  end
-
-  def total
-    items.sum
-  end
-end
-"""
 SHELL = """\
 #!/bin/bash
 set -euo pipefail
@@ -496,9 +390,6 @@ CREATE TABLE orders (
 INSERT INTO users VALUES (1, 'ann');
 """
 CAT_N = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PYTHON.splitlines(), 1))
-VIEWER = "[File: /srv/shop/app/models.py (223 lines total)]\n" + "".join(
-    f"{number}:{line}\n" for number, line in enumerate(PYTHON.splitlines(), 101)
-)
 CAT_RESULT = f"Here's the result of running `cat -n` on /srv/shop/app/models.py:\n{CAT_N}"
 PSQL = """\
  id | name | total
@@ -517,14 +408,6 @@ MYSQL = """\
 2 rows in set (0.00 sec)
 """
 SQLITE_COLUMNS = "id  name  total\n--  ----  -----\n1   ann   12.5\n2   bob   3.0\n"
-SQLITE_BOX = (
-    "┌────┬──────┐\n│ id │ name │\n├────┼──────┤\n│ 1  │ ann  │\n│ 2  │ bob  │\n└────┴──────┘\n"
-)
-DOCKER_PS = """\
-CONTAINER ID   IMAGE          COMMAND       CREATED       STATUS       PORTS      NAMES
-1a2b3c4d5e6f   postgres:16    "docker-e…"   2 hours ago   Up 2 hours   5432/tcp   shop-db
-2b3c4d5e6f7a   redis:7        "docker-e…"   2 hours ago   Up 2 hours   6379/tcp   shop-cache
-"""
 KUBECTL = """\
 NAME                    READY   STATUS             RESTARTS   AGE
 shop-5d9c7b9d8-abcde    1/1     Running            0          3d
@@ -553,11 +436,6 @@ APP_LOG = """\
 2024-03-04 10:00:04,000 INFO shop.web stopped
 """
 SYSLOG = "Mar  4 10:00:01 web1 sshd[211]: Accepted publickey for ann\nMar  4 10:00:07 web1 kernel: eth0 up\n"
-ACCESS = """\
-10.0.0.1 - - [04/Mar/2024:10:00:01 +0000] "GET / HTTP/1.1" 200 512 "-" "curl/8.0"
-10.0.0.2 - - [04/Mar/2024:10:00:02 +0000] "POST /cart HTTP/1.1" 500 87 "-" "curl/8.0"
-"""
-HTTP = 'HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n[{"id": 1, "type": "order"}, {"id": 2, "type": "order"}]'
 HTML = (
     "<!DOCTYPE html>\n<html><head><title>Orders &amp; carts</title></head><body>"
     + '<a href="/x">x</a>' * 14
@@ -568,7 +446,6 @@ XML = (
     + "<book><title>a</title><price>1</price></book>" * 12
     + "</catalog>"
 )
-JUNIT_XML = '<?xml version="1.0"?>\n<testsuites><testsuite name="a" tests="2"><testcase name="x"/><testcase name="y"/></testsuite></testsuites>'
 MARKDOWN = (
     "# Install\n\nRun `pip install shop`.\n\n## Usage\n\n- start\n- stop\n\n## Licence\n\nMIT\n"
 )
@@ -605,15 +482,10 @@ NUMBERED = """\
 3. Empty carts
    https://shop.org/empty
 """
-TRANSCRIPT = (
-    "$ git pull\nAlready up to date.\n$ psql -c 'select * from carts'\n" + PSQL + "$ exit\n"
-)
 ENV = "HOME=/srv/ann\nPATH=/usr/bin:/bin\nLANG=C.UTF-8\n"
-INI = "[server]\nhost = shop.org\nport = 80\n\n[db]\nurl = x\n"
 
-SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
+SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("JSON list", json.dumps(ORDERS), {}),
-    ("JSON of one record", json.dumps(ORDERS[:1]), {}),
     ("JSON under a key", json.dumps({"orders": ORDERS * 107, "next": None}), {}),
     (
         "JSON of a page",
@@ -625,90 +497,60 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
         json.dumps(ROWS),
         {"arguments": json.dumps({"query": "SELECT * FROM tracks WHERE unit_price < 1"})},
     ),
-    ("SQL rows as repr", repr([(n, f"Song {n}") for n in range(40)]), {}),
-    (
-        "SQL rows with types",
-        "[(1, 'ann', Decimal('12.50'), datetime.datetime(2024, 3, 4, 10, 0)), (2, 'bob', None, None)]",
-        {},
-    ),
-    (
-        "typed records",
-        json.dumps([{"object": "invoice", "id": "in_1"}, {"object": "invoice", "id": "in_2"}]),
-        {},
-    ),
+    ("SQL rows as repr", "[(1, 'ann', Decimal('12.50')), (2, 'bob', None)]", {}),
+    ("typed records", json.dumps([{"type": "invoice", "id": 1}, {"type": "invoice", "id": 2}]), {}),
     (
         "JSON object",
-        json.dumps(
-            {
-                "order_id": "A17",
-                "customer": "ann",
-                "items": [{"sku": "x"}, {"sku": "y"}],
-                "paid": True,
-            }
-        ),
+        json.dumps({"order_id": "A17", "customer": "ann", "items": [{"sku": "x"}, {"sku": "y"}]}),
         {},
     ),
     ("JSON error", json.dumps({"error": {"code": 404, "message": "no such order"}}), {}),
     ("JSON lines", "".join(json.dumps(order) + "\n" for order in ORDERS * 60), {}),
     (
         "JSON log",
-        '{"level":"info","msg":"up"}\n{"level":"error","msg":"disk full"}\n{"level":"info","msg":"down"}\n',
+        '{"level":"info","msg":"up"}\n{"level":"error","msg":"disk full"}\n',
         {},
     ),
+    ("objects in a row", "\n".join(json.dumps(order, indent=1) for order in ORDERS), {}),
     ("JSON that is cut", json.dumps({"orders": ORDERS * 50}, indent=2)[:2000], {}),
     ("repr that is cut", str(ORDERS * 50)[:1990], {}),
+    ("JSON cut in a text", '{"name": "ann", "note": "a long \\', {}),
     ("lists of records", json.dumps([ORDERS, ORDERS, ORDERS]), {}),
     ("numbers", "[3, 1, 4, 1, 5, 9]", {}),
-    ("strings", json.dumps(["ann", "bob"]), {}),
     ("MCP around JSON", mcp(json.dumps({"orders": ORDERS})), {}),
     ("MCP as a repr around MCP", mcp_repr(mcp(PSQL)), {}),
     ("MCP as a repr, cut", mcp_repr(mcp(json.dumps({"orders": ORDERS * 60}, indent=1)))[:3000], {}),
-    ("MCP that failed", mcp("Error: no such table: carts").replace("false", "true"), {}),
+    ("MCP that failed", mcp("no such table: carts").replace("false", "true"), {}),
     ("run as JSON", json.dumps({"stdout": PYTEST, "stderr": "", "exit_code": 1}), {}),
-    ("run as tags", f"<returncode>1</returncode>\n<output>\n{MYPY}</output>", {}),
+    ("exit code behind", "make: *** [all] Error 2\n[Command finished with exit code 2]\n", {}),
+    ("cut, with a notice", "a b\n" * 9 + "... 120 more lines", {}),
     ("pytest", PYTEST, {}),
-    ("pytest, all well", "....\n4 passed in 0.02s\n", {}),
+    ("pytest, no failure", "....\n4 passed in 0.02s\n", {}),
     ("pytest, cut", PYTEST[:600], {}),
     ("unittest", UNITTEST, {}),
     ("jest", JEST, {}),
     ("vitest", VITEST, {}),
+    ("mocha", MOCHA, {}),
     ("go test", GO_TEST, {}),
     ("cargo test", CARGO_TEST, {}),
     ("Maven", MAVEN, {}),
-    ("mocha", MOCHA, {}),
     ("TAP", TAP, {}),
-    ("rspec", RSPEC, {}),
     ("traceback", TRACEBACK, {}),
     ("traceback behind output", f"loading\nready\n{TRACEBACK}", {}),
     ("Java", JAVA, {}),
     ("Node", NODE, {}),
     ("Go panic", GO_PANIC, {}),
     ("Rust panic", RUST_PANIC, {}),
-    ("C#", CSHARP, {}),
-    ("Ruby", RUBY, {}),
-    ("PHP", PHP, {}),
     ("gcc", GCC, {}),
-    ("tsc", TSC, {}),
-    ("eslint", ESLINT, {}),
     ("mypy", MYPY, {}),
-    ("mypy, all well", "Success: no issues found in 31 source files\n", {}),
-    ("ruff", RUFF, {}),
-    ("rustc", RUSTC, {}),
-    ("javac", JAVAC, {}),
     ("git diff", GIT_DIFF, {}),
     ("unified diff", UNIFIED, {}),
     ("git log", GIT_LOG, {}),
-    ("git log --oneline", GIT_ONELINE, {}),
-    ("git show", GIT_LOG.split("commit 99", maxsplit=1)[0] + GIT_DIFF, {}),
-    ("git status", GIT_STATUS, {}),
-    ("git status --short", " M app/auth.py\n?? notes.txt\nA  app/new.py\n", {}),
     ("ls -l", LS, {}),
-    ("ls -R", LS_R, {}),
     ("find", FIND, {}),
     ("tree", TREE, {}),
     ("folders of a tool", "[DIR] app\n[FILE] setup.py\n[FILE] README.md\n", {}),
     ("grep -n", GREP, {}),
-    ("rg", RG, {}),
     ("grep -r", GREP_FILES, {}),
     ("Python", PYTHON, {"arguments": '{"path": "app/models.py"}'}),
     ("JavaScript", JAVASCRIPT, {}),
@@ -717,18 +559,13 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
     ("Rust", RUST, {}),
     ("Java source", JAVA_SOURCE, {}),
     ("C", C_SOURCE, {}),
-    ("Ruby source", RUBY_SOURCE, {}),
     ("shell", SHELL, {}),
     ("SQL", SQL, {}),
-    ("cat -n", CAT_N, {}),
-    ("viewer", VIEWER, {}),
-    ("cat -n with a header", CAT_RESULT, {}),
+    ("cat -n", CAT_RESULT, {}),
     ("fenced code", f"```python\n{PYTHON}```\n", {}),
     ("psql", PSQL, {}),
     ("mysql", MYSQL, {}),
     ("sqlite columns", SQLITE_COLUMNS, {}),
-    ("sqlite box", SQLITE_BOX, {}),
-    ("docker ps", DOCKER_PS, {}),
     ("kubectl", KUBECTL, {}),
     ("pandas", PANDAS, {}),
     ("Markdown table", MARKDOWN_TABLE, {}),
@@ -739,41 +576,27 @@ SYNTHETIC: list[tuple[str, str, dict[str, str]]] = [
     ("pip", PIP, {}),
     ("application log", APP_LOG, {}),
     ("syslog", SYSLOG, {}),
-    ("access log", ACCESS, {}),
     ("log with a traceback", APP_LOG + TRACEBACK, {}),
-    ("HTTP", HTTP, {}),
     ("HTML", HTML, {}),
     ("XML", XML, {}),
-    ("JUnit report", JUNIT_XML, {}),
     ("Markdown", MARKDOWN, {}),
     ("prose", PROSE, {}),
     ("YAML", YAML, {}),
     ("YAML list", YAML_LIST, {}),
     ("web search", WEB, {}),
     ("numbered results", NUMBERED, {}),
-    ("transcript with a table", TRANSCRIPT, {}),
     ("environment", ENV, {}),
-    ("ini", INI, {}),
-    ("data URL", "data:image/png;base64," + "iVBORw0KGgoAAAANSUhEUg" * 20, {}),
-    (
-        "base64",
-        "JVBERi0xLjQKJcOkw7zDtsOfCjIgMCBvYmoKPDwvTGVuZ3RoIDMgMCBSL0ZpbHRlci9GbGF0ZURlY29kZT4+CnN0cmVhbQp4nD2OywoCMQxF9/mKuwpO"
-        * 3,
-        {},
-    ),
+    ("data URL", "data:image/gif;base64,R0lGODlhAQABAAAAACw=", {}),
     ("lead before JSON", "Found 2 orders:\n" + json.dumps(ORDERS), {}),
-    ("exit code behind", "make: *** [all] Error 2\n[Command finished with exit code 2]\n", {}),
+    ("error", "Error: no such table: carts\n", {}),
     ("words", "done", {}),
     ("two lines", "Dear Ann,\nall is well", {}),
 ]
 
 
 def described() -> str:
-    """One line for each output: those above, and those of real tools in `data/outputs/`."""
-    written = [(name, describe(text, **hint)) for name, text, hint in SYNTHETIC]
-    files = sorted((DATA / "outputs").glob("*.txt"))
-    real = [(path.stem, describe(path.read_text(encoding="utf-8"))) for path in files]
-    return "".join(f"{name:26} {line}\n" for name, line in (*written, *real))
+    """Return a line for each sample."""
+    return "".join(f"{name:26} {describe(text, **hint)}\n" for name, text, hint in SAMPLES)
 
 
 if __name__ == "__main__":

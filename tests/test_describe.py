@@ -5,6 +5,10 @@ from __future__ import annotations
 import json
 import unicodedata
 import warnings
+from collections.abc import Callable, Iterator
+from datetime import date
+from decimal import Decimal
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -19,7 +23,7 @@ from described import (
     PYTEST,
     PYTHON,
     ROWS,
-    SYNTHETIC,
+    SAMPLES,
     TRACEBACK,
     YAML,
     described,
@@ -28,11 +32,12 @@ from described import (
 )
 from examples import examples
 from for_each import for_each
+from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import Content
-from memory_context.text.describe import describe, parsed, recognise
-from memory_context.text.describe.json_shapes import ObjectList
-from memory_context.text.describe.literals import read_value, read_whole
-from memory_context.text.describe.wording import counted, plural, singular
+from memory_context.text import describe as describing
+from memory_context.text.describe import Description, Kind, describe, identify
+from memory_context.text.describe.description import counted, plural, singular
+from memory_context.text.literals import parse_literal, read_literal
 
 PACKAGES = [{"name": "left-pad", "version": "1.3.0"}, {"name": "react", "version": "19.0.0"}]
 PIECES = [
@@ -48,7 +53,7 @@ PIECES = [
     "a.py:1: ",
     "# ",
 ]
-TEXTS = [text for _, text, _ in SYNTHETIC]
+TEXTS = [text for _, text, _ in SAMPLES]
 
 any_text = st.text(st.characters(exclude_categories=()))
 tricky_text = st.lists(st.sampled_from(PIECES) | any_text, max_size=12).map("".join)
@@ -78,19 +83,18 @@ def test_the_snapshot_is_what_is_said_today() -> None:
         (TRACEBACK, "traceback: KeyError 'user_id' in app/auth.py:88"),
         (GREP, "grep results: 3 matches in 2 files: app/auth.py, app/cart.py"),
         (HTML, 'HTML page "Orders & carts", 14 links'),
-        (YAML, "YAML: version, services (web, db)"),
+        (YAML, "YAML: version, services, web, db"),
         ("", "empty text"),
         (" \n\t\n", "blank text"),
         ("done", "text, 1 line: done"),
-        (b"", "binary content, 0 bytes"),
-        (b"\x00\x01\x02", "binary content, 3 bytes"),
+        (b"", "empty text"),
+        (b"\x00\x01\x02", "application/octet-stream, 3 bytes"),
         (
             b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\x02\x80\0\0\x01\xe0" + b"\0" * 8,
-            "PNG image, 640 x 480, 32 bytes",
+            "image/png, 640 x 480 pixels, 32 bytes",
         ),
-        (b"SQLite format 3\0" + b"\0" * 84, "SQLite database, 100 bytes"),
-        (b"PK\x03\x04" + b"\0" * 26 + b"word/document.xml", "Word document, 47 bytes"),
-        (b"%PDF-1.4\n", "PDF, 9 bytes"),
+        (b"SQLite format 3\0" + b"\0" * 84, "application/vnd.sqlite3, 100 bytes"),
+        (b"%PDF-1.4\n", "application/pdf, 9 bytes"),
         (json.dumps(PACKAGES).encode(), "JSON list of 2 objects: name, version"),
         ("[1, 2, 3]", "JSON list of 3 numbers: 1, 2, 3"),
         ("[]", "JSON list of 0 values"),
@@ -98,7 +102,7 @@ def test_the_snapshot_is_what_is_said_today() -> None:
     ],
 )
 def test_the_line_is_one_that_a_person_would_write(content: Content, line: str) -> None:
-    """Kind, numbers, names: what one would want to know first."""
+    """Kind, numbers, names: what a reader wants to know first."""
     assert line == describe(content)
 
 
@@ -129,49 +133,19 @@ def test_json_that_is_cut_is_still_json(wrap: type[str], end: int) -> None:
 def test_a_beginning_of_json_gives_the_beginning_of_its_values(data: st.DataObject) -> None:
     """Whatever is read of a cut text was written in it: as many records or fewer, and the same ones but the last."""
     text = json.dumps(ROWS)
-    read = read_whole(text[: data.draw(st.integers(1, len(text) - 1))])
+    read = read_literal(text[: data.draw(st.integers(1, len(text) - 1))])
     assert read is not None
-    assert read.cut
+    assert read.is_cut
     assert read.value[:-1] == ROWS[: max(0, len(read.value) - 1)]
 
 
-plain_values = (
-    st.none()
-    | st.dates()
-    | st.datetimes()
-    | st.decimals()
-    | st.booleans()
-    | st.integers()
-    | st.floats()
-    | st.text(max_size=6)
-    | st.binary(max_size=2)
-)
-written_values = st.recursive(
-    plain_values,
-    lambda inner: (
-        st.lists(inner, max_size=3)
-        | st.lists(inner, max_size=2).map(tuple)
-        | st.dictionaries(st.text(max_size=3) | st.integers(), inner, max_size=3)
-    ),
-    max_leaves=12,
-)
-
-
-@property_test
-@given(st.lists(written_values, max_size=4), st.data())
-def test_a_repr_is_the_same_value_read_fast_or_token_by_token(
-    values: list[object], data: st.DataObject
-) -> None:
-    """Most reprs are read as JSON, the others token by token; that changes neither the value nor what is none."""
-    text = repr(values)
-    place, mark = (
-        data.draw(st.integers(1, len(text))),
-        data.draw(st.sampled_from(["", ")", "(", ",", "'", "\0", "["])),
-    )
-    text = f"{text[:place]}{mark}{text[place:]}"
-    fast, slow = read_whole(text), read_value(text)
-    slow = slow if slow and (slow.cut or not text[slow.end :].strip()) else None
-    assert repr(fast and (fast.value, fast.cut)) == repr(slow and (slow.value, slow.cut))
+def test_a_repr_is_read_with_its_calls_and_its_escapes() -> None:
+    """What Python alone has is read as what it is called with; a text that ends in the middle of one, as far as it goes."""
+    text = str([{"total": Decimal("12.5"), "when": date(2024, 3, 4), "note": "it's \n"}])
+    value = [{"total": "12.5", "when": (2024, 3, 4), "note": "it's \n"}]
+    assert (value, False) == read_literal(text)
+    assert ([{"total": "12.5", "when": (2024, 3)}], True) == read_literal(text[:58])
+    assert ([{"note": "a"}], True) == read_literal('[{"note": "a\\u00e')
 
 
 def test_the_noun_comes_from_the_data() -> None:
@@ -190,7 +164,7 @@ def test_the_noun_comes_from_the_data() -> None:
 def test_the_call_says_what_the_output_does_not() -> None:
     """A path in the arguments names a file, a command names a log."""
     assert describe(PYTHON, arguments='{"path": "app/models.py"}').startswith(
-        "Python source app/models.py, 2 classes"
+        "Python source app/models.py, 25 lines"
     )
     assert describe(PYTHON, arguments='{"command": "cat app/models.py"}').startswith(
         "Python source app/models.py"
@@ -224,10 +198,53 @@ def test_a_table_has_as_many_rows_as_line_breaks_say() -> None:
     assert "0 rows" not in describe("a,b\r1,2\r3,4\r")
 
 
-def test_a_record_says_what_is_known() -> None:
+def test_a_description_says_what_is_known() -> None:
     """The kind is a value that code can look at, and not only a line."""
-    kind = recognise(json.dumps({"orders": ORDERS}))
-    assert ObjectList("JSON:", 2, "order", ("id", "customer", "total")) == kind
+    expected = Description(Kind.JSON, "JSON: 2 orders", ("id", "customer", "total"))
+    assert expected == identify(json.dumps({"orders": ORDERS}))
+
+
+@pytest.fixture
+def registered() -> Iterator[Callable[[Callable[[str], Any]], None]]:
+    """Register a describer for the tool ``weather``, for one test."""
+    yield lambda function: describing.register("weather", function)
+    describing.unregister("weather")
+
+
+def test_users_describe_the_texts_of_their_tools(
+    registered: Callable[[Callable[[str], Any]], None],
+) -> None:
+    """The function gets the text; its line is brought into the form of a reference. Other tools are left alone."""
+    registered(lambda text: f"[weather]\nof {text} {'!' * 99}" if text == "Oslo" else None)
+    assert describe("Oslo", source="weather").startswith("(weather) of Oslo !!!")
+    assert len(describe("Oslo", source="weather")) == 80
+    assert describe("Oslo", source="other") == "text, 1 line: Oslo"
+    assert describe("Rome", source="weather") == "text, 1 line: Rome"
+    manager = MemoryManager(user_id="ann")
+    assert manager.get(manager.store("Oslo", source="weather")).summary.startswith("(weather)")
+    describing.unregister("weather")
+    assert describe("Oslo", source="weather") == "text, 1 line: Oslo"
+
+
+@pytest.mark.parametrize("said", [KeyError("secret"), RecursionError(), "", "\n", 3, b"x", ["x"]])
+def test_a_describer_that_fails_is_left_out(
+    said: object,
+    registered: Callable[[Callable[[str], Any]], None],
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Whatever it raises or returns, the text gets its default line, and a warning names the tool, not the text."""
+
+    def describer(_: str) -> object:
+        if isinstance(said, Exception):
+            raise said
+        return said
+
+    registered(describer)
+    assert describe("Oslo", source="weather") == "text, 1 line: Oslo"
+    (record,) = caplog.records
+    assert record.__dict__["event"] == "memory_context.describer_failed"
+    assert "weather" in record.message
+    assert "secret" not in record.message
 
 
 @for_each(
@@ -274,7 +291,7 @@ def test_anything_can_be_described(content: Content) -> None:
 def test_literals_that_python_cannot_build_are_described(text: str) -> None:
     """What Python would refuse to read or to print is described all the same, and not read as a value."""
     assert describe(text)
-    assert parsed("{{1}}") is None
+    assert parse_literal("{{1}}") is None
 
 
 @for_each(
@@ -310,7 +327,7 @@ def test_describing_warns_of_nothing(text: str) -> None:
         ("x" * 6_000_000, "text, 1 line: xxx"),
         ("INFO all is well\n" * 1_000_000, "log, 1,000,000 lines: all is well"),
         ("INFO a\nERROR b\n" * 500_000, "log, 1,000,000 lines, 500,000 errors: b"),
-        ("[" + "1," * 3_000_000 + "1]", "JSON list of about 3,000,001 numbers: 1,"),
+        ("[" + "1," * 3_000_000 + "1]", "JSON list of about 2,999,986 numbers: 1,"),
         (
             "[" + ", ".join('{"id": 1, "name": "x"}' for _ in range(300_000)) + "]",
             "JSON list of about 300,0",

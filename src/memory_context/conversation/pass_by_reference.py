@@ -19,7 +19,7 @@ from memory_context.model.item import MemoryItem, encoded, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime import prompts
 from memory_context.runtime.telemetry import operation
-from memory_context.text.describe import parsed
+from memory_context.text.literals import parse_literal
 
 Schema: TypeAlias = Mapping[str, Any]
 
@@ -239,7 +239,7 @@ def _as_wanted(text: str, key: str, schema: Schema) -> Any:  # noqa: ANN401 - wh
     try:
         return json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError):
-        value = parsed(text.strip() or " ")
+        value = parse_literal(text.strip())
     not_json = NotPassedError(prompts.NO_JSON_TO_PASS.format(key=key))
     if value is None:
         raise not_json

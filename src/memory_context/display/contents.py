@@ -20,11 +20,8 @@ from memory_context.display.numbered_lines import (
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.media import data_url, embedded_bytes, media_type_of
-from memory_context.text.describe import recognise
-from memory_context.text.describe.git import Diff
-from memory_context.text.describe.logs import Log, Transcript
-from memory_context.text.describe.table_shapes import Table as TableText
-from memory_context.text.describe.wrappings import unwrapped
+from memory_context.text.describe import Kind, identify
+from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.read.json_values import NOTHING, is_json_lines, parse
 from memory_context.text.read.tables import TextTable, table_of
 
@@ -58,12 +55,11 @@ def text_of(text: str, total: int) -> Html:
     """Draw a text of `total` lines as its kind, once what it is wrapped in is taken off."""
     if len(text) > PARSED_AT_MOST:
         return _lines(text, total)
-    inner = unwrapped(text).text
+    inner = unwrap(text).text
     value = NOTHING if is_json_lines(inner) else parse(inner)
     if value is not NOTHING:
         return _value(value, inner)
-    kind = recognise(inner)
-    if is_json_lines(inner) or isinstance(kind, TableText):
+    if is_json_lines(inner) or identify(inner).kind is Kind.TABLE:
         rows = _rows(inner)
         if rows:
             return rows_of(rows)
@@ -96,11 +92,11 @@ def _lines(text: str, total: int) -> Html:
     """Draw numbered lines; of a log those that matter, of a diff with its colours."""
     seen = text[:LOOKED_AT]
     lines = seen.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    kind = recognise(seen[:PARSED_AT_MOST]) if seen.strip() else None
+    kind = identify(seen[:PARSED_AT_MOST]).kind
     end = len(lines) if len(seen) == len(text) else total
-    if isinstance(kind, Log | Transcript):
+    if kind is Kind.LOG:
         drawn = numbered(notable(lines), log_line, end)
-    elif isinstance(kind, Diff):
+    elif kind is Kind.DIFF:
         drawn = numbered(head_and_tail(lines), diff_line, end)
     else:
         drawn = numbered(head_and_tail(lines), plain_line, end)

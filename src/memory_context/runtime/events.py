@@ -152,6 +152,11 @@ FOLDER_MISSING = _event("folder_missing", logging.ERROR, "%(error)s; its first u
 PATH_REFUSED = _event(
     "path_refused", logging.WARNING, "refused %(path)s of agent %(agent)s: %(error)s"
 )
+DESCRIBER_FAILED = _event(
+    "describer_failed",
+    logging.WARNING,
+    "the describer registered for %(tool)s failed, the default line is used: %(error)s",
+)
 REQUEST_FAILED = _event(
     "request_failed", logging.WARNING, "a request could not be answered: %(error)s"
 )

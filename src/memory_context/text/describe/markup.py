@@ -1,209 +1,91 @@
-"""HTML, XML and Markdown: title, root, headings, links."""
+"""Markup: the title and the links of a page, the elements of XML, the headings of Markdown."""
 
 from __future__ import annotations
 
 import html
 import re
 from collections import Counter
-from dataclasses import dataclass
 
-from memory_context.text.describe.kind import Kind
+from memory_context.model.reference import one_line
+from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
-from memory_context.text.describe.wording import counted, quoted, short, unique
 
-_HTML = re.compile(
+LONGEST_TITLE = 40
+_PAGE = re.compile(
     r"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )
-_HTML_TAG = re.compile(
-    r"<(?:div|p|span|a|ul|li|table|tr|td|h[1-6]|br|img|section|article|script|form|button)\b[^<>]*>",
-    re.IGNORECASE,
+# A part of a page, without its frame.
+_PAGE_ELEMENT = re.compile(
+    r"<(?:div|p|span|a|ul|li|table|tr|td|h[1-6]|br|img|section|script|form)\b[^<>]*>", re.IGNORECASE
 )
-_HTML_START = re.compile(
-    r"\s*<(?:div|p|span|a|ul|ol|table|h[1-6]|tr|td|th|section|article|main|nav|header|form|script|style|meta|link)\b",
-    re.IGNORECASE,
-)
-_TITLE = re.compile(r"<title[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
-_H1 = re.compile(r"<h1[^<>]{0,300}>(.{1,300}?)</h1", re.IGNORECASE | re.DOTALL)
+_TITLE = re.compile(r"<(?:title|h1)[^<>]{0,200}>([^<]{1,300})", re.IGNORECASE)
 _LINK = re.compile(r"<a\s[^<>]{0,1000}?href", re.IGNORECASE)
-_XML = re.compile(
-    r"\s*(?:<\?xml[^<>]{0,300}\?>\s*)?(?:(?><!--.{0,2000}?-->)\s*|<!DOCTYPE[^<>]{0,500}>\s*|<\?[^<>]{0,300}\?>\s*)*+<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])",
+# The root element of XML, behind its declaration and comments. Possessive: none of these is tried again.
+_ROOT = re.compile(
+    r"\s*(?:<\?[^<>]{0,300}\?>\s*|<!--.{0,2000}?-->\s*|<!DOCTYPE[^<>]{0,500}>\s*)*+<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])",
     re.DOTALL,
 )
 _ELEMENT = re.compile(r"<([A-Za-z_][\w:.-]{0,80})(?=[\s/>])")
-_HEADING = re.compile(r"^ {0,3}(#{1,6}) +(\S[^\n]*?)#*$", re.MULTILINE)
-_UNDERLINED = re.compile(r"^(\S[^\n|]{1,100})\n(?:={4,}|-{4,})$", re.MULTILINE)
-_BULLET = re.compile(r"[ \t]*(?:[-*+] |\d{1,3}[.)] )\S")
-_MARKDOWN_LINK = re.compile(r"\[[^\[\]\n]{0,300}\]\([^()\s]{1,500}[^()\n]{0,200}\)")
-_EMPHASIS = re.compile(r"\*\*[^*\n]{1,200}\*\*|`[^`\n]{1,200}`")
-_FENCE = re.compile(r"^ {0,3}```", re.MULTILINE)
-_TAGS = re.compile(r"<[^<>]{0,500}>")
-_FEEDS = {
-    "rss": "RSS feed",
-    "feed": "Atom feed",
-    "urlset": "sitemap",
-    "sitemapindex": "sitemap",
-    "svg": "SVG image",
-    "testsuites": "JUnit report",
-    "testsuite": "JUnit report",
-    "project": "XML project",
-    "plist": "property list",
-}
+_HEADING = re.compile(r"^ {0,3}#{1,6} +(\S[^\n]*?)#*$", re.MULTILINE)
+_MARKDOWN_LINK = re.compile(r"\[([^\[\]\n]{0,300})\]\([^()\s]{1,500}[^()\n]{0,200}\)")
+_EMPHASIS = re.compile(r"\*\*[^*\n]{1,200}\*\*|`[^`\n]{1,200}`|^ {0,3}```", re.MULTILINE)
 
 
-@dataclass(frozen=True, slots=True)
-class Page(Kind):
-    """A page: ``HTML page "Orders", 14 links``."""
-
-    title: str
-    links: int
-    lines: int
-
-    @property
-    def facts(self) -> str:
-        """Its title and how many links."""
-        title = f" {quoted(self.title)}" if self.title else ""
-        links = counted(self.links, "link") if self.links else counted(self.lines, "line")
-        return f"HTML page{title}, {links}"
-
-
-@dataclass(frozen=True, slots=True)
-class Xml(Kind):
-    """A tree: ``XML catalog, 120 book elements: title, author``."""
-
-    root: str
-    child: str
-    count: int
-    title: str
-    names: tuple[str, ...]
-
-    @property
-    def facts(self) -> str:
-        """The root, and what it has most of."""
-        notation = _FEEDS.get(self.root, f"XML {self.root}")
-        title = f" {quoted(self.title, 40)}" if self.title else ""
-        elements = f", {counted(self.count, f'{self.child} element')}" if self.child else ""
-        return f"{notation}{title}{elements}"
-
-    @property
-    def details(self) -> tuple[str, ...]:
-        """The other elements."""
-        return self.names
-
-
-@dataclass(frozen=True, slots=True)
-class Markdown(Kind):
-    """Headings and what stands below them: ``Markdown "Install", 120 lines, 8 headings: Usage, …``."""
-
-    title: str
-    lines: int
-    headings: tuple[str, ...]
-    heading_count: int
-    links: int
-
-    @property
-    def facts(self) -> str:
-        """The title and the size."""
-        title = f" {quoted(self.title, 40)}" if self.title else ""
-        links = f", {counted(self.links, 'link')}" if self.links > 4 else ""
-        headings = f", {counted(self.heading_count, 'heading')}" if self.heading_count > 1 else ""
-        return f"Markdown{title}, {counted(self.lines, 'line')}{headings or links}"
-
-    @property
-    def details(self) -> tuple[str, ...]:
-        """The other headings."""
-        return self.headings
-
-
-def recognise_markup(sample: Sample) -> Kind | None:
-    """HTML or XML."""
+def describe_markup(sample: Sample) -> Description | None:
+    """Describe a page of HTML, or XML."""
     if not sample.head.lstrip().startswith("<"):
         return None
-    return _html(sample) or _xml(sample)
-
-
-def _html(sample: Sample) -> Page | None:
-    is_page = _HTML.match(sample.head)
-    if not is_page and (
-        not _HTML_START.match(sample.head) or len(_HTML_TAG.findall(sample.head[:8000])) < 3
-    ):
+    is_part = len(_PAGE_ELEMENT.findall(sample.head[:8000])) >= 3
+    if _PAGE.match(sample.head) or (is_part and _PAGE_ELEMENT.match(sample.head.lstrip())):
+        title = _TITLE.search(sample.head)
+        facts = "HTML page"
+        if title:
+            facts += _quoted(html.unescape(title[1]))
+        links = len(_LINK.findall(sample.text))
+        size = counted(links, "link") if links else counted(sample.line_count, "line")
+        return Description(Kind.MARKUP, f"{facts}, {size}")
+    root = _ROOT.match(sample.head)
+    if root is None:
         return None
-    found = _TITLE.search(sample.head) or _H1.search(sample.head)
-    title = html.unescape(_TAGS.sub(" ", found[1])) if found else ""
-    return Page(title, len(_LINK.findall(sample.text)), sample.line_count)
-
-
-def _xml(sample: Sample) -> Xml | None:
-    match = _XML.match(sample.head)
-    if match is None:
+    elements = Counter(_ELEMENT.findall(sample.head, root.end()))
+    if not elements and f"</{root[1]}>" not in sample.tail:
         return None
-    root = match[1].rsplit(":", 1)[-1]
-    elements = Counter(_ELEMENT.findall(sample.head, match.end()))
-    if not elements and f"</{match[1]}>" not in sample.tail and "<?xml" not in sample.head[:200]:
-        return None
-    child, count = elements.most_common(1)[0] if elements else ("", 0)
-    first_most = next(
-        (name for name in elements if elements[name] > 0.5 * count and elements[name] > 1), child
-    )
-    count = (
-        len(re.findall(rf"<{re.escape(first_most)}(?=[\s/>])", sample.text)) if first_most else 0
-    )
-    title = _TITLE.search(sample.head) if root in _FEEDS else None
-    names = unique(name for name in elements if name != first_most)
-    return Xml(root, first_most, count, html.unescape(title[1]).strip() if title else "", names)
+    facts = f"XML {root[1]}"
+    most = max(elements.values(), default=0)
+    # Of elements that are about as frequent, the first is the one around the others.
+    child = next((name for name, count in elements.items() if count > most / 2), "")
+    if child:
+        count = len(re.findall(rf"<{re.escape(child)}(?=[\s/>])", sample.text))
+        facts += f", {counted(count, f'{child} element')}"
+    return Description(Kind.MARKUP, facts, unique_names(name for name in elements if name != child))
 
 
-def recognise_markdown(sample: Sample) -> Markdown | None:
-    """Markdown: headings, or many of its other marks."""
+def describe_markdown(sample: Sample) -> Description | None:
+    """Describe Markdown: headings, or many of its other marks."""
     head = sample.head
-    headings = _headings(head)
+    headings = _HEADING.findall(head) if "# " in head else []
     links = len(_MARKDOWN_LINK.findall(head)) if "](" in head else 0
-    marks = 3 * len(headings) + links + _emphasised(head) + 2 * _fences(head)
-    if not headings and links <= 2 and marks <= 5:
+    others = len(_EMPHASIS.findall(head)) if "**" in head or "`" in head else 0
+    marks = 3 * len(headings) + links + others
+    if marks < max(3, 0.15 * len(sample.lines)) or not (headings or links > 2 or others > 5):
         return None
-    if marks + 0.5 * sum(1 for line in sample.filled if _BULLET.match(line)) < max(
-        3, 0.15 * len(sample.filled)
-    ):
-        return None
-    names = unique(short(_plain(heading), 60) for heading in headings)
-    is_whole = len(sample.text) <= len(head)
-    count = len(headings) if is_whole else _heading_count(sample)
-    total = links if is_whole or not links else len(_MARKDOWN_LINK.findall(sample.text))
-    first = "" if names else short(_plain(sample.first), 60)
-    return Markdown(
-        names[0] if names else "",
-        sample.line_count,
-        names[1:] or ((first,) if first else ()),
-        count,
-        total,
-    )
+    facts = "Markdown"
+    names = unique_names(map(_without_marks, headings))
+    if names:
+        facts += _quoted(names[0])
+    facts += f", {counted(sample.line_count, 'line')}"
+    if len(headings) > 1:
+        facts += f", {counted(len(headings), 'heading')}"
+    elif links > 4:
+        facts += f", {counted(links, 'link')}"
+    return Description(Kind.MARKUP, facts, names[1:] or (_without_marks(sample.first_line),))
 
 
-def _headings(text: str) -> list[str]:
-    """Those with signs before them, then those with a line below them."""
-    signed = [match[2].strip() for match in _HEADING.finditer(text)] if "# " in text else []
-    underlined = _UNDERLINED.findall(text) if "\n====" in text or "\n----" in text else []
-    return signed + underlined
+def _without_marks(heading: str) -> str:
+    text = _MARKDOWN_LINK.sub(r"\1", heading)
+    return text.replace("**", "").replace("`", "").strip("# ")
 
 
-def _heading_count(sample: Sample) -> int:
-    """How many headings a text has that is longer than its head."""
-    underlined = len(_headings(sample.head)) - len(_HEADING.findall(sample.head))
-    return len(_HEADING.findall(sample.text)) + underlined
-
-
-def _emphasised(text: str) -> int:
-    return len(_EMPHASIS.findall(text)) if "**" in text or "`" in text else 0
-
-
-def _fences(text: str) -> int:
-    return len(_FENCE.findall(text)) if "```" in text else 0
-
-
-def _plain(heading: str) -> str:
-    """A heading without the marks in it."""
-    return (
-        re.sub(r"\[([^\[\]\n]*)\]\([^()\n]*\)", r"\1", heading)
-        .replace("**", "")
-        .replace("`", "")
-        .strip("# ")
-    )
+def _quoted(title: str) -> str:
+    title = one_line(title, LONGEST_TITLE)
+    return f' "{title}"' if title else ""

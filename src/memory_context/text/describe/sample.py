@@ -1,11 +1,10 @@
-"""What is looked at of a text: all of it only where counting is fast, else its beginning and its end."""
+"""What is looked at of a text, its beginning and its end, and what the tool's call says about it."""
 
 from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
-from functools import partial
+from dataclasses import dataclass
 from typing import Any, cast
 
 HEAD = 65_536
@@ -13,39 +12,28 @@ TAIL = 16_384
 LINES = 300
 LONGEST_LINE = 1_000
 LONGEST_ARGUMENTS = 100_000
-_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]|\x1b\][^\x07\x1b]{0,500}(?:\x07|\x1b\\)")
+COUNTED_AT_MOST = 8_000_000
+_ANSI = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _COMMAND_KEYS = ("command", "cmd", "script", "commands", "shell_command")
-_PATH_KEYS = (
-    "path",
-    "file_path",
-    "filepath",
-    "filename",
-    "file",
-    "target_file",
-    "abs_path",
-    "uri",
-    "url",
-)
+_PATH_KEYS = ("path", "file_path", "filepath", "filename", "file", "target_file", "uri", "url")
 _QUERY_KEYS = ("sql", "query", "statement", "sql_query")
+# The table of a query: FROM, perhaps a schema, and a name, each of them perhaps in quotes.
 _TABLE = re.compile(
     r"\bfrom\s+[\"`\[]?(?:\w+[\"`\]]?\.[\"`\[]?)?([A-Za-z_]\w{1,40})", re.IGNORECASE
 )
-_PATH_WORD = re.compile(r"(?<![\w/.~-])[\w/.~-]*\w\.[A-Za-z]\w{0,5}(?![\w/.])")
-_SELECT = re.compile(r"\s*(?:select|with)\b", re.IGNORECASE)
+_PATH_IN_COMMAND = re.compile(r"(?<![\w/.~-])[\w/.~-]*\w\.[A-Za-z]\w{0,5}(?![\w/.])")
 
 
 @dataclass(frozen=True, slots=True)
-class Hint:
-    """What the call that made a text says about it: what is not known is empty.
+class CallHint:
+    """What the call that made a text says about it; empty where it says nothing.
 
     Attributes:
-        tool: The tool's name.
         command: The command line.
         path: The file or address that was read.
-        table: The table of a query.
+        table: The table of a SQL query.
     """
 
-    tool: str = ""
     command: str = ""
     path: str = ""
     table: str = ""
@@ -56,108 +44,94 @@ class Sample:
     """A text, and the parts of it that are looked at closely.
 
     Attributes:
-        text: All of it, without escape sequences for terminals and without carriage returns at the ends of lines.
+        text: All of it, without the escape sequences of terminals and without carriage returns at the ends of lines.
         head: Its first 64 K characters.
         tail: Its last 16 K characters.
-        lines: The first 300 lines of the head, the blank ones too, each cut at 1,000 characters.
-        filled: The lines that are not blank.
+        lines: Those of the first 300 lines that are not blank, each cut at 1,000 characters.
         hint: What the call says.
     """
 
     text: str
     head: str
     tail: str
-    lines: tuple[str, ...]
-    filled: list[str]
-    hint: Hint = field(default_factory=Hint)
+    lines: list[str]
+    hint: CallHint
 
     @property
     def line_count(self) -> int:
-        """Lines, as an editor counts them."""
+        """Return the number of lines, as an editor counts them."""
         return self.text.count("\n") + (not self.text.endswith("\n"))
 
     @property
-    def last(self) -> list[str]:
-        """The last 300 lines of the tail, without those that are blank."""
-        return [
-            line[:LONGEST_LINE] for line in self.tail.rsplit("\n", LINES)[-LINES:] if line.strip()
-        ]
-
-    @property
-    def first(self) -> str:
-        """The first line that is not blank."""
-        return next(
-            (line.strip() for line in self.lines if line.strip()), self.text[:LONGEST_LINE].strip()
-        )
-
-    def mentions(self, marks: tuple[str, ...]) -> bool:
-        """Whether one of `marks` stands in the head or the tail: far cheaper than the search for a pattern."""
-        start = f"\n{self.head[:40]}"
-        parts = (start, self.tail, self.head) if len(self.text) > HEAD else (start, self.head)
-        return any(mark in part for part in parts for mark in marks)
+    def first_line(self) -> str:
+        """Return the first line that is not blank."""
+        return self.lines[0].strip() if self.lines else self.text[:LONGEST_LINE].strip()
 
 
-def sample_of(text: str, hint: Hint | None = None) -> Sample:
-    """The parts of `text` that are looked at."""
-    text = text.lstrip() if text[:1].isspace() and not text[:HEAD].strip() else text
+def sample_of(text: str, hint: CallHint | None = None) -> Sample:
+    """Return the parts of `text` that are looked at."""
+    if not text[:HEAD].strip():
+        text = text.lstrip()
     if "\x1b" in text:
         text = _ANSI.sub("", text)
     if "\r" in text:
         text = text.replace("\r\n", "\n")
-    head, tail = text[:HEAD], text[-TAIL:]
+    head = text[:HEAD]
     lines = [line[:LONGEST_LINE] for line in head.split("\n", LINES)[:LINES]]
     filled = [line for line in lines if line and not line.isspace()]
-    return Sample(text, head, tail, tuple(lines), filled, hint or Hint())
+    return Sample(text, head, text[-TAIL:], filled, hint or CallHint())
 
 
-def starts(text: str, beginning: str) -> int:
-    """How many lines of `text` begin so."""
+def count_lines_starting(text: str, beginning: str) -> int:
+    """Return how many lines of `text` start with `beginning`."""
     return text.count(f"\n{beginning}") + text.startswith(beginning)
 
 
-def most(pattern: re.Pattern[str], lines: list[str], least: float) -> list[re.Match[str]]:
-    """The matches of `pattern` at the beginnings of `lines`; none as soon as less than the share `least` can match."""
-    found: list[re.Match[str]] = []
-    missing = len(lines) - least * len(lines)
+def matches_of(pattern: re.Pattern[str], lines: list[str], share: float) -> list[re.Match[str]]:
+    """Return the matches at the beginnings of `lines`; none as soon as less than the share of them can match."""
+    matches: list[re.Match[str]] = []
+    allowed = len(lines) - share * len(lines)
     for line in lines:
         if match := pattern.match(line):
-            found.append(match)
-            continue
-        missing -= 1
-        if missing < 0:
-            return []
-    return found
+            matches.append(match)
+        else:
+            allowed -= 1
+            if allowed < 0:
+                return []
+    return matches
 
 
-def hint_of(source: str, arguments: str | None) -> Hint:
-    """What a tool's name and the arguments of its call say."""
-    given = _arguments(arguments or "")
-    first = partial(_first, given)
-    command, query = first(_COMMAND_KEYS), first(_QUERY_KEYS)
-    table = _TABLE.search(query) if _SELECT.match(query) else None
-    path = first(_PATH_KEYS) or next(iter(_PATH_WORD.findall(command[:500])), "")
-    return Hint(source, command.strip(), path.strip(), table[1].lower() if table else "")
+def hint_of(arguments: str | None) -> CallHint:
+    """Return what the arguments of a tool's call, as JSON, say about its output."""
+    given = _arguments_of(arguments or "")
+    command = _first_text(given, _COMMAND_KEYS)
+    path = _first_text(given, _PATH_KEYS)
+    if not path and (match := _PATH_IN_COMMAND.search(command)):
+        path = match[0]
+    table = _TABLE.search(_first_text(given, _QUERY_KEYS))
+    return CallHint(command, path, table[1].lower() if table else "")
 
 
-def _arguments(arguments: str) -> dict[str, Any]:
-    """The arguments of a call, those one level down too, as agents that call tools by a tool have them."""
+def _arguments_of(arguments: str) -> dict[str, Any]:
+    """Return the arguments of a call, also those one level down, as agents have them that call tools by a tool."""
     if not arguments.startswith("{") or len(arguments) > LONGEST_ARGUMENTS:
         return {}
     try:
-        given = json.loads(arguments)
+        given: dict[str, Any] = json.loads(arguments)
     except (ValueError, RecursionError):
         return {}
-    nested = [cast("dict[str, Any]", value) for value in given.values() if isinstance(value, dict)]
-    return {name: value for values in (*nested, given) for name, value in values.items()}
+    flat: dict[str, Any] = {}
+    for value in given.values():
+        if isinstance(value, dict):
+            flat.update(cast("dict[str, Any]", value))
+    return flat | given
 
 
-def _first(given: dict[str, Any], names: tuple[str, ...]) -> str:
-    """The first text that is given under one of `names`."""
-    values = (given.get(name) for name in names)
-    texts = (
-        " ".join(map(str, cast("list[object]", one)[:20])) if isinstance(one, list) else one
-        for one in values
-    )
-    return next(
-        (text[:LONGEST_LINE] for text in texts if isinstance(text, str) and text.strip()), ""
-    )
+def _first_text(given: dict[str, Any], keys: tuple[str, ...]) -> str:
+    for key in keys:
+        value = given.get(key)
+        if isinstance(value, list):
+            value = " ".join(map(str, cast("list[object]", value)[:20]))
+        if isinstance(value, str) and value.strip():
+            return value[:LONGEST_LINE].strip()
+    return ""

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, Final, cast
 
-from memory_context.text.describe import parsed
+from memory_context.text.literals import parse_literal
 
 NOTHING: Final = object()
 
@@ -76,7 +76,7 @@ def parse(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     try:
         return json.loads(text, parse_constant=str)
     except (ValueError, RecursionError):
-        value = parsed(text.strip())
+        value = parse_literal(text.strip())
         return NOTHING if value is None else plain(value)
 
 

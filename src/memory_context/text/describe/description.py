@@ -1,0 +1,130 @@
+"""What is known of a text, and how it is put into one line: numbers with their nouns, then as many names as fit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+
+from memory_context.model.reference import MAX_DESCRIPTION, one_line
+
+MOST_NAMES = 20
+LONGEST_NAME = 40
+LEAST_ROOM = 8
+
+
+class Kind(StrEnum):
+    """What sort of text it is."""
+
+    JSON = "json"
+    TABLE = "table"
+    RECORDS = "records"
+    LOG = "log"
+    TEST_RUN = "test run"
+    TRACEBACK = "traceback"
+    DIFF = "diff"
+    FILES = "files"
+    MATCHES = "matches"
+    SOURCE = "source"
+    MARKUP = "markup"
+    ENCODED = "encoded"
+    ERROR = "error"
+    TEXT = "text"
+
+
+@dataclass(frozen=True, slots=True)
+class Description:
+    """What a text is.
+
+    Attributes:
+        kind: What sort of text.
+        facts: The kind in words, and its numbers.
+        names: What it holds, most telling first; the last ones may not fit into the line.
+        in_parentheses: Whether the names stand in parentheses, because the facts have a colon already.
+        is_cut: Whether the text ends before what it tells of does.
+        exit_code: What the command ended with that printed the text.
+    """
+
+    kind: Kind
+    facts: str
+    names: tuple[str, ...] = ()
+    in_parentheses: bool = False
+    is_cut: bool = False
+    exit_code: int | None = None
+
+    def line(self) -> str:
+        """Return the description as a line of at most 80 characters without square brackets."""
+        facts = one_line(self.facts)
+        if self.exit_code is not None and len(facts) < MAX_DESCRIPTION - len(", exit -99999"):
+            facts += f", exit {self.exit_code}"
+        if self.is_cut and ", cut" not in facts and len(facts) < MAX_DESCRIPTION - len(", cut"):
+            facts += ", cut"
+        opening, closing = (" (", ")") if self.in_parentheses else (": ", "")
+        names = [name for name in map(one_line, self.names) if name]
+        room = MAX_DESCRIPTION - len(facts) - len(opening) - len(closing)
+        for count in range(len(names), 0, -1):
+            shown = names[:count]
+            if count < len(names):
+                shown.append("…")
+            joined = ", ".join(shown)
+            if len(joined) <= room:
+                return f"{facts}{opening}{joined}{closing}"
+        if names and room >= LEAST_ROOM:
+            return f"{facts}{opening}{_cut(names[0], room)}{closing}"
+        return facts
+
+
+def _cut(text: str, room: int) -> str:
+    """Return the beginning of `text`, cut between two words where that costs little."""
+    if len(text) <= room:
+        return text
+    start = text[: room - 1]
+    space = start.rfind(" ")
+    return f"{start[:space] if space > room * 2 // 3 else start}…"
+
+
+def counted(number: int, noun: str) -> str:
+    """Return the number with its noun, as in ``1 line`` or ``1,204 rows``."""
+    return f"{number:,} {noun if number == 1 else plural(noun)}"
+
+
+def plural(noun: str) -> str:
+    """Return the regular English plural."""
+    if noun.endswith("y") and noun[-2:-1] not in ("a", "e", "i", "o", "u"):
+        return f"{noun[:-1]}ies"
+    if noun.endswith(("s", "x", "z", "ch", "sh")):
+        return f"{noun}es"
+    return f"{noun}s"
+
+
+def singular(noun: str) -> str:
+    """Return the noun whose regular plural `noun` looks like; nothing if it looks like none."""
+    if len(noun) < 3 or not noun.endswith("s") or noun.endswith(("ss", "us", "is")):
+        return ""
+    if noun.endswith("ies"):
+        return f"{noun[:-3]}y"
+    if noun.endswith(("sses", "xes", "zes", "ches", "shes")):
+        return noun[:-2]
+    return noun[:-1]
+
+
+def shortened(name: object) -> str:
+    """Return a name or a value on one line, 40 characters at most."""
+    return one_line(str(name), LONGEST_NAME)
+
+
+def unique_names(names: Iterable[object]) -> tuple[str, ...]:
+    """Return the first twenty different names, each shortened, in order."""
+    kept: dict[str, None] = {}
+    for name in names:
+        kept[shortened(name)] = None
+        if len(kept) == MOST_NAMES:
+            break
+    return tuple(kept)
+
+
+def short_path(path: str) -> str:
+    """Return the last three parts of a long path, which are enough to find the file."""
+    if len(path) <= LONGEST_NAME:
+        return path
+    return "/".join(path.replace("\\", "/").split("/")[-3:])
