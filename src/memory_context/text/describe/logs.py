@@ -82,7 +82,7 @@ def _log(notation: str, sample: Sample, said: str) -> Description:
     """Put a log into words: its first error, or else what it said; warnings only where there are no errors."""
     facts = f"{notation}, {counted(sample.line_count, 'line')}"
     if errors := _count_lines(sample.text, _ERROR_MARKS):
-        said = next((line for line in sample.lines if level_of(line) == "error"), said)
+        said = next((line for line in sample.head.split("\n") if level_of(line) == "error"), said)
         if trace := find_traceback(sample):
             said = trace.facts
         facts += f", {counted(errors, 'error')}"
