@@ -58,5 +58,5 @@ def test_time_that_something_took_is_not_compared(seconds: str) -> None:
 def test_there_are_notebooks() -> None:
     """They lie beside the tests, in the wheel's run of CI too."""
     assert {"explore", "langchain", "quickstart", "replay", "tiers"} <= {
-        param.id for param in NOTEBOOKS
+        path.stem for path in NOTEBOOKS
     }
