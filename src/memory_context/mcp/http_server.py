@@ -27,8 +27,8 @@ SECONDS_TO_END = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
-    """Where the server listens."""
+class ListeningSocket:
+    """A socket that the server listens on, and the host and port that clients name."""
 
     socket: socket.socket
     host: str
@@ -36,29 +36,27 @@ class Place:
 
     @property
     def url(self) -> str:
-        """What clients connect to."""
+        """Return the URL that clients connect to."""
         return f"http://{self.host}:{self.port}{PATH}"
 
 
 @contextmanager
-def listening(host: str, port: int) -> Generator[Place]:
-    """A socket of this machine that others cannot reach.
+def listening(host: str, port: int) -> Generator[ListeningSocket]:
+    """Listen at an address of this machine that others cannot reach.
 
     Raises:
-        InvalidArgumentError: Others could; or the port is taken.
+        InvalidArgumentError: Other machines could reach it, or the port is taken.
     """
     address = _loopback(host)
     family = socket.AF_INET if address.version == 4 else socket.AF_INET6
     try:
         bound = socket.create_server((str(address), port), family=family)
     except (OSError, OverflowError) as error:
-        message = (
-            f"cannot listen on port {port} of {address}: {error}; --http 0 takes one that is free"
-        )
+        message = f"cannot listen on port {port} of {address}: {error}; --http 0 takes a free one"
         raise InvalidArgumentError(message) from error
     with bound:
         shown = str(address) if address.version == 4 else f"[{address}]"
-        yield Place(bound, shown, bound.getsockname()[1])
+        yield ListeningSocket(bound, shown, bound.getsockname()[1])
 
 
 def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
@@ -68,33 +66,32 @@ def _loopback(host: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
         address = None
     if address is None or not address.is_loopback:
         message = (
-            f"{host!r} is no address of this machine alone, such as {LOOPBACK} or ::1; the server asks nobody who they "
-            "are: let an SSH tunnel, or a proxy that does, lead others to it"
+            f"{host!r} is not a loopback address such as {LOOPBACK} or ::1; the server does not authenticate anybody: "
+            "use an SSH tunnel, or a proxy that does, to let others reach it"
         )
         raise InvalidArgumentError(message)
     return address
 
 
-def serve_http(server: Server[Any], place: Place) -> None:
+def serve_http(server: Server[Any], listener: ListeningSocket) -> None:
     """Serve until a signal comes."""
     config = uvicorn.Config(
-        _app(server, place),
+        _app(server, listener),
         log_config=None,
         access_log=False,
         ws="none",
         timeout_graceful_shutdown=SECONDS_TO_END,
     )
-    sys.stdout.write(f"{place.url}\n")
+    sys.stdout.write(f"{listener.url}\n")
     sys.stdout.flush()
-    with ending(
-        lambda: None
-    ):  # uvicorn ends by its own handlers, and then calls those that were there before
-        uvicorn.Server(config).run(sockets=[place.socket])
+    # uvicorn ends by its own handlers, and then calls those that were there before.
+    with ending(lambda: None):
+        uvicorn.Server(config).run(sockets=[listener.socket])
 
 
-def _app(server: Server[Any], place: Place) -> Starlette:
+def _app(server: Server[Any], listener: ListeningSocket) -> Starlette:
     sessions = StreamableHTTPSessionManager(
-        server, json_response=True, stateless=True, security_settings=_only_from_here(place)
+        server, json_response=True, stateless=True, security_settings=_only_from_here(listener)
     )
 
     @asynccontextmanager
@@ -107,7 +104,7 @@ def _app(server: Server[Any], place: Place) -> Starlette:
 
 @dataclass(frozen=True, slots=True)
 class _Endpoint:
-    """An ASGI application, which a function would not be to Starlette."""
+    """An ASGI application; Starlette would take a function for a handler of requests."""
 
     sessions: StreamableHTTPSessionManager
 
@@ -115,9 +112,9 @@ class _Endpoint:
         await self.sessions.handle_request(scope, receive, send)
 
 
-def _only_from_here(place: Place) -> TransportSecuritySettings:
-    """Against DNS rebinding: a page of a foreign site, opened here, comes with another host or origin."""
-    hosts = [f"{host}:{place.port}" for host in {place.host, LOOPBACK, "localhost"}]
+def _only_from_here(listener: ListeningSocket) -> TransportSecuritySettings:
+    """Allow this host only: in DNS rebinding, a page of a foreign site comes with another host or origin."""
+    hosts = [f"{host}:{listener.port}" for host in {listener.host, LOOPBACK, "localhost"}]
     return TransportSecuritySettings(
         allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]
     )

@@ -14,9 +14,8 @@ Wire: TypeAlias = dict[str, Any]
 Method: TypeAlias = Callable[[Wire], Wire]
 Methods: TypeAlias = Mapping[str, Method]
 
-INVALID_PARAMS = (
-    -32602
-)  # JSON-RPC 2.0, section 5.1; MCP answers an unknown tool and an unknown resource with it
+# JSON-RPC 2.0, section 5.1; MCP answers an unknown tool and an unknown resource with INVALID_PARAMS.
+INVALID_PARAMS = -32602
 INTERNAL_ERROR = -32603
 
 
@@ -30,10 +29,10 @@ class RequestError(Exception):
 
 
 async def answered(method: Method, params: Wire) -> Wire:
-    """The result of a request. The store is worked on in a thread, so that requests run beside each other.
+    """Return the result of a request. The store is used in a thread, so that requests run in parallel.
 
     Raises:
-        RequestError: What went wrong, in words for the client. What nobody expected is logged, and not told.
+        RequestError: What went wrong, in words for the client. What nobody expected is only logged.
     """
     try:
         return await off_loop(method, params)
@@ -47,7 +46,7 @@ async def answered(method: Method, params: Wire) -> Wire:
 
 
 def refusal(error: MemoryContextError, key: str = "") -> RequestError:
-    """What a client is told of `error`, which may be about `key`."""
+    """Return what a client is told of `error`, which may be about `key`."""
     if not isinstance(error, StoreError):
         return RequestError(INVALID_PARAMS, on_wire(advice(error, key)))
     events.REQUEST_FAILED.log(error)
@@ -55,7 +54,7 @@ def refusal(error: MemoryContextError, key: str = "") -> RequestError:
 
 
 def on_wire(text: str) -> str:
-    """`text` as UTF-8 can carry it: a lone surrogate becomes a replacement character."""
+    """Return `text` as UTF-8 can carry it: a lone surrogate becomes a replacement character."""
     if text.isascii():
         return text
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

@@ -15,13 +15,13 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.runtime import prompts
 from memory_context.stores import Filters
 
-Place: TypeAlias = tuple[datetime, UUID]
+ResourcePosition: TypeAlias = tuple[datetime, UUID]  # of the last memory of a page
 
 SCHEME = "memory://"
 TEMPLATE = SCHEME + "{key}"
 PAGE = 50
 BATCH = 5
-MOST_READ = 16_000_000
+MOST_READ = 16_000_000  # characters
 
 
 class Resources:
@@ -34,22 +34,28 @@ class Resources:
     def listed(self, params: Wire) -> Wire:
         """Answer ``resources/list``: the active memories, newest first, secrets by their names.
 
-        A page has 50 at most, and fewer where they are large: a store reads whole records.
+        A page has at most 50, and fewer if they are large, since a store reads whole records.
 
         Raises:
-            RequestError: The cursor is none.
+            RequestError: The cursor is not one of this server's.
             StoreError: The store could not do it.
         """
         cursor = params.get("cursor")
         after = None if cursor is None else _parsed(cursor)
-        items, more = list[MemoryItem](), True
-        while (
-            more and len(items) < self._page and sum(item.char_count for item in items) < MOST_READ
-        ):
-            batch = self._batch((items[-1].created_at, items[-1].id) if items else after)
-            items, more = items + batch, len(batch) == BATCH
+        items = list[MemoryItem]()
+        more = True
+        while more and len(items) < self._page:
+            if sum(item.char_count for item in items) >= MOST_READ:
+                break
+            batch = self._batch(after)
+            more = len(batch) == BATCH
+            items += batch
+            if items:
+                after = items[-1].created_at, items[-1].id
         page: Wire = {"resources": [_resource(item) for item in items]}
-        return page | ({"nextCursor": _cursor(items[-1])} if more else {})
+        if more:
+            page["nextCursor"] = _cursor(items[-1])
+        return page
 
     def templates(self, _: Wire) -> Wire:
         """Answer ``resources/templates/list``."""
@@ -73,33 +79,32 @@ class Resources:
         self._manager.audit("expanded", key)
         return {"contents": [{"uri": uri, "mimeType": item.media_type, **_content(item)}]}
 
-    def _batch(self, after: Place | None) -> list[MemoryItem]:
-        """The newest memories; or those that come after one: of the same moment, then those before it."""
+    def _batch(self, after: ResourcePosition | None) -> list[MemoryItem]:
+        """Return the newest memories, or those after a position: of the same moment first, then older ones."""
         if after is None:
             return self._manager.memory_store.query(self._manager.scope, limit=BATCH)
         moment, memory_id = after
         same = self._filtered({"created_at": moment, "id": {"$lt": memory_id}}, BATCH)
-        return same + (
-            self._filtered({"created_at": {"$lt": moment}}, rest)
-            if (rest := BATCH - len(same))
-            else []
-        )
+        if len(same) == BATCH:
+            return same
+        return same + self._filtered({"created_at": {"$lt": moment}}, BATCH - len(same))
 
     def _filtered(self, filters: Filters, limit: int) -> list[MemoryItem]:
         return self._manager.memory_store.query(self._manager.scope, filters, limit=limit)
 
 
 def _resource(item: MemoryItem) -> Wire:
-    """A memory in a list; of a secret, what its reference says."""
-    size = {} if is_secret(item) else {"size": len(item.data)}
-    return {
+    """Return a memory as the list has it; of a secret, what its reference says."""
+    resource: Wire = {
         "uri": SCHEME + item.memory_key,
         "name": item.memory_key,
         "description": item.ref.description,
         "mimeType": item.media_type,
         "annotations": {"priority": item.importance, "lastModified": item.updated_at.isoformat()},
-        **size,
     }
+    if not is_secret(item):
+        resource["size"] = len(item.data)
+    return resource
 
 
 def _content(item: MemoryItem) -> Wire:
@@ -109,7 +114,7 @@ def _content(item: MemoryItem) -> Wire:
 
 
 def key_of(uri: str) -> str:
-    """The key in a URI, also in one that a client has normalised: percent-encoded, with a slash at the end."""
+    """Return the key in a URI, also if a client has normalised it: percent-encoded, with a slash at the end."""
     if uri.lower().startswith(SCHEME):
         return unquote(uri[len(SCHEME) :].removesuffix("/"))
     raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_RESOURCE.format(uri=on_wire(uri[:80])))
@@ -119,10 +124,9 @@ def _cursor(item: MemoryItem) -> str:
     return f"{item.created_at.isoformat()} {item.id}"
 
 
-def _parsed(cursor: str) -> Place:
+def _parsed(cursor: str) -> ResourcePosition:
     moment, _, memory_id = cursor.partition(" ")
     try:
-        place = datetime.fromisoformat(moment).astimezone(UTC), UUID(memory_id)
+        return datetime.fromisoformat(moment).astimezone(UTC), UUID(memory_id)
     except (ValueError, OverflowError):
         raise RequestError(INVALID_PARAMS, prompts.MCP_NO_SUCH_PAGE) from None
-    return place

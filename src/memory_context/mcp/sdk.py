@@ -26,24 +26,23 @@ R = TypeVar("R", bound=BaseModel)
 
 NAME = "memory-context"
 IS_SDK_1 = version("mcp").startswith("1.")
-
-
 Verbs: TypeAlias = Mapping[Verb[Any], CountsTokens]
 
 
 def mcp_server(
     memories: MemoryManager | ScopedMemory, *, verbs: Verbs | None = None, max_tokens: int = 500
 ) -> Server[Any]:
-    """An MCP server for one user's memories, to run on any transport of the SDK; `serve` runs it as a process.
+    """Return an MCP server for one user's memories, to run on any transport of the SDK; `serve` runs it as a process.
 
     Args:
         memories: The memories; or notes, whose tools it has then too. Whoever reaches the server reads and writes them
             as this user.
         verbs: Its tools, each with what it works on, in place of those.
-        max_tokens: The most that an answer of a tool takes; 200, if that is less.
+        max_tokens: The most tokens of a tool's answer; at least 200.
     """
     manager = memories.manager if isinstance(memories, ScopedMemory) else memories
-    tools, resources = Tools(verbs or _verbs_on(memories), max_tokens), Resources(manager)
+    tools = Tools(verbs or _verbs_on(memories), max_tokens)
+    resources = Resources(manager)
     methods: Methods = {
         "ListTools": tools.listed,
         "CallTool": tools.called,
@@ -102,12 +101,8 @@ async def _answered(method: Method, params: BaseModel | None) -> Wire:
     try:
         return await answered(method, params.model_dump(by_alias=True) if params else {})
     except RequestError as error:
-        raise _refused(error.code, error.message) from None
-
-
-def _refused(code: int, message: str) -> Exception:
-    if not IS_SDK_1:
-        return exceptions.MCPError(code, message)
-    sdk: Any = exceptions
-    error: Exception = sdk.McpError(types.ErrorData(code=code, message=message))
-    return error
+        if not IS_SDK_1:
+            raise exceptions.MCPError(error.code, error.message) from None
+        sdk: Any = exceptions
+        data = types.ErrorData(code=error.code, message=error.message)
+        raise sdk.McpError(data) from None

@@ -24,7 +24,7 @@ class Served:
         user: Whose memories these are.
         session: The conversation that notes of the tier ``session`` belong to.
         project: The project that notes of the tier ``project`` belong to.
-        audit: Whether the store's audit trail says what clients do; the agent is ``mcp`` then.
+        audit: Whether the store's audit trail records what clients do, with the agent ``mcp``.
     """
 
     store: str
@@ -46,14 +46,14 @@ def serve(
         served: Whose memories.
         http: The port for streamable HTTP, 0 for any that is free; without it, standard input and output.
         host: The address of this machine that the port is on; 127.0.0.1 without one.
-        max_tokens: The most that an answer of a tool takes.
+        max_tokens: The most tokens of a tool's answer.
 
     Raises:
-        InvalidArgumentError: An address that others reach, a port that is taken, or an address without a port.
+        InvalidArgumentError: The address is not a loopback one, the port is taken, or there is an address but no port.
         StoreError: The database cannot be reached, or has another schema.
     """
     if http is None and host is not None:
-        message = "an address goes with a port: --http PORT --host ADDRESS"
+        message = "--host needs a port: --http PORT --host ADDRESS"
         raise InvalidArgumentError(message)
     with ExitStack() as stack:
         agent = "mcp" if served.audit else None
@@ -61,14 +61,16 @@ def serve(
             MemoryManager(served.store, user_id=served.user, agent_id=agent, audit=served.audit)
         )
         notes = ScopedMemory(manager, session_id=served.session, project_id=served.project)
-        manager.memory_store.count(manager.scope)
-        place = None if http is None else stack.enter_context(listening(host or LOOPBACK, http))
+        manager.memory_store.count(manager.scope)  # an unreachable database is reported at once
+        listener = None
+        if http is not None:
+            listener = stack.enter_context(listening(host or LOOPBACK, http))
         logging.basicConfig(stream=sys.stderr, format=f"{NAME} mcp: %(levelname)s: %(message)s")
         sys.stderr.write(
             f"{NAME} mcp: the memories of {served.user!r} in {manager.memory_store!r}\n"
         )
         server = mcp_server(notes, max_tokens=max_tokens)
-        if place is None:
+        if listener is None:
             serve_stdio(server)
         else:
-            serve_http(server, place)
+            serve_http(server, listener)

@@ -24,8 +24,9 @@ def serve_stdio(server: Server[Any]) -> None:
 
 
 async def _serve(server: Server[Any], requests: int, answers: int) -> None:
-    loop, scope = asyncio.get_running_loop(), anyio.CancelScope()
-    stdin = cast("anyio.AsyncFile[str]", _Lines(requests))
+    loop = asyncio.get_running_loop()
+    scope = anyio.CancelScope()
+    stdin = cast("anyio.AsyncFile[str]", _DescriptorLines(requests))
     stdout = anyio.wrap_file(os.fdopen(answers, "w", encoding="utf-8", newline="", closefd=False))
     try:
         with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
@@ -37,10 +38,10 @@ async def _serve(server: Server[Any], requests: int, answers: int) -> None:
 
 @contextmanager
 def _wire() -> Generator[tuple[int, int]]:
-    """Descriptors of standard input and output; meanwhile nothing else reads there, and prints go to standard error."""
+    """Take over standard input and output: nothing else reads there, and prints go to standard error."""
     sys.stdout.flush()
-    requests, answers, nothing = os.dup(0), os.dup(1), os.open(os.devnull, os.O_RDONLY)
-    os.dup2(nothing, 0)
+    requests, answers = os.dup(0), os.dup(1)
+    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
     os.dup2(2, 1)
     try:
         yield requests, answers
@@ -49,8 +50,8 @@ def _wire() -> Generator[tuple[int, int]]:
         os.dup2(answers, 1)
 
 
-class _Lines:
-    """The lines of a descriptor. A thread of its own waits for them, which keeps nobody from ending."""
+class _DescriptorLines:
+    """The lines of a descriptor. A daemon thread waits for them, so that the process can end meanwhile."""
 
     def __init__(self, descriptor: int) -> None:
         self._loop = asyncio.get_running_loop()
@@ -67,13 +68,11 @@ class _Lines:
         return line.decode("utf-8", "replace")
 
     def _read(self, descriptor: int) -> None:
+        put = self._lines.put_nowait
         with (
             suppress(RuntimeError),
             os.fdopen(descriptor, "rb") as lines,
-        ):  # RuntimeError: the loop has ended
+        ):  # of a loop that has ended
             for line in lines:
-                self._put(line)
-            self._put(b"")
-
-    def _put(self, line: bytes) -> None:
-        self._loop.call_soon_threadsafe(self._lines.put_nowait, line)
+                self._loop.call_soon_threadsafe(put, line)
+            self._loop.call_soon_threadsafe(put, b"")

@@ -33,7 +33,7 @@ _ANSWER = {
 
 
 class Tools:
-    """Verbs, each with the memories that it works on; answers of at most `max_tokens` (200, if that is less)."""
+    """Verbs, each with the memories that it works on; answers have at most `max_tokens` tokens, at least 200."""
 
     def __init__(self, verbs: Mapping[Verb[Any], CountsTokens], max_tokens: int) -> None:
         self._memories = {verb.name: memories for verb, memories in verbs.items()}
@@ -45,7 +45,7 @@ class Tools:
         return {"tools": [_tool(verb) for verb in self._verbs.values()]}
 
     def called(self, params: Wire) -> Wire:
-        """Answer ``tools/call``. What goes wrong is a result too, marked as an error: a model reads it.
+        """Answer ``tools/call``. A failure is a result too, marked as an error, since a model reads it.
 
         Raises:
             RequestError: There is no such tool.
@@ -78,9 +78,8 @@ class Tools:
 
 def _tool(verb: Verb[Any]) -> Wire:
     schema = verb.args.model_json_schema()
-    arguments = {
-        name: schema[name] for name in ("type", "properties", "required", "$defs") if name in schema
-    }
+    kept = ("type", "properties", "required", "$defs")
+    arguments = {name: schema[name] for name in kept if name in schema}
     return {
         "name": verb.name,
         "description": verb.description,
@@ -91,12 +90,12 @@ def _tool(verb: Verb[Any]) -> Wire:
 
 
 def _hints(verb: Verb[Any]) -> Wire:
-    """What a client may ask its user less often for. Where nothing is said, MCP takes a tool for destructive."""
+    """Return hints, so that a client asks its user less often: without them MCP takes a tool for destructive."""
     if verb.name in READING_TOOLS:
         return {"readOnlyHint": True, "openWorldHint": False}
-    return {"openWorldHint": False} | (
-        {"destructiveHint": False, "idempotentHint": True} if verb.name == STORE else {}
-    )
+    if verb.name == STORE:
+        return {"openWorldHint": False, "destructiveHint": False, "idempotentHint": True}
+    return {"openWorldHint": False}
 
 
 def _content(text: str) -> Wire:
