@@ -29,7 +29,7 @@ class AnyLabelStore(BaseStore, ABC):
     def get(
         self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
     ) -> Item | None:
-        """The item under `key`; None if there is none."""
+        """Return the item under *key*; None if there is none."""
         return cast(
             "Item | None", self.batch([GetOp(namespace, str(key), refresh_ttl is not False)])[0]
         )

@@ -1,4 +1,4 @@
-"""A judge that asks any chat model of LangChain's: one small call, for one message."""
+"""A judge that asks a LangChain chat model: one small call, for one message."""
 
 from __future__ import annotations
 
@@ -39,21 +39,21 @@ class ChatModelJudge:
         model: A lightweight model.
 
     Raises:
-        InvalidArgumentError: It is no chat model.
+        InvalidArgumentError: It is not a chat model.
     """
 
     def __init__(self, model: BaseChatModel) -> None:
         if not isinstance(model, BaseChatModel):
-            message = f"a judge asks a BaseChatModel of LangChain's, not {type(model).__name__}"
+            message = f"a judge asks a BaseChatModel of LangChain, not {type(model).__name__}"
             raise InvalidArgumentError(message)
         self.model = model
         self.name = f"model:{type(model).__name__}"
 
     async def decide(self, question: Question) -> Verdict:
-        """The model's verdict.
+        """Return the model's verdict.
 
         Raises:
-            JudgeError: The model's answer is none.
+            JudgeError: The model's answer is not a verdict.
         """
         messages: list[BaseMessage] = [
             SystemMessage(prompts.JUDGE_SYSTEM),
@@ -81,7 +81,7 @@ class ChatModelJudge:
 
 
 def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - with a schema a dict, without one a message
-    """The model's message, and its answer as JSON where it was read by LangChain."""
+    """Return the model's message, and its answer as JSON if LangChain has read it."""
     if not isinstance(given, dict):
         return given, None
     parts = cast("dict[str, Any]", given)
@@ -90,7 +90,7 @@ def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - w
 
 
 def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
-    """What the call cost; counted here where the model does not say, and never by asking a provider."""
+    """Return what the call cost, in tokens; counted here if the model does not say, and never by asking a provider."""
     usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
     count = default_counter().count
     texts = (text for message in (*messages, answer) for text in texts_of(message))

@@ -103,7 +103,7 @@ class MemoryContextState(AgentState[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class _Conversation:
+class ConversationSnapshot:
     """A conversation at one moment, and who may look into its memories."""
 
     messages: list[AnyMessage]
@@ -113,6 +113,7 @@ class _Conversation:
 
     @property
     def manager(self) -> MemoryManager:
+        """Return the memories of the user whose conversation it is."""
         return self.folder.manager
 
 
@@ -212,24 +213,24 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     @property
     def name(self) -> str:
-        """What tells this instance from another one in the same agent."""
+        """Return what tells this instance from another one in the same agent."""
         return self._name
 
     @property
     def instructions(self) -> str:
-        """What of `MEMORY_INSTRUCTIONS` speaks of the tools that this middleware gives."""
+        """Return the part of `MEMORY_INSTRUCTIONS` on the tools that this middleware gives."""
         return prompts.MEMORY_INSTRUCTIONS if self._has_notes else prompts.READING_INSTRUCTIONS
 
     def stats(self) -> ContextStats:
-        """What this middleware has done so far, for all users."""
+        """Return what this middleware has done so far, for all users."""
         return replace(self._fail_open.stats)
 
     def decisions(self) -> Decisions:
-        """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
+        """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
         return Decisions(self._decisions)
 
     def end_task(self, task: str, *, user_id: str | int | None = None) -> int:
-        """Delete the notes of a task that has ended; how many there were.
+        """Delete the notes of a task that has ended, and return how many there were.
 
         With ``NotesPolicy(ends_task=False)`` nothing else does.
 
@@ -367,11 +368,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             audit=self._auditor,
         )
 
-    def _conversation(self, state: Any) -> _Conversation:  # noqa: ANN401 - whatever schema the agent has
+    def _conversation(self, state: Any) -> ConversationSnapshot:  # noqa: ANN401 - whatever schema the agent has
         facts = self._facts(state)
         manager = self._manager(facts)
         folder = MessageFolder(manager, self._fold_policy, self._fail_open)
-        return _Conversation(
+        return ConversationSnapshot(
             list(_named(state, "messages") or []),
             facts,
             folder,
@@ -459,7 +460,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         return prompt, update, partial(_vouch, user_id, facts.trusted or ())
 
     def _check_tools(self, request: AnyRequest) -> None:
-        """Refuse a tool of somebody else's under the name of a memory tool: LangChain lets one replace the other."""
+        """Refuse another tool under the name of a memory tool: LangChain lets one replace the other."""
         own = {tool.name for tool in self.tools}
         for tool in request.tools:
             name = getattr(tool, "name", None)
@@ -470,7 +471,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
                 )
                 raise InvalidArgumentError(message)
 
-    async def _recalled(self, talk: _Conversation, shown: int, budget: int) -> ConversationFacts:
+    async def _recalled(
+        self, talk: ConversationSnapshot, shown: int, budget: int
+    ) -> ConversationFacts:
         """What is known when the newest unseen message has what it needs."""
         unseen = talk.messages[shown:]
         question = next((message for message in reversed(unseen) if is_question(message)), None)
@@ -495,7 +498,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             key for key in found.ranges if key not in request.named
         )
 
-    async def _noted(self, talk: _Conversation, shown: int) -> ConversationFacts:
+    async def _noted(self, talk: ConversationSnapshot, shown: int) -> ConversationFacts:
         """What is known when the prompt has what the run has noted since."""
         facts = talk.facts
         if facts.run_id is None:

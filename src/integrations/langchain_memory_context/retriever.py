@@ -57,16 +57,13 @@ class MemoryRetriever(BaseRetriever):
     def _content(self, hit: MemoryItem, query: str) -> str:
         if is_secret(hit):
             return prompts.HIDDEN
-        count = self.manager.counter.count
-        return (
-            hit.text
-            if self.max_tokens is None
-            else excerpt(hit.text, query, self.max_tokens, count).text
-        )
+        if self.max_tokens is None:
+            return hit.text
+        return excerpt(hit.text, query, self.max_tokens, self.manager.counter.count).text
 
 
 def _facts(hit: MemoryItem) -> dict[str, Any]:
-    return {
+    facts = {
         "memory_key": hit.memory_key,
         "memory_type": hit.memory_type,
         "description": hit.summary,
@@ -76,9 +73,8 @@ def _facts(hit: MemoryItem) -> dict[str, Any]:
         "category": hit.category,
         "tags": list(hit.tags),
         "score": hit.match.score if hit.match else None,
-        **{
-            name: hit.content_metadata[name]
-            for name in ("source", "call_id")
-            if name in hit.content_metadata
-        },
     }
+    for name in ("source", "call_id"):
+        if name in hit.content_metadata:
+            facts[name] = hit.content_metadata[name]
+    return facts

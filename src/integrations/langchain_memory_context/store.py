@@ -57,18 +57,20 @@ class MemoryStoreAdapter(AnyLabelStore):
         self._scope = Scope(manager.scope.user_id, tier=TIER)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """The results of `ops`, in their order.
+        """Return the results of *ops*, in their order.
 
         Raises:
-            InvalidArgumentError: A namespace that is none, or an unknown operation or operator.
+            InvalidArgumentError: A namespace that is not a tuple of texts, or an unknown operation or operator.
             InvalidContentError: JSON cannot express a value.
             StoreError: The store could not do it, or something in it left no item under the key; a search leaves
                 such items out, and logs a warning.
         """
         listed = list(ops)
         results = [self._read(op) for op in listed]
-        for op in {(op.namespace, op.key): op for op in listed if isinstance(op, PutOp)}.values():
-            self._write(op)
+        # Of several writes to one key only the last counts.
+        writes = {(op.namespace, op.key): op for op in listed if isinstance(op, PutOp)}
+        for write in writes.values():
+            self._write(write)
         return results
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -79,9 +81,10 @@ class MemoryStoreAdapter(AnyLabelStore):
         match op:
             case GetOp():
                 found = self.manager.memory_store.get(self._scope, _key(op.namespace, op.key))
-                living = [found] if found is not None and _lives(found) else []
-                self.manager.audit("expanded", *(item.memory_key for item in living))
-                return next((Item(**_facts(item)) for item in living), None)
+                if found is None or not _lives(found):
+                    return None
+                self.manager.audit("expanded", found.memory_key)
+                return Item(**_facts(found))
             case SearchOp():
                 return self._searched(op)
             case ListNamespacesOp():
@@ -113,11 +116,9 @@ class MemoryStoreAdapter(AnyLabelStore):
         )
 
     def _searched(self, op: SearchOp) -> list[SearchItem]:
-        """The living items below a namespace that match."""
-        store, filters = (
-            self.manager.memory_store,
-            {"tags": _tag(op.namespace_prefix)} if op.namespace_prefix else {},
-        )
+        """Return the items below a namespace that match and have not expired."""
+        store = self.manager.memory_store
+        filters = {"tags": _tag(op.namespace_prefix)} if op.namespace_prefix else {}
         if op.query:
             found = store.search(self._scope, op.query, limit=SEARCHED, filters=filters)
             items = [item for item in found if item.content_metadata.get("index", True)]
@@ -136,15 +137,13 @@ class MemoryStoreAdapter(AnyLabelStore):
         ]
 
     def _namespaces(self, op: ListNamespacesOp) -> list[tuple[str, ...]]:
-        spaces = {
-            facts["namespace"]
-            for _, facts in _living(self.manager.memory_store.query(self._scope, limit=None))
-        }
-        fitting = (
-            space for space in spaces if all(_fits(one, space) for one in op.match_conditions or ())
-        )
-        cut = {space[: op.max_depth] for space in fitting}
-        return sorted(cut)[op.offset : op.offset + op.limit]
+        items = self.manager.memory_store.query(self._scope, limit=None)
+        namespaces = set[tuple[str, ...]]()
+        for _, facts in _living(items):
+            namespace = facts["namespace"]
+            if all(_fits(condition, namespace) for condition in op.match_conditions or ()):
+                namespaces.add(namespace[: op.max_depth])
+        return sorted(namespaces)[op.offset : op.offset + op.limit]
 
 
 def _check(namespace: object) -> None:
@@ -161,12 +160,16 @@ def _key(namespace: Sequence[str], key: str) -> str:
 
 
 def _tag(prefix: Sequence[str]) -> str:
-    """What all items below a namespace have in common."""
+    """Return the tag that all items below a namespace have."""
     return f"in_{hash_content(json.dumps(list(prefix)))[:32]}"
 
 
 def _facts(item: MemoryItem) -> dict[str, Any]:
-    """The item that a memory holds; a `StoreError` where it holds none."""
+    """Return the item that a memory holds.
+
+    Raises:
+        StoreError: It holds none.
+    """
     try:
         return {
             "namespace": tuple(item.content_metadata["namespace"]),
@@ -181,7 +184,7 @@ def _facts(item: MemoryItem) -> dict[str, Any]:
 
 
 def _living(items: Iterable[MemoryItem]) -> Iterator[tuple[MemoryItem, dict[str, Any]]]:
-    """The living ones with what they hold, without those that something in the store has changed."""
+    """Yield the items that have not expired with what they hold; leave out records that hold no item."""
     for item in filter(_lives, items):
         try:
             yield item, _facts(item)
@@ -194,7 +197,7 @@ def _lives(item: MemoryItem) -> bool:
 
 
 def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON holds
-    """Whether a value is the wanted one: fields, lists of the same length, and operators, as LangGraph has them."""
+    """Return whether a value is the wanted one: fields, lists of the same length, and operators, as LangGraph has them."""
     if isinstance(wanted, Mapping):
         fields = cast("Mapping[str, Any]", wanted)
         if any(name.startswith("$") for name in fields):

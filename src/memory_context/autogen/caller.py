@@ -23,7 +23,7 @@ def set_caller(context: MemoryContext) -> None:
 
 
 def caller(user_id: str) -> MemoryContext | None:
-    """The context of the agent that calls a tool here, if it is one of this user's."""
+    """Return the context of the agent that calls a tool here, if it belongs to this user."""
     reference = _caller.get()
     context = reference() if reference else None
     return context if context is not None and context.user_id == user_id else None
@@ -31,7 +31,7 @@ def caller(user_id: str) -> MemoryContext | None:
 
 @contextmanager
 def reporting() -> Generator[list[str]]:
-    """The keys that memory tools, called here, report of their own: those that they speak of, not those they quote."""
+    """Collect the keys that memory tools, called inside, report: those that they speak of, not those they quote."""
     keys = list[str]()
     token = _reported.set(keys)
     try:

@@ -171,12 +171,12 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @property
     def user_id(self) -> str:
-        """Whose memories these are."""
+        """Return whose memories these are."""
         return self._manager.scope.user_id
 
     @property
     def thread_id(self) -> str:
-        """The conversation."""
+        """Return the id of the conversation."""
         return str(self._manager.thread_id)
 
     async def add_message(self, message: LLMMessage) -> None:
@@ -184,12 +184,12 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         if not isinstance(
             message, SystemMessage | UserMessage | AssistantMessage | FunctionExecutionResultMessage
         ):
-            error = f"a message is one of AutoGen's LLM messages, not {type(message).__name__}"
+            error = f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
             raise InvalidArgumentError(error)
         await self._to_the_end(self._add(with_texts(message, {})))
 
     async def get_messages(self) -> list[LLMMessage]:
-        """The messages, with what the newest one needs from memory before it; what was returned once stays."""
+        """Return the messages, with what the newest one needs from memory before it; what was returned once stays."""
         set_caller(self)
         return await self._to_the_end(self._prompt())
 
@@ -199,7 +199,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             self._conversation.forget()
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The messages as they are shown, and what the context knows about them, in JSON's own types."""
+        """Return the messages as they are shown, and what the context knows about them, in JSON's own types."""
         async with self._lock.held():
             await self._conversation.settle()
             facts = self._conversation.facts()
@@ -208,7 +208,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             ).model_dump(mode="json")
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
-        """Take the place of the messages by those of `state`, which may be that of one of AutoGen's own contexts.
+        """Replace the messages by those of *state*, which may be that of one of AutoGen's own contexts.
 
         The thread of a state is the session from then on: in a `run` too, whose `notes` are those of that session then.
 
@@ -276,7 +276,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return await off_loop(self._manager.search, query, limit, **narrow)
 
     async def restore(self, key: str) -> int:
-        """Put the messages of a compaction back in the place of its reference; how many they are.
+        """Replace the reference of a compaction by its messages, and return how many they are.
 
         Raises:
             MemoryNotFoundError: There is no memory under `key`.
@@ -358,12 +358,12 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
 
     def stats(self) -> ContextStats:
-        """What this context has done so far."""
+        """Return what this context has done so far."""
         return replace(self._conversation.fail_open.stats)
 
     @property
     def manager(self) -> MemoryManager:
-        """The same memories, synchronous; with tiers, of runs, sessions, plans, tasks and projects those that are open.
+        """Return the same memories, synchronous; with notes, of runs, plans, tasks and so on only those that are open.
 
         What the agent itself sees, by its tools and by recall, is never more than what is open.
         """
@@ -371,16 +371,16 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @property
     def notes(self) -> ScopedMemory:
-        """The agent's notes, synchronous, as they are open now: those of its session, in `run` more."""
+        """Return the agent's notes, synchronous, as they are open now: those of its session, in `run` more."""
         return self._notes
 
     @property
     def instructions(self) -> str:
-        """What of `MEMORY_INSTRUCTIONS` speaks of the tools that this context has."""
+        """Return the part of `MEMORY_INSTRUCTIONS` on the tools that this context has."""
         return MEMORY_INSTRUCTIONS if self._has_notes else READING_INSTRUCTIONS
 
     def shown_keys(self) -> list[str]:
-        """The keys of the references that this conversation has shown."""
+        """Return the keys of the references that this conversation has shown."""
         return list(self._conversation.references)
 
     def trusted_keys(self) -> list[str]:
@@ -395,7 +395,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._conversation.trust(keys)
 
     def shown_messages(self) -> list[LLMMessage]:
-        """The messages as they stand, without deciding anything; models get them by `get_messages`."""
+        """Return the messages as they stand, without deciding anything; models get them by `get_messages`."""
         return list(self._conversation.messages)
 
     async def fold_output(
@@ -407,7 +407,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         )
 
     def decisions(self) -> Decisions:
-        """What was decided to bring back so far, for which message, by whom and why; the newest 1,000."""
+        """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
         return Decisions(self._conversation.recaller.decisions)
 
     def tools(self) -> list[BaseTool[Any, Any]]:

@@ -58,10 +58,10 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
         self.name = f"model:{type(model_client).__name__}"
 
     async def decide(self, question: Question) -> Verdict:
-        """The model's verdict.
+        """Return the model's verdict.
 
         Raises:
-            JudgeError: The model's answer is none.
+            JudgeError: The model's answer is not a verdict.
         """
         messages: list[LLMMessage] = [
             SystemMessage(content=prompts.JUDGE_SYSTEM),
@@ -90,9 +90,9 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
 
 
 def _tokens(messages: list[LLMMessage], result: CreateResult) -> int:
-    """What the call cost; counted here where the client does not say."""
+    """Return what the call cost, in tokens; counted here if the client does not say."""
     told = result.usage.prompt_tokens + result.usage.completion_tokens
+    if told:
+        return told
     count = default_counter().count
-    return told or sum(count(str(message.content)) for message in messages) + count(
-        str(result.content)
-    )
+    return sum(count(str(message.content)) for message in (*messages, result))

@@ -35,7 +35,7 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
         tokens: What its calls have cost, as the client tells it.
 
     Raises:
-        InvalidArgumentError: The client is none.
+        InvalidArgumentError: It is not a `ChatCompletionClient`.
     """
 
     component_type = "summarizer"
@@ -44,14 +44,14 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
 
     def __init__(self, model_client: ChatCompletionClient, seconds: float = 5.0) -> None:
         if not isinstance(model_client, ChatCompletionClient):
-            message = f"model_client= takes a ChatCompletionClient of AutoGen's, not {type(model_client).__name__}"
+            message = f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
             raise InvalidArgumentError(message)
         self.model_client = model_client
         self.seconds = seconds
         self.tokens = 0
 
     def summarize(self, text: str, description: str) -> str | None:
-        """The model's line; None if it has none. Must not run on an event loop's own thread."""
+        """Return the model's line; None if it has none. Must not run on an event loop's own thread."""
         loop = waiting_loop()
         if loop is None:
             return asyncio.run(self._asked(text, description))
@@ -65,9 +65,9 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
         ]
         result = await asyncio.wait_for(self.model_client.create(messages), self.seconds)
         self.tokens += result.usage.prompt_tokens + result.usage.completion_tokens
-        return (
-            result.content.strip().partition("\n")[0] if isinstance(result.content, str) else None
-        )
+        if not isinstance(result.content, str):
+            return None
+        return result.content.strip().partition("\n")[0]
 
     def _to_config(self) -> LLMSummarizerConfig:
         return LLMSummarizerConfig(

@@ -37,7 +37,7 @@ class LoopLock:
                     self._holder = None
 
     def _took(self, loop: asyncio.AbstractEventLoop) -> bool:
-        """Whether `loop` holds it now; a loop that was closed in between has let go of it."""
+        """Return whether *loop* holds it now; a loop that was closed in between has let go of it."""
         with self._taking:
             if self._holder in (None, loop) or self._holder.is_closed():
                 self._holder = loop

@@ -76,7 +76,7 @@ def parse_state(state: object) -> ContextState:
     try:
         found = ContextState.model_validate(dict(cast("Mapping[str, Any]", state)))
     except ValidationError as error:
-        message = f"not a context's state: {error.error_count()} mistakes, the first: {error.errors()[0]['msg']}"
+        message = f"not a context's state: {error.error_count()} errors, the first: {error.errors()[0]['msg']}"
         raise StateError(message) from error
     if found.memory_context is not None:
         _check_names(found.memory_context)

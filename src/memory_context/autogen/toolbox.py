@@ -17,7 +17,7 @@ AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
 
 
 def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbench]]:
-    """The plain tools and the workbenches among `tools`, each in their order.
+    """Return the plain tools and the workbenches among *tools*, each in their order.
 
     Raises:
         InvalidArgumentError: One of them is something else.
@@ -37,7 +37,7 @@ def _is_tool(tool: object) -> TypeGuard[BaseTool[Any, Any]]:
 
 
 def _as_tool(tool: object) -> BaseTool[Any, Any]:
-    """As AssistantAgent takes it: a tool, or a function that its docstring describes."""
+    """Return a tool as AssistantAgent takes it; a function is described by its docstring."""
     if _is_tool(tool):
         return tool
     if callable(tool):
@@ -62,7 +62,7 @@ def refuse_duplicates(names: Iterable[str]) -> None:
 def told_of_passing(
     tools: Iterable[BaseTool[Any, Any]], policy: PassingPolicy
 ) -> dict[str, ToolOverride]:
-    """The tool that reads memories says that references can be passed, too."""
+    """Return the description of the tool that reads memories, which says that references can be passed, too."""
     if not policy.passes:
         return {}
     sentence = prompts.PASS_REFERENCES.format(
@@ -76,15 +76,15 @@ def told_of_passing(
 
 
 def dumped(part: Workbench) -> ComponentModel:
-    """What `part` can be loaded from.
+    """Return what *part* can be loaded from.
 
     Raises:
-        NotSerializableError: It, or one of its tools, cannot be written down.
+        NotSerializableError: It, or one of its tools, cannot be dumped.
     """
     try:
         return part.dump_component()
     except NotSerializableError:
         raise
     except (NotImplementedError, TypeError, ValueError, OSError) as error:
-        message = f"{type(part).__name__} or one of its tools cannot be written down: {error}"
+        message = f"{type(part).__name__} or one of its tools cannot be dumped: {error}"
         raise NotSerializableError(message) from error

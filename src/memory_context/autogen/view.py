@@ -1,4 +1,4 @@
-"""A conversation of AutoGen's messages as people look at it."""
+"""AutoGen's messages as a notebook shows them to people."""
 
 from __future__ import annotations
 

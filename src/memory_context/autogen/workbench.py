@@ -72,8 +72,16 @@ class MemoryWorkbenchState(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class _Call:
-    """A call that may be made: of which tool, where, for whom, as the model wrote it and as the tool gets it."""
+class WorkbenchCall:
+    """A call that may be made.
+
+    Attributes:
+        name: The name of the tool.
+        part: The workbench that has it.
+        context: The conversation of the agent that calls.
+        written: The arguments as the model wrote them.
+        arguments: The arguments as the tool gets them, texts in place of references.
+    """
 
     name: str
     part: Workbench
@@ -125,7 +133,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         self._unread = UnreadWatch()
 
     async def list_tools(self) -> list[ToolSchema]:
-        """The tools of all workbenches, the memory tools last.
+        """Return the tools of all workbenches, the memory tools last.
 
         Raises:
             InvalidArgumentError: Two of them have one name.
@@ -147,7 +155,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         cancellation_token: CancellationToken | None = None,
         call_id: str | None = None,
     ) -> ToolResult:
-        """The tool's result, large texts folded; an error if the tool could not be called."""
+        """Return the tool's result, large texts folded; an error if the tool could not be called."""
         call = await self._prepared(name, arguments)
         if isinstance(call, ToolResult):
             return call
@@ -160,7 +168,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         cancellation_token: CancellationToken | None = None,
         call_id: str | None = None,
     ) -> AsyncGenerator[Any | ToolResult, None]:
-        """What the tool streams, if it does, and its result as from `call_tool`."""
+        """Yield what the tool streams, if it does, and its result as from `call_tool`."""
         call = await self._prepared(name, arguments)
         if isinstance(call, ToolResult):
             yield call
@@ -190,7 +198,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
                 stack.push_async_callback(part.stop)
 
     def note_end(self) -> None:
-        """No run goes on now: warn if the last one ended with a reference that no model has read."""
+        """Note that no run goes on now; warn if the last one ended with a reference that no model has read."""
         self._unread.look(self._conversation().shown_messages(), self._routes, ended=True)
 
     async def reset(self) -> None:
@@ -199,7 +207,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             await part.reset()
 
     async def save_state(self) -> Mapping[str, Any]:
-        """The states of the workbenches inside. The memories are in the store."""
+        """Return the states of the workbenches inside. The memories are in the store."""
         return MemoryWorkbenchState(
             workbenches=[await part.save_state() for part in self._inner]
         ).model_dump()
@@ -213,7 +221,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         try:
             states = MemoryWorkbenchState.model_validate(state).workbenches
         except ValidationError as error:
-            message = f"not the state of a MemoryWorkbench: {error.error_count()} mistakes"
+            message = f"not the state of a MemoryWorkbench: {error.error_count()} errors"
             raise StateError(message) from error
         if len(states) != len(self._inner):
             message = f"a state of {len(states)} workbenches does not fit {len(self._inner)}"
@@ -221,14 +229,16 @@ class MemoryWorkbench(StaticStreamWorkbench):
         for part, part_state in zip(self._inner, states, strict=True):
             await part.load_state(part_state)
 
-    async def _prepared(self, name: str, arguments: Mapping[str, Any] | None) -> _Call | ToolResult:
-        """The call as it is made, or the error in its place."""
+    async def _prepared(
+        self, name: str, arguments: Mapping[str, Any] | None
+    ) -> WorkbenchCall | ToolResult:
+        """Return the call as it is made, or the error in its place."""
         if name not in self._routes:
             await self.list_tools()
         if name not in self._routes:
             return _error(name, prompts.NO_SUCH_TOOL.format(tool=name))
         part, schema = self._routes[name]
-        call = _Call(name, part, self._conversation(), arguments, arguments)
+        call = WorkbenchCall(name, part, self._conversation(), arguments, arguments)
         if part is self._memory or not self._policy.passes_to(name):
             return call
         try:
@@ -236,7 +246,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         except NotPassedError as refused:
             return _error(name, prompts.NOT_CALLED.format(tool=name, reason=refused))
 
-    async def _filled(self, call: _Call, schema: ToolSchema) -> Any:  # noqa: ANN401 - whatever JSON holds
+    async def _filled(self, call: WorkbenchCall, schema: ToolSchema) -> Any:  # noqa: ANN401 - whatever JSON holds
         keys, context = passed_keys(call.written), call.context
         if not keys:
             return call.written
@@ -254,33 +264,29 @@ class MemoryWorkbench(StaticStreamWorkbench):
         return await off_loop(fill)
 
     async def _called(
-        self, call: _Call, token: CancellationToken | None, call_id: str | None
+        self, call: WorkbenchCall, token: CancellationToken | None, call_id: str | None
     ) -> ToolResult:
-        """What the tool gives, folded; the keys that a memory tool reports may be passed on."""
+        """Return what the tool gives, folded; the keys that a memory tool reports may be passed on."""
         with _speaking(call), reporting() as reported:
             result = await call.part.call_tool(call.name, call.arguments, token, call_id)
         if call.part is self._memory:
             call.context.trust(*reported)
         return await self._folded(call, result)
 
-    async def _folded(self, call: _Call, result: ToolResult) -> ToolResult:
-        """A copy of `result` with its large texts folded, those beside each other as one; images stay."""
+    async def _folded(self, call: WorkbenchCall, result: ToolResult) -> ToolResult:
+        """Return a copy of *result* with its large texts folded, adjacent ones as one; images stay."""
         contents = list[Any]()
-        for is_text, run in groupby(
-            result.result, lambda content: isinstance(content, TextResultContent)
-        ):
+        for _, run in groupby(result.result, type):
             parts = list(run)
             texts = [part.content for part in parts if isinstance(part, TextResultContent)]
-            shown = (
-                await self._shown_text(call, "\n".join(texts), is_error=result.is_error)
-                if is_text
-                else None
-            )
+            shown = None
+            if texts:
+                shown = await self._shown_text(call, "\n".join(texts), is_error=result.is_error)
             contents += parts if shown is None else [TextResultContent(content=shown)]
         return result.model_copy(update={"result": contents})
 
-    async def _shown_text(self, call: _Call, text: str, *, is_error: bool) -> str | None:
-        """What takes the place of a tool's text; None if it stays as it is."""
+    async def _shown_text(self, call: WorkbenchCall, text: str, *, is_error: bool) -> str | None:
+        """Return what takes the place of a tool's text; None if it stays as it is."""
         if call.part is self._memory:
             return None
         arguments = json.dumps(call.written or {}, ensure_ascii=False, default=str)
@@ -293,7 +299,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
         return shown
 
     def _conversation(self) -> MemoryContext:
-        """The context of the agent; a loaded workbench has another one of its own, and asks who calls."""
+        """Return the context of the agent; a loaded workbench has another one of its own, and asks who calls."""
         return (caller(self._context.user_id) if self._loaded else None) or self._context
 
     def _to_config(self) -> MemoryWorkbenchConfig:  # type: ignore[override] # not that of StaticWorkbench
@@ -319,15 +325,15 @@ class MemoryWorkbench(StaticStreamWorkbench):
         return workbench
 
 
-def _speaking(call: _Call) -> AbstractContextManager[None]:
-    """While a tool works: an agent in it hears a model."""
+def _speaking(call: WorkbenchCall) -> AbstractContextManager[None]:
+    """Let an agent inside a tool know, while the tool works, that a model speaks to it."""
     return called_with(call.context.user_id, call.context.trusted_keys(), strings_in(call.written))
 
 
 async def _stepped(
-    stream: AsyncGenerator[Any | ToolResult, None], call: _Call
+    stream: AsyncGenerator[Any | ToolResult, None], call: WorkbenchCall
 ) -> AsyncGenerator[Any, None]:
-    """What `stream` gives; nothing of the call is noted while its consumer works."""
+    """Yield what *stream* gives; nothing of the call is noted while its consumer works."""
     while True:
         with _speaking(call):
             try:
