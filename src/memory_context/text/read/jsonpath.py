@@ -127,7 +127,7 @@ def parts_of(found: FoundValues) -> ValueParts | None:
     """Return the parts of the only value that was found; None where there are several, or where it has none."""
     if found.total != 1:
         return None
-    value = found.values[0]
+    value: Any = found.values[0]
     unit = _UNITS.get(type(value))
     if unit is None or not value:
         return None
@@ -215,12 +215,13 @@ def abridged(value: Any, limit: int, depth: int) -> Any:  # noqa: ANN401 - whate
                 shown.append(prompts.MORE_PARTS.format(count=len(items) - most))
             return shown
         case dict():
-            members = dict[Any, Any]()
-            for key, member in list(cast("Mapping[str, Any]", value).items())[:most]:
-                members[abridged(key, LONGEST_KEY, 1)] = abridged(member, limit, depth - 1)
-            if len(value) > most:
-                members["…"] = prompts.MORE_PARTS.format(count=len(value) - most)
-            return members
+            members = list(cast("Mapping[str, Any]", value).items())
+            short = dict[Any, Any]()
+            for key, member in members[:most]:
+                short[abridged(key, LONGEST_KEY, 1)] = abridged(member, limit, depth - 1)
+            if len(members) > most:
+                short["…"] = prompts.MORE_PARTS.format(count=len(members) - most)
+            return short
         case _:
             return value
 
@@ -231,14 +232,15 @@ def _gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         case str():
             return prompts.A_TEXT.format(count=len(value))
         case list():
+            items = cast("Sequence[Any]", value)
             keys = ""
-            for item in cast("Sequence[Any]", value):
+            for item in items:
                 if isinstance(item, dict):
                     if item:
                         names = listed(cast("Mapping[str, Any]", item))
                         keys = prompts.WITH_KEYS.format(keys=names)
                     break
-            return prompts.A_LIST.format(count=len(value), keys=keys)
+            return prompts.A_LIST.format(count=len(items), keys=keys)
         case dict():
             return prompts.AN_OBJECT.format(keys=listed(cast("Mapping[str, Any]", value)))
         case _:
@@ -309,12 +311,17 @@ class _TimedPattern(FilterFunction):
     Patterns are those of RFC 9485; what `regex` takes beyond it, as ``(?i)``, is understood too.
     """
 
-    arg_types: Final = [ExpressionType.VALUE, ExpressionType.VALUE]
-    return_type: Final = ExpressionType.LOGICAL
-
     def __init__(self, environment: _TimedEnvironment, method: str) -> None:
         self._environment = environment
         self._method = method
+
+    @property
+    def arg_types(self) -> list[ExpressionType]:
+        return [ExpressionType.VALUE, ExpressionType.VALUE]
+
+    @property
+    def return_type(self) -> ExpressionType:
+        return ExpressionType.LOGICAL
 
     def __call__(self, text: object, pattern: object) -> bool:
         """Return whether `pattern` matches; not if one of both is not a string, or the pattern is invalid."""

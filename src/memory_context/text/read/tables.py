@@ -80,8 +80,9 @@ def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON ho
         next_level = list[tuple[str, Any]]()
         for path, item in level:
             if isinstance(item, list):
-                if len(item) > len(longest):
-                    longest, path_of_longest = item, path
+                values: list[Any] = item
+                if len(values) > len(longest):
+                    longest, path_of_longest = values, path
             elif isinstance(item, dict):
                 for key, member in cast("dict[str, Any]", item).items():
                     next_level.append((f"{path}.{key}", member))
