@@ -39,7 +39,7 @@ from pydantic import BaseModel
 from memory_context import MemoryManager
 from memory_context.mcp.sdk import mcp_server
 from memory_context.mcp.stdio_server import serve_stdio
-from memory_context.tools.memory_tools import Answer, Verb
+from memory_context.tools.verbs import ToolAnswer, Verb
 
 class Nothing(BaseModel):
     pass
@@ -51,14 +51,14 @@ def talk(manager, args, most):
     sys.__stdout__.write("written")
     os.write(1, b"to the descriptor")
     subprocess.run([sys.executable, "-c", "import sys; print('by a child', sys.stdin.readlines())"], check=True)
-    return Answer("talked")
+    return ToolAnswer("talked")
 
 def wait(manager, args, most):
-    return Answer(str(turn.wait(60)))
+    return ToolAnswer(str(turn.wait(60)))
 
 def go(manager, args, most):
     turn.set()
-    return Answer("gone")
+    return ToolAnswer("gone")
 
 def fail(manager, args, most):
     raise RuntimeError("postgresql://me:hunter2@host/database")
