@@ -9,6 +9,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -569,6 +570,16 @@ def test_short_contents_are_not_compressed(length: int, kind: str) -> None:
 
         assert [kind] == [item.media_type for item in store.inner.list_all(ANN)]
         assert ["x" * length] == [item.content for item in store.list_all(ANN)]
+
+
+def test_what_compression_would_lengthen_is_not_compressed() -> None:
+    """A content that is as random as compressed data is stored as it is."""
+    data = Random(1).randbytes(4096)
+    with CompressedStore("sqlite://") as store:
+        store.put(ANN, memory(data, memory_key="mine"))
+
+        assert [data] == [item.content for item in store.inner.list_all(ANN)]
+        assert [data] == [item.content for item in store.list_all(ANN)]
 
 
 def test_damaged_compression(sqlite_url: str) -> None:

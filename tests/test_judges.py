@@ -207,7 +207,7 @@ class TestModel:
         await fill(context, user("What did worker-123 handle?"))
 
         assert ([], "lexical", 1) == (
-            model.prompts,
+            model.asked_for,
             context.decisions()[0].judge,
             context.stats().recalls,
         )
@@ -367,6 +367,28 @@ class TestOwnJudge:
         assert "worker-9 handled" in shown(messages[-2])
         assert ("whatever this is", "do it") == (asked[0].message, asked[0].task)
         assert "mine" == context.decisions()[0].judge
+
+    async def test_opens_what_was_offered(self) -> None:
+        """Beside what was offered, a memory of the user's that was not stays closed."""
+
+        class Curious:
+            name = "curious"
+
+            async def decide(self, question: Question) -> Verdict:
+                offered = question.candidates[0].item.memory_key
+                return Verdict(
+                    expand=(Expansion("diary", "secrets"), Expansion(offered, "worker-9"))
+                )
+
+        context = MemoryContext("ann", store="sqlite://", recall=RecallPolicy(judge=Curious()))
+        await context.store("a page of the diary", key="diary")
+        key = await folded(context)
+
+        messages = await fill(context, user("whatever this is"))
+
+        assert "worker-9 handled" in shown(messages[-2])
+        assert "diary" not in shown(messages[-2])
+        assert (key,) == context.decisions()[0].opened
 
     async def test_not_a_verdict(self) -> None:
         """A judge that answers something else is replaced by the words."""

@@ -12,6 +12,7 @@ from langchain_tests.unit_tests import ToolsUnitTests
 from for_each import for_each
 from langchain_memory_context import MemoryRetriever, memory_tools
 from memory_context import MemoryManager
+from memory_context.runtime import prompts
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 
@@ -180,6 +181,7 @@ def test_documents_are_excerpts_and_secrets_stay_hidden() -> None:
     )
     found = MemoryRetriever(manager=manager).invoke("password of staging")
     assert "hunter2" not in str(found)
+    assert prompts.HIDDEN == found[0].page_content
 
 
 def test_each_call_has_its_own_owner() -> None:

@@ -103,6 +103,7 @@ def run_with(output: str, reply: str) -> Recording:
         ("call readFile on snake_case", ["readFile", "snake_case"]),
         ("Hello THERE, plain words-with-hyphens", []),
         ("a1b2 is too short, a1b2c is not", ["a1b2c"]),
+        ("a1b2- and a1b2. are too short without their signs", []),
         ("example.org", ["example.org"]),
         ("sentence. Another", []),
     ],

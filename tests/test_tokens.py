@@ -136,6 +136,13 @@ def test_the_default_counter_is_exact() -> None:
         assert len(encoding.encode_ordinary(text)) == default_counter().count(text)
 
 
+def test_capitals_are_estimated_to_cost_more() -> None:
+    """A word in capitals has more tokens than in small letters, and so says the estimate."""
+    for word in ("international", "transportation", "configuration"):
+        for counter in (default_counter(), estimating_counter()):
+            assert counter.count(word.upper()) > counter.count(word), (word, counter)
+
+
 def test_control_tokens_are_ordinary_text() -> None:
     """``<|endoftext|>`` in a tool's output is seven tokens of text, not an error and not one token."""
     assert [7, 7] == [counter.count("<|endoftext|>") for counter in COUNTERS[:2]]

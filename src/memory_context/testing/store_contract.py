@@ -157,11 +157,13 @@ class MemoryStoreContract(QueryContract, SearchContract, MovingContract):
 
     def test_own_key_is_not_taken_over(self, store: MemoryStore) -> None:
         """A writer's own key refuses another content, and takes the same one again."""
-        store.put(ANN, memory("one", memory_key="mine"))
+        first = store.put(ANN, memory("one", memory_key="mine"))
         store.put(ANN, memory("one", memory_key="mine"))
 
         with pytest.raises(KeyExistsError, match="mine"):
             store.put(ANN, memory("two", memory_key="mine"))
+        with pytest.raises(KeyExistsError):
+            store.put(ANN, replace(memory("two", memory_key="mine"), id=first.id))
 
         assert 1 == store.count(ANN)
 
