@@ -413,7 +413,6 @@ NAME                    READY   STATUS             RESTARTS   AGE
 shop-5d9c7b9d8-abcde    1/1     Running            0          3d
 cart-6f8d9c7b5-fghij    0/1     CrashLoopBackOff   12         3d
 """
-PANDAS = "     name  total\n0     ann   12.5\n1     bob    3.0\n..    ...    ...\n213   zoe    9.9\n\n[214 rows x 2 columns]\n"
 MARKDOWN_TABLE = "| id | name |\n|----|------|\n| 1 | ann |\n| 2 | bob |\n| 3 | cat |\n"
 NPM = """\
 npm WARN deprecated inflight@1.0.6: This module is not supported
@@ -567,7 +566,6 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("mysql", MYSQL, {}),
     ("sqlite columns", SQLITE_COLUMNS, {}),
     ("kubectl", KUBECTL, {}),
-    ("pandas", PANDAS, {}),
     ("Markdown table", MARKDOWN_TABLE, {}),
     ("CSV", "id,name,total\n" + "".join(f"{n},ann,{n}.5\n" for n in range(1204)), {}),
     ("CSV with quotes", 'id,note\n1,"a, b\nc"\n2,"d"\n', {}),

@@ -69,7 +69,7 @@ property_test = examples(300)
 
 
 def test_the_snapshot_is_what_is_said_today() -> None:
-    """The lines on outputs of every kind, written by hand and by real tools, are those that a person has read."""
+    """The lines on outputs of every kind are those that a person has read."""
     assert (DATA / "descriptions.txt").read_text(encoding="utf-8") == described()
 
 

@@ -76,8 +76,6 @@ def describe_markdown(sample: Sample) -> Description | None:
     facts += f", {counted(sample.line_count, 'line')}"
     if len(headings) > 1:
         facts += f", {counted(len(headings), 'heading')}"
-    elif links > 4:
-        facts += f", {counted(links, 'link')}"
     return Description(Kind.MARKUP, facts, names[1:] or (_without_marks(sample.first_line),))
 
 

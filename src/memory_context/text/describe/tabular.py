@@ -18,9 +18,7 @@ _RULE = re.compile(r"\s*[|:]*[-=─]{2,}:?(?:[ |+:]+[-=─]{2,}:?)*[ |]*")
 # The frame of a table, as mysql and sqlite's box draw it.
 _FRAME = re.compile(r"\s*[+┌├╒╭┏][-=─━═+┬┼┴╤╪┳╇]+[+┐┤╕╮┓]\s*")
 _BARS = re.compile(r"[|│┃]")
-_ROWS_SAID = re.compile(
-    r"^\((\d{1,12}) rows?\)|^(\d{1,12}) rows? in set|^\[(\d{1,12}) rows x", re.MULTILINE
-)
+_ROWS_SAID = re.compile(r"^\((\d{1,12}) rows?\)|^(\d{1,12}) rows? in set", re.MULTILINE)
 _TITLE = re.compile(r"[A-Z%][\w%/()+.:-]*")
 
 
@@ -109,13 +107,11 @@ def _are_rows(rows: list[list[str]], separator: str) -> bool:
 
 
 def _aligned(sample: Sample) -> Description | None:
-    """Describe columns below a header of titles with gaps between them, or with pandas' row numbers."""
+    """Describe columns with gaps between them, below a header of titles."""
     first = sample.lines[0]
     words = first.split()
     rows = _filled_lines(sample.text) - 1
     bodies = [line.split() for line in sample.lines[1:SAMPLED]]
-    if first.startswith(" ") and [body[0] for body in bodies[:2]] == ["0", "1"]:
-        return _table(sample, "table", rows, len(words), words)
     names = re.split(r"\s{2,}", first.strip())
     titles = sum(1 for word in words if _TITLE.fullmatch(word))
     if len(names) < 2 or len(words) < 3 or titles < len(words) - 1:
