@@ -128,7 +128,8 @@ def parts_of(found: FoundValues) -> ValueParts | None:
     if found.total != 1:
         return None
     value: Any = found.values[0]
-    unit = _UNITS.get(type(value))
+    kind: type = type(value)
+    unit = _UNITS.get(kind)
     if unit is None or not value:
         return None
     return ValueParts(value, unit, list(value) if unit == "members" else [])

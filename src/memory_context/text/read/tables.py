@@ -76,11 +76,12 @@ def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON ho
     """Return the rows of a list, or of the longest of the lists that are least deep in an object."""
     level: list[tuple[str, Any]] = [("$", value)]
     while level:
-        longest, path_of_longest = list[Any](), ""
+        longest: Sequence[Any] = ()
+        path_of_longest = ""
         next_level = list[tuple[str, Any]]()
         for path, item in level:
             if isinstance(item, list):
-                values: list[Any] = item
+                values = cast("Sequence[Any]", item)
                 if len(values) > len(longest):
                     longest, path_of_longest = values, path
             elif isinstance(item, dict):
