@@ -111,9 +111,10 @@ def test_reference_is_complete() -> None:
         ) == sorted(listed)
 
 
-def test_contributing_names_real_files() -> None:
-    """Every path that CONTRIBUTING sends a reader to is there."""
-    text = (ROOT / "CONTRIBUTING.md").read_text("utf-8")
+@pytest.mark.parametrize("page", ["CONTRIBUTING.md", "docs/rooms.md"])
+def test_pages_name_real_files(page: str) -> None:
+    """Every path that a page for contributors sends a reader to is there."""
+    text = (ROOT / page).read_text("utf-8")
     packages = {
         "src/integrations/": langchain_memory_context,
         "src/": memory_context,

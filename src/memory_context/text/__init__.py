@@ -1,1 +1,1 @@
-"""See the package above."""
+"""Functions of a text, without state and without I/O: describe, excerpt, read, index, count, redact."""

@@ -1,1 +1,1 @@
-"""See the package above."""
+"""Memories in SQLite or PostgreSQL. `sqlalchemy_store` is the front, `database` the transactions."""

@@ -1,1 +1,1 @@
-"""See the package above."""
+"""Stores around stores: compression, encryption, redaction."""

@@ -1,1 +1,1 @@
-"""See the package above."""
+"""What a search finds chunks by: lexemes on either database, and vectors."""
