@@ -296,6 +296,8 @@ PASSWORD=$DB_PASS1
 curl -u ann:<password1> https://example.org; curl -u "ann:${PASS1}" https://example.org; curl -u ann:%PASS1% x
 mysql://root:****@db/x mysql://root:{password1}@db/x https://ann:[password1]@example.org
 TOKEN_HASH=abc12345def67890, SECRET_VERSION=a1b2c3d4e5f6
+password: 12345678, PASSWORD=20260101
+token: AbstractSingletonProxyFactoryBean, secret_key=InternalFrameTitlePaneMaximizeButton
 """
 
 
