@@ -163,10 +163,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     transformers = (InternalCallTransformer,)
 
     def __new__(cls, *_: Any, notes: bool | NotesPolicy = False, **__: Any) -> Self:  # noqa: ANN401 - see __init__
-        """One with hooks around the agent where it is needed: LangChain makes a node of each hook that a class has."""
-        return super().__new__(
-            MiddlewareWithNotes if notes is not False and cls is MemoryContextMiddleware else cls
-        )  # type: ignore[return-value] # a subclass
+        """Return one with hooks around the agent only if it keeps notes: LangChain makes a node of each hook."""
+        if notes is not False and cls is MemoryContextMiddleware:
+            return cast("Self", object.__new__(MiddlewareWithNotes))
+        return super().__new__(cls)
 
     def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
         self,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Self
+from typing import Any, Self
 
 from autogen_core import ComponentModel
 from autogen_core.models import LLMMessage
@@ -94,7 +94,8 @@ class FoldConfig(BaseModel):
     def policy(self) -> FoldPolicy:
         """Return the policy that was dumped."""
         summarizer = self.summarizer and LLMSummarizer.load_component(self.summarizer)
-        return FoldPolicy(**{**dict(self), "summarizer": summarizer})
+        settings: dict[str, Any] = {**dict(self), "summarizer": summarizer}
+        return FoldPolicy(**settings)
 
 
 class RecallConfig(BaseModel):
@@ -124,7 +125,8 @@ class RecallConfig(BaseModel):
     def policy(self) -> RecallPolicy:
         """Return the policy that was dumped."""
         judge = self.judge and LLMJudge.load_component(self.judge)
-        return RecallPolicy(**{**dict(self), "judge": judge})
+        settings: dict[str, Any] = {**dict(self), "judge": judge}
+        return RecallPolicy(**settings)
 
 
 class NotesConfig(BaseModel):

@@ -41,7 +41,7 @@ class Resources:
             StoreError: The store could not do it.
         """
         cursor = params.get("cursor")
-        after = None if cursor is None else _parsed(cursor)
+        after: ResourcePosition | None = None if cursor is None else _parsed(cursor)
         items = list[MemoryItem]()
         more = True
         while more and len(items) < self._page:

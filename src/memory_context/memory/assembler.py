@@ -191,7 +191,7 @@ class ContextAssembler:
         )
         records: list[dict[str, Any]] = [json.loads(item.text) for item in items]
         if not allocation:
-            allocation = records[0]["allocation"] if records else DEFAULT_ALLOCATION
+            allocation = dict(records[0]["allocation"] if records else DEFAULT_ALLOCATION)
         history = [RecordedAssembly.from_record(record) for record in records]
         return advise(history, _checked(allocation))
 

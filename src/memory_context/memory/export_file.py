@@ -114,29 +114,29 @@ def _record(line: bytes) -> OwnedRecord | None:
         InvalidRecordError: It is not a record.
     """
     try:
-        facts = json.loads(line)
+        facts: Any = json.loads(line)
     except (ValueError, RecursionError) as error:
         message = f"not valid JSON: {error}"
         raise InvalidRecordError(message) from error
-    match facts:
-        case {"memory": record, **rest} if not rest:
-            item = item_from(record)
-            if item.content_hash and not is_intact(item):
-                message = f"the content of {item.memory_key!r} does not match its hash"
-                raise InvalidRecordError(message)
-            return item.user_id, item
-        case {"deletion": dict() as record, **rest} if not rest:
-            values = cast("dict[str, Any]", record)
-            try:
-                user = Scope(values.pop("user_id", None)).user_id
-            except InvalidArgumentError as error:
-                raise InvalidRecordError(str(error)) from error
-            return user, deletion_from(values)
-        case {"end": _, **rest} if not rest:
-            return None
-        case _:
-            message = "a line has one of memory, deletion and end"
+    members = cast("dict[str, Any]", facts) if isinstance(facts, dict) else {}
+    kind, value = next(iter(members.items())) if len(members) == 1 else ("", None)
+    if kind == "memory":
+        item = item_from(value)
+        if item.content_hash and not is_intact(item):
+            message = f"the content of {item.memory_key!r} does not match its hash"
             raise InvalidRecordError(message)
+        return item.user_id, item
+    if kind == "deletion" and isinstance(value, dict):
+        values = dict(cast("dict[str, Any]", value))
+        try:
+            user = Scope(values.pop("user_id", None)).user_id
+        except InvalidArgumentError as error:
+            raise InvalidRecordError(str(error)) from error
+        return user, deletion_from(values)
+    if kind == "end":
+        return None
+    message = "a line has one of memory, deletion and end"
+    raise InvalidRecordError(message)
 
 
 def line_of(user: str, record: MemoryItem | Deletion) -> dict[str, Any]:

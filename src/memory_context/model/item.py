@@ -272,7 +272,8 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
             yield key
             yield from _texts(member)
     elif isinstance(value, list):
-        for member in value:
+        members: list[Any] = value
+        for member in members:
             yield from _texts(member)
 
 

@@ -61,7 +61,7 @@ def _describe_object(literal: Literal, noun: str, sample: Sample) -> Description
     names: list[str] = []
     for key, one in value.items():
         if isinstance(one, list) and one and (noun := singular(key)):
-            names.append(counted(len(one), noun))
+            names.append(counted(len(cast("list[object]", one)), noun))
         elif key != name_key:
             names.append(key)
     return Description(Kind.JSON, facts, unique_names(names), is_cut=literal.is_cut)
@@ -106,7 +106,9 @@ def _describe_list(
     if items and all(isinstance(item, dict) for item in sampled):
         names = _fields_of(sampled)
         noun = noun or _type_of(sampled)
-    elif items and all(isinstance(item, list | tuple) and item for item in sampled):
+    elif items and all(
+        isinstance(item, list | tuple) and bool(cast("Any", item)) for item in sampled
+    ):
         if isinstance(items[0][0], dict):
             names = _fields_of(items[0][:1])
             noun, about = "list", " of objects"
@@ -173,7 +175,7 @@ def _is_name(value: object) -> bool:
 
 def _largest_list(value: Dict) -> tuple[Dict | None, str]:
     """Return the object with the list that makes up most of `value`, and the list's key."""
-    inner: object = value
+    inner: Any = value
     while isinstance(inner, dict) and inner:
         value = cast("Dict", inner)
         sizes = {key: len(str(one)) for key, one in value.items()}
@@ -182,7 +184,8 @@ def _largest_list(value: Dict) -> tuple[Dict | None, str]:
             break
         inner = value[heaviest]
         if isinstance(inner, list):
-            has_records = bool(inner) and isinstance(inner[0], dict | list)
-            is_main = len(inner) > 1 or len(value) <= 3
+            items = cast("list[object]", inner)
+            has_records = bool(items) and isinstance(items[0], dict | list)
+            is_main = len(items) > 1 or len(value) <= 3
             return (value, heaviest) if has_records and is_main else (None, "")
     return None, ""

@@ -121,8 +121,8 @@ def _of_value(value: Any, *, is_cut: bool) -> Unwrapped | None:  # noqa: ANN401 
         value = fields.get("content")
     if not isinstance(value, list):
         return None
-    texts = []
-    for part in value:
+    texts = list[str]()
+    for part in cast("list[object]", value):
         if not isinstance(part, dict) or "type" not in part:
             return None
         text = cast("dict[str, Any]", part).get("text")

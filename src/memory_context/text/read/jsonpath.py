@@ -128,8 +128,7 @@ def parts_of(found: FoundValues) -> ValueParts | None:
     if found.total != 1:
         return None
     value: Any = found.values[0]
-    kind: type = type(value)
-    unit = _UNITS.get(kind)
+    unit = next((unit for kind, unit in _UNITS.items() if isinstance(value, kind)), None)
     if unit is None or not value:
         return None
     return ValueParts(value, unit, list(value) if unit == "members" else [])
