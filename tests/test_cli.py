@@ -255,6 +255,7 @@ def test_the_demo_counts_every_call(kept: Kept) -> None:
     assert sent < without / 20
 
 
+@pytest.mark.long
 def test_the_next_commands_work(kept: Kept) -> None:
     """What the demo names as the next commands can be copied and run."""
     commands = [

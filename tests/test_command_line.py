@@ -307,6 +307,7 @@ class TestShow:
             text, offset = text + out, (re.findall(r"--offset (\d+)", err) or [""])[0]
         assert LOG == text.removesuffix("\n")
 
+    @pytest.mark.long
     def test_whole(self, ann: Screen, tmp_path: Path) -> None:
         """Without a selection everything comes, byte for byte, bytes and what would drive a terminal too."""
         for key, wanted in (("night.log", LOG.encode()), ("picture", BYTES)):

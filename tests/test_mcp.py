@@ -171,6 +171,7 @@ class TestTools:
         async with session_with(address) as client:
             assert said in await client.text("retrieve_memory", **{"key": "Night.Log", **arguments})
 
+    @pytest.mark.long
     async def test_pages(self, address: str, url: str) -> None:
         """An answer takes at most the tokens that the server was started with, and leads to the next page."""
         async with session_with(address) as client:
@@ -409,6 +410,7 @@ class TestResources:
         names = [resource["name"] for page in pages for resource in page["resources"]]
         assert [f"note.{number}" for number in reversed(range(120))] == names
 
+    @pytest.mark.long
     async def test_names(self, sqlite_url: str) -> None:
         """Every key is a name that comes back: long, in capitals, of dots alone; controls in descriptions do not."""
         keys = [

@@ -103,6 +103,7 @@ def everything(store: MemoryStore) -> Everything:
 class TestCopy:
     """Store to store."""
 
+    @pytest.mark.long
     @pytest.mark.parametrize("target_kind", KINDS)
     @pytest.mark.parametrize("source_kind", ["sqlite", "files"])
     def test_every_pair(

@@ -108,6 +108,7 @@ class TestCompressedStore(MemoryStoreContract):
             yield store
 
 
+@pytest.mark.long
 class TestEncryptedStore(MemoryStoreContract):
     """The contract, on encrypted records."""
 
