@@ -1,7 +1,7 @@
-"""Fakes and checks to test agents and stores with: the ones that memory-context is tested with itself.
+"""Fakes and checks to test agents and stores with; memory-context is tested with them too.
 
-`ScriptedChatClient` and `check_prompt` need AutoGen, `MemoryStoreContract` needs pytest; each is loaded when it is
-first used.
+`ScriptedChatClient` and `check_prompt` need AutoGen, `MemoryStoreContract` needs pytest; each is
+loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ __all__ = [
     "random_faults",
 ]
 
-_HOMES = {
+_MODULES = {
     "Fault": "faulty_store",
     "FaultyStore": "faulty_store",
     "Injected": "faulty_store",
@@ -38,8 +38,8 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load a public name from its home."""
-    if name not in _HOMES:
+    """Load a public name from its module."""
+    if name not in _MODULES:
         message = f"module 'memory_context.testing' has no attribute {name!r}"
         raise AttributeError(message)
-    return getattr(importlib.import_module(f"memory_context.testing.{_HOMES[name]}"), name)
+    return getattr(importlib.import_module(f"memory_context.testing.{_MODULES[name]}"), name)

@@ -1,36 +1,37 @@
-"""A store that fails as databases, disks and networks do, when it is told to."""
+"""A store that fails on demand, in the ways that databases, disks and networks fail."""
 
 from __future__ import annotations
 
 import random
 import time
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import partial, wraps
-from typing import Any, TypeVar
+from functools import wraps
+from typing import Any
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.runtime.forks import Lock
-from memory_context.stores import Administration, MemoryStore, StoreWrapper
-
-T = TypeVar("T")
+from memory_context.stores import MemoryStore, StoreWrapper
 
 DELAY = 0.01
 
 
 class Fault(StrEnum):
-    """How a call of a store goes wrong.
+    """How a call to a store goes wrong.
 
     Attributes:
         ERROR: `StoreError`, and nothing is done.
         DELAY: The work is done, late.
-        LOST: `StoreUnavailableError`, and nothing is done: the connection is lost before the work.
-        LOST_AFTER: The work is done, then `StoreUnavailableError`: the connection is lost before the answer.
-        FULL: `StoreError` of a verb that writes, and nothing is done; what reads goes well.
-        LOCKED: `StoreUnavailableError` of a verb that writes, late, and nothing is done; what reads goes well.
+        LOST: `StoreUnavailableError`, and nothing is done: the connection drops before the work.
+        LOST_AFTER: The work is done, then `StoreUnavailableError`: the connection drops before the
+            answer.
+        FULL: `StoreError` from a verb that writes, and nothing is done; reads succeed.
+        LOCKED: `StoreUnavailableError` from a verb that writes, late, and nothing is done; reads
+            succeed.
     """
 
     ERROR = "error"
@@ -41,9 +42,24 @@ class Fault(StrEnum):
     LOCKED = "locked"
 
 
+CONNECTION_LOST = "the connection was lost"
+REFUSALS = {
+    Fault.ERROR: (StoreError, "the store failed"),
+    Fault.LOST: (StoreUnavailableError, CONNECTION_LOST),
+    Fault.FULL: (StoreError, "the database or disk is full"),
+    Fault.LOCKED: (StoreUnavailableError, "the database is locked"),
+}
+DELAYING_FAULTS = {Fault.DELAY, Fault.LOCKED}
+WRITE_FAULTS = {Fault.FULL, Fault.LOCKED}
+
+READS = {"get", "get_many", "query", "search", "deletion", "count", "sum", "usage", "users"}
+PAGED_READS = {"list_all", "list_deleted"}
+WRITES = {"put", "delete", "touch", "restore", "clear", "forget_user", "reindex"}
+
+
 @dataclass(frozen=True, slots=True)
 class Injected:
-    """A fault that a call of a store met.
+    """A fault that a call to a store met.
 
     Attributes:
         verb: The store's verb.
@@ -57,28 +73,33 @@ class Injected:
 def random_faults(
     seed: int, kinds: Iterable[Fault] = tuple(Fault), share: float = 0.3
 ) -> Iterator[Fault | None]:
-    """Faults without end, the same ones for the same arguments.
+    """Yield faults without end, the same ones for the same arguments.
 
     Args:
-        seed: What decides.
-        kinds: Which faults there are, equally often.
-        share: How many of the calls meet one, 0 to 1.
+        seed: The seed of the random numbers.
+        kinds: The faults to choose from, all equally likely.
+        share: The share of the calls that meet a fault, 0 to 1.
     """
-    chance, listed = random.Random(seed), list(kinds)  # noqa: S311 - to be repeated, not to be secret
+    chance = random.Random(seed)  # noqa: S311 - to be repeated, not to be secret
+    choices = list(kinds)
     while True:
-        yield chance.choice(listed) if chance.random() < share else None
+        if chance.random() < share:
+            yield chance.choice(choices)
+        else:
+            yield None
 
 
 class FaultyStore(StoreWrapper):
-    """A store that fails by a plan, to see what an application does then. With an empty plan nothing fails.
+    """A store that fails by a plan, to see what an application does then.
 
-    Each call of a verb takes the next fault of the plan; None is none, and when the plan is at its end, all goes well.
-    What comes in pages (`list_all`, `list_deleted`) fails at its first record, or after its last one.
+    Each call of a verb takes the next fault of the plan. None is no fault, and once the plan ends,
+    every call succeeds. `list_all` and `list_deleted`, which read a page at a time, fail at their
+    first record or after their last one.
 
     Args:
-        store: The store inside; what `as_store` takes.
+        store: The store inside; whatever `as_store` takes.
         faults: The plan: a list, `random_faults`, ``itertools.repeat(Fault.LOST)`` for an outage.
-        delay: The seconds that something late takes.
+        delay: How long a late call waits, in seconds.
 
     Attributes:
         injected: The faults that calls have met so far.
@@ -98,76 +119,53 @@ class FaultyStore(StoreWrapper):
         self.inject(faults)
 
     def inject(self, faults: Iterable[Fault | None]) -> None:
-        """From the next call on, follow this plan. An empty one ends all trouble."""
+        """Follow this plan from the next call on; an empty one ends all faults."""
         with self._lock:
             self._plan = iter(faults)
 
-    def _next(self, verb: str) -> Fault | None:
+    def _next_fault(self, verb: str) -> Fault | None:
         with self._lock:
             fault = next(self._plan, None)
-            if fault is None or (fault in _OF_WRITES and verb not in _WRITES):
+            if fault is None or (fault in WRITE_FAULTS and verb not in WRITES):
                 return None
             self.injected.append(Injected(verb, fault))
             return fault
 
-    def _met(self, verb: str, work: Callable[[], T]) -> T:
-        fault = self._next(verb)
-        self._before(fault)
-        result = work()
-        _after(fault)
-        return result
+    @contextmanager
+    def _under_fault(self, verb: str) -> Iterator[None]:
+        """Run a call's work inside the next fault of the plan.
 
-    def _met_by_pages(self, verb: str, work: Callable[[], Iterator[T]]) -> Iterator[T]:
-        fault = self._next(verb)
-        self._before(fault)
-        yield from work()
-        _after(fault)
-
-    def _before(self, fault: Fault | None) -> None:
-        if fault in _LATE:
+        Raises:
+            StoreError: The fault refuses the work, or loses its answer.
+        """
+        fault = self._next_fault(verb)
+        if fault in DELAYING_FAULTS:
             time.sleep(self.delay)
-        refused = _REFUSED.get(fault) if fault else None
-        if refused is not None:
-            kind, message = refused
-            raise kind(message)
-
-
-def _after(fault: Fault | None) -> None:
-    if fault is Fault.LOST_AFTER:
-        raise StoreUnavailableError(_LOST)
-
-
-_LOST = "the connection was lost"
-_REFUSED = {
-    Fault.ERROR: (StoreError, "the store failed"),
-    Fault.LOST: (StoreUnavailableError, _LOST),
-    Fault.FULL: (StoreError, "the database or disk is full"),
-    Fault.LOCKED: (StoreUnavailableError, "the database is locked"),
-}
-_LATE = {Fault.DELAY, Fault.LOCKED}
-_OF_WRITES = {Fault.FULL, Fault.LOCKED}
-_READS = {"get", "get_many", "query", "search", "deletion", "count", "sum", "usage", "users"}
-_PAGES = {"list_all", "list_deleted"}
-_VERBS = {
-    name
-    for protocol in (MemoryStore, Administration)
-    for name in vars(protocol)
-    if not name.startswith("_")
-}
-_WRITES = (_VERBS | {"reindex"}) - _READS - _PAGES - {"close"}
+        if fault in REFUSALS:
+            error, message = REFUSALS[fault]
+            raise error(message)
+        yield
+        if fault is Fault.LOST_AFTER:
+            raise StoreUnavailableError(CONNECTION_LOST)
 
 
 def _faulty(verb: str) -> Callable[..., Any]:
-    """The wrapper's own verb, which may meet a fault."""
-    passed_on = getattr(StoreWrapper, verb)
+    """Return the wrapper's *verb*, which may meet a fault."""
+    passed_on: Callable[..., Any] = getattr(StoreWrapper, verb)
 
     @wraps(passed_on)
-    def call(store: FaultyStore, *args: Any, **named: Any) -> Any:  # noqa: ANN401 - the verb's own
-        meet = store._met_by_pages if verb in _PAGES else store._met  # noqa: SLF001 - of this module
-        return meet(verb, partial(passed_on, store, *args, **named))
+    def call(store: FaultyStore, *args: object, **named: object) -> object:
+        with store._under_fault(verb):  # noqa: SLF001 - of this module
+            return passed_on(store, *args, **named)
 
-    return call
+    @wraps(passed_on)
+    def pages(store: FaultyStore, *args: object, **named: object) -> Iterator[object]:
+        with store._under_fault(verb):  # noqa: SLF001 - of this module
+            yield from passed_on(store, *args, **named)
+
+    return pages if verb in PAGED_READS else call
 
 
-for _verb in _READS | _WRITES | _PAGES:
+# Every verb fails in the same way, so the methods are made from their names.
+for _verb in READS | PAGED_READS | WRITES:
     setattr(FaultyStore, _verb, _faulty(_verb))

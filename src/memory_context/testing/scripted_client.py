@@ -1,10 +1,11 @@
-"""A chat client that follows a script, and the rules that every prompt must keep."""
+"""A chat client that follows a script, and a check of the rules that every prompt must keep."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict
 from typing import Any, Literal, Self, TypeAlias
 
 from autogen_core import CancellationToken, Component, FunctionCall
@@ -29,7 +30,7 @@ from memory_context.text.tokens.counter import default_counter
 Reply: TypeAlias = str | list[FunctionCall]
 Step: TypeAlias = Reply | Callable[[Sequence[LLMMessage]], Reply]
 
-_SOURCE = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_SOURCE = re.compile(r"[a-zA-Z0-9_-]{1,64}")  # what OpenAI accepts as a message's name
 _EXACT = (SystemMessage, UserMessage, AssistantMessage, FunctionExecutionResultMessage)
 
 
@@ -38,7 +39,7 @@ class PromptError(AssertionError):
 
 
 class ScriptedChatClientConfig(BaseModel):
-    """A script without callables."""
+    """A script without functions, as a component's configuration holds it."""
 
     script: list[str | list[dict[str, str]]]
 
@@ -46,12 +47,13 @@ class ScriptedChatClientConfig(BaseModel):
 class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfig]):
     """A model that follows a script, for tests and demonstrations without a network.
 
-    Each step is what the model says (a text), calls (a list of `FunctionCall`), or a function that makes one of them of
-    the prompt. Every prompt is kept in `prompts` and checked by `check_prompt`.
+    Each step is a text that the model says, a list of `FunctionCall` that it makes, or a function
+    that takes the prompt and returns one of them. Every prompt is kept in `prompts` and checked by
+    `check_prompt`.
 
     Raises:
         PromptError: A provider would refuse the prompt.
-        RuntimeError: The script is at its end.
+        RuntimeError: The script has no further step.
     """
 
     component_type = "model"
@@ -73,7 +75,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         extra_create_args: Mapping[str, Any] | None = None,
         cancellation_token: CancellationToken | None = None,
     ) -> CreateResult:
-        """The script's next reply."""
+        """Return the script's next reply."""
         check_prompt(messages)
         if len(self.prompts) >= len(self.script):
             message = f"the script has {len(self.script)} steps, and the model was asked once more"
@@ -81,13 +83,11 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         step = self.script[len(self.prompts)]
         self.prompts.append(list(messages))
         reply = step(messages) if callable(step) else step
-        usage = RequestUsage(
-            prompt_tokens=self.count_tokens(messages, tools=tools), completion_tokens=0
-        )
+        usage = RequestUsage(prompt_tokens=self.count_tokens(messages), completion_tokens=0)
         self._usage.prompt_tokens += usage.prompt_tokens
-        reason: Literal["stop", "function_calls"] = (
-            "stop" if isinstance(reply, str) else "function_calls"
-        )
+        reason: Literal["stop", "function_calls"] = "function_calls"
+        if isinstance(reply, str):
+            reason = "stop"
         return CreateResult(finish_reason=reason, content=reply, usage=usage, cached=False)
 
     async def create_stream(
@@ -100,39 +100,39 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         extra_create_args: Mapping[str, Any] | None = None,
         cancellation_token: CancellationToken | None = None,
     ) -> AsyncGenerator[str | CreateResult, None]:
-        """The script's next reply, a text word by word first."""
-        result = await self.create(messages, tools=tools)
+        """Yield the words of the script's next reply, then the reply itself."""
+        result = await self.create(messages)
         if isinstance(result.content, str):
             for word in result.content.split(" "):
                 yield word
         yield result
 
     async def close(self) -> None:
-        """Nothing to close."""
+        """Do nothing: there is no connection to close."""
 
     def count_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """Tokens of the messages' JSON, as memory-context counts them."""
+        """Count the tokens of the messages' JSON as memory-context does; *tools* cost none."""
         return sum(default_counter().count(message.model_dump_json()) for message in messages)
 
     def remaining_tokens(
         self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
     ) -> int:
-        """What is left of 128,000."""
-        return 128_000 - self.count_tokens(messages, tools=tools)
+        """Return how many of 128,000 tokens the messages leave."""
+        return 128_000 - self.count_tokens(messages)
 
     def actual_usage(self) -> RequestUsage:
-        """The tokens of all prompts so far."""
+        """Return the tokens of all prompts so far."""
         return self._usage
 
     def total_usage(self) -> RequestUsage:
-        """The tokens of all prompts so far."""
+        """Return the tokens of all prompts so far."""
         return self._usage
 
     @property
     def model_info(self) -> ModelInfo:
-        """A model that calls functions."""
+        """Describe a model that calls functions and sees no images."""
         return ModelInfo(
             vision=False,
             function_calling=True,
@@ -144,92 +144,91 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
 
     @property
     def capabilities(self) -> ModelInfo:
-        """See `model_info`."""
+        """Return `model_info`, under the name that AutoGen used before."""
         return self.model_info
 
     def _to_config(self) -> ScriptedChatClientConfig:
-        if any(callable(step) for step in self.script):
-            message = "a script with callables cannot be written down"
-            raise NotSerializableError(message)
-        return ScriptedChatClientConfig(
-            script=[
-                step
-                if isinstance(step, str)
-                else [{"id": c.id, "name": c.name, "arguments": c.arguments} for c in step]
-                for step in self.script
-                if not callable(step)
-            ]
-        )
+        script: list[str | list[dict[str, str]]] = []
+        for step in self.script:
+            if callable(step):
+                message = "a script with functions cannot be serialized"
+                raise NotSerializableError(message)
+            if isinstance(step, str):
+                script.append(step)
+            else:
+                script.append([asdict(call) for call in step])
+        return ScriptedChatClientConfig(script=script)
 
     @classmethod
     def _from_config(cls, config: ScriptedChatClientConfig) -> Self:
-        return cls(
-            [
-                step if isinstance(step, str) else [FunctionCall(**call) for call in step]
-                for step in config.script
-            ]
-        )
+        script: list[Step] = []
+        for step in config.script:
+            if isinstance(step, str):
+                script.append(step)
+            else:
+                script.append([FunctionCall(**call) for call in step])
+        return cls(script)
 
 
 def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) -> None:
     """Check the rules that providers enforce and AutoGen does not.
 
-    System messages come first; each call is answered, completely and at once; results answer the calls before them;
-    types are AutoGen's own; sources and arguments are legal.
+    System messages come first. Every call is answered before the next message, and results answer
+    the calls right before them. Types are AutoGen's own; sources and arguments are legal.
 
     Args:
         messages: The prompt.
-        open_calls: Whether a call without results is accepted, as a cancelled run leaves it.
+        open_calls: Whether calls may be without results, as a cancelled run leaves them.
 
     Raises:
-        PromptError: With every rule that is broken, and where.
+        PromptError: Some rules are broken; the message names each of them, and where.
     """
-    broken = [*_shapes(messages), *_calls(messages, open_calls=open_calls)]
-    if broken:
-        raise PromptError("; ".join(broken))
+    errors = [*_message_errors(messages), *_call_errors(messages, open_calls=open_calls)]
+    if errors:
+        raise PromptError("; ".join(errors))
 
 
-def _shapes(messages: Sequence[LLMMessage]) -> Iterator[str]:
-    first = next(
-        (i for i, message in enumerate(messages) if not isinstance(message, SystemMessage)),
-        len(messages),
-    )
+def _message_errors(messages: Sequence[LLMMessage]) -> Iterator[str]:
+    """Yield what is wrong with single messages: their types, sources, and late system messages."""
+    system_messages_end = False
     for index, message in enumerate(messages):
         if type(message) not in _EXACT:
             yield f"message {index} has the type {type(message).__name__}"
-        if isinstance(message, SystemMessage) and index > first:
+        if not isinstance(message, SystemMessage):
+            system_messages_end = True
+        elif system_messages_end:
             yield f"message {index} is a system message behind others"
-        if isinstance(message, UserMessage | AssistantMessage) and not _SOURCE.fullmatch(
-            message.source
-        ):
-            yield f"message {index} has the illegal source {message.source!r}"
+        match message:
+            case UserMessage(source=source) | AssistantMessage(source=source):
+                if not _SOURCE.fullmatch(source):
+                    yield f"message {index} has the illegal source {source!r}"
 
 
-def _calls(messages: Sequence[LLMMessage], *, open_calls: bool) -> Iterator[str]:
-    waiting: list[str] = []
+def _call_errors(messages: Sequence[LLMMessage], *, open_calls: bool) -> Iterator[str]:
+    """Yield what is wrong between calls and results."""
+    unanswered: list[str] = []
     for index, message in enumerate(messages):
         if isinstance(message, FunctionExecutionResultMessage):
             for result in message.content:
-                if result.call_id not in waiting:
-                    yield f"message {index} answers {result.call_id!r}, which nobody called before it"
+                if result.call_id in unanswered:
+                    unanswered.remove(result.call_id)
                 else:
-                    waiting.remove(result.call_id)
+                    yield f"message {index} answers {result.call_id!r}, which no call before it has"
             continue
-        if waiting and not open_calls:
-            yield f"message {index} comes before the results of {waiting}"
-        waiting = []
+        if unanswered and not open_calls:
+            yield f"message {index} comes before the results of {unanswered}"
+        unanswered = []
         if isinstance(message, AssistantMessage) and isinstance(message.content, list):
-            yield from _arguments(index, message.content)
-            waiting = [call.id for call in message.content]
-    if waiting and not open_calls:
-        yield f"no results of {waiting}"
+            for call in message.content:
+                unanswered.append(call.id)
+                if not _is_json_object(call.arguments):
+                    yield f"message {index} calls {call.name} with what is not a JSON object"
+    if unanswered and not open_calls:
+        yield f"no results of {unanswered}"
 
 
-def _arguments(index: int, calls: list[FunctionCall]) -> Iterator[str]:
-    for call in calls:
-        try:
-            legal = isinstance(json.loads(call.arguments), dict)
-        except ValueError:
-            legal = False
-        if not legal:
-            yield f"message {index} calls {call.name} with arguments that are no JSON object"
+def _is_json_object(text: str) -> bool:
+    try:
+        return isinstance(json.loads(text), dict)
+    except ValueError:
+        return False

@@ -1,4 +1,4 @@
-"""The contract of what moves memories between stores: `list_all`, `list_deleted`, `restore`, and `users`."""
+"""The contract of what moves memories between stores: `list_all`, `list_deleted` and `restore`."""
 
 from __future__ import annotations
 
@@ -6,29 +6,36 @@ from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-import pytest
-
-from memory_context.exceptions import InvalidScopeError, KeyExistsError
 from memory_context.model.item import Deletion, MemoryItem, Restored
-from memory_context.model.scope import Scope
-from memory_context.stores import Administration, MemoryStore
-from memory_context.testing.sample_memories import ANN, BOB, memory
+from memory_context.stores import MemoryStore
+from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory
 
 LONG_AGO = datetime(2020, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
 
 
 def _old(content: str = "a text", **values: Any) -> MemoryItem:  # noqa: ANN401 - a field's values
-    """A memory of long ago, as another store has it."""
-    facts: dict[str, Any] = {"created_at": LONG_AGO, "updated_at": LONG_AGO} | values
-    return memory(content, **facts)
+    """Make a memory of long ago, as another store has it."""
+    return memory(content, created_at=LONG_AGO, updated_at=LONG_AGO, **values)
 
 
-class MovingContract:
+class TransferContract:
     """What every `MemoryStore` does when memories move."""
 
-    def test_restored_as_it_was(self, store: MemoryStore) -> None:
-        """A record is restored with its id, times, reads and state, and is found."""
-        item = _old(
+    def test_list_all_pages(self, store: MemoryStore) -> None:
+        """Any number of memories is listed, once each and oldest first, inactive ones too."""
+        moments = [LONG_AGO + timedelta(seconds=number // 3) for number in range(450)]
+        items = [memory(created_at=moment) for moment in moments]
+        items[0] = replace(items[0], is_active=False)
+        store.restore(ANN, reversed(items))
+
+        listed = list(store.list_all(ANN))
+
+        assert 450 == len({item.memory_key for item in listed})
+        assert moments == [item.created_at for item in listed]
+
+    def test_restored_unchanged(self, store: MemoryStore) -> None:
+        """A record is restored with its id, times, reads and state; only an active one is found."""
+        inactive = _old(
             "a walrus",
             shared=True,
             is_active=False,
@@ -37,37 +44,29 @@ class MovingContract:
         )
         active = _old("a yak", memory_key="y", access_count=1, accessed_at=LONG_AGO)
 
-        assert Restored(written=2) == store.restore(ANN, [item, active])
+        assert Restored(written=2) == store.restore(ANN, [inactive, active])
 
-        assert [item, active] == sorted(
-            store.list_all(ANN), key=lambda one: one.memory_key != item.memory_key
-        )
-        assert ["y"] == [hit.memory_key for hit in store.search(ANN, "walrus yak")]
+        assert [inactive, active] == store.get_many(ANN, [inactive.memory_key, "y"])
+        assert ["y"] == keys_of(store.search(ANN, "walrus yak"))
 
     def test_restored_twice(self, store: MemoryStore) -> None:
-        """Restoring again changes nothing, also after a read here."""
+        """Restoring what a store already has changes nothing, even after it was read there."""
         records: list[MemoryItem | Deletion] = [
             _old(),
             _old("two", memory_key="two"),
             Deletion("gone", LONG_AGO, "over"),
+            store.put(ANN, memory("made here", tags=("x",), content_metadata={"a": [1, None]})),
         ]
         store.restore(ANN, records)
         store.touch(ANN, ["two"])
         before = list(store.list_all(ANN))
 
-        assert Restored(unchanged=3) == store.restore(ANN, iter(records))
+        assert Restored(unchanged=4) == store.restore(ANN, iter(records))
+        assert Restored(unchanged=3) == store.restore(ANN, before)
         assert before == list(store.list_all(ANN))
 
-    def test_restored_from_another_store_of_the_same_kind(self, store: MemoryStore) -> None:
-        """What a store lists, it takes again after it was cleared there for good."""
-        made = store.put(ANN, memory("made here", tags=("x",), content_metadata={"a": [1, None]}))
-        [listed] = store.list_all(ANN)
-
-        assert made == listed
-        assert Restored(unchanged=1) == store.restore(ANN, [listed])
-
-    def test_clashes_are_named(self, store: MemoryStore) -> None:
-        """Another version, a key, an id or a content that is here already is a conflict, and nothing is changed."""
+    def test_conflicts_name_their_reason(self, store: MemoryStore) -> None:
+        """A clash of version, key, id or content is a conflict, which changes nothing."""
         here = store.put(ANN, memory("here", memory_key="k"))
         shared = store.put(ANN, memory("log", shared=True))
         other = store.put(BOB, memory("bob's", user_id="bob"))
@@ -78,36 +77,31 @@ class MovingContract:
             "content": replace(_old("log", shared=True), memory_key="another"),
             "another memory": replace(_old(), id=other.id),
         }
+        fine = _old("fine")
 
-        restored = store.restore(ANN, [*clashes.values(), _old("fine", memory_key="fine")])
+        restored = store.restore(ANN, [*clashes.values(), fine])
 
         assert (1, 0) == (restored.written, restored.unchanged)
-        assert [item.id for item in clashes.values()] == [
-            conflict.id for conflict in restored.conflicts
-        ]
-        for word, conflict in zip(clashes, restored.conflicts, strict=True):
+        for (word, item), conflict in zip(clashes.items(), restored.conflicts, strict=True):
+            assert item.id == conflict.id
             assert word in conflict.reason
         assert shared.memory_key in restored.conflicts[2].reason
-        assert before == [item for item in store.list_all(ANN) if item.memory_key != "fine"]
+        assert [fine, *before] == list(store.list_all(ANN))
 
-    def test_two_of_one_key_at_once(self, store: MemoryStore) -> None:
-        """Of two records with one key the first is written, and the second is a conflict; so of two equal ones."""
+    def test_two_records_with_one_key(self, store: MemoryStore) -> None:
+        """Of records with one key the first is written, and the others are conflicts."""
         one, two = _old("one", memory_key="k"), _old("two", memory_key="k")
 
         restored = store.restore(ANN, [one, two, one])
 
-        assert (1, [two.id, one.id]) == (
-            restored.written,
-            [conflict.id for conflict in restored.conflicts],
-        )
+        assert 1 == restored.written
+        assert [two.id, one.id] == [conflict.id for conflict in restored.conflicts]
         assert [one] == list(store.list_all(ANN))
 
     def test_deletions_move(self, store: MemoryStore) -> None:
-        """When and why a memory was deleted is restored and listed; of two deletions of a key the later one stays."""
-        early, late = (
-            Deletion("a", LONG_AGO, "early"),
-            Deletion("a", LONG_AGO + timedelta(days=1), "late"),
-        )
+        """Deletions are restored with time and reason; of two of a key the later one stays."""
+        early = Deletion("a", LONG_AGO, "early")
+        late = Deletion("a", LONG_AGO + timedelta(days=1), "late")
 
         assert Restored(written=2) == store.restore(ANN, [early, late])
         assert Restored(unchanged=1) == store.restore(ANN, [early])
@@ -116,7 +110,7 @@ class MovingContract:
         assert [] == list(store.list_deleted(BOB))
 
     def test_deleted_here_stays_deleted(self, store: MemoryStore) -> None:
-        """What was deleted here after it was last changed there does not come back, and is named."""
+        """A record deleted here after its last change there is a conflict that says why."""
         item = _old(memory_key="k")
         store.restore(ANN, [item])
         store.delete(ANN, "k", reason="asked to")
@@ -126,47 +120,19 @@ class MovingContract:
         assert "asked to" in conflict.reason
         assert store.get(ANN, "k") is None
 
-    def test_deleted_before_it_was_written(self, store: MemoryStore) -> None:
-        """A record that is newer than the deletion of its key is restored, and is not deleted any more."""
+    def test_newer_than_its_deletion(self, store: MemoryStore) -> None:
+        """A record newer than the deletion of its key is restored, and the deletion ends."""
         store.restore(ANN, [Deletion("k", LONG_AGO, "over")])
 
         assert Restored(written=1) == store.restore(ANN, [memory(memory_key="k")])
         assert store.deletion(ANN, "k") is None
 
-    def test_a_deletion_deletes_nothing(self, store: MemoryStore) -> None:
-        """A deletion of what is still here is a conflict."""
+    def test_restored_deletion_deletes_nothing(self, store: MemoryStore) -> None:
+        """The deletion of a memory that is still here is a conflict."""
         store.put(ANN, memory(memory_key="k"))
+        deletion = Deletion("k", datetime(2099, 1, 1, tzinfo=UTC), "over")
 
-        [conflict] = store.restore(
-            ANN, [Deletion("k", datetime(2099, 1, 1, tzinfo=UTC), "over")]
-        ).conflicts
+        [conflict] = store.restore(ANN, [deletion]).conflicts
 
         assert ("k", None) == (conflict.memory_key, conflict.id)
         assert store.get(ANN, "k") is not None
-
-    def test_only_into_its_scope(self, store: MemoryStore) -> None:
-        """A record of one user cannot be restored into the scope of another."""
-        with pytest.raises(InvalidScopeError):
-            store.restore(BOB, [_old()])
-        assert [] == list(store.list_all(ANN))
-
-    def test_an_id_is_taken_once(self, store: MemoryStore) -> None:
-        """A new memory cannot have the id of another, be it somebody else's."""
-        item = store.put(ANN, memory(memory_key="k"))
-
-        for scope, wrong in (
-            (ANN, replace(item, memory_key="l")),
-            (BOB, replace(item, user_id="bob")),
-        ):
-            with pytest.raises(KeyExistsError, match=str(item.id)):
-                store.put(scope, wrong)
-
-    def test_users(self, store: MemoryStore) -> None:
-        """An administrator sees who has memories or deletions."""
-        assert isinstance(store, Administration)
-        assert [] == store.users()
-        store.put(BOB, memory(user_id="bob"))
-        store.restore(ANN, [Deletion("k", LONG_AGO, "")])
-        store.put(Scope("c"), memory(user_id="c"))
-
-        assert ["ann", "bob", "c"] == store.users()
