@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+import messages
 from examples import examples
 from for_each import for_each
 from memory_context.model.selection import Cost
@@ -95,6 +96,13 @@ def test_an_excerpt_never_costs_more_than_its_budget(
 ) -> None:
     """Whatever is asked of whatever text, in characters and in tokens, marks of what is missing included."""
     assert cost(excerpt(text, question, budget, cost, ranking=ranking).text) <= budget
+
+
+@for_each("budget", [30, 40, 60, 100])
+def test_a_budget_for_a_line_shows_one(budget: int) -> None:
+    """What is packed fits at once: nothing has to be taken out again until nothing is left."""
+    count = default_counter().count
+    assert 0 < count(excerpt(messages.LOG, "", budget, count).text) <= budget
 
 
 @for_each("budget", [-1, 0, 1, 2])
