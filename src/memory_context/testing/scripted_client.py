@@ -222,7 +222,8 @@ def _call_errors(messages: Sequence[LLMMessage], *, open_calls: bool) -> Iterato
             for call in message.content:
                 unanswered.append(call.id)
                 if not _is_json_object(call.arguments):
-                    yield f"message {index} calls {call.name} with what is not a JSON object"
+                    where = f"message {index} calls {call.name}"
+                    yield f"{where} with arguments that are not a JSON object"
     if unanswered and not open_calls:
         yield f"no results of {unanswered}"
 
