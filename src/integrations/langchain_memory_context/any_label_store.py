@@ -3,48 +3,62 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Mapping
-from typing import Any, Literal, cast
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Literal, ParamSpec, cast
 
 from langgraph.store.base import (
     NOT_PROVIDED,
     BaseStore,
     GetOp,
-    Item,
     ListNamespacesOp,
     MatchCondition,
     NotProvided,
+    Op,
     PutOp,
-    SearchItem,
     SearchOp,
 )
 
+P = ParamSpec("P")
 Namespace = tuple[str, ...]
-Index = Literal[False] | list[str] | None
+
+
+def _sync(operation: Callable[P, Op]) -> Callable[P, Any]:
+    """Return the method that carries out by `batch` what the method *operation* asks for."""
+
+    @wraps(operation)
+    def verb(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - each operation's own
+        store = cast("BaseStore", args[0])
+        return store.batch([operation(*args, **kwargs)])[0]
+
+    return verb
+
+
+def _async(operation: Callable[P, Op]) -> Callable[P, Any]:
+    """Return the method that carries out by `abatch` what the method *operation* asks for."""
+
+    @wraps(operation)
+    async def verb(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - each operation's own
+        store = cast("BaseStore", args[0])
+        return (await store.abatch([operation(*args, **kwargs)]))[0]
+
+    return verb
 
 
 class AnyLabelStore(BaseStore, ABC):
-    """Makes operations of the verbs; what they do is the business of `batch` and `abatch`."""
+    """Makes operations of the verbs; `batch` and `abatch` carry them out."""
 
-    def get(
-        self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
-    ) -> Item | None:
+    def _get(
+        self: BaseStore, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
+    ) -> GetOp:
         """Return the item under *key*; None if there is none."""
-        return cast(
-            "Item | None", self.batch([GetOp(namespace, str(key), refresh_ttl is not False)])[0]
-        )
+        return GetOp(namespace, str(key), refresh_ttl is not False)
 
-    async def aget(
-        self, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
-    ) -> Item | None:
-        """As `get`, off the event loop."""
-        return cast(
-            "Item | None",
-            (await self.abatch([GetOp(namespace, str(key), refresh_ttl is not False)]))[0],
-        )
+    get = _sync(_get)
+    aget = _async(_get)
 
-    def search(
-        self,
+    def _search(
+        self: BaseStore,
         namespace_prefix: Namespace,
         /,
         *,
@@ -53,97 +67,52 @@ class AnyLabelStore(BaseStore, ABC):
         limit: int = 10,
         offset: int = 0,
         refresh_ttl: bool | None = None,
-    ) -> list[SearchItem]:
-        """The items below a namespace that match, a page of them."""
-        op = SearchOp(namespace_prefix, filter, limit, offset, query, refresh_ttl is not False)
-        return cast("list[SearchItem]", self.batch([op])[0])
+    ) -> SearchOp:
+        """Return a page of the items below a namespace that match."""
+        return SearchOp(namespace_prefix, filter, limit, offset, query, refresh_ttl is not False)
 
-    async def asearch(
-        self,
-        namespace_prefix: Namespace,
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-    ) -> list[SearchItem]:
-        """As `search`, off the event loop."""
-        op = SearchOp(namespace_prefix, filter, limit, offset, query, refresh_ttl is not False)
-        return cast("list[SearchItem]", (await self.abatch([op]))[0])
+    search = _sync(_search)
+    asearch = _async(_search)
 
-    def put(
-        self,
+    def _put(
+        self: BaseStore,
         namespace: Namespace,
         key: str,
         value: Mapping[str, Any],
-        index: Index = None,
+        index: Literal[False] | list[str] | None = None,
         *,
         ttl: float | NotProvided | None = NOT_PROVIDED,
-    ) -> None:
-        """Keep `value`, in place of one that is there, for `ttl` minutes; with the index False no query finds it."""
-        self.batch([_put(namespace, key, value, index, ttl)])
+    ) -> PutOp:
+        """Store *value*, in place of one that is there, for *ttl* minutes; with the index False no query finds it."""
+        minutes = None if isinstance(ttl, NotProvided) else ttl
+        return PutOp(namespace, str(key), dict(value), index, minutes)
 
-    async def aput(
-        self,
-        namespace: Namespace,
-        key: str,
-        value: Mapping[str, Any],
-        index: Index = None,
+    put = _sync(_put)
+    aput = _async(_put)
+
+    def _delete(self: BaseStore, namespace: Namespace, key: str) -> PutOp:
+        """Delete the item under *key*, if there is one."""
+        return PutOp(namespace, str(key), None)
+
+    delete = _sync(_delete)
+    adelete = _async(_delete)
+
+    def _list_namespaces(
+        self: BaseStore,
         *,
-        ttl: float | NotProvided | None = NOT_PROVIDED,
-    ) -> None:
-        """As `put`, off the event loop."""
-        await self.abatch([_put(namespace, key, value, index, ttl)])
-
-    def delete(self, namespace: Namespace, key: str) -> None:
-        """Delete the item under `key`, if there is one."""
-        self.batch([PutOp(namespace, str(key), None)])
-
-    async def adelete(self, namespace: Namespace, key: str) -> None:
-        """As `delete`, off the event loop."""
-        await self.abatch([PutOp(namespace, str(key), None)])
-
-    def list_namespaces(
-        self,
-        *,
-        prefix: tuple[str, ...] | None = None,
-        suffix: tuple[str, ...] | None = None,
+        prefix: Namespace | None = None,
+        suffix: Namespace | None = None,
         max_depth: int | None = None,
         limit: int = 100,
         offset: int = 0,
-    ) -> list[Namespace]:
-        """The namespaces that match, ``*`` for any label, cut to a depth, sorted, a page of them."""
-        op = ListNamespacesOp(_conditions(prefix, suffix), max_depth, limit, offset)
-        return cast("list[Namespace]", self.batch([op])[0])
+    ) -> ListNamespacesOp:
+        """Return a sorted page of the namespaces that match, ``*`` for any label, cut to a depth."""
+        conditions = list[MatchCondition]()
+        if prefix:
+            conditions.append(MatchCondition("prefix", prefix))
+        if suffix:
+            conditions.append(MatchCondition("suffix", suffix))
+        return ListNamespacesOp(tuple(conditions), max_depth, limit, offset)
 
-    async def alist_namespaces(
-        self,
-        *,
-        prefix: tuple[str, ...] | None = None,
-        suffix: tuple[str, ...] | None = None,
-        max_depth: int | None = None,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> list[Namespace]:
-        """As `list_namespaces`, off the event loop."""
-        op = ListNamespacesOp(_conditions(prefix, suffix), max_depth, limit, offset)
-        return cast("list[Namespace]", (await self.abatch([op]))[0])
-
-
-def _put(
-    namespace: Namespace,
-    key: str,
-    value: Mapping[str, Any],
-    index: Index,
-    ttl: float | NotProvided | None,
-) -> PutOp:
-    return PutOp(namespace, str(key), value, index, None if isinstance(ttl, NotProvided) else ttl)
-
-
-def _conditions(
-    prefix: tuple[str, ...] | None, suffix: tuple[str, ...] | None
-) -> tuple[MatchCondition, ...]:
-    first = (MatchCondition("prefix", prefix),) if prefix else ()
-    return (*first, MatchCondition("suffix", suffix)) if suffix else first
+    list_namespaces = _sync(_list_namespaces)
+    alist_namespaces = _async(_list_namespaces)
