@@ -167,7 +167,7 @@ def test_users_are_apart() -> None:
 
     assert (None, [], []) == (bob.get(("notes",), "key"), bob.search(()), bob.list_namespaces())
     bob.delete(("notes",), "key")
-    assert {"of": "ann"} == ann.get(("notes",), "key").value  # type: ignore[union-attr] # it is there
+    assert {"of": "ann"} == ann.get(("notes",), "key").value
 
 
 def test_expiry() -> None:

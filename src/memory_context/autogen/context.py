@@ -6,7 +6,8 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar
+from functools import wraps
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from uuid import uuid4
 from weakref import WeakSet
 
@@ -59,8 +60,6 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
 from memory_context.model.drawers import Displayed
-from memory_context.model.item import Content, MemoryList
-from memory_context.model.selection import Page, Selection
 from memory_context.model.tier import Lifetime
 from memory_context.model.transcript import Transcript
 from memory_context.runtime import events
@@ -72,7 +71,20 @@ if TYPE_CHECKING:
     from memory_context.stores import AnyStore
 
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _off_loop(
+    verb: Callable[Concatenate[MemoryManager, P], T],
+) -> Callable[Concatenate[MemoryContext, P], Coroutine[Any, Any, T]]:
+    """Return a manager's *verb* as a method of the context that owns the manager, off the event loop."""
+
+    @wraps(verb)
+    async def method(context: MemoryContext, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return await off_loop(verb, context.manager, *args, **kwargs)
+
+    return method
 
 
 class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextConfig]):
@@ -81,6 +93,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     Each large text of a message is committed to the store when the message is added; a reference and a short preview
     take its place. What `get_messages` has returned once, it returns byte for byte the same until `clear`. If the store
     fails, the text stays in the prompt, and the run goes on.
+
+    `store`, `retrieve`, `page`, `search` and `forget` are the verbs of `MemoryManager`, to be awaited.
 
     Args:
         user_id: Whose memories these are. Nobody else's can be reached.
@@ -186,12 +200,12 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         ):
             error = f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
             raise InvalidArgumentError(error)
-        await self._to_the_end(self._add(with_texts(message, {})))
+        await self._to_the_end(self._conversation.add(with_texts(message, {})))
 
     async def get_messages(self) -> list[LLMMessage]:
         """Return the messages, with what the newest one needs from memory before it; what was returned once stays."""
         set_caller(self)
-        return await self._to_the_end(self._prompt())
+        return await self._to_the_end(self._conversation.prompt())
 
     async def clear(self) -> None:
         """Forget the messages. The memories stay in the store."""
@@ -228,52 +242,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
                 self._view.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
                 self._open(self._notes.in_session(self._owner.thread_id))
 
-    async def store(
-        self,
-        content: Content | dict[str, Any] | list[Any],
-        description: str | None = None,
-        type: str = "note",  # noqa: A002 - the word that the record uses
-        **details: Any,  # noqa: ANN401 - those of MemoryManager.remember
-    ) -> str:
-        """See `MemoryManager.store`."""
-        return await off_loop(self._manager.store, content, description, type, **details)
-
-    async def retrieve(  # noqa: PLR0913 - one of them selects
-        self,
-        key: str,
-        *,
-        lines: str | None = None,
-        contains: str | None = None,
-        pattern: str | None = None,
-        context: int = 0,
-        path: str | None = None,
-        where: str | None = None,
-        columns: str | None = None,
-        query: str | None = None,
-        max_tokens: int | None = None,
-    ) -> Content:
-        """See `MemoryManager.retrieve`."""
-        return await off_loop(
-            self._manager.retrieve, key, lines=lines, contains=contains, pattern=pattern, context=context, path=path,
-            where=where, columns=columns, query=query, max_tokens=max_tokens,
-        )  # fmt: skip
-
-    async def page(
-        self,
-        key: str,
-        selection: Selection | None = None,
-        *,
-        offset: int = 0,
-        max_tokens: int | None = None,
-    ) -> Page:
-        """See `MemoryManager.page`."""
-        return await off_loop(
-            self._manager.page, key, selection, offset=offset, max_tokens=max_tokens
-        )
-
-    async def search(self, query: str, limit: int = 5, **narrow: Any) -> MemoryList:  # noqa: ANN401 - those of the manager
-        """See `MemoryManager.search`."""
-        return await off_loop(self._manager.search, query, limit, **narrow)
+    store = _off_loop(MemoryManager.store)  # type: ignore[arg-type] # no detail is named self
+    retrieve = _off_loop(MemoryManager.retrieve)
+    page = _off_loop(MemoryManager.page)
+    search = _off_loop(MemoryManager.search)
+    forget = _off_loop(MemoryManager.forget)
 
     async def restore(self, key: str) -> int:
         """Replace the reference of a compaction by its messages, and return how many they are.
@@ -285,10 +258,6 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         item = await off_loop(self._manager.read, key)
         async with self._lock.held():
             return self._conversation.restore(item)
-
-    async def forget(self, key: str, *, reason: str = "forgotten", soft: bool = False) -> bool:
-        """See `MemoryManager.forget`."""
-        return await off_loop(self._manager.forget, key, reason=reason, soft=soft)
 
     @asynccontextmanager
     async def run(
@@ -334,7 +303,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         try:
             yield notes
         finally:
-            await _completed(self._end_run(notes, ("run", "task") if ends_task else ("run",)))
+            await _completed(self._end_run(notes, ends_task=ends_task))
 
     def _open(self, notes: ScopedMemory) -> None:
         """Let the agent see what is open there, and nothing else."""
@@ -342,20 +311,22 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._view.set_places(notes.places, offered_places(notes))
         self._conversation.notes = notes if self._has_notes else None
 
-    async def _end_run(self, notes: ScopedMemory, lifetimes: Sequence[Lifetime]) -> None:
+    async def _end_run(self, notes: ScopedMemory, *, ends_task: bool) -> None:
+        """Delete the notes that end with the run; where the store fails they stay there, and nobody sees them."""
         async with self._lock.held():
             self._open(ScopedMemory(self._owner, policies=self.notes_policy.tiers))
             self._conversation.end_run()
+        lifetimes: list[Lifetime] = ["run"]
+        if ends_task:
+            lifetimes.append("task")
         for lifetime in lifetimes:
-            await off_loop(self._ended, notes, lifetime)
-
-    def _ended(self, notes: ScopedMemory, lifetime: Lifetime) -> None:
-        """Delete what ends; where the store fails it stays there, and nobody sees it."""
-        try:
-            notes.end(lifetime)
-        except StoreError as error:
-            self._conversation.fail_open.stats.add(store_failures=1)
-            events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
+            try:
+                await off_loop(notes.end, lifetime)
+            except StoreError as error:
+                self._conversation.fail_open.stats.add(store_failures=1)
+                events.NOTES_NOT_DELETED.log(
+                    error, where=True, user_id=self.user_id, lifetime=lifetime
+                )
 
     def stats(self) -> ContextStats:
         """Return what this context has done so far."""
@@ -497,19 +468,16 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return context
 
     async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
-        """The result of `work`, which goes on to its end even if the caller is cancelled."""
-        task = asyncio.ensure_future(work)
+        """Return the result of *work* on the conversation, which completes even if the caller is cancelled."""
+
+        async def locked() -> T:
+            async with self._lock.held():
+                return await work
+
+        task = asyncio.ensure_future(locked())
         self._running.add(task)
         task.add_done_callback(self._running.discard)
         return await asyncio.shield(task)
-
-    async def _prompt(self) -> list[LLMMessage]:
-        async with self._lock.held():
-            return await self._conversation.prompt()
-
-    async def _add(self, message: LLMMessage) -> None:
-        async with self._lock.held():
-            await self._conversation.add(message)
 
 
 async def _completed(work: Coroutine[Any, Any, None]) -> None:

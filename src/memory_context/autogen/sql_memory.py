@@ -26,7 +26,7 @@ from memory_context.autogen.messages import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import Action, AuditTrail
-from memory_context.model.item import JSON, Content, MemoryItem
+from memory_context.model.item import JSON, MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.runtime import events, prompts
 from memory_context.runtime.threads import off_loop
@@ -115,13 +115,13 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
 
     @property
     def name(self) -> str:
-        """Which memory of the user this is."""
+        """Return which memory of the user this is."""
         return str(self._scope.tier_id)
 
     async def add(
         self, content: MemoryContent, cancellation_token: CancellationToken | None = None
     ) -> None:
-        """Commit a copy of `content`. Equal contents are kept as often as they are added.
+        """Commit a copy of *content*. Equal contents are kept as often as they are added.
 
         Raises:
             InvalidContentError: JSON cannot express its dict or its metadata.
@@ -138,7 +138,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         top_k: int | None = None,
         **kwargs: Any,  # noqa: ANN401, ARG002 - AutoGen's signature; those of other memories mean nothing here
     ) -> MemoryQueryResult:
-        """The contents that speak of `query`, best first; without a query all of them, oldest first.
+        """Return the contents about *query*, best first; without a query all of them, oldest first.
 
         Args:
             query: A text, or a content with text.
@@ -152,12 +152,13 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             InvalidArgumentError: A query of bytes or an image, or a limit below 1.
             StoreError: The store could not do it.
         """
-        limit = top_k if limit is None else limit
+        if limit is None:
+            limit = top_k
         if limit is not None and limit < 1:
             message = f"limit must be 1 or more, not {limit}"
             raise InvalidArgumentError(message)
         items = await _cancellable(
-            cancellation_token, self._used, "expanded", _words_of(query), limit
+            cancellation_token, self._read, "expanded", _words_of(query), limit
         )
         return MemoryQueryResult(results=[_restored(item) for item in items])
 
@@ -170,14 +171,29 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
             What was added. Bytes are given by the line that stands for them in the prompt, because agents put these
             results into events, which must have a JSON form.
         """
-        items = await self._reminders()
-        if items:
-            lines = (f"{number}. {_line(item)}" for number, item in enumerate(items, 1))
+        reminders = list[MemoryContent]()
+        try:
+            items = await off_loop(self._read, "recalled", "", None)
+        except StoreError as error:
+            user = self._manager.scope.user_id
+            events.MEMORY_FAILED.log(error, where=True, user_id=user, memory=self.name)
+            items = []
+        lines = list[str]()
+        for number, item in enumerate(items, 1):
+            line = _line(item)
+            lines.append(f"{number}. {line}")
+            content = _restored(item)
+            # pydantic has no JSON form of bytes that are not UTF-8.
+            if isinstance(content.content, bytes):
+                content.content = line
+            reminders.append(content)
+        if lines:
             text = prompts.MEMORIES.format(memories="\n".join(lines))
-            await model_context.add_message(await self._message(text, model_context))
-        return UpdateContextResult(
-            memories=MemoryQueryResult(results=[_reminder(item) for item in items])
-        )
+            message: LLMMessage = UserMessage(content=text, source=MEMORY_SOURCE)
+            if await self._enters_as_system_message(model_context):
+                message = SystemMessage(content=text)
+            await model_context.add_message(message)
+        return UpdateContextResult(memories=MemoryQueryResult(results=reminders))
 
     async def clear(self) -> None:
         """Delete the contents of this memory, and of no other.
@@ -189,48 +205,46 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
 
     async def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. Deletes nothing; may be used again."""
-        if getattr(
-            self._manager.memory_store, "url", None
-        ):  # a database in memory would be gone with its connection
+        # A database in memory, which has no URL, would be gone with its connection.
+        if getattr(self._manager.memory_store, "url", None):
             await off_loop(self._manager.close)
 
     def _add(self, content: MemoryContent) -> None:
+        """Store *content*, an image as a PNG, with what it takes to give it back as it was."""
+        stored = content.content
+        facts = dict[str, Any]()
+        if isinstance(stored, Image):
+            stored = b64decode(stored.to_base64())
+            facts["is_image"] = True
+        mime_type = content.mime_type
+        if isinstance(mime_type, MemoryMimeType):
+            facts["mime_name"] = mime_type.name
+            mime_type = mime_type.value
+        facts["mime_type"] = mime_type
+        if content.metadata is not None:
+            facts["metadata"] = content.metadata
         self._manager.remember(
-            _stored(content.content),
-            source=self.name,
-            tier=TIER,
-            tier_id=self.name,
-            metadata=_facts(content),
+            stored, source=self.name, tier=TIER, tier_id=self.name, metadata=facts
         )
 
-    def _find(self, query: str, limit: int | None) -> list[MemoryItem]:
+    def _read(self, action: Action, query: str, limit: int | None) -> list[MemoryItem]:
+        """Return the records about *query*, or all without one, and note *action* in the audit trail."""
         store = self._manager.memory_store
         if query:
-            return store.search(self._scope, query, limit=limit or MAX_HITS, passages=False)
-        return store.query(self._scope, limit=limit)[::-1]
+            items = store.search(self._scope, query, limit=limit or MAX_HITS, passages=False)
+        else:
+            items = store.query(self._scope, limit=limit)[::-1]
+        self._manager.audit(action, *(item.memory_key for item in items))
+        return items
 
-    def _used(self, action: Action, query: str, limit: int | None) -> list[MemoryItem]:
-        found = self._find(query, limit)
-        self._manager.audit(action, *(item.memory_key for item in found))
-        return found
-
-    async def _reminders(self) -> list[MemoryItem]:
-        try:
-            return await off_loop(self._used, "recalled", "", None)
-        except StoreError as error:
-            events.MEMORY_FAILED.log(
-                error, where=True, user_id=self._manager.scope.user_id, memory=self.name
-            )
-            return []
-
-    async def _message(self, text: str, model_context: ChatCompletionContext) -> LLMMessage:
-        choice = self._as_system_message
-        as_system_message = await _is_fresh(model_context) if choice is None else choice
-        return (
-            SystemMessage(content=text)
-            if as_system_message
-            else UserMessage(content=text, source=MEMORY_SOURCE)
-        )
+    async def _enters_as_system_message(self, model_context: ChatCompletionContext) -> bool:
+        if self._as_system_message is not None:
+            return self._as_system_message
+        # Asked for its messages now, a MemoryContext would recall the very texts that are about to come.
+        if isinstance(model_context, MemoryContext):
+            return False
+        messages = await model_context.get_messages()
+        return all(isinstance(message, SystemMessage) for message in messages)
 
     def _to_config(self) -> SQLMemoryConfig:
         return SQLMemoryConfig(
@@ -242,31 +256,21 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
 
     @classmethod
     def _from_config(cls, config: SQLMemoryConfig) -> Self:
-        values = {name: getattr(config, name) for name in SQLMemoryConfig.model_fields}
-        return cls(**values)
+        return cls(**dict(config))
 
 
 async def _cancellable(
     token: CancellationToken | None, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
 ) -> T:
-    """The result of ``work(*args, **kwargs)``, unless `token` ends the waiting."""
+    """Return the result of ``work(*args, **kwargs)``, unless *token* ends the waiting."""
     working = asyncio.ensure_future(off_loop(work, *args, **kwargs))
     if token:
         token.link_future(working)
     return await working
 
 
-async def _is_fresh(model_context: ChatCompletionContext) -> bool:
-    """Whether nothing but system messages stands in the context."""
-    if isinstance(
-        model_context, MemoryContext
-    ):  # asked now, it would recall the very texts that are about to come
-        return False
-    return all(isinstance(message, SystemMessage) for message in await model_context.get_messages())
-
-
 def _words_of(query: str | MemoryContent) -> str:
-    """The words to search by."""
+    """Return the words to search by."""
     content = query.content if isinstance(query, MemoryContent) else query
     if isinstance(content, dict):
         return json.dumps(content, ensure_ascii=False, default=str)
@@ -276,67 +280,31 @@ def _words_of(query: str | MemoryContent) -> str:
     return content.strip()
 
 
-def _stored(content: ContentType) -> Content | dict[str, Any]:
-    """What the store keeps of a content: an image as a PNG."""
-    return b64decode(content.to_base64()) if isinstance(content, Image) else content
-
-
-def _facts(content: MemoryContent) -> dict[str, Any]:
-    """What the store must know beside the content to give it back as it was."""
-    mime, is_image = content.mime_type, isinstance(content.content, Image)
-    facts: dict[str, Any] = {"mime_type": mime.value if isinstance(mime, MemoryMimeType) else mime}
-    facts |= {"mime_name": mime.name} if isinstance(mime, MemoryMimeType) else {}
-    facts |= {"is_image": True} if is_image else {}
-    return facts if content.metadata is None else facts | {"metadata": content.metadata}
-
-
 def _restored(item: MemoryItem) -> MemoryContent:
-    """The content as it was added."""
-    return MemoryContent(
-        content=_content(item),
-        mime_type=_mime(item),
-        metadata=item.content_metadata.get("metadata"),
-    )
-
-
-def _content(item: MemoryItem) -> ContentType:
-    if isinstance(item.content, bytes):
-        is_image = item.content_metadata.get("is_image")
-        return Image.from_base64(b64encode(item.content).decode()) if is_image else item.content
-    value = _json(item) if item.media_type == JSON else None
-    return value if isinstance(value, dict) else item.content  # pyright: ignore[reportUnknownVariableType] # JSON
-
-
-def _json(item: MemoryItem) -> object:
-    """The value of a content; None where something in the store left no JSON, and the text is all there is."""
-    try:
-        return json.loads(item.data)
-    except ValueError as error:
-        events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
-        return None
-
-
-def _mime(item: MemoryItem) -> MemoryMimeType | str:
-    name = str(item.content_metadata.get("mime_name"))
+    """Return the content as it was added; of a dict that something in the store left no JSON of, the text."""
+    facts = item.content_metadata
+    content: ContentType = item.content
+    if isinstance(content, bytes):
+        if facts.get("is_image"):
+            content = Image.from_base64(b64encode(content).decode())
+    elif item.media_type == JSON:
+        try:
+            value = json.loads(item.data)
+        except ValueError as error:
+            events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
+        else:
+            content = value if isinstance(value, dict) else content
+    mime_type: MemoryMimeType | str = str(facts.get("mime_type", item.media_type))
+    name = str(facts.get("mime_name"))
     if name in MemoryMimeType.__members__:
-        return MemoryMimeType[name]
-    return str(item.content_metadata.get("mime_type", item.media_type))
+        mime_type = MemoryMimeType[name]
+    return MemoryContent(content=content, mime_type=mime_type, metadata=facts.get("metadata"))
 
 
 def _line(item: MemoryItem) -> str:
-    """What stands for a content in a prompt: the text, a dict as JSON, else what it is."""
+    """Return what stands for a content in a prompt: the text, a dict as JSON, else what it is."""
     if isinstance(item.content, str):
         return item.content
     return prompts.BINARY_MEMORY.format(
         media_type=item.content_metadata.get("mime_type"), size=len(item.content)
-    )
-
-
-def _reminder(item: MemoryItem) -> MemoryContent:
-    """The content as an event can hold it: pydantic has no JSON form of bytes that are no UTF-8."""
-    content = _restored(item)
-    return (
-        content.model_copy(update={"content": _line(item)})
-        if isinstance(content.content, bytes)
-        else content
     )
