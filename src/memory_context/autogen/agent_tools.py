@@ -42,7 +42,7 @@ class MemoryToolConfig(BaseModel):
     places: list[tuple[str, str]] | None = None
 
     def manager(self) -> MemoryManager:
-        """The memories."""
+        """Return the memories."""
         manager = MemoryManager(
             self.store,
             user_id=self.user_id,
@@ -64,16 +64,24 @@ class FilesToolConfig(BaseModel):
 
 
 class NoteToolConfig(MemoryToolConfig):
-    """What leads a dumped tool to the same notes; a run, a task and a project are those of the agent that calls it."""
+    """What leads a dumped tool to the same notes; run, task and project are those of the agent that calls it."""
 
     session_id: str | None = None
     policies: list[TierConfig] = Field(default_factory=list[TierConfig])
 
 
 class _VerbTool(BaseTool[Any, Any]):
-    """A verb as a tool; its answers never take more than `max_tokens`."""
+    """A verb as a tool; its answers never take more than *max_tokens*."""
 
     verb: ClassVar[Verb[Any]]
+    component_provider_override: ClassVar[str]
+
+    def __init_subclass__(cls, *, verb: Verb[Any] | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - AutoGen's
+        """Note the tool's verb, and the public name under which a dumped one is found."""
+        if verb is not None:
+            cls.verb = verb
+            cls.component_provider_override = f"memory_context.autogen.{cls.__name__}"
+        super().__init_subclass__(**kwargs)
 
     def __init__(self, max_tokens: int) -> None:
         super().__init__(self.verb.args, str, self.verb.name, self.verb.description)
@@ -81,7 +89,7 @@ class _VerbTool(BaseTool[Any, Any]):
 
     @abstractmethod
     def _memories(self) -> CountsTokens:
-        """What the verb works on."""
+        """Return what the verb works on."""
 
     async def run_json(
         self,
@@ -89,14 +97,14 @@ class _VerbTool(BaseTool[Any, Any]):
         cancellation_token: CancellationToken,
         call_id: str | None = None,
     ) -> Any:  # noqa: ANN401 - AutoGen's signature
-        """See `BaseTool.run_json`; arguments that are of no use are answered with what would be."""
+        """See `BaseTool.run_json`; invalid arguments are answered with what would be valid."""
         try:
             return await super().run_json(args, cancellation_token, call_id)
         except ValidationError as error:
             raise MemoryToolError(problem_with(error)) from None
 
     async def run(self, args: Any, cancellation_token: CancellationToken) -> str:  # noqa: ANN401, ARG002 - AutoGen's signature
-        """The answer, for a model.
+        """Return the answer, for a model.
 
         Raises:
             MemoryToolError: What went wrong, and what to do next.
@@ -117,18 +125,18 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
         self._loaded = False
 
     def _memories(self) -> MemoryManager:
-        context = (
-            caller(self._manager.scope.user_id)
-            if self._loaded and self._manager.scope.places
-            else None
-        )
-        return context.manager if context else self._manager
+        if self._loaded and self._manager.scope.places:
+            context = caller(self._manager.scope.user_id)
+            if context:
+                return context.manager
+        return self._manager
 
     def _to_config(self) -> MemoryToolConfig:
         places = self._manager.scope.places
-        listed = None if places is None else sorted(places & self._manager.offered.places)  # type: ignore[operator] # set with it
         return MemoryToolConfig(
-            **self._manager.connection(), max_tokens=self._max_tokens, places=listed
+            **self._manager.connection(),
+            max_tokens=self._max_tokens,
+            places=None if places is None else sorted(places & self._manager.offered.places),  # type: ignore[operator] # set with it
         )
 
     @classmethod
@@ -138,28 +146,19 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
         return tool
 
 
-class RetrieveMemoryTool(_MemoryTool):
+class RetrieveMemoryTool(_MemoryTool, verb=RETRIEVING):
     """Reads a memory: from its beginning or a part of it, page by page."""
 
-    component_provider_override = "memory_context.autogen.RetrieveMemoryTool"
-    verb = RETRIEVING
 
-
-class SearchMemoryTool(_MemoryTool):
+class SearchMemoryTool(_MemoryTool, verb=SEARCHING):
     """Finds memories by words."""
 
-    component_provider_override = "memory_context.autogen.SearchMemoryTool"
-    verb = SEARCHING
+
+class StoreMemoryTool(_MemoryTool, verb=STORING):
+    """Stores a text."""
 
 
-class StoreMemoryTool(_MemoryTool):
-    """Keeps a text."""
-
-    component_provider_override = "memory_context.autogen.StoreMemoryTool"
-    verb = STORING
-
-
-class AgentFilesTool(_VerbTool, Component[FilesToolConfig]):
+class AgentFilesTool(_VerbTool, Component[FilesToolConfig], verb=FILES):
     """Keeps the files of one agent, by the commands of Anthropic's memory tool; its answers take at most `max_tokens`.
 
     Args:
@@ -169,14 +168,13 @@ class AgentFilesTool(_VerbTool, Component[FilesToolConfig]):
     """
 
     component_config_schema = FilesToolConfig
-    component_provider_override = "memory_context.autogen.AgentFilesTool"
-    verb = FILES
 
     def __init__(
         self, service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
     ) -> None:
         super().__init__(max_tokens)
-        self._service, self._agent_instance_id = service, agent_instance_id
+        self._service = service
+        self._agent_instance_id = agent_instance_id
         self._files = AgentFiles(service, agent_instance_id)
 
     def _memories(self) -> AgentFiles:
@@ -234,73 +232,58 @@ class _NoteTool(_VerbTool, Component[NoteToolConfig]):
         return cls(notes, max_tokens=config.max_tokens)
 
 
-class SaveMemoryTool(_NoteTool):
-    """Keeps a note in a tier."""
-
-    component_provider_override = "memory_context.autogen.SaveMemoryTool"
-    verb = SAVING
+class SaveMemoryTool(_NoteTool, verb=SAVING):
+    """Saves a note in a tier."""
 
 
-class GetMemoryTool(_NoteTool):
+class GetMemoryTool(_NoteTool, verb=GETTING):
     """Reads notes."""
 
-    component_provider_override = "memory_context.autogen.GetMemoryTool"
-    verb = GETTING
 
-
-class ClearMemoryTool(_NoteTool):
+class ClearMemoryTool(_NoteTool, verb=CLEARING):
     """Deletes notes."""
 
-    component_provider_override = "memory_context.autogen.ClearMemoryTool"
-    verb = CLEARING
 
-
-class ListCategoriesTool(_NoteTool):
+class ListCategoriesTool(_NoteTool, verb=LISTING):
     """Lists the categories of notes."""
-
-    component_provider_override = "memory_context.autogen.ListCategoriesTool"
-    verb = LISTING
 
 
 def memory_tools(
     memories: MemoryManager | ScopedMemory, *, max_tokens: int = 500
 ) -> list[BaseTool[Any, Any]]:
-    """The three tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
+    """Return the three tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
 
     Their answers take at most `max_tokens` (200, if that is less).
     """
+    manager = memories.manager if isinstance(memories, ScopedMemory) else memories
+    kinds = (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)
+    tools: list[BaseTool[Any, Any]] = [kind(manager, max_tokens=max_tokens) for kind in kinds]
     if isinstance(memories, ScopedMemory):
-        return [
-            *memory_tools(memories.manager, max_tokens=max_tokens),
-            *note_tools(memories, max_tokens=max_tokens),
-        ]
-    return [
-        tool(memories, max_tokens=max_tokens)
-        for tool in (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)
-    ]
+        tools += note_tools(memories, max_tokens=max_tokens)
+    return tools
 
 
 def file_tools(
     service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
 ) -> list[BaseTool[Any, Any]]:
-    """The tool `memory` on the files of one agent; its answers take at most `max_tokens` (200, if that is less)."""
+    """Return the tool `memory` on the files of one agent; its answers take at most `max_tokens` (200, if that is less)."""
     return [AgentFilesTool(service, agent_instance_id, max_tokens=max_tokens)]
 
 
 def note_tools(
     notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500
 ) -> list[BaseTool[Any, Any]]:
-    """The four tools on notes: `save_memory`, `get_memory`, `clear_memory`, `list_categories`.
+    """Return the four tools on notes: `save_memory`, `get_memory`, `clear_memory`, `list_categories`.
 
     Args:
         notes: The notes; or a callable that gives, at each call, those that are open then.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
     kinds = (SaveMemoryTool, GetMemoryTool, ClearMemoryTool, ListCategoriesTool)
-    return [tool(notes, max_tokens=max_tokens) for tool in kinds]
+    return [kind(notes, max_tokens=max_tokens) for kind in kinds]
 
 
 def answered_lines(result: FunctionExecutionResult) -> Iterator[tuple[str, tuple[int, int]]]:
-    """The key and the whole lines that a result of `retrieve_memory` shows, one pair for each run of lines."""
+    """Yield the key and the whole lines that a result of `retrieve_memory` shows, a pair for each run of lines."""
     if result.name == RETRIEVE and not result.is_error:
         yield from lines_shown(result.content)

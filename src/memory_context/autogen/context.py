@@ -424,7 +424,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return Transcript(
             "MemoryContext",
             (("user", self.user_id), ("thread", self.thread_id)),
-            entries_of(messages, self._manager.counter.count),
+            tuple(entries_of(messages, self._manager.counter.count)),
             stored_behind(messages, self._conversation.references),
             self.max_tokens,
         )

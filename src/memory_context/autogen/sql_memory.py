@@ -6,7 +6,7 @@ import asyncio
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
 
 from autogen_core import CancellationToken, Component, Image
 from autogen_core.memory import (
@@ -293,7 +293,8 @@ def _restored(item: MemoryItem) -> MemoryContent:
         except ValueError as error:
             events.RECORD_UNREADABLE.log(error, memory_key=item.memory_key)
         else:
-            content = value if isinstance(value, dict) else content
+            if isinstance(value, dict):
+                content = cast("dict[str, Any]", value)
     mime_type: MemoryMimeType | str = str(facts.get("mime_type", item.media_type))
     name = str(facts.get("mime_name"))
     if name in MemoryMimeType.__members__:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, TypeAlias, TypeGuard, cast
+from typing import Any, TypeAlias, cast
 
 from autogen_core import ComponentModel
 from autogen_core.tools import BaseTool, FunctionTool, ToolOverride, Workbench
@@ -22,28 +23,24 @@ def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbenc
     Raises:
         InvalidArgumentError: One of them is something else.
     """
-    listed = [tools] if isinstance(tools, Workbench) else tools
-    if isinstance(listed, str) or not isinstance(listed, Sequence):
+    if isinstance(tools, Workbench):
+        return [], [tools]
+    if isinstance(tools, str) or not isinstance(tools, Sequence):
         message = f"workbench() takes one workbench, or a list of tools, functions and workbenches, not {tools!r}"
         raise InvalidArgumentError(message)
-    parts = cast("Sequence[AnyTool]", listed)
-    workbenches = [part for part in parts if isinstance(part, Workbench)]
-    plain = [_as_tool(part) for part in parts if not isinstance(part, Workbench)]
+    plain = list[BaseTool[Any, Any]]()
+    workbenches = list[Workbench]()
+    for tool in cast("Sequence[object]", tools):
+        if isinstance(tool, Workbench):
+            workbenches.append(tool)
+        elif isinstance(tool, BaseTool):
+            plain.append(cast("BaseTool[Any, Any]", tool))
+        elif callable(tool):
+            plain.append(FunctionTool(tool, description=tool.__doc__ or ""))
+        else:
+            message = f"not a tool, a function or a workbench: {tool!r}"
+            raise InvalidArgumentError(message)
     return plain, workbenches
-
-
-def _is_tool(tool: object) -> TypeGuard[BaseTool[Any, Any]]:
-    return isinstance(tool, BaseTool)
-
-
-def _as_tool(tool: object) -> BaseTool[Any, Any]:
-    """Return a tool as AssistantAgent takes it; a function is described by its docstring."""
-    if _is_tool(tool):
-        return tool
-    if callable(tool):
-        return FunctionTool(tool, description=tool.__doc__ or "")
-    message = f"not a tool, a function or a workbench: {tool!r}"
-    raise InvalidArgumentError(message)
 
 
 def refuse_duplicates(names: Iterable[str]) -> None:
@@ -52,8 +49,7 @@ def refuse_duplicates(names: Iterable[str]) -> None:
     Raises:
         InvalidArgumentError: Some do not; with their names.
     """
-    listed = list(names)
-    twice = sorted({name for name in listed if listed.count(name) > 1})
+    twice = sorted(name for name, count in Counter(names).items() if count > 1)
     if twice:
         message = f"more than one tool has the name {', '.join(twice)}; the memory tools are added by the workbench itself"
         raise InvalidArgumentError(message)
@@ -65,14 +61,10 @@ def told_of_passing(
     """Return the description of the tool that reads memories, which says that references can be passed, too."""
     if not policy.passes:
         return {}
-    sentence = prompts.PASS_REFERENCES.format(
-        tools=", ".join(sorted(policy.tools or ())) or prompts.ANY_TOOL
-    )
-    return {
-        t.name: ToolOverride(description=f"{t.description} {sentence}")
-        for t in tools
-        if t.name == RETRIEVE
-    }
+    takers = ", ".join(sorted(policy.tools or ())) or prompts.ANY_TOOL
+    sentence = prompts.PASS_REFERENCES.format(tools=takers)
+    [reading] = [tool for tool in tools if tool.name == RETRIEVE]
+    return {RETRIEVE: ToolOverride(description=f"{reading.description} {sentence}")}
 
 
 def dumped(part: Workbench) -> ComponentModel:

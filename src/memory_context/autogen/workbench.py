@@ -139,14 +139,15 @@ class MemoryWorkbench(StaticStreamWorkbench):
             InvalidArgumentError: Two of them have one name.
         """
         self._unread.look(self._conversation().shown_messages(), self._routes)
-        listed = [
-            (part, schema)
-            for part in (*self._inner, self._memory)
-            for schema in await part.list_tools()
-        ]
-        refuse_duplicates(schema["name"] for _, schema in listed)
-        self._routes = {schema["name"]: (part, schema) for part, schema in listed}
-        return [schema for _, schema in listed]
+        schemas = list[ToolSchema]()
+        routes = dict[str, tuple[Workbench, ToolSchema]]()
+        for part in (*self._inner, self._memory):
+            for schema in await part.list_tools():
+                schemas.append(schema)
+                routes[schema["name"]] = (part, schema)
+        refuse_duplicates(schema["name"] for schema in schemas)
+        self._routes = routes
+        return schemas
 
     async def call_tool(
         self,
@@ -176,9 +177,10 @@ class MemoryWorkbench(StaticStreamWorkbench):
             stream = call.part.call_tool_stream(name, call.arguments, cancellation_token, call_id)
             async with aclosing(stream), aclosing(_stepped(stream, call)) as events:
                 async for event in events:
-                    yield (
-                        await self._folded(call, event) if isinstance(event, ToolResult) else event
-                    )
+                    if isinstance(event, ToolResult):
+                        yield await self._folded(call, event)
+                    else:
+                        yield event
         else:
             yield await self._called(call, cancellation_token, call_id)
 
@@ -242,26 +244,26 @@ class MemoryWorkbench(StaticStreamWorkbench):
         if part is self._memory or not self._policy.passes_to(name):
             return call
         try:
-            return replace(call, arguments=await self._filled(call, schema))
+            keys = passed_keys(arguments)
+            if not keys:
+                return call
+            trusted = call.context.trusted_keys()
+            return await off_loop(self._filled, call, schema, keys, trusted)
         except NotPassedError as refused:
             return _error(name, prompts.NOT_CALLED.format(tool=name, reason=refused))
 
-    async def _filled(self, call: WorkbenchCall, schema: ToolSchema) -> Any:  # noqa: ANN401 - whatever JSON holds
-        keys, context = passed_keys(call.written), call.context
-        if not keys:
-            return call.written
-        trusted = context.trusted_keys()
-
-        def fill() -> Any:  # noqa: ANN401 - whatever JSON holds
-            texts = texts_of(keys, call.name, self._policy, context.manager.fetch, trusted)
-            try:
-                filled = with_texts(call.written, texts, schema.get("parameters", {}))
-            except RecursionError:
-                raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
-            context.manager.audit("passed", *texts)
-            return filled
-
-        return await off_loop(fill)
+    def _filled(
+        self, call: WorkbenchCall, schema: ToolSchema, keys: list[str], trusted: list[str]
+    ) -> WorkbenchCall:
+        """Return the call with texts in place of the references in its arguments."""
+        manager = call.context.manager
+        texts = texts_of(keys, call.name, self._policy, manager.fetch, trusted)
+        try:
+            filled = with_texts(call.written, texts, schema.get("parameters", {}))
+        except RecursionError:
+            raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
+        manager.audit("passed", *texts)
+        return replace(call, arguments=filled)
 
     async def _called(
         self, call: WorkbenchCall, token: CancellationToken | None, call_id: str | None
@@ -275,43 +277,35 @@ class MemoryWorkbench(StaticStreamWorkbench):
 
     async def _folded(self, call: WorkbenchCall, result: ToolResult) -> ToolResult:
         """Return a copy of *result* with its large texts folded, adjacent ones as one; images stay."""
-        contents = list[Any]()
-        for _, run in groupby(result.result, type):
-            parts = list(run)
-            texts = [part.content for part in parts if isinstance(part, TextResultContent)]
-            shown = None
-            if texts:
-                shown = await self._shown_text(call, "\n".join(texts), is_error=result.is_error)
-            contents += parts if shown is None else [TextResultContent(content=shown)]
-        return result.model_copy(update={"result": contents})
-
-    async def _shown_text(self, call: WorkbenchCall, text: str, *, is_error: bool) -> str | None:
-        """Return what takes the place of a tool's text; None if it stays as it is."""
         if call.part is self._memory:
-            return None
-        arguments = json.dumps(call.written or {}, ensure_ascii=False, default=str)
-        shown = await call.context.fold_output(
-            text, tool=call.name, arguments=arguments, is_error=is_error
-        )
-        if shown == text:
-            return None
-        self._unread.keys.add(MemoryRef.find_all(shown)[0].key)
-        return shown
+            return result
+        contents = list[Any]()
+        for kind, run in groupby(result.result, type):
+            parts = list(run)
+            if issubclass(kind, TextResultContent):
+                text = "\n".join(str(part.content) for part in parts)
+                shown = await call.context.fold_output(
+                    text,
+                    tool=call.name,
+                    arguments=json.dumps(call.written or {}, ensure_ascii=False, default=str),
+                    is_error=result.is_error,
+                )
+                if shown != text:
+                    self._unread.keys.add(MemoryRef.find_all(shown)[0].key)
+                    parts = [TextResultContent(content=shown)]
+            contents += parts
+        return result.model_copy(update={"result": contents})
 
     def _conversation(self) -> MemoryContext:
         """Return the context of the agent; a loaded workbench has another one of its own, and asks who calls."""
-        return (caller(self._context.user_id) if self._loaded else None) or self._context
+        agents_context = caller(self._context.user_id) if self._loaded else None
+        return agents_context or self._context
 
     def _to_config(self) -> MemoryWorkbenchConfig:  # type: ignore[override] # not that of StaticWorkbench
-        policy, sizes = self._policy, self._policy.max_argument_bytes
         return MemoryWorkbenchConfig(
             workbenches=[dumped(part) for part in self._inner],
             context=self._context.dump_component(),
-            pass_by_reference=PassingConfig(
-                tools=None if policy.tools is None else list(policy.tools),
-                secrets_for=list(policy.secrets_for),
-                max_argument_bytes=sizes if isinstance(sizes, int) else dict(sizes),
-            ),
+            pass_by_reference=PassingConfig.model_validate(self._policy, from_attributes=True),
         )
 
     @classmethod
