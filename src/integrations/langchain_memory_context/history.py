@@ -20,7 +20,6 @@ from memory_context.conversation.settings import (
 from memory_context.memory.chat_history import ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import AuditTrail
-from memory_context.model.scope import Scope
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:
@@ -73,12 +72,12 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         )
         # No timeout: `RunnableWithMessageHistory` counts the messages before and after a run.
         self._conversation = ConversationMemory(max_turns, None, manager=manager)
-        self._session_id = str(Scope(manager.scope.user_id, thread_id=thread_id).thread_id)
+        self._session_id = str(manager.thread_id)
         self._folder = MessageFolder(manager, policy, FailOpen(ContextStats()))
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override] # LangChain allows a property
-        """The messages, oldest first.
+        """Return the messages, oldest first.
 
         Raises:
             StoreError: The store could not do it.
@@ -90,7 +89,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         return await off_loop(lambda: self.messages)
 
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
-        """Commit copies of `messages`, side by side, large texts folded.
+        """Commit copies of *messages*, side by side, large texts folded.
 
         Raises:
             StoreError: The store could not do it; nothing was added.

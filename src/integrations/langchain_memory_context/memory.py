@@ -21,13 +21,13 @@ from pydantic import Field, PrivateAttr
 
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.conversation_facts import recall_request_of
-from langchain_memory_context.message_folding import MessageFolder, origin_of
+from langchain_memory_context.message_folding import MessageFolder
 from langchain_memory_context.messages import MEMORY_NAME, texts_of
 from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.judge import BoundedJudge, Decisions, LexicalJudge
-from memory_context.conversation.recall import Recall, Recaller, RecallRequest
+from memory_context.conversation.recall import Recaller
 from memory_context.conversation.settings import (
     FoldPolicy,
     RecallPolicy,
@@ -35,7 +35,7 @@ from memory_context.conversation.settings import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.text_folder import TextFolder, TextPart
+from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
@@ -146,45 +146,35 @@ class MemoryContextMemory(BaseMemory):
 
     @property
     def memory_variables(self) -> list[str]:
-        """The prompt's variable that gets the history."""
+        """Return the prompt's variable that gets the history."""
         return [self.memory_key]
 
     @property
     def manager(self) -> MemoryManager:
-        """The same memories, with their verbs."""
+        """Return the same memories, with their verbs."""
         return self._manager
 
     def stats(self) -> ContextStats:
-        """What this memory has done so far."""
+        """Return what this memory has done so far."""
         return replace(self._fail_open.stats)
 
     def decisions(self) -> Decisions:
-        """What was decided to bring back so far, for which input, by whom and why; the newest 1,000."""
+        """Return what was decided to bring back so far, for which input, by whom and why; the newest 1,000."""
         return Decisions(self._recaller.decisions)
 
     def load_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
-        """The history, and behind it what the input needs from memory.
+        """Return the history, and behind it what the input needs from memory.
 
         Raises:
             StoreError: The conversation cannot be read.
         """
         turns = self._conversation.get_turns(self.thread_id)
-        question = self._question(inputs)
-        found = (
-            wait_for(self._recaller.recall(self._recall_request(question, turns)))
-            if question
-            else None
-        )
-        return {self.memory_key: self._shown(turns, question, found)}
+        return wait_for(self._loaded(inputs, turns))
 
     async def aload_memory_variables(self, inputs: dict[str, Any]) -> dict[str, Any]:
         """As `load_memory_variables`, off the event loop."""
         turns = await off_loop(self._conversation.get_turns, self.thread_id)
-        question = self._question(inputs)
-        found = (
-            await self._recaller.recall(self._recall_request(question, turns)) if question else None
-        )
-        return {self.memory_key: self._shown(turns, question, found)}
+        return await self._loaded(inputs, turns)
 
     def save_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         """Commit what was said, large texts folded, with what was recalled for it.
@@ -195,11 +185,13 @@ class MemoryContextMemory(BaseMemory):
         """
         asked = _messages(inputs[self._input_key(inputs)], HumanMessage)
         answered = _messages(outputs[self._output_key(outputs)], AIMessage)
-        recalled = self._recalled.get(_text(asked))
-        shown = [HumanMessage(recalled, name=MEMORY_NAME)] if recalled else []
+        question = _text(asked)
+        shown = list[BaseMessage]()
+        if question in self._recalled:
+            shown.append(HumanMessage(self._recalled[question], name=MEMORY_NAME))
         folder = MessageFolder(self._manager, self._fold_policy, self._fail_open)
         append(self._conversation, self.thread_id, folder, [*shown, *asked, *answered])
-        self._recalled.pop(_text(asked), None)
+        self._recalled.pop(question, None)
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
         """As `save_context`, off the event loop."""
@@ -218,7 +210,7 @@ class MemoryContextMemory(BaseMemory):
         await off_loop(self.clear)
 
     def trim_intermediate_steps(self, steps: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
-        """The steps of an agent's run with references in place of large observations; never raises for the store.
+        """Return the steps of an agent's run with references in place of large observations; never raises for the store.
 
         For ``AgentExecutor(trim_intermediate_steps=memory.trim_intermediate_steps)``: the agent reads the references,
         the returned steps keep the whole texts. An observation is shown the same way at every call.
@@ -226,78 +218,75 @@ class MemoryContextMemory(BaseMemory):
         return [(action, self._observed(action, observation)) for action, observation in steps]
 
     def _observed(self, action: Any, observation: Any) -> Any:  # noqa: ANN401 - whatever a tool returns
-        tool, text = str(getattr(action, "tool", "tool")), str(observation)
-        known = self._steps.get((tool, text))
-        if known is None:
+        step = (str(getattr(action, "tool", "tool")), str(observation))
+        if step not in self._steps:
+            tool, text = step
             part = TextPart(0, text, None, tool)
             folder = TextFolder(self._manager, self._fold_policy, self._fail_open)
-            arguments = str(getattr(action, "tool_input", ""))
-            origin = replace(origin_of([], None), arguments=arguments)
-            folded = (
-                self._fail_open.run(folder.fold, part, origin) if folder.may_fold(part) else None
-            )
+            if not folder.may_fold(part):
+                return observation
+            origin = TextOrigin(arguments=str(getattr(action, "tool_input", "")))
+            folded = self._fail_open.run(folder.fold, part, origin)
             if folded is None:
                 return observation
             folder.count(folded)
-            known = _remember(self._steps, (tool, text), folded.text)
-        return known
+            _remember(self._steps, step, folded.text)
+        return self._steps[step]
+
+    async def _loaded(self, inputs: Mapping[str, Any], turns: Sequence[ChatTurn]) -> dict[str, Any]:
+        """Return the history as the prompt's variable, behind it what the input needs from memory."""
+        messages = messages_of(turns)
+        question = self._question(inputs)
+        if question:
+            asked = HumanMessage(question)
+            conversation = cast("list[AnyMessage]", [*messages, asked])
+            request = recall_request_of(asked, conversation, ())
+            mentioned = request.mentioned | {turn.key for turn in turns}
+            recall = await self._recaller.recall(replace(request, mentioned=mentioned))
+            if recall:
+                _remember(self._recalled, question, recall.text)
+                messages.append(HumanMessage(recall.text, name=MEMORY_NAME))
+        if self.return_messages:
+            return {self.memory_key: messages}
+        lines = list[str]()
+        for message in messages:
+            line = str(message.content)
+            if message.name != MEMORY_NAME:
+                line = get_buffer_string(
+                    [message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix
+                )
+            lines.append(line)
+        return {self.memory_key: "\n".join(lines)}
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
-        """The text of the new input; "" where nothing is to be recalled."""
+        """Return the text of the new input; "" where nothing is to be recalled."""
         if not self._recalls:
             return ""
-        keys = [self.input_key] if self.input_key else self._candidates(inputs)
-        return (
-            _text(_messages(inputs[keys[0]], HumanMessage))
-            if len(keys) == 1 and keys[0] in inputs
-            else ""
-        )
-
-    def _recall_request(self, question: str, turns: Sequence[ChatTurn]) -> RecallRequest:
-        messages = cast("list[AnyMessage]", messages_of(turns))
-        asked = HumanMessage(question)
-        request = recall_request_of(asked, [*messages, asked], ())
-        return replace(request, mentioned=request.mentioned | {turn.key for turn in turns})
-
-    def _shown(
-        self, turns: Sequence[ChatTurn], question: str, found: Recall | None
-    ) -> str | list[BaseMessage]:
-        messages = messages_of(turns)
-        if found:
-            messages.append(
-                HumanMessage(_remember(self._recalled, question, found.text), name=MEMORY_NAME)
-            )
-        if self.return_messages:
-            return messages
-        return "\n".join(self._line(message) for message in messages)
-
-    def _line(self, message: BaseMessage) -> str:
-        if message.name == MEMORY_NAME:
-            return str(message.content)
-        return get_buffer_string(
-            [message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix
-        )
-
-    def _candidates(self, inputs: Mapping[str, Any]) -> list[str]:
-        return sorted(set(inputs) - {self.memory_key, STOP})
+        try:
+            key = self._input_key(inputs)
+        except InvalidArgumentError:
+            return ""
+        return _text(_messages(inputs[key], HumanMessage))
 
     def _input_key(self, inputs: Mapping[str, Any]) -> str:
-        keys = [self.input_key] if self.input_key else self._candidates(inputs)
+        keys = sorted(set(inputs) - {self.memory_key, STOP})
+        if self.input_key:
+            keys = [self.input_key]
         if len(keys) == 1 and keys[0] in inputs:
             return keys[0]
         message = f"One input key expected got {keys}: set input_key to the one that a person fills"
         raise InvalidArgumentError(message)
 
     def _output_key(self, outputs: Mapping[str, Any]) -> str:
-        if self.output_key is not None and self.output_key in outputs:
+        if self.output_key is None:
+            if len(outputs) == 1:
+                return next(iter(outputs))
+            if OUTPUT in outputs:
+                warning = f"outputs {sorted(outputs)}: {OUTPUT!r} is remembered; set output_key"
+                warnings.warn(warning, stacklevel=3)
+                return OUTPUT
+        elif self.output_key in outputs:
             return self.output_key
-        if self.output_key is None and len(outputs) == 1:
-            return next(iter(outputs))
-        if self.output_key is None and OUTPUT in outputs:
-            warnings.warn(
-                f"outputs {sorted(outputs)}: {OUTPUT!r} is remembered; set output_key", stacklevel=3
-            )
-            return OUTPUT
         message = (
             f"Got the output keys {sorted(outputs)}: set output_key to the one that is remembered"
         )
@@ -305,12 +294,10 @@ class MemoryContextMemory(BaseMemory):
 
 
 def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMessage]:  # noqa: ANN401 - whatever a chain has
-    """What was said, as messages: text, messages, lists of messages, or JSON of anything else."""
-    if isinstance(value, BaseMessage):
-        return [value]
-    parts: list[Any] = [*value] if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] # any
-    if parts and all(isinstance(one, BaseMessage) for one in parts):
-        return parts
+    """Return what was said as messages: text, messages, lists of messages, or JSON of anything else."""
+    values: list[Any] = value if isinstance(value, list) else [value]  # pyright: ignore[reportUnknownVariableType] # any
+    if values and all(isinstance(part, BaseMessage) for part in values):
+        return [*values]
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
     return [kind(text)]
 
@@ -319,9 +306,8 @@ def _text(messages: Sequence[BaseMessage]) -> str:
     return "\n".join(text for message in messages for text in texts_of(message))
 
 
-def _remember(kept: OrderedDict[Any, str], key: Any, text: str) -> str:  # noqa: ANN401 - any key
-    """`text`, which is kept under `key` until 100 others have come."""
-    kept[key] = text
-    while len(kept) > KEPT:
-        kept.popitem(last=False)
-    return text
+def _remember(texts: OrderedDict[Any, str], key: Any, text: str) -> None:  # noqa: ANN401 - any key
+    """Keep *text* under *key* until 100 others have come."""
+    texts[key] = text
+    if len(texts) > KEPT:
+        texts.popitem(last=False)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from langchain_core.callbacks import (
     AsyncCallbackManagerForRetrieverRun,
     CallbackManagerForRetrieverRun,
@@ -52,29 +50,24 @@ class MemoryRetriever(BaseRetriever):
         return await off_loop(self._get_relevant_documents, query, k=k)
 
     def _document(self, hit: MemoryItem, query: str) -> Document:
-        return Document(self._content(hit, query), id=hit.memory_key, metadata=_facts(hit))
-
-    def _content(self, hit: MemoryItem, query: str) -> str:
         if is_secret(hit):
-            return prompts.HIDDEN
-        if self.max_tokens is None:
-            return hit.text
-        return excerpt(hit.text, query, self.max_tokens, self.manager.counter.count).text
-
-
-def _facts(hit: MemoryItem) -> dict[str, Any]:
-    facts = {
-        "memory_key": hit.memory_key,
-        "memory_type": hit.memory_type,
-        "description": hit.summary,
-        "token_count": hit.token_count,
-        "created_at": hit.created_at.isoformat(),
-        "thread_id": hit.thread_id,
-        "category": hit.category,
-        "tags": list(hit.tags),
-        "score": hit.match.score if hit.match else None,
-    }
-    for name in ("source", "call_id"):
-        if name in hit.content_metadata:
-            facts[name] = hit.content_metadata[name]
-    return facts
+            content = prompts.HIDDEN
+        elif self.max_tokens is None:
+            content = hit.text
+        else:
+            content = excerpt(hit.text, query, self.max_tokens, self.manager.counter.count).text
+        facts = {
+            "memory_key": hit.memory_key,
+            "memory_type": hit.memory_type,
+            "description": hit.summary,
+            "token_count": hit.token_count,
+            "created_at": hit.created_at.isoformat(),
+            "thread_id": hit.thread_id,
+            "category": hit.category,
+            "tags": list(hit.tags),
+            "score": hit.match.score if hit.match else None,
+        }
+        for name in ("source", "call_id"):
+            if name in hit.content_metadata:
+                facts[name] = hit.content_metadata[name]
+        return Document(content, id=hit.memory_key, metadata=facts)

@@ -20,14 +20,14 @@ from memory_context.runtime.threads import off_loop
 
 KEPT = 10_000
 
-_calling: ContextVar[tuple[object, ConversationFacts] | None] = ContextVar(
-    "memory_context_calling", default=None
+_calling: ContextVar[tuple[object, ConversationFacts]] = ContextVar(
+    "memory_context_calling", default=(None, ConversationFacts())
 )
 
 
 @contextmanager
 def calling(middleware: object, facts: ConversationFacts) -> Generator[None]:
-    """Inside, a memory tool of `middleware` is called in the run that `facts` tells of."""
+    """Note that inside, a memory tool of *middleware* is called in the run of *facts*."""
     token = _calling.set((middleware, facts))
     try:
         yield
@@ -36,9 +36,9 @@ def calling(middleware: object, facts: ConversationFacts) -> Generator[None]:
 
 
 def called_in(middleware: object) -> ConversationFacts:
-    """What is known of the run in which a tool of `middleware` is called; nothing outside of one."""
-    found = _calling.get()
-    return found[1] if found is not None and found[0] is middleware else ConversationFacts()
+    """Return what is known of the run in which a tool of `middleware` is called; nothing outside of one."""
+    caller, facts = _calling.get()
+    return facts if caller is middleware else ConversationFacts()
 
 
 class Endings(BaseCallbackHandler):
@@ -98,7 +98,7 @@ def _forget_oldest(runs: OrderedDict[UUID, Any]) -> None:
 
 @lru_cache(maxsize=1)
 def endings() -> Endings:
-    """The one that listens to the runs of this process, from the first call on."""
+    """Return the one that listens to the runs of this process, from the first call on."""
     handler = Endings()
     register_configure_hook(ContextVar("memory_context_endings", default=handler), inheritable=True)
     return handler

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, TypeAlias, cast
 
@@ -21,7 +22,7 @@ Step: TypeAlias = (
 
 
 def call(name: str, call_id: str = "1", **arguments: Any) -> ToolCall:  # noqa: ANN401 - any argument
-    """A call of the tool `name`."""
+    """Return a call of the tool *name*."""
     return ToolCall(name=name, args=arguments, id=call_id, type="tool_call")
 
 
@@ -55,7 +56,7 @@ class ScriptedChatModel(BaseChatModel):
         tool_choice: str | None = None,
         **kwargs: Any,  # noqa: ANN401 - LangChain's signature
     ) -> Runnable[LanguageModelInput, AIMessage]:
-        """The model itself: its script knows the tools."""
+        """Return the model itself: its script knows the tools."""
         del tools, tool_choice, kwargs
         return self
 
@@ -78,12 +79,8 @@ class ScriptedChatModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         del stop, kwargs
         message = self._next(messages)
-        text = "".join(texts_of(message))
-        words = text.split(" ") if text else []
-        for word in words:
-            chunk = ChatGenerationChunk(
-                message=AIMessageChunk(content=word + " " * (word is not words[-1]))
-            )
+        for word in re.findall(r"[^ ]* ?", "".join(texts_of(message)))[:-1]:
+            chunk = ChatGenerationChunk(message=AIMessageChunk(content=word))
             if run_manager:
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)
             yield chunk
@@ -102,8 +99,6 @@ class ScriptedChatModel(BaseChatModel):
             raise step
         if isinstance(step, AIMessage):
             return step.model_copy()
-        return (
-            AIMessage(step)
-            if isinstance(step, str)
-            else AIMessage("", tool_calls=list(cast("Sequence[ToolCall]", step)))
-        )
+        if isinstance(step, str):
+            return AIMessage(step)
+        return AIMessage("", tool_calls=list(cast("Sequence[ToolCall]", step)))

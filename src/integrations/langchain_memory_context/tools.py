@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Literal, TypeAlias
 
 from langchain_core.tools import BaseTool, ToolException
@@ -63,54 +63,54 @@ class VerbTool(BaseTool):
 class MemoryTool(VerbTool):
     """A tool on one user's memories: no reference is passed into it, and what it answers is not folded."""
 
-    def __init__(self, verb: Verb[Any], owner: Owner | NotesOwner, **fields: Any) -> None:  # noqa: ANN401 - those of BaseTool
-        super().__init__(
-            verb, owner, **fields
-        )  # type checkers do not see that pydantic inherits it
-
 
 def _problem_with(error: Any) -> str:  # noqa: ANN401 - LangChain also knows the errors of pydantic 1
     return problem_with(error) if isinstance(error, ValidationError) else str(error)
 
 
+def _tools(
+    kind: type[VerbTool],
+    verbs: Iterable[Verb[Any]],
+    owner: CountsTokens | Callable[[], CountsTokens],
+    max_tokens: int,
+) -> list[BaseTool]:
+    get_owner = owner if callable(owner) else lambda: owner
+    return [kind(verb, get_owner, max_tokens=max_tokens) for verb in verbs]
+
+
 def memory_tools(
     memories: MemoryManager | ScopedMemory | Owner, *, max_tokens: int = 500
 ) -> list[BaseTool]:
-    """`retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
+    """Return `retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
 
     Args:
         memories: The memories; or a callable that gives, at each call, those of whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
     if isinstance(memories, ScopedMemory):
-        return [
-            *memory_tools(memories.manager, max_tokens=max_tokens),
-            *note_tools(memories, max_tokens=max_tokens),
-        ]
-    owner = (lambda: memories) if isinstance(memories, MemoryManager) else memories
-    return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in VERBS]
+        notes = note_tools(memories, max_tokens=max_tokens)
+        return [*_tools(MemoryTool, VERBS, memories.manager, max_tokens), *notes]
+    return _tools(MemoryTool, VERBS, memories, max_tokens)
 
 
 def file_tools(
     service: AgentMemoryService, agent_instance_id: str, *, max_tokens: int = 500
 ) -> list[BaseTool]:
-    """`memory`, by which an agent keeps files, with the commands of Anthropic's memory tool.
+    """Return `memory`, by which an agent keeps files, with the commands of Anthropic's memory tool.
 
     Args:
         service: Where the files are.
         agent_instance_id: Whose they are.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
-    files = AgentFiles(service, agent_instance_id)
-    return [VerbTool(verb, lambda: files, max_tokens=max_tokens) for verb in FILE_VERBS]
+    return _tools(VerbTool, FILE_VERBS, AgentFiles(service, agent_instance_id), max_tokens)
 
 
 def note_tools(notes: ScopedMemory | NotesOwner, *, max_tokens: int = 500) -> list[BaseTool]:
-    """`save_memory`, `get_memory`, `clear_memory` and `list_categories` for an agent.
+    """Return `save_memory`, `get_memory`, `clear_memory` and `list_categories` for an agent.
 
     Args:
         notes: The notes; or a callable that gives, at each call, those that are open for whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
-    owner = (lambda: notes) if isinstance(notes, ScopedMemory) else notes
-    return [MemoryTool(verb, owner, max_tokens=max_tokens) for verb in NOTE_VERBS]
+    return _tools(MemoryTool, NOTE_VERBS, notes, max_tokens)

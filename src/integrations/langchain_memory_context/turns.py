@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from functools import partial
 from typing import Any
 
 from langchain_core.messages import (
     AIMessage,
-    AnyMessage,
     BaseMessage,
     HumanMessage,
     ToolMessage,
@@ -25,30 +24,28 @@ from memory_context.runtime import events
 ASSISTANT = "assistant"
 
 
-def turn_of(message: BaseMessage) -> ChatTurn:
-    """A message as a turn; what JSON cannot express in it is kept as its text."""
-    data: dict[str, Any] = json.loads(json.dumps(message_to_dict(message)["data"], default=str))
-    text = data.pop("content") if isinstance(message.content, str) else ""
-    return ChatTurn(message.type, text, data)
+def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
+    """Return the messages that *turns* were made of, without those of which something in the store left no message."""
+    messages = list[BaseMessage]()
+    for turn in turns:
+        try:
+            messages.append(message_of(turn))
+        except (ValueError, TypeError, LookupError) as error:
+            events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
+    return messages
 
 
 def message_of(turn: ChatTurn) -> BaseMessage:
-    """The message that a turn was made of."""
-    data = turn.data if "content" in turn.data else {**turn.data, "content": turn.text}
-    return messages_from_dict([{"type": turn.role, "data": dict(data)}])[0]
+    """Return the message that a turn was made of."""
+    data = {"content": turn.text, **turn.data}
+    return messages_from_dict([{"type": turn.role, "data": data}])[0]
 
 
-def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
-    """The messages that `turns` were made of, without those of which something in the store left no message."""
-    return list(_readable(turns))
-
-
-def _readable(turns: Iterable[ChatTurn]) -> Iterator[BaseMessage]:
-    for turn in turns:
-        try:
-            yield message_of(turn)
-        except (ValueError, TypeError, LookupError) as error:
-            events.RECORD_UNREADABLE.log(error, memory_key=turn.key)
+def turn_of(message: BaseMessage) -> ChatTurn:
+    """Return a message as a turn; what JSON cannot express in it is kept as its text."""
+    data: dict[str, Any] = json.loads(json.dumps(message_to_dict(message)["data"], default=str))
+    text = data.pop("content") if isinstance(message.content, str) else ""
+    return ChatTurn(message.type, text, data)
 
 
 def append(
@@ -57,27 +54,21 @@ def append(
     folder: MessageFolder,
     messages: Sequence[BaseMessage],
 ) -> None:
-    """Append copies of `messages` to a session, their large texts folded, side by side.
+    """Append copies of *messages* to a session, their large texts folded, side by side.
 
     Raises:
         StoreError: The store could not do it; nothing was appended.
     """
     folded = list[Any]()
     for message in messages:
-        folded.append(_folded(folder, message, folded))
+        origin = partial(origin_of, tuple(folded), None)
+        match message:
+            case ToolMessage():
+                folded.append(folder.fold_result(message, message.name or "tool", origin))
+            case HumanMessage() if is_question(message):
+                folded.append(folder.fold_said(message, source_of(message), origin))
+            case AIMessage():
+                folded.append(folder.fold_said(message, ASSISTANT, origin))
+            case _:
+                folded.append(message)
     conversation.add_turns(session_id, [turn_of(message) for message in folded])
-
-
-def _folded(
-    folder: MessageFolder, message: BaseMessage, before: Sequence[AnyMessage]
-) -> BaseMessage:
-    origin = partial(origin_of, before, None)
-    match message:
-        case ToolMessage():
-            return folder.fold_result(message, message.name or "tool", origin)
-        case HumanMessage() if is_question(message):
-            return folder.fold_said(message, source_of(message), origin)
-        case AIMessage():
-            return folder.fold_said(message, ASSISTANT, origin)
-        case _:
-            return message

@@ -74,7 +74,6 @@ class _VerbTool(BaseTool[Any, Any]):
     """A verb as a tool; its answers never take more than *max_tokens*."""
 
     verb: ClassVar[Verb[Any]]
-    component_provider_override: ClassVar[str]
 
     def __init_subclass__(cls, *, verb: Verb[Any] | None = None, **kwargs: Any) -> None:  # noqa: ANN401 - AutoGen's
         """Note the tool's verb, and the public name under which a dumped one is found."""
@@ -255,12 +254,11 @@ def memory_tools(
 
     Their answers take at most `max_tokens` (200, if that is less).
     """
-    manager = memories.manager if isinstance(memories, ScopedMemory) else memories
-    kinds = (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)
-    tools: list[BaseTool[Any, Any]] = [kind(manager, max_tokens=max_tokens) for kind in kinds]
     if isinstance(memories, ScopedMemory):
-        tools += note_tools(memories, max_tokens=max_tokens)
-    return tools
+        notes = note_tools(memories, max_tokens=max_tokens)
+        return [*memory_tools(memories.manager, max_tokens=max_tokens), *notes]
+    kinds = (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)
+    return [kind(memories, max_tokens=max_tokens) for kind in kinds]
 
 
 def file_tools(

@@ -7,7 +7,6 @@ from typing import Self
 from autogen_core import Component, ComponentBase, ComponentModel
 from autogen_core.models import (
     ChatCompletionClient,
-    CreateResult,
     LLMMessage,
     SystemMessage,
     UserMessage,
@@ -24,6 +23,17 @@ from memory_context.conversation.model_judge import (
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.runtime import prompts
 from memory_context.text.tokens.counter import default_counter
+
+
+def check_client(model_client: object) -> None:
+    """Check that a judge or a summarizer has got a client that it can ask.
+
+    Raises:
+        InvalidArgumentError: It is not a `ChatCompletionClient`.
+    """
+    if not isinstance(model_client, ChatCompletionClient):
+        message = f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
+        raise InvalidArgumentError(message)
 
 
 class LLMJudgeConfig(BaseModel):
@@ -51,9 +61,7 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
     component_provider_override = "memory_context.autogen.LLMJudge"
 
     def __init__(self, model_client: ChatCompletionClient) -> None:
-        if not isinstance(model_client, ChatCompletionClient):
-            message = f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
-            raise InvalidArgumentError(message)
+        check_client(model_client)
         self.model_client = model_client
         self.name = f"model:{type(model_client).__name__}"
 
@@ -67,19 +75,21 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
             SystemMessage(content=prompts.JUDGE_SYSTEM),
             UserMessage(content=judge_prompt(question), source="user"),
         ]
-        result = await self.model_client.create(messages, json_output=self._output())
-        tokens = _tokens(messages, result)
+        info = self.model_client.model_info
+        output: bool | type[BaseModel] | None = info.get("json_output") or None
+        if info.get("structured_output"):
+            output = StrictAnswer
+        result = await self.model_client.create(messages, json_output=output)
+        tokens = result.usage.prompt_tokens + result.usage.completion_tokens
+        if not tokens:
+            # The client does not say what the call cost.
+            count = default_counter().count
+            tokens = sum(count(str(message.content)) for message in (*messages, result))
         try:
             answer = parse_answer(result.content)
         except JudgeError as error:
             raise JudgeError(str(error), tokens=tokens) from error
         return verdict_of(answer, question, tokens)
-
-    def _output(self) -> bool | type[BaseModel] | None:
-        info = self.model_client.model_info
-        if info.get("structured_output"):
-            return StrictAnswer
-        return True if info.get("json_output") else None
 
     def _to_config(self) -> LLMJudgeConfig:
         return LLMJudgeConfig(model_client=self.model_client.dump_component())
@@ -87,12 +97,3 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
     @classmethod
     def _from_config(cls, config: LLMJudgeConfig) -> Self:
         return cls(ChatCompletionClient.load_component(config.model_client))
-
-
-def _tokens(messages: list[LLMMessage], result: CreateResult) -> int:
-    """Return what the call cost, in tokens; counted here if the client does not say."""
-    told = result.usage.prompt_tokens + result.usage.completion_tokens
-    if told:
-        return told
-    count = default_counter().count
-    return sum(count(str(message.content)) for message in (*messages, result))

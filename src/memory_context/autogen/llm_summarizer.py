@@ -9,7 +9,7 @@ from autogen_core import Component, ComponentBase, ComponentModel
 from autogen_core.models import ChatCompletionClient, LLMMessage, SystemMessage, UserMessage
 from pydantic import BaseModel
 
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.autogen.llm_judge import check_client
 from memory_context.runtime import prompts
 from memory_context.runtime.threads import waiting_loop
 
@@ -43,19 +43,18 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
     component_provider_override = "memory_context.autogen.LLMSummarizer"
 
     def __init__(self, model_client: ChatCompletionClient, seconds: float = 5.0) -> None:
-        if not isinstance(model_client, ChatCompletionClient):
-            message = f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
-            raise InvalidArgumentError(message)
+        check_client(model_client)
         self.model_client = model_client
         self.seconds = seconds
         self.tokens = 0
 
     def summarize(self, text: str, description: str) -> str | None:
         """Return the model's line; None if it has none. Must not run on an event loop's own thread."""
+        asking = self._asked(text, description)
         loop = waiting_loop()
         if loop is None:
-            return asyncio.run(self._asked(text, description))
-        return asyncio.run_coroutine_threadsafe(self._asked(text, description), loop).result()
+            return asyncio.run(asking)
+        return asyncio.run_coroutine_threadsafe(asking, loop).result()
 
     async def _asked(self, text: str, description: str) -> str | None:
         question = prompts.SUMMARY_QUESTION.format(description=description, text=text)

@@ -34,7 +34,7 @@ def sorted_tools(tools: object) -> tuple[list[BaseTool[Any, Any]], list[Workbenc
         if isinstance(tool, Workbench):
             workbenches.append(tool)
         elif isinstance(tool, BaseTool):
-            plain.append(cast("BaseTool[Any, Any]", tool))
+            plain.append(tool)  # pyright: ignore[reportUnknownArgumentType] # whatever it takes and gives
         elif callable(tool):
             plain.append(FunctionTool(tool, description=tool.__doc__ or ""))
         else:
