@@ -46,6 +46,8 @@ class MemoryStoreAdapter(AnyLabelStore):
     reading does not make it live longer. The index False keeps an item from searches with a query; names of fields as
     an index make no difference. In a batch all reads see what was there before its writes.
 
+    `get`, `search`, `put`, `delete`, `list_namespaces`, and `aget`, `asearch` and so on, take what LangGraph's take.
+
     Args:
         manager: The memories.
     """
