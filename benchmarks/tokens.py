@@ -29,7 +29,7 @@ from rich.box import SIMPLE
 from rich.console import Console
 from rich.table import Column, Table
 
-from memory_context.text.tokens.counter import TokenCounter, counter_for_model, estimating_counter
+from memory_context.text.tokens.counter import TokenCounter, choose_counter, estimating_counter
 
 SIZE = 400_000
 COLUMNS = ["chars/token", "estimate", "chars/4", "limit", "MB/s"]
@@ -51,7 +51,7 @@ PLACES = [
 
 def main() -> int:
     """Print the table; 1 if an error is above its limit."""
-    exact, estimate = counter_for_model(), estimating_counter()
+    exact, estimate = choose_counter(), estimating_counter()
     if exact.name == estimate.name:
         sys.exit("the ranks of o200k_base are not here: install bpe-openai")
     table = Table(

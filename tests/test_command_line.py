@@ -747,7 +747,6 @@ class TestDoctor:
         found = self.status(url, capsys)
         for name in (
             "memory-context",
-            "extra autogen",
             "database",
             "schema",
             "tables",

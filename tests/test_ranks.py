@@ -20,15 +20,12 @@ from types import ModuleType
 import pytest
 from tiktoken.load import load_tiktoken_bpe
 
-from for_each import for_each
 from memory_context.text.tokens import ranks
 from memory_context.text.tokens.ranks import (
-    CL100K,
     O200K,
     RankFile,
     cache_folder,
     load_encoding,
-    rank_file_for,
 )
 
 DATA = (
@@ -140,19 +137,15 @@ def test_the_cache_name_is_tiktokens(cache: Path) -> None:
 
 
 @pytest.mark.usefixtures("cache")
-@pytest.mark.parametrize("file", [O200K, CL100K], ids=lambda file: file.name)
-def test_ranks_are_found_in_an_installed_package(file: RankFile) -> None:
+def test_ranks_are_found_in_an_installed_package() -> None:
     """Where a package brings the ranks along, nothing is fetched."""
-    encoding = load_encoding(file)
+    encoding = load_encoding(O200K)
     assert encoding
-    assert file.name == encoding.name
+    assert O200K.name == encoding.name
     assert encoding.decode(encoding.encode_ordinary("naïve 中文 👍")) == "naïve 中文 👍"
 
 
-@pytest.mark.parametrize("file", [O200K, CL100K], ids=lambda file: file.name)
-def test_addresses_sums_and_patterns_are_tiktokens(
-    file: RankFile, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_address_sum_and_pattern_are_tiktokens(monkeypatch: pytest.MonkeyPatch) -> None:
     """The installed tiktoken reads the same file and cuts its pieces by the same pattern."""
     read: list[tuple[str, str | None]] = []
 
@@ -162,25 +155,9 @@ def test_addresses_sums_and_patterns_are_tiktokens(
 
     public = importlib.import_module("tiktoken_ext.openai_public")  # it has no types
     monkeypatch.setattr(public, "load_tiktoken_bpe", remember)
-    encoding = public.ENCODING_CONSTRUCTORS[file.name]()
-    assert [(file.url, file.sha256)] == read
-    assert file.pattern == encoding["pat_str"]
-
-
-@for_each(
-    "model, file",
-    [
-        (None, O200K),
-        ("", O200K),
-        ("gpt-4o", O200K),
-        ("gpt-4", CL100K),
-        ("claude", O200K),
-        ("gpt2", O200K),
-    ],
-)
-def test_which_ranks_a_model_has(model: str | None, file: RankFile) -> None:
-    """Those that tiktoken names; o200k_base where it names none or others than these two."""
-    assert file is rank_file_for(model)
+    encoding = public.ENCODING_CONSTRUCTORS[O200K.name]()
+    assert [(O200K.url, O200K.sha256)] == read
+    assert O200K.pattern == encoding["pat_str"]
 
 
 @pytest.mark.parametrize("damage", [b"", DATA[:-5], DATA + b"\n", b"<html>captive portal</html>"])
@@ -242,7 +219,7 @@ def test_a_damaged_package_is_not_used(
 @pytest.mark.usefixtures("cache")
 def test_a_package_that_a_test_has_replaced_is_passed_over(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stand-in without a spec, as people put into `sys.modules`, brings no ranks and does no harm."""
-    monkeypatch.setitem(sys.modules, "litellm", ModuleType("litellm"))
+    monkeypatch.setitem(sys.modules, "bpe_openai", ModuleType("bpe_openai"))
     assert load_encoding(TINY) is None
 
 

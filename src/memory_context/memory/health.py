@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import importlib.metadata
 import platform
-import re
-from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
@@ -13,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 from memory_context.exceptions import MemoryContextError
 from memory_context.model.scope import Scope
+from memory_context.runtime.version import __version__
 from memory_context.stores import SQLAlchemyStore, as_store
 from memory_context.stores.opening import FILES, database_url
 from memory_context.stores.sql import inspection
@@ -25,13 +23,9 @@ from memory_context.text.tokens.counter import default_counter
 if TYPE_CHECKING:
     from memory_context.stores import FileStore, StoreWrapper
 
-DISTRIBUTION = "memory-context"
 USERS_LOOKED_AT = 20
 _REINDEX = "memory-context reindex"
 _MIGRATE = "memory-context migrate"
-
-# A requirement of an extra, as metadata has it: "mcp<3,>=1.24; extra == 'mcp'".
-_REQUIREMENT_OF_EXTRA = re.compile(r"([A-Za-z0-9._-]+).*;.*extra == ['\"]([a-z0-9-]+)['\"]")
 
 
 class CheckStatus(StrEnum):
@@ -61,15 +55,14 @@ class Check:
 
 
 def examined(store: str | None) -> Iterator[Check]:
-    """Yield the checks: library, token counting, extras, and the database at the URL `store`.
+    """Yield the checks: library, token counting, and the database at the URL `store`.
 
     The database is only read: nothing is created, upgraded or indexed. Whatever an earlier problem
     makes impossible to look at is left out.
     """
-    found = f"{_installed(DISTRIBUTION)}, Python {platform.python_version()}"
+    found = f"{__version__}, Python {platform.python_version()}"
     yield Check("memory-context", CheckStatus.OK, found)
     yield _token_counting()
-    yield from _extras()
     if store:
         yield from _database(store)
     else:
@@ -84,34 +77,6 @@ def _token_counting() -> Check:
     found = "estimated: the ranks of o200k_base are not here"
     remedy = "let the machine reach the internet once, or put tiktoken's file of ranks into TIKTOKEN_CACHE_DIR"
     return Check("token counting", CheckStatus.WARNING, found, remedy)
-
-
-def _extras() -> Iterator[Check]:
-    packages: dict[str, list[str]] = defaultdict(list)
-    for requirement in importlib.metadata.requires(DISTRIBUTION) or ():
-        match = _REQUIREMENT_OF_EXTRA.match(requirement)
-        # The extra "all" names this distribution again, with its other extras.
-        if match and match[1] != DISTRIBUTION and match[2] != "all":
-            packages[match[2]].append(match[1])
-    for extra, names in sorted(packages.items()):
-        versions = {name: _installed(name) for name in names}
-        missing = sorted(name for name, version in versions.items() if version is None)
-        present = ", ".join(f"{name} {version}" for name, version in versions.items() if version)
-        if not missing:
-            yield Check(f"extra {extra}", CheckStatus.OK, present)
-            continue
-        found = f"without {', '.join(missing)}"
-        if present:
-            found += f"; installed: {present}"
-        remedy = f"if you need it: pip install '{DISTRIBUTION}[{extra}]'"
-        yield Check(f"extra {extra}", CheckStatus.NOTE, found, remedy)
-
-
-def _installed(name: str) -> str | None:
-    try:
-        return importlib.metadata.version(name)
-    except importlib.metadata.PackageNotFoundError:
-        return None
 
 
 def _database(url: str) -> Iterator[Check]:

@@ -10,7 +10,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
 from memory_context.runtime.forks import Lock
 from memory_context.text.tokens.estimate import estimate_tokens
-from memory_context.text.tokens.ranks import load_encoding, rank_file_for
+from memory_context.text.tokens.ranks import O200K, load_encoding
 
 BLOCK = 4096
 CACHED_BLOCKS = 256
@@ -39,7 +39,7 @@ class TokenCounter(Protocol):
 class BlockCounter:
     """Counts block by block, so that neither time nor a tokenizer's stack grows faster than the text.
 
-    `exceeds` uses two bounds that hold for o200k_base and cl100k_base: a token has at most 128 bytes, and at least one.
+    `exceeds` uses two bounds that hold for o200k_base: a token has at most 128 bytes, and at least one.
     """
 
     def __init__(self, name: str, count_block: Callable[[str], int]) -> None:
@@ -119,14 +119,13 @@ def as_counter(counter: TokenCounter | Callable[[str], int] | None) -> TokenCoun
     raise InvalidArgumentError(message)
 
 
-def counter_for_model(model: str | None = None) -> TokenCounter:
-    """Return a counter for a model's name, exact if the ranks of its encoding are here or come within 5 seconds."""
-    file = rank_file_for(model)
-    encoding = load_encoding(file)
+def choose_counter() -> TokenCounter:
+    """Return a counter by o200k_base, exact if its ranks are here or come within 5 seconds."""
+    encoding = load_encoding(O200K)
     if encoding is None:
-        events.TOKENS_ESTIMATED.log(ranks=file.name)
+        events.TOKENS_ESTIMATED.log(ranks=O200K.name)
         return estimating_counter()
-    return BlockCounter(file.name, lambda block: len(encoding.encode_ordinary(block)))
+    return BlockCounter(O200K.name, lambda block: len(encoding.encode_ordinary(block)))
 
 
 def estimating_counter() -> TokenCounter:
@@ -152,7 +151,7 @@ class _ProcessCounter:
         if counter is None:
             with self.lock:
                 if self._chosen is None:
-                    self._chosen = counter_for_model()
+                    self._chosen = choose_counter()
             counter = self.own or self._chosen
         return counter
 

@@ -1,4 +1,4 @@
-"""Where the ranks of tiktoken's encodings are found without hanging: its cache, an installed package, one download."""
+"""Where the ranks of tiktoken's o200k_base are found without hanging: its cache, bpe_openai, one download."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _SITE = "https://openaipublic.blob.core.windows.net/encodings/"
 _UPPER = r"[\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}]"
 _LOWER = r"[\p{Ll}\p{Lm}\p{Lo}\p{M}]"
 _SUFFIX = r"(?i:'s|'t|'re|'ve|'m|'ll|'d)?"
-# The patterns are tiktoken's own, of tiktoken_ext/openai_public.py: counts are exact only with these.
+# The pattern is tiktoken's own, of tiktoken_ext/openai_public.py: counts are exact only with it.
 O200K_PATTERN = "|".join(
     (
         rf"[^\r\n\p{{L}}\p{{N}}]?{_UPPER}*{_LOWER}+{_SUFFIX}",
@@ -53,31 +53,12 @@ O200K_PATTERN = "|".join(
         r"\s+",
     )
 )
-_CL100K_PATTERN = (
-    r"'(?i:[sdmt]|ll|ve|re)|[^\r\n\p{L}\p{N}]?+\p{L}++|\p{N}{1,3}+| ?[^\s\p{L}\p{N}]++[\r\n]*+|"
-    r"\s++$|\s*[\r\n]|\s+(?!\S)|\s"
-)
 O200K = RankFile(
     "o200k_base",
     f"{_SITE}o200k_base.tiktoken",
     "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
     O200K_PATTERN,
 )
-CL100K = RankFile(
-    "cl100k_base",
-    f"{_SITE}cl100k_base.tiktoken",
-    "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
-    _CL100K_PATTERN,
-)
-
-
-def rank_file_for(model: str | None) -> RankFile:
-    """Return the rank file for a model's name; o200k_base where there is no name, or tiktoken does not know it."""
-    try:
-        name = tiktoken.encoding_name_for_model(model or "")
-    except KeyError:
-        return O200K
-    return CL100K if name == CL100K.name else O200K
 
 
 def load_encoding(file: RankFile) -> tiktoken.Encoding | None:
@@ -114,22 +95,16 @@ def _local(file: RankFile) -> bytes | None:
 
 
 def _paths(file: RankFile) -> Iterator[Path]:
-    """Yield where a copy may lie: in tiktoken's cache, or in an installed package that ships one."""
+    """Yield where a copy may lie: in tiktoken's cache, or in the package ``bpe_openai``, which ships some."""
     if cache := cache_folder():
         yield cache / file.cache_name
-    packages = {
-        "llama_index": f"core/_static/tiktoken_cache/{file.cache_name}",
-        "litellm": f"litellm_core_utils/tokenizers/{file.cache_name}",
-        "bpe_openai": f"data/{file.name}.tiktoken.gz",
-    }
-    for package, path in packages.items():
-        try:
-            spec = importlib.util.find_spec(package)  # looks for the package without importing it
-        except ValueError:  # a module without a spec, as tests put into sys.modules
-            continue
-        if spec and spec.submodule_search_locations:
-            for folder in spec.submodule_search_locations:
-                yield Path(folder) / path
+    try:
+        spec = importlib.util.find_spec("bpe_openai")  # looks for the package without importing it
+    except ValueError:  # a module without a spec, as tests put into sys.modules
+        return
+    if spec and spec.submodule_search_locations:
+        for folder in spec.submodule_search_locations:
+            yield Path(folder) / "data" / f"{file.name}.tiktoken.gz"
 
 
 def cache_folder() -> Path | None:
