@@ -100,7 +100,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "transfer": (
         "Moving: exports, imports, backups",
         "memory_context.memory.transfer",
-        ("export_memories", "export_user", "import_memories", "copy_memories", "backup_database"),
+        ("export_memories", "import_memories", "copy_memories", "backup_database"),
     ),
     "upkeep": (
         "Retention",

@@ -58,7 +58,7 @@ def test_what_goes_in(manager: MemoryManager) -> None:
         package
     )
     assert needed == next(item.memory_key for item in package.items if item.tier == "project")
-    assert package.tokens == manager.counter.count(package.render()) <= 300
+    assert package.tokens == manager.counter.count(package.text) <= 300
     assert (
         package.tokens_by_tier["project"]
         > package.tokens_by_tier["task"]

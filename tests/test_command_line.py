@@ -696,9 +696,8 @@ class TestCompletion:
 
     @pytest.mark.long
     def test_names_come_from_the_store(self, file_url: str) -> None:
-        """Keys of the user who is named, conversations, users, verbs; nothing where it is not clear whose."""
+        """Keys of the user who is named, users, verbs; nothing where it is not clear whose."""
         assert ["rockets"] == self.offered(file_url, "memory-context show --user ann ro")
-        assert ["t2", "t1"] == self.offered(file_url, "memory-context list --user ann --thread t")
         assert ["bob"] == self.offered(file_url, "memory-context list --user b")
         assert [] == self.offered(file_url, "memory-context show ro")
         assert ["show"] == self.offered(file_url, "memory-context sh")
@@ -716,7 +715,6 @@ class TestCompletion:
         for words in (
             "memory-context show --user ann ",
             "memory-context list --user ",
-            "memory-context list --user ann --thread ",
         ):
             variables = {
                 "_MEMORY_CONTEXT_COMPLETE": f"complete_{shell}",

@@ -18,13 +18,12 @@ from memory_context import MemoryManager
 from memory_context.cli import run
 from memory_context.exceptions import (
     InvalidArgumentError,
-    InvalidScopeError,
     MemoryDeletedError,
     MemoryNotFoundError,
     StoreError,
 )
 from memory_context.memory.retention import RetentionRule, count_expired, delete_expired
-from memory_context.memory.transfer import ALL_USERS, export_user
+from memory_context.memory.transfer import export_memories
 from memory_context.model.audit import AuditEntry
 from memory_context.model.item import MemoryItem, now
 from memory_context.model.scope import Scope
@@ -422,9 +421,7 @@ def test_export_of_a_user(store: MemoryStore, tmp_path: Path) -> None:
     fill(store, "ann")
     fill(store, "bob")
 
-    with pytest.raises(InvalidScopeError):
-        export_user(store, ALL_USERS, tmp_path / "all.jsonl")  # type: ignore[arg-type] # what a caller may try
-    exported = export_user(store, "ann", tmp_path / "ann.jsonl")
+    exported = export_memories(store, tmp_path / "ann.jsonl", user_id="ann")
 
     text = (tmp_path / "ann.jsonl").read_text("utf-8")
     assert (5, 1) == (exported.memories, exported.deletions)

@@ -388,18 +388,6 @@ def test_what_is_observed(store_url: str, telemetry: Exported) -> None:
     store.close()
 
 
-def test_one_query_for_both_gauges(sqlite_url: str, telemetry: Exported) -> None:
-    """A collection costs one transaction for each user."""
-    with MemoryManager(sqlite_url, user_id="ann") as memory, observe(memory):
-        memory.store("a text")
-        telemetry.points()
-        telemetry.clear()
-        telemetry.clear()
-        before = len(telemetry.ours("transaction"))
-        telemetry.points()
-        assert 1 == len(telemetry.ours("transaction")) - before
-
-
 def test_a_store_that_fails_under_a_gauge(
     tmp_path: Path, telemetry: Exported, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -1,4 +1,4 @@
-"""Completion of keys, users and conversations in the shell: from the store, and nothing if that fails.
+"""Completion of keys and users in the shell: from the store, and nothing if that fails.
 
 The shells' scripts evaluate what is offered (zsh's `_arguments` twice), so stored text has no place there: no
 descriptions, and no name that has other characters than those of `_SAFE`.
@@ -28,15 +28,6 @@ def complete_keys(ctx: typer.Context, incomplete: str) -> list[str]:
     return _offered(
         ctx, incomplete, lambda catalog, scope: catalog.keys_from(scope, incomplete, OFFERED)
     )
-
-
-def complete_threads(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Return names of the user's conversations, the last used first."""
-
-    def names(catalog: Catalog, scope: Scope) -> Iterable[str]:
-        return (thread.thread_id for thread in catalog.threads(scope, limit=OFFERED))
-
-    return _offered(ctx, incomplete, names)
 
 
 def complete_users(ctx: typer.Context, incomplete: str) -> list[str]:

@@ -36,9 +36,10 @@ def export_(
 
     from memory_context.cli.interruption import interruptible
     from memory_context.cli.open_store import opened_store
-    from memory_context.cli.screen import counted, print_json, print_paged, size
+    from memory_context.cli.screen import print_json, print_paged, size
     from memory_context.display import plain
     from memory_context.memory.transfer import ALL_USERS, export_memories
+    from memory_context.text.describe.description import counted
 
     left_behind = "The file was not written; one that was there is as it was."
     with (
@@ -49,8 +50,8 @@ def export_(
     if as_json:
         print_json(asdict(exported))
     else:
-        memories = counted(exported.memories, "memory", "memories")
-        deletions = counted(exported.deletions, "deletion", "deletions")
+        memories = counted(exported.memories, "memory")
+        deletions = counted(exported.deletions, "deletion")
         print_paged(plain(f"{file}: {memories}, {deletions}, {size(exported.size)}"))
 
 
@@ -68,10 +69,11 @@ def import_(
 
     from memory_context.cli.interruption import interruptible
     from memory_context.cli.open_store import check_given, opened_store
-    from memory_context.cli.screen import counted, print_json, print_paged, say
+    from memory_context.cli.screen import print_json, print_paged, say
     from memory_context.memory.transfer import ALL_USERS, copy_memories, import_memories
     from memory_context.stores import as_store
     from memory_context.stores.opening import database_url
+    from memory_context.text.describe.description import counted
 
     left_behind = "What was written stays; import again to write the rest."
     user_id = user or ALL_USERS
@@ -87,7 +89,7 @@ def import_(
     if as_json:
         print_json(asdict(done))
     else:
-        written = counted(done.written, "record", "records")
+        written = counted(done.written, "record")
         print_paged(f"{written} written, {done.unchanged:,} unchanged")
         problems = [
             *(f"not written, the key is taken: {_named(problem)}" for problem in done.conflicts),

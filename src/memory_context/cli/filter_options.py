@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError, InvalidFilterError
+from memory_context.memory.search_filters import search_filters
 from memory_context.stores.sql.filters import type_of
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -33,20 +34,15 @@ def read_filters(
         InvalidArgumentError: A time cannot be read, or a column is given twice.
         InvalidFilterError: A condition cannot be read, or there is no such column.
     """
-    stored_at = dict[str, datetime]()
-    if since:
-        stored_at["$gte"] = moment(since)
-    if until:
-        stored_at["$lt"] = moment(until)
-    options = {
-        "memory_type": list(types or ()),
-        "tier": tier,
-        "category": {"$under": category} if category else None,
-        "tags": list(tags or ()),
-        "thread_id": thread,
-        "created_at": stored_at,
-    }
-    filters: dict[str, Any] = {column: wanted for column, wanted in options.items() if wanted}
+    filters = search_filters(
+        types=types or None,
+        tier=tier,
+        category=category,
+        tags=tags or None,
+        thread=thread,
+        since=moment(since) if since else None,
+        until=moment(until) if until else None,
+    )
     for text in where or ():
         column, wanted = condition(text)
         known = filters.setdefault(column, {})

@@ -37,15 +37,16 @@ def forget(
 ) -> None:
     """Delete memories for good. If one of them does not exist, none is deleted."""
     from memory_context.cli.open_store import opened
-    from memory_context.cli.screen import confirm, counted, print_json, print_paged, say
+    from memory_context.cli.screen import confirm, print_json, print_paged, say
     from memory_context.model.reference import key_in
+    from memory_context.text.describe.description import counted
 
     with opened(store, user, "forget", audit=audit) as memory:
         wanted = list(dict.fromkeys(map(key_in, keys)))
         refs = [str(memory.get(key).ref) for key in wanted]
         if not yes:
             say("\n".join(refs))
-        memories = counted(len(refs), "memory", "memories")
+        memories = counted(len(refs), "memory")
         confirm(f"Evict {memories}?" if soft else f"Delete {memories} for good?", yes=yes)
         forgotten = [key for key in wanted if memory.forget(key, reason=reason, soft=soft)]
     if as_json:
@@ -70,9 +71,10 @@ def gc(
     """Delete expired memories for good. With --keep, older ones too."""
     from memory_context.cli.interruption import interruptible
     from memory_context.cli.open_store import login, opened_store
-    from memory_context.cli.screen import confirm, counted, print_json, print_paged
+    from memory_context.cli.screen import confirm, print_json, print_paged
     from memory_context.memory.retention import RetentionRule, count_expired, delete_expired
     from memory_context.model.scope import Scope
+    from memory_context.text.describe.description import counted
 
     user_id = Scope(user).user_id if user else None
     rules = [RetentionRule.parse(text) for text in keep or ()]
@@ -82,7 +84,7 @@ def gc(
         total = sum(expired.values())
         if total and not dry_run:
             whose = f"{len(expired):,} users" if len(expired) > 1 else next(iter(expired))
-            memories = counted(total, "expired memory", "expired memories")
+            memories = counted(total, "expired memory")
             confirm(f"Delete {memories} of {whose} for good?", yes=yes)
             left_behind = "Deleted memories are gone, the others are as they were."
             with interruptible("deleting", left_behind) as report:
@@ -97,9 +99,9 @@ def gc(
     if as_json:
         print_json({"expired": total, "deleted": deleted, "users": expired})
     elif dry_run:
-        print_paged(f"would delete {counted(total, 'expired memory', 'expired memories')}")
+        print_paged(f"would delete {counted(total, 'expired memory')}")
     else:
-        print_paged(f"deleted {counted(deleted, 'expired memory', 'expired memories')}")
+        print_paged(f"deleted {counted(deleted, 'expired memory')}")
 
 
 @app.command("forget-user")
@@ -171,9 +173,10 @@ def consolidate(
 
     from memory_context.cli.interruption import interruptible
     from memory_context.cli.open_store import opened
-    from memory_context.cli.screen import counted, print_json, print_paged
+    from memory_context.cli.screen import print_json, print_paged
     from memory_context.display import plain
     from memory_context.memory import consolidation
+    from memory_context.text.describe.description import counted
 
     left_behind = "Merged notes stay merged, the others are as they were."
     with (
@@ -192,7 +195,7 @@ def consolidate(
         lines.append(f"{group.key or '(one note)'} <- {', '.join(group.sources)}: {tokens}")
     merged = sum(len(group.sources) for group in done.groups)
     became = "would become" if dry_run else "became"
-    notes = counted(done.notes, "note", "notes")
+    notes = counted(done.notes, "note")
     saved = f"{done.tokens_saved:,} tokens saved"
     lines.append(f"of {notes}, {merged:,} {became} {len(done.groups):,}: {saved}")
     print_paged(*map(plain, lines))

@@ -14,11 +14,9 @@ from memory_context.cli.completion import complete_keys
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
-    from memory_context.model.item import Match, MemoryItem
+    from memory_context.model.item import MemoryItem
     from memory_context.model.selection import Page
     from memory_context.stores.sql.catalog import CatalogEntry
-
-LINES_SHOWN = 8  # of a passage that a search found
 
 
 @app.command("list")
@@ -225,31 +223,22 @@ def _hit_record(hit: MemoryItem) -> dict[str, object]:
 
 def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
     """Return a hit as people read it: key and summary, where and why it was found, and the passage."""
-    from memory_context.cli.screen import counted, local
+    from memory_context.cli.screen import local
     from memory_context.display import numbered, plain
+    from memory_context.display.memory_tables import passage_lines
+    from memory_context.text.describe.description import counted
 
-    facts = [hit.memory_type, counted(hit.token_count, "token", "tokens"), local(hit.created_at)]
-    lines = list[tuple[int, str]]()
+    facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
+    passage: list[RenderableType] = []
     if hit.match:
         if hit.match.lines:
             facts.append(f"lines {hit.match.lines[0]}-{hit.match.lines[1]}")
         if hit.match.why:
             facts.append(f"found by {', '.join(hit.match.why)}")
-        lines = _matching_lines(hit.match)
+        lines = passage_lines(hit.match, hit.match.why) if hit.match.passage else []
+        passage += [numbered(line.number, line.text) for line in lines]
     heading = [plain(hit.memory_key, "bold cyan"), plain(hit.summary)]
-    passage = [numbered(number, line) for number, line in lines]
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
-
-
-def _matching_lines(match: Match) -> list[tuple[int, str]]:
-    """Return the passage's lines that contain words of the query, numbered; its first lines if none does."""
-    first = match.lines[0] if match.lines else 1
-    lines = list(enumerate(match.passage.splitlines(), first))
-    words = [word.casefold() for word in match.why]
-    matching = [
-        (number, line) for number, line in lines if any(word in line.casefold() for word in words)
-    ]
-    return (matching or lines)[:LINES_SHOWN]
 
 
 def _print_record(item: MemoryItem, *, as_json: bool) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from memory_context.cli.completion import complete_threads, complete_users
+from memory_context.cli.completion import complete_users
 
 URLS = "sqlite:///memory.db or postgresql+psycopg://host/database"
 _USER = "Whose memories; not needed if only one user has stored something."
@@ -80,7 +80,6 @@ Thread = Annotated[
         "--thread",
         metavar="ID",
         help="Stored in this conversation.",
-        autocompletion=complete_threads,
     ),
 ]
 Since = Annotated[

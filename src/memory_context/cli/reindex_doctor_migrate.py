@@ -15,8 +15,9 @@ def reindex(
     """Rebuild the search index, and compute missing vectors."""
     from memory_context.cli.interruption import interruptible
     from memory_context.cli.open_store import opened_store
-    from memory_context.cli.screen import counted, print_json, print_paged
+    from memory_context.cli.screen import print_json, print_paged
     from memory_context.memory.manager import MemoryManager
+    from memory_context.text.describe.description import counted
 
     left_behind = "The next search or reindex will do the rest."
     with (
@@ -27,7 +28,7 @@ def reindex(
     if as_json:
         print_json({"indexed": indexed})
     else:
-        print_paged(f"indexed {counted(indexed, 'memory', 'memories')}")
+        print_paged(f"indexed {counted(indexed, 'memory')}")
 
 
 @app.command()

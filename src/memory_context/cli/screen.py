@@ -123,11 +123,6 @@ def local(moment: datetime | None) -> str:
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""
 
 
-def counted(number: int, singular: str, plural: str) -> str:
-    """Return a number of things: ``1 memory``, ``2 memories``."""
-    return f"{number:,} {singular if number == 1 else plural}"
-
-
 def size(number: int) -> str:
     """Return a number of bytes as people read it: ``12.3 MB``."""
     if number < KILO:

@@ -12,7 +12,6 @@ from memory_context.display.numbered_lines import (
     diff_line,
     head_and_tail,
     log_line,
-    notable,
     numbered,
     plain_line,
     unseen_rest,
@@ -89,17 +88,17 @@ def _rows(text: str) -> TextTable | None:
 
 
 def _lines(text: str, total: int) -> Html:
-    """Draw numbered lines; of a log those that matter, of a diff with its colours."""
+    """Draw numbered lines; of a log in the colours of its levels, of a diff in its own."""
     seen = text[:LOOKED_AT]
     lines = seen.replace("\r\n", "\n").removesuffix("\n").split("\n")
     kind = identify(seen[:PARSED_AT_MOST]).kind
     end = len(lines) if len(seen) == len(text) else total
+    draw = plain_line
     if kind is Kind.LOG:
-        drawn = numbered(notable(lines), log_line, end)
+        draw = log_line
     elif kind is Kind.DIFF:
-        drawn = numbered(head_and_tail(lines), diff_line, end)
-    else:
-        drawn = numbered(head_and_tail(lines), plain_line, end)
+        draw = diff_line
+    drawn = numbered(head_and_tail(lines), draw, end)
     if len(seen) < len(text):
         return joined((drawn, unseen_rest(text, total)))
     return drawn

@@ -11,7 +11,6 @@ from memory_context.text.describe.logs import level_of
 
 HEAD = 24
 TAIL = 6
-NOTABLE = 10
 LONGEST_LINE = 400
 BEFORE_MARK = 120
 LOOKED_AT: Final = 2_000_000
@@ -30,20 +29,6 @@ def head_and_tail(lines: Sequence[str]) -> list[NumberedLine]:
     if len(lines) <= HEAD + TAIL:
         return numbered
     return [*numbered[:HEAD], *numbered[-TAIL:]]
-
-
-def notable(lines: Sequence[str]) -> list[NumberedLine]:
-    """Return the first and the last lines, and the first errors, then warnings, with the lines around them."""
-    if len(lines) <= HEAD + TAIL:
-        return head_and_tail(lines)
-    levels = [level_of(line) for line in lines]
-    errors = [index for index, level in enumerate(levels) if level == "error"]
-    warnings = [index for index, level in enumerate(levels) if level == "warning"]
-    chosen = {*range(HEAD // 3), *range(len(lines) - TAIL, len(lines))}
-    for index in [*errors, *warnings][:NOTABLE]:
-        chosen |= {index - 1, index, index + 1}
-    within = [index for index in sorted(chosen) if 0 <= index < len(lines)]
-    return [NumberedLine(index + 1, lines[index]) for index in within]
 
 
 def numbered(

@@ -50,7 +50,8 @@ def quoted(text: str, lines: int | None = None) -> Group:
     every = text.rstrip("\n").split("\n")
     if lines is None or len(every) <= lines:
         return Group(plain("\n".join(every), "dim"))
-    return Group(plain("\n".join(every[:lines]), "dim"), more(len(every) - lines))
+    more = Text(f"… and {len(every) - lines:,} more lines", style="dim italic")
+    return Group(plain("\n".join(every[:lines]), "dim"), more)
 
 
 def numbered(number: int, line: str) -> Table:
@@ -60,11 +61,6 @@ def numbered(number: int, line: str) -> Table:
     grid.add_column(overflow="fold")
     grid.add_row(str(number), plain(line, "dim"))
     return grid
-
-
-def more(count: int, what: str = "lines") -> Text:
-    """Say that there are `count` more."""
-    return Text(f"… and {count:,} more {what}", style="dim italic")
 
 
 def table(

@@ -7,7 +7,7 @@ from collections import OrderedDict, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
@@ -82,7 +82,7 @@ class ConversationMemory:
         self._clock = clock
         # One line more than the window holds: it tells that some were cut off.
         limit = None if max_turns is None else max_turns + 1
-        self._sessions: _Sessions
+        self._sessions: _SessionsInProcess | _SessionsInStore
         if manager is None:
             self._sessions = _SessionsInProcess(limit, self.idle_timeout)
         else:
@@ -170,18 +170,6 @@ def window(
 
 Line = tuple[str, str, datetime]
 """A turn as JSON, the key of the memory that holds it, and when that was stored."""
-
-
-class _Sessions(Protocol):
-    """Where the lines of sessions are kept."""
-
-    def add(
-        self, session: str, lines: Sequence[str], first_words: str, moment: datetime
-    ) -> str: ...
-
-    def get(self, session: str, moment: datetime) -> list[Line]: ...
-
-    def clear(self, session: str) -> int: ...
 
 
 class _SessionsInProcess:
@@ -289,6 +277,3 @@ def _moment(text: object) -> datetime | None:
     except ValueError:
         return None
     return moment if moment.tzinfo else None
-
-
-__all__ = ["ChatTurn", "ConversationMemory"]

@@ -25,6 +25,7 @@ FROM, HASHES = "consolidated_from", "consolidated_hashes"
 INTO, BY = "consolidated_into", "consolidated_by"
 OLDEST = "-created_at"
 NAMES_KEPT = 0.8
+RELATED = 0.3  # of their words, for a merger to be asked
 ASKED_AT_ONCE = 8
 MOST_PREFERENCES = 10
 MOST_CHARACTERS = 40_000
@@ -138,7 +139,6 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     merger: NoteMerger | None = None,
     max_tokens: int = 1000,
     similarity: float = 0.6,
-    relatedness: float = 0.3,
     seconds: float = 30.0,
     dry_run: bool = False,
     progress: Callable[[int, int], object] | None = None,
@@ -165,18 +165,16 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
             at most eight times as much at once.
         similarity: The share of their runs of three words that near-duplicates have in common, 0 to
             1.
-        relatedness: The share of their words that related notes have in common, 0 to 1; for a
-            merger only.
         seconds: The deadline of each merge.
         dry_run: Only report what would be done.
         progress: Called after each group of notes with how many are done, and of how many.
 
     Raises:
-        InvalidArgumentError: The tier ``detail``, not a merger, or a share outside 0 to 1.
+        InvalidArgumentError: The tier ``detail``, not a merger, or `similarity` outside 0 to 1.
         InvalidScopeError: A name that no database column can hold.
         StoreError: The store could not do it.
     """
-    _check(tier, merger, similarity, relatedness)
+    _check(tier, merger, similarity)
     scope = replace(memories.scope, tier=tier, tier_id=tier_id)
     notes = [
         item
@@ -186,7 +184,7 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
     finished = _finish(memories, notes, dry_run=dry_run)
     left = [note for note in notes if note.memory_key not in finished]
     alike = _grouped(left, shingles, similarity)
-    found = list(alike if merger is None else _related(left, relatedness, max_tokens))
+    found = list(alike if merger is None else _related(left, max_tokens))
     consolidation = _Consolidation(memories, merger, max_tokens, similarity, seconds, dry_run)
     made = list[MergedNotes]()
     for done, group in enumerate(found, 1):
@@ -283,17 +281,14 @@ class _Consolidation:
         text = answer.strip() if isinstance(answer, str) else ""
         known = {name for item in group for name in names(item.text)}
         kept = [name for name in known if name in text]
-        is_shorter = self._tokens(text) < sum(item.token_count for item in group)
+        is_shorter = self.memories.counter.count(text) < sum(item.token_count for item in group)
         return text if is_shorter and len(kept) >= NAMES_KEPT * len(known) else None
-
-    def _tokens(self, text: str) -> int:
-        return self.memories.counter.count(text)
 
     def _made(self, group: Sequence[MemoryItem], text: str, by: str) -> MergedNotes:
         key = "" if self.dry_run else self._stored(group, text, by)
         sources = tuple(item.memory_key for item in group)
         before = sum(item.token_count for item in group)
-        return MergedNotes(key, sources, by, before, self._tokens(text))
+        return MergedNotes(key, sources, by, before, self.memories.counter.count(text))
 
     def _stored(self, group: Sequence[MemoryItem], text: str, by: str) -> str:
         newest = group[-1]
@@ -319,15 +314,15 @@ class _Consolidation:
         return new.memory_key
 
 
-def _check(tier: str, merger: object, *shares: float) -> None:
+def _check(tier: str, merger: object, similarity: float) -> None:
     if tier == DETAIL:
         message = "the tier 'detail' holds outputs, which are not merged; consolidate notes of another tier"
         raise InvalidArgumentError(message)
     if merger is not None and not isinstance(merger, NoteMerger):
         message = f"a merger has merge(notes, max_tokens), which {type(merger).__name__} has not"
         raise InvalidArgumentError(message)
-    if not all(0 < share <= 1 for share in shares):
-        message = f"similarity and relatedness are above 0 and at most 1, not {shares}"
+    if not 0 < similarity <= 1:
+        message = f"similarity is above 0 and at most 1, not {similarity}"
         raise InvalidArgumentError(message)
 
 
@@ -364,12 +359,10 @@ def _evict(memories: MemoryManager, read: MemoryItem, into: str) -> bool:
     return True
 
 
-def _related(
-    notes: Iterable[MemoryItem], least: float, max_tokens: int
-) -> Iterator[list[MemoryItem]]:
+def _related(notes: Iterable[MemoryItem], max_tokens: int) -> Iterator[list[MemoryItem]]:
     """Yield groups of related notes, in portions for a merger, and oversized notes alone."""
     limit = ASKED_AT_ONCE * max_tokens
-    for related in _grouped(notes, word_set, least, alone_too=True):
+    for related in _grouped(notes, word_set, RELATED, alone_too=True):
         for portion in _portions(related, limit):
             if len(portion) > 1 or max_tokens < portion[0].token_count <= limit:
                 yield portion
@@ -410,14 +403,3 @@ def _portions(group: Sequence[MemoryItem], limit: int) -> list[list[MemoryItem]]
 def _listed(sentences: object) -> Sequence[object]:
     """Return what a model or an extractor gave, if it is a list; else nothing."""
     return cast("Sequence[object]", sentences) if isinstance(sentences, list | tuple) else ()
-
-
-__all__ = [
-    "ConsolidationReport",
-    "MergedNotes",
-    "ModelConsolidator",
-    "NoteMerger",
-    "PreferenceExtractor",
-    "consolidate",
-    "propose_preferences",
-]

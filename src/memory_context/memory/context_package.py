@@ -136,10 +136,6 @@ class ContextPackage(Displayed):
         """Return the text."""
         return self.text
 
-    def render(self) -> str:
-        """Return the text that a model reads: a header, and the entries under their tiers."""
-        return self.text
-
     @property
     def items(self) -> list[MemoryItem]:
         """Return the memories that went in, in order."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import partial
 from typing import Literal, Self, TypeAlias
 
@@ -13,7 +13,6 @@ from memory_context.exceptions import StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.tier import Usage
 from memory_context.runtime import events
-from memory_context.runtime.forks import Lock
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, identify_users, meter
 from memory_context.stores.protocol import url_of
 
@@ -31,8 +30,6 @@ class Observed:
 
     manager: MemoryManager
     users: bool
-    _unread: dict[Unit, list[Usage]] = field(default_factory=dict[Unit, list[Usage]])
-    _lock: Lock = field(default_factory=Lock)
 
     def __enter__(self) -> Self:
         """Return itself."""
@@ -52,19 +49,13 @@ class Observed:
         store = self.manager.memory_store
         return url_of(store) or id(store), self.manager.scope.user_id
 
-    def usage(self, unit: Unit) -> list[Usage]:
-        """Return what is stored; one query serves both gauges of a collection."""
-        with self._lock:
-            if unit in self._unread:
-                return self._unread.pop(unit)
-            try:
-                usage = self.manager.memory_store.usage(self.manager.scope)
-            except StoreError as error:
-                events.USAGE_FAILED.log(error)
-                usage = []
-            other: Unit = "bytes" if unit == "items" else "items"
-            self._unread = {other: usage}
-            return usage
+    def usage(self) -> list[Usage]:
+        """Return what is stored; nothing where the store fails."""
+        try:
+            return self.manager.memory_store.usage(self.manager.scope)
+        except StoreError as error:
+            events.USAGE_FAILED.log(error)
+            return []
 
 
 _observed: dict[Observed, None] = {}
@@ -73,7 +64,7 @@ _observed: dict[Observed, None] = {}
 def observe(manager: MemoryManager, *, users: bool = False) -> Observed:
     """Publish the items and bytes of each tier of a user's memories as metrics, until it is closed.
 
-    Each collection costs one query for each user, the one of `MemoryStore.usage`, which an index
+    Each collection costs two queries for each user, those of `MemoryStore.usage`, which an index
     answers. Several managers of one user's memories on one URL count once; several users are summed
     up, unless `users` tells them apart.
 
@@ -92,7 +83,7 @@ def _observations(unit: Unit, _: CallbackOptions) -> Iterable[Observation]:
     distinct = {observed.identity: observed for observed in list(_observed)}
     for observed in distinct.values():
         user = observed.manager.scope.user_id if observed.users else None
-        for usage in observed.usage(unit):
+        for usage in observed.usage():
             amount = usage.items if unit == "items" else usage.bytes
             sums[usage.tier, user] = sums.get((usage.tier, user), 0) + amount
     observations = list[Observation]()

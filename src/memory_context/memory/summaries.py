@@ -152,6 +152,3 @@ def as_summaries(summarizer: Summarizer | Summaries | None) -> Summaries | None:
     if summarizer is None or isinstance(summarizer, Summaries):
         return summarizer
     return Summaries(summarizer)
-
-
-__all__ = ["Summaries", "Summarizer", "SummaryLimits", "as_summaries"]

@@ -136,25 +136,6 @@ def export_memories(
     return Exported(target, target.stat().st_size, **written)
 
 
-def export_user(
-    store: MemoryStore,
-    user_id: str | int,
-    path: str | os.PathLike[str],
-    *,
-    progress: Progress | None = None,
-) -> Exported:
-    """Write everything of one user, and of nobody else, into a file: see `export_memories`.
-
-    That is all but what is made from it (index, vectors) and the audit trail
-    (`SQLAuditTrail.entries`).
-
-    Raises:
-        InvalidScopeError: No user.
-        StoreError: The store could not do it, or the file cannot be written.
-    """
-    return export_memories(store, path, user_id=Scope(user_id).user_id, progress=progress)  # type: ignore[arg-type] # turns an integer into text
-
-
 def import_memories(
     store: MemoryStore,
     path: str | os.PathLike[str],

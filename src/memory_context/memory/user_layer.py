@@ -101,6 +101,3 @@ def _what_exists(manager: MemoryManager) -> Iterator[str]:
             counts.append(prompts.LAYER_COUNT.format(count=count, kind=kind))
     if counts:
         yield prompts.LAYER_COUNTS.format(counts=", ".join(counts))
-
-
-__all__ = ["UserLayer", "begins_layer", "user_layer"]

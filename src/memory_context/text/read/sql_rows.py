@@ -6,7 +6,7 @@ import re
 import sqlite3
 import sys
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -275,13 +275,9 @@ def _replace(text: object, old: object, new: object) -> str | None:
     return str(text).replace(_short(old), _short(new))
 
 
-def _trimmed(trim: Callable[[str, str], str]) -> Callable[[object, object], str | None]:
-    def trimmed(text: object, characters: object) -> str | None:
-        if text is None or characters is None:
-            return None
-        return trim(str(text), _short(characters))
-
-    return trimmed
+def _refuse_characters(_text: object, _characters: object) -> None:
+    message = "trim() takes one text here"
+    raise ValueError(message)
 
 
 def _short(value: object) -> str:
@@ -295,9 +291,9 @@ def _short(value: object) -> str:
 _OWN_FUNCTIONS: Final = (
     ("instr", 2, _instr),
     ("replace", 3, _replace),
-    ("trim", 2, _trimmed(str.strip)),
-    ("ltrim", 2, _trimmed(str.lstrip)),
-    ("rtrim", 2, _trimmed(str.rstrip)),
+    ("trim", 2, _refuse_characters),
+    ("ltrim", 2, _refuse_characters),
+    ("rtrim", 2, _refuse_characters),
 )
 
 
