@@ -272,8 +272,7 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
             yield key
             yield from _texts(member)
     elif isinstance(value, list):
-        members: list[Any] = value
-        for member in members:
+        for member in list[Any](value):
             yield from _texts(member)
 
 
