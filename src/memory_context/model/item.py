@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
@@ -272,7 +272,7 @@ def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
             yield key
             yield from _texts(member)
     elif isinstance(value, list):
-        for member in list[Any](value):
+        for member in cast("Iterable[Any]", value):
             yield from _texts(member)
 
 

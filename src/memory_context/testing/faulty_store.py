@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
@@ -132,7 +132,7 @@ class FaultyStore(StoreWrapper):
             return fault
 
     @contextmanager
-    def _under_fault(self, verb: str) -> Iterator[None]:
+    def _under_fault(self, verb: str) -> Generator[None]:
         """Run a call's work inside the next fault of the plan.
 
         Raises:
@@ -141,7 +141,7 @@ class FaultyStore(StoreWrapper):
         fault = self._next_fault(verb)
         if fault in DELAYING_FAULTS:
             time.sleep(self.delay)
-        if fault in REFUSALS:
+        if fault is not None and fault in REFUSALS:
             error, message = REFUSALS[fault]
             raise error(message)
         yield

@@ -74,7 +74,7 @@ class ScopeContract:
 
     def test_places_are_walls(self, store: MemoryStore) -> None:
         """A scope with places sees only those, tiers without an id, and folded outputs."""
-        visible = set()
+        visible = set[str]()
         for tier, tier_id in (("run", "r1"), ("global", None), ("detail", None), ("memory", "x")):
             item = store.put(ANN, memory("the walrus", tier=tier, tier_id=tier_id))
             visible.add(item.memory_key)
