@@ -198,9 +198,9 @@ def _message_errors(messages: Sequence[LLMMessage]) -> Iterator[str]:
             system_messages_end = True
         elif system_messages_end:
             yield f"message {index} is a system message behind others"
-        if isinstance(message, UserMessage | AssistantMessage):
-            if not _SOURCE.fullmatch(message.source):
-                yield f"message {index} has the illegal source {message.source!r}"
+        source = message.source if isinstance(message, UserMessage | AssistantMessage) else None
+        if source is not None and not _SOURCE.fullmatch(source):
+            yield f"message {index} has the illegal source {source!r}"
 
 
 def _call_errors(messages: Sequence[LLMMessage], *, open_calls: bool) -> Iterator[str]:
