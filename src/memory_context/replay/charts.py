@@ -10,15 +10,12 @@ from html import escape
 # All lengths are in the chart's own units; a browser scales the whole.
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 42, 22, 12, 36
-CHARACTER_WIDTH, LINE_HEIGHT = 6.0, 11.0
+LINE_HEIGHT = 11.0
 MOST_POINTS = 300
 COLOURS = 8
 NARROWEST = 0.1
 TICKS = 5
 DOT = 4
-LONGEST_LABEL = 18
-_DISTANCES = (6, 14, 24, 36, 50, 66, 84, 104, 126)
-_ANGLES = (0, 180, 45, -45, 135, -135, 90, -90, 20, -20, 160, -160)
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,21 +58,6 @@ class Axis:
         first = math.ceil(self.low / self.step - 1e-9)
         last = math.floor(self.high / self.step + 1e-9)
         return [number * self.step for number in range(first, last + 1)]
-
-
-@dataclass(frozen=True, slots=True)
-class Box:
-    """A rectangle in the chart."""
-
-    left: float
-    top: float
-    right: float
-    bottom: float
-
-    def overlaps(self, other: Box) -> bool:
-        """Return whether the two have more than an edge in common."""
-        across = self.left < other.right and other.left < self.right
-        return across and self.top < other.bottom and other.top < self.bottom
 
 
 def axis(low: float, high: float, start: float, end: float, *, whole: bool = False) -> Axis:
@@ -132,7 +114,7 @@ def _line(mark: Mark, values: Sequence[float], x: Axis, y: Axis) -> str:
 
 
 def _end_numbers(ends: list[tuple[float, float, Mark]]) -> Iterator[str]:
-    """Write the numbers of lines behind their ends, none on top of another."""
+    """Write the numbers of lines or points behind them, none on top of another."""
     ends = sorted(ends, key=lambda end: end[0])
     heights = spread([end[0] for end in ends], LINE_HEIGHT - 1.5, HEIGHT - BOTTOM)
     for y, (_, x, mark) in zip(heights, ends, strict=True):
@@ -156,7 +138,7 @@ def spread(positions: Sequence[float], gap: float, end: float) -> list[float]:
 def point_chart(
     series: Sequence[tuple[Mark, float, float]], title: str, across: str, up: str
 ) -> str:
-    """Draw a labelled point for each of `series`: a mark, a value from the left, and one from below."""
+    """Draw a numbered point for each of `series`: a mark, a value from the left, and one from below."""
     xs = [point[1] for point in series] or [0.0]
     ys = [point[2] for point in series] or [0.0]
     lowest = min(ys)
@@ -169,43 +151,8 @@ def point_chart(
         f'<circle class="dot {mark.style}" cx="{cx:.1f}" cy="{cy:.1f}" r="3.5">{mark.title}</circle>'
         for mark, cx, cy in dots
     ]
-    return _svg(title, [*_frame(x, y, across, up), *_labels(dots), *circles])
-
-
-def _labels(dots: Sequence[tuple[Mark, float, float]]) -> Iterator[str]:
-    """Write number and kind of each point near it, where nothing else stands, and draw a thin line to it."""
-    taken = [Box(x - DOT, y - DOT, x + DOT, y + DOT) for _, x, y in dots]
-    for mark, x, y in dots:
-        text = f"{mark.number} {mark.name.partition(':')[0]}"[:LONGEST_LABEL]
-        for box in _boxes_around(x, y, len(text) * CHARACTER_WIDTH):
-            if not any(box.overlaps(other) for other in taken):
-                taken.append(box)
-                yield from _label(text, box, x, y)
-                break
-        # Where there is no room, the number still stands in the table and in the list below the chart.
-
-
-def _label(text: str, box: Box, x: float, y: float) -> Iterator[str]:
-    near_x = min(max(x, box.left), box.right)
-    near_y = min(max(y, box.top), box.bottom)
-    yield f'<line class="lead" x1="{x:.1f}" y1="{y:.1f}" x2="{near_x:.1f}" y2="{near_y:.1f}"/>'
-    yield f'<text class="label" x="{box.left:.1f}" y="{box.bottom - 2.5:.1f}">{escaped(text)}</text>'
-
-
-def _boxes_around(x: float, y: float, width: float) -> Iterator[Box]:
-    """Yield boxes for a label around a point, near ones first, all of them inside the frame."""
-    for distance in _DISTANCES:
-        for angle in _ANGLES:
-            left = x + distance * math.cos(math.radians(angle))
-            middle = y - distance * math.sin(math.radians(angle))
-            if abs(angle) == 90:
-                left -= width / 2
-            elif abs(angle) > 90:
-                left -= width
-            box = Box(left, middle - LINE_HEIGHT / 2, left + width, middle + LINE_HEIGHT / 2)
-            fits_across = box.left >= LEFT and box.right <= WIDTH
-            if fits_across and box.top >= 0 and box.bottom <= HEIGHT - BOTTOM:
-                yield box
+    numbers = _end_numbers([(cy, cx + DOT, mark) for mark, cx, cy in dots])
+    return _svg(title, [*_frame(x, y, across, up), *circles, *numbers])
 
 
 def _frame(x: Axis, y: Axis, across: str, up: str = "") -> Iterator[str]:

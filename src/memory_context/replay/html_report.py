@@ -35,8 +35,8 @@ th:first-child,td:first-child{{text-align:left;padding-left:0}}th{{color:var(--s
 .charts{{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,440px),1fr));gap:24px}}
 figure{{margin:0}}figcaption{{font-size:.9rem;margin-bottom:.3em}}svg{{width:100%;height:auto;display:block}}
 .grid{{stroke:var(--rule);stroke-width:.6}}.tick{{fill:var(--soft);font-size:10.5px}}
-.line{{fill:none;stroke-width:1.8;stroke-linejoin:round}}.label{{fill:var(--ink);font-size:10.5px}}
-.end{{font-size:10.5px;font-weight:600}}.lead{{stroke:var(--soft);stroke-width:.6}}
+.line{{fill:none;stroke-width:1.8;stroke-linejoin:round}}
+.end{{font-size:10.5px;font-weight:600}}
 .d1{{stroke-dasharray:5 2.5}}.d2{{stroke-dasharray:1.5 2}}
 .key{{list-style:none;display:flex;flex-wrap:wrap;gap:.1em 1em;margin:.4em 0 0;padding:0;font-size:.85rem}}
 .swatch{{display:inline-block;width:26px;height:8px;margin-right:.4em;vertical-align:middle}}
