@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
 
 import clean_texts
 from memory_context import Redactor
-from memory_context.text.redact.redactor import _EVERYWHERE
+from memory_context.text.redact.redactor import EVERYWHERE
 from memory_context.text.redact.vendor_keys import IN_RUNS
 
 FLOOR = 20.0
@@ -60,7 +60,7 @@ def main() -> int:
             f"(?:{one.pattern.pattern})" for one in IN_RUNS if "(?P<" not in one.pattern.pattern
         )
     )
-    print(f"{len(redactor.kinds)} kinds, {len(IN_RUNS) + len(_EVERYWHERE)} rules; MB/s")
+    print(f"{len(redactor.kinds)} kinds, {len(IN_RUNS) + len(EVERYWHERE)} rules; MB/s")
     print(f"{'text':30} {'redactor':>9} {'one pattern':>12}")
     slow = []
     for name, text in corpora().items():

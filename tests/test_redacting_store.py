@@ -314,7 +314,7 @@ class TestBeforeRecalling:
 
     def test_a_pattern_that_takes_too_long(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """Nothing is stored and nothing shown."""
-        monkeypatch.setattr("memory_context.text.redact.redactor.SECONDS", 0.2)
+        monkeypatch.setattr("memory_context.text.redact.user_patterns.SECONDS", 0.2)
         with RedactingStore("sqlite://", Redactor({"slow": "(a+)+b"})) as store:
             ann, plain = (
                 MemoryManager(one, user_id="ann", counter=len) for one in (store, store.inner)

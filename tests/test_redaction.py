@@ -214,9 +214,9 @@ class TestLeaves:
 @for_each(
     "wrong, said",
     [
-        ({"x": 5}, "the pattern of 'x' is a text"),
+        ({"x": 5}, "the pattern of 'x' must be a string"),
         (["x"], "a mapping of names"),
-        ({"x": RedactionPattern("a", 5)}, "is a text"),  # type: ignore[arg-type] # wrong on purpose
+        ({"x": RedactionPattern("a", 5)}, "must be a string"),  # type: ignore[arg-type] # wrong on purpose
     ],
 )
 def test_no_patterns(wrong: Any, said: str) -> None:
@@ -555,14 +555,14 @@ class TestUsersPatterns:
     @for_each(
         "name, pattern, problem",
         [
-            ("x", "(", "no regular expression"),
+            ("x", "(", "not a regular expression"),
             ("x", "a*", "matches an empty text"),
-            ("x", "(?P<value>", "no regular expression"),
-            ("X", "a", "is named by"),
-            ("", "a", "is named by"),
-            ("a b", "a", "is named by"),
-            ("jwt", "a", "is named by"),
-            ("x" * 41, "a", "is named by"),
+            ("x", "(?P<value>", "not a regular expression"),
+            ("X", "a", "a kind's name must be"),
+            ("", "a", "a kind's name must be"),
+            ("a b", "a", "a kind's name must be"),
+            ("jwt", "a", "a kind's name must be"),
+            ("x" * 41, "a", "a kind's name must be"),
         ],
     )
     def test_checked_when_given(self, name: str, pattern: str, problem: str) -> None:
@@ -572,7 +572,7 @@ class TestUsersPatterns:
 
     def test_bounded_time(self, monkeypatch: pytest.MonkeyPatch) -> None:
         """A pattern that explodes is stopped, and is an error: the text is not taken for clean."""
-        monkeypatch.setattr("memory_context.text.redact.redactor.SECONDS", 0.3)
+        monkeypatch.setattr("memory_context.text.redact.user_patterns.SECONDS", 0.3)
         redactor = Redactor({"slow": r"(a+)+b"})
 
         with pytest.raises(RedactionTimeoutError, match="'slow' took too long"):
@@ -589,7 +589,7 @@ class TestPieces:
         secret = make(random.Random(9))
         _, found = REDACTOR.cleared(CONTEXTS["line"].format(secret))
         for piece in (secret[:20], secret[-15:], secret[5:18]):
-            cleared = without_pieces(f"log, 3 lines: it says {piece}…", found).text
+            cleared = without_pieces(f"log, 3 lines: it says {piece}…", found)
             rest = cleared.replace(f"[redacted {kind}]", "")
             assert piece[:6] not in rest
             assert piece[-6:] not in rest

@@ -13,7 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias, cast
 
-from memory_context.text.redact.redactor import PASSES, Redacted, Redactor, Secret, deadline_for
+from memory_context.text.redact.redactor import PASSES, Redacted, Redactor
+from memory_context.text.redact.secret_pieces import Secret
+from memory_context.text.redact.user_patterns import deadline_for
 
 Path: TypeAlias = tuple[str, ...]
 EACH = "*"

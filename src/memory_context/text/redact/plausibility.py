@@ -1,79 +1,85 @@
-"""What stands where a password or a key could: whether it looks as if somebody had made it up."""
+"""Decide whether a value beside a name such as ``password`` looks as if somebody had made it up."""
 
 from __future__ import annotations
 
 import regex
 
-_STANDS_FOR = regex.compile(
+# A place to fill in: all of it in brackets, a variable (%VAR%, $VAR), a format (%s, %(name)s), or stars and dots alone;
+# or it begins like a template or like HTML; or it has a variable inside.
+_PLACEHOLDER = regex.compile(
     r"(?i)[$%#@]?(?:\{.*\}|<.*>|\[.*\][+*]?|\(.*\))|%\w+%|%[a-z]\w?|%\(\w+\)[a-z]|\$\w+|[*•.x_#?-]+"
     r"|(?:\{\{|\[\[|<<|<%|[$%#@]\{|\$\(|</?(?:[abip]|br|code|div|em|h[1-6]|li|span|strong)/?>).*"
     r"|.*(?:\$\{[a-z_][\w.]*(?:[:?+-][^}]*)?\}|\$\([\w/.-]+\)|\{\{[\w.]+.*\}\}).*"
 )
+# An ellipsis, a URL, a name of AWS, "your-…", the beginning of JSON, or a word that only examples have.
 _EXAMPLE = regex.compile(
-    r"(?i).*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*|[\[{]{1,8}\\*[\"'].*"  # JSON
+    r"(?i).*(?:\.\.\.|…).*|[a-z][a-z0-9+.-]*://.*|arn:.*|(?:your|my|the)[_-].*|[\[{]{1,8}\\*[\"'].*"
     r"|.*(?:example|placeholder|change[_-]?(?:me|it)|dummy|redacted).*"
 )
 _TAG_OR_ANCHOR = regex.compile(r"[!&*]'?\w+")  # of YAML; a lifetime of Rust
 _OPENED = regex.compile(r"[$%]?[{<\[(].*|.*(?:\{\{|[$#]\{|\$\(|<%).*")
 _SIGN = regex.compile(r"[^\p{L}\p{M}\p{N}_./:-]")
+# An absolute path, of Windows too, or one that begins with "~", "." or "..".
 _PATH = regex.compile(r"(?:[~.]{1,2}[\w-]*/|/[\w.@+~-]*/|[A-Za-z]:[/\\])[\w.@+~,:*?%{}$()/\\-]*")
 RELATIVE_PATH = regex.compile(r"[\w.@+-]*(?:[/\\]+[\w.@+-]+)+[/\\]*")
+# Names with dots or arrows between them: settings.password, user->name, Kind::Name.
 _EXPRESSION = regex.compile(r"[A-Za-z_$][\w$]*(?:(?:\.|->|::)[A-Za-z_$][\w$]*[!?]?)+")
 _WORDS = r"[A-Za-z_.\[\]]+"
 _CALLER = r"[A-Za-z_$][\w$]*(?:(?:\.|::|->|\?\.)[\w$]+)*!?"
-_CODE = regex.compile(  # a call, an index, a type; alternatives; an operator
+# A call, an index or a type, closed or not; alternatives (a|b, a&&b); a name and an operator.
+_CODE = regex.compile(
     rf"{_CALLER}(?:(?:\(.*\)|\[.*\]|<.*>|\{{.*\}})(?:[.?\[(:)\]}}>|&].*)?|[(<\[{{](?:.*[(\[{{])?)"
     rf"|{_WORDS}(?:\|.*|(?:&{{1,2}}{_WORDS})+)|[A-Za-z_$][\w$.]*(?:&&|\?\?|\?\.|=>|[!=]=).*"
 )
-_CALLED = regex.compile(rf"{_CALLER}[(<\[{{].*")
-_PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
-_LIKE_A_NAME = regex.compile(
-    rf"{_PART}(?:[-_./:@]+{_PART})+|(?:[A-Z]?[a-z]{{2,}})+[0-9]{{0,4}}(?:[A-Z][a-z]{{2,}})*|[A-Z]+(?:_[A-Z0-9]+)*"
+_OPENED_CALL = regex.compile(rf"{_CALLER}[(<\[{{].*")
+_NAME_PART = r"(?:[A-Z]?[a-z]+|[A-Z]+)?[0-9]{0,4}"
+# Words with few digits, joined by signs, or in CamelCase, or in CAPITALS_WITH_UNDERSCORES.
+_NAME = regex.compile(
+    rf"{_NAME_PART}(?:[-_./:@]+{_NAME_PART})+"
+    r"|(?:[A-Z]?[a-z]{2,})+[0-9]{0,4}(?:[A-Z][a-z]{2,})*|[A-Z]+(?:_[A-Z0-9]+)*"
 )
-_LEAST_PASSWORD, _LEAST_KEY, _LETTERS_ALONE = 5, 8, 20
+_SHORTEST_PASSWORD = 5
+_SHORTEST_KEY = 8
+_SHORTEST_KEY_OF_LETTERS = 20
 
 
 def is_made_up(value: str) -> bool:
-    """Whether a person may have chosen this as a password: letters with digits or signs, or digits with signs."""
-    if len(value) < _LEAST_PASSWORD or value.isalpha():
+    """Return whether a person may have chosen this password: two of letters, digits and signs are in it."""
+    if len(value) < _SHORTEST_PASSWORD or value.isalpha():
         return False
-    kinds = (any(map(str.isalpha, value)), any(map(str.isdigit, value)), bool(_SIGN.search(value)))
-    return sum(kinds) > 1 and not _PATH.fullmatch(value)
+    has_letters = any(map(str.isalpha, value))
+    has_digits = any(map(str.isdigit, value))
+    has_signs = _SIGN.search(value) is not None
+    return has_letters + has_digits + has_signs > 1 and not _PATH.fullmatch(value)
 
 
 def is_random(value: str) -> bool:
-    """Whether a machine may have made this: letters and digits, and not as they stand in names, paths and versions."""
-    if len(value) < _LEAST_KEY or not value.isascii():
+    """Return whether a machine may have made this: letters and digits, not as in names, paths and versions."""
+    if len(value) < _SHORTEST_KEY or not value.isascii():
         return False
-    if not any(map(str.isdigit, value)):
-        return (
-            len(value) >= _LETTERS_ALONE
-            and value.isalpha()
-            and not value.islower()
-            and not _is_name(value)
-        )
-    return any(map(str.isalpha, value)) and not _is_name(value)
+    if value.isalpha():
+        if len(value) < _SHORTEST_KEY_OF_LETTERS or value.islower():
+            return False
+    elif not (any(map(str.isdigit, value)) and any(map(str.isalpha, value))):
+        return False
+    return _NAME.fullmatch(value) is None
 
 
-def _is_name(value: str) -> bool:
-    return _LIKE_A_NAME.fullmatch(value) is not None
-
-
-def stands_for_another(value: str) -> bool:
-    """Whether this is a place to fill in, a variable or a template."""
-    return _STANDS_FOR.fullmatch(value) is not None
+def is_placeholder(value: str) -> bool:
+    """Return whether this is a place to fill in, a variable or a template."""
+    return _PLACEHOLDER.fullmatch(value) is not None
 
 
 def is_no_secret(value: str, *, is_cut: bool) -> bool:
-    """Whether this says by its form that it is none; `is_cut`: it ends at a blank, so a bracket may not be closed."""
-    return stands_for_another(value) or bool(
-        _EXAMPLE.fullmatch(value) or (is_cut and _OPENED.fullmatch(value))
-    )
+    """Return whether the form says that this is no secret; where *is_cut*, a bracket in it need not be closed."""
+    if is_cut and _OPENED.fullmatch(value):
+        return True
+    return is_placeholder(value) or _EXAMPLE.fullmatch(value) is not None
 
 
 def is_code(value: str, *, is_cut: bool) -> bool:
-    """Whether this, without quotes, is an expression or a type of a programming language, or YAML's."""
-    cut = _CALLED.fullmatch(value) if is_cut else None
-    return any(
-        (_EXPRESSION.fullmatch(value), _CODE.fullmatch(value), _TAG_OR_ANCHOR.fullmatch(value), cut)
-    )
+    """Return whether this, without quotes, is an expression or a type of a programming language, or YAML's."""
+    forms = [_EXPRESSION, _CODE, _TAG_OR_ANCHOR]
+    if is_cut:
+        forms.append(_OPENED_CALL)
+    return any(form.fullmatch(value) for form in forms)

@@ -2,17 +2,21 @@
 
 The block is that of RFC 7468 and of its relatives (RFC 1421, RFC 4880, OpenSSH, PuTTY): a line of dashes that says what
 follows, then base64. Its lines stand below each other, or each is a string of its own: in a list of JSON, or added up
-in code.
+in code. Lines with something else before each of them are found by `prefixed_keys`.
 """
 
 from __future__ import annotations
 
-from memory_context.text.redact.rules import rule
+from memory_context.text.redact.rules import pattern_rule
 
 _NAME = "[A-Z0-9 ]{0,30}PRIVATE KEY(?: BLOCK)?"
+HEAD = f"-----BEGIN {_NAME}-----"
+FOOT = f"-----END {_NAME}-----"
+HEAD_HINT = "-----begin [a-z0-9 ]{0,30}private"
+_FOOT_HINT = "-----end [a-z0-9 ]{0,30}private"
 _LINE = "[A-Za-z0-9+/]{16,}+={0,2}"
-_LAST = "(?:[A-Za-z0-9+/]{1,15}={0,2}(?![A-Za-z0-9+/])|=[A-Za-z0-9+/]{4})"
-_FOOT = rf"-----END {_NAME}-----"
+# The last line is short, or a checksum (RFC 4880, section 6.1).
+_LAST_LINE = "(?:[A-Za-z0-9+/]{1,15}={0,2}(?![A-Za-z0-9+/])|=[A-Za-z0-9+/]{4})"
 _BREAK = r"\\+[nrt]"
 _QUOTE = r"\\{0,7}[\"'`]"
 
@@ -20,35 +24,42 @@ _QUOTE = r"\\{0,7}[\"'`]"
 _GAP = rf"(?:{_BREAK}|[^A-Za-z0-9+/=\\\-\[\]{{}}\"'`]|[0-9]{{1,6}}[:|\t]|[+,](?=\s|\\)){{1,40}}+"
 # Between two strings also a comma or a plus. None of them may be the name of something in JSON.
 JOINT = rf"(?:{_BREAK}){{0,2}}{_QUOTE}(?:{_BREAK}|[^A-Za-z0-9/=\\\-\[\]{{}}\"'`:]){{0,40}}+{_QUOTE}"
+_END_OF_STRING = rf"(?=(?:{_BREAK}){{0,2}}{_QUOTE}(?!\s*:))"
 # Some tools take the line breaks away.
-_IN_ONE = rf"[A-Za-z0-9+/]{{16,}}+(?:={{1,2}}(?:=[A-Za-z0-9+/]{{4}})?)?(?:{_FOOT})?"
-_CLOSED = rf"(?=(?:{_BREAK}){{0,2}}{_QUOTE}(?!\s*:))"
-
+_ONE_LINE = rf"[A-Za-z0-9+/]{{16,}}+(?:={{1,2}}(?:=[A-Za-z0-9+/]{{4}})?)?(?:{FOOT})?"
 # Backwards, from an end whose beginning was cut off: a line begins behind a break, which may end with an n.
-_BACK = r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/]{16,}={0,2}"
+_LINE_BACKWARDS = r"(?:(?<=\\[nrt])|(?<![A-Za-z0-9+/=\\]))[A-Za-z0-9+/]{16,}={0,2}"
 
 
-def _body(gap: str, closed: str = "") -> str:
-    last = rf"(?:{gap}{_LAST}{closed}){{1,2}}(?=(?:{gap})?-----END)|{gap}{_LAST}{closed}(?=\s*+(?:\\*{_QUOTE}|$))"
-    return rf"(?:{gap}{_LINE}{closed})++(?:{last})?"
+def _body(gap: str, line_end: str = "") -> str:
+    """Return a pattern for the lines of base64: a short last one only before the foot, a quote or a line's end."""
+    last = f"{gap}{_LAST_LINE}{line_end}"
+    last_lines = rf"(?:{last}){{1,2}}(?=(?:{gap})?-----END)|{last}(?=\s*+(?:\\*{_QUOTE}|$))"
+    return rf"(?:{gap}{_LINE}{line_end})++(?:{last_lines})?"
 
 
-def _begun(gap: str, closed: str = "") -> str:
-    header = rf"(?:{gap}[A-Za-z-]{{4,20}}: [^\r\n\\\"]{{0,200}}+{closed}){{0,5}}+"
-    return rf"{header}{_body(gap, closed)}(?:{gap}{_FOOT}{closed})?"
+def _after_head(gap: str, line_end: str = "") -> str:
+    """Return a pattern for what follows the head: headers (RFC 1421), the body, the foot if it is there."""
+    header = rf"{gap}[A-Za-z-]{{4,20}}: [^\r\n\\\"]{{0,200}}+{line_end}"
+    return rf"(?:{header}){{0,5}}+{_body(gap, line_end)}(?:{gap}{FOOT}{line_end})?"
 
 
-def _cut(gap: str, closed: str = "") -> str:
-    return rf"(?<=(?P<head>{_BACK}(?:{gap}{_BACK})*{gap}(?:{_LAST}{gap})?)){_FOOT}{closed}"
+def _headless(gap: str, line_end: str = "") -> str:
+    """Return a pattern for a foot with lines before it, which no head has to precede."""
+    body = f"{_LINE_BACKWARDS}(?:{gap}{_LINE_BACKWARDS})*{gap}(?:{_LAST_LINE}{gap})?"
+    return f"(?<=(?P<head>{body})){FOOT}{line_end}"
 
 
 BLOCKS = (
-    rule(
+    pattern_rule(
         "private_key",
-        r"-----begin [a-z0-9 ]{0,30}private",
-        rf"-----BEGIN {_NAME}-----(?:{_begun(_GAP)}|{_begun(JOINT, _CLOSED)}|{_IN_ONE})",
+        HEAD_HINT,
+        f"{HEAD}(?:{_after_head(_GAP)}|{_after_head(JOINT, _END_OF_STRING)}|{_ONE_LINE})",
     ),
-    rule("private_key", "private-lines:", rf"Private-Lines: [0-9]{{1,4}}(?P<value>{_body(_GAP)})"),
-    rule("private_key", r"-----end [a-z0-9 ]{0,30}private", _cut(_GAP)),
-    rule("private_key", r"-----end [a-z0-9 ]{0,30}private", _cut(JOINT, _CLOSED)),
+    # PuTTY's format has no dashes.
+    pattern_rule(
+        "private_key", "private-lines:", f"Private-Lines: [0-9]{{1,4}}(?P<value>{_body(_GAP)})"
+    ),
+    pattern_rule("private_key", _FOOT_HINT, _headless(_GAP)),
+    pattern_rule("private_key", _FOOT_HINT, _headless(JOINT, _END_OF_STRING)),
 )

@@ -97,7 +97,7 @@ class Clearing:
 
     def _line(self, text: str) -> str:
         """A text that was made of the content, and may hold pieces of its secrets."""
-        return without_pieces(self._text(text), self._secrets).text
+        return without_pieces(self._text(text), self._secrets)
 
     def _match(self, match: Match) -> Match:
         return replace(match, passage=self._line(match.passage))

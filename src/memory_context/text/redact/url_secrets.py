@@ -1,14 +1,14 @@
-"""Secrets in what carries them: headers of HTTP, URLs, command lines."""
+"""Secrets in what carries them: HTTP headers, URLs, command lines."""
 
 from __future__ import annotations
 
 import base64
 import binascii
 
-from memory_context.text.redact.plausibility import is_random, stands_for_another
-from memory_context.text.redact.rules import Match, rule
+from memory_context.text.redact.plausibility import is_placeholder, is_random
+from memory_context.text.redact.rules import pattern_rule
 
-_USED_AS_EXAMPLES = frozenset(
+_EXAMPLES = frozenset(
     (
         "password",
         "passwd",
@@ -27,61 +27,61 @@ _USED_AS_EXAMPLES = frozenset(
 )
 
 
-def _is_token(match: Match) -> bool:
-    return is_random(match["value"].rstrip("."))
+def _is_token(value: str) -> bool:
+    return is_random(value.rstrip("."))
 
 
-def _is_user_and_password(match: Match) -> bool:
-    value = match["value"].rstrip("=")
+def _is_user_and_password(value: str) -> bool:
+    """Return whether this is ``user:password`` in base64, padded or not (RFC 7617)."""
+    unpadded = value.rstrip("=")
+    padding = "=" * (-len(unpadded) % 4)
     try:
-        plain = base64.b64decode(value + "=" * (-len(value) % 4), validate=True).decode()
+        plain = base64.b64decode(unpadded + padding, validate=True).decode()
     except (binascii.Error, UnicodeDecodeError):
         return False
-    user, colon, password = plain.partition(":")
-    return bool(colon and password) and (user + password).isprintable()
+    user, _, password = plain.partition(":")
+    return password != "" and (user + password).isprintable()
 
 
-def _is_password(match: Match) -> bool:
-    """Not what documentation writes in its place."""
-    value = match["value"]
-    return value.strip("<>{}[]()$%*").lower() not in _USED_AS_EXAMPLES and not stands_for_another(
-        value
-    )
+def _is_password(value: str) -> bool:
+    """Return whether this is not what documentation writes in a password's place."""
+    return value.strip("<>{}[]()$%*").lower() not in _EXAMPLES and not is_placeholder(value)
 
 
 # A backslash before a quote escapes it: in JSON that ends the argument's string, or is its end.
-_ARGUMENT = r"(?:[^\s\"'\\]|\\++[^\s\"'\\]){1,256}"
+_ARGUMENT = r"(?P<value>(?:[^\s\"'\\]|\\++[^\s\"'\\]){1,256})"
 
 CARRIED = (
-    rule(
+    pattern_rule(
         "bearer_token",
         r"bearer[\s%+]",
+        # The blank is escaped where the header stands in a URL.
         r"(?i:bearer)(?:\s{1,8}|%20|\+)(?P<value>[A-Za-z0-9._~+/-]{16,}+={0,2})",
         _is_token,
     ),
-    rule(
+    pattern_rule(
         "basic_auth",
         r"basic[\s%]",
         r"(?i:basic)(?:\s{1,8}|%20)(?P<value>[A-Za-z0-9+/]{6,}+={0,2})",
         _is_user_and_password,
     ),
-    rule(
+    pattern_rule(
         "url_password",
         r":\\?/\\?/[^\s/]{0,200}@",
+        # JSON may escape the slashes. What looks like a port and a path is none; the last @ ends the password, and a
+        # host must follow. Quotes and blanks are never part of a URL.
         r":\\?/\\?/[^\s/?#:@\"'<>`\\]{0,128}:(?![0-9]{1,5}[/?#])"
         r"(?P<value>(?:[!#-&(-.0-;=?A-\[\]-_a-~]|\\u[0-9a-f]{4}|@(?=[^\s/@\"'<>`\\?#]{0,200}@)){1,256})@(?=[\w\[.%-])",
         _is_password,
     ),
-    rule(
+    pattern_rule(
         "password",
         r"-u(?:ser)?[ =]",
-        rf"(?<=\bcurl\b[^\n|;]{{0,300}}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{{1,64}}:(?P<value>{_ARGUMENT})",
+        # Other programs have an option -u, too: curl stands before it in the same command.
+        r"(?<=\bcurl\b[^\n|;]{0,300}?\s-?)-u(?:ser)?[ =]?[\"']?[^\s:\"']{1,64}:" + _ARGUMENT,
         _is_password,
     ),
-    rule(
-        "password",
-        r"sshpass\s",
-        rf"sshpass\s{{1,4}}-p[ =]?[\"']?(?P<value>{_ARGUMENT})",
-        _is_password,
+    pattern_rule(
+        "password", r"sshpass\s", rf"sshpass\s{{1,4}}-p[ =]?[\"']?{_ARGUMENT}", _is_password
     ),
 )

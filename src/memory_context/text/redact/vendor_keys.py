@@ -1,114 +1,107 @@
 """Keys that their makers gave a form of their own, by which they can be told from any other text.
 
 The forms are those that the vendors document, or that GitHub's list of secret scanning patterns names; each stands
-beside its vendor. Identifiers that are no secrets (Stripe's ``pk_``, Twilio's ``AC``) are not in here.
+beside its vendor. Identifiers that are no secrets (Stripe's ``pk_``, Twilio's ``AC``) are left out.
 """
 
 from __future__ import annotations
 
-from memory_context.text.redact.rules import END, START, Rule, rule
-
-_WORD = "[A-Za-z0-9_-]"
+from memory_context.text.redact.rules import END, START, PatternRule, pattern_rule
 
 
-def _key(kind: str, first: str, rest: str) -> Rule:
-    """A rule for a key that begins with `first`, `rest` after it, and is a word of its own."""
-    return rule(kind, first.lower(), f"{START}{first}{rest}")
+def _key(kind: str, name: str, rest: str, *, before: str = "") -> PatternRule:
+    """Compile a rule for a key with *name* in it, *before* and *rest* around it, in which a regex's word is ASCII.
+
+    The name is the hint, so what stands before it is matched by a lookbehind.
+    """
+    start = f"(?<=(?P<head>{START}{before}))" if before else START
+    return pattern_rule(kind, name.lower(), f"(?a){start}{name}{rest}")
+
+
+def _bounded_key(kind: str, name: str, rest: str, *, before: str = "") -> PatternRule:
+    """Compile a rule for a key that no letter or digit follows."""
+    return _key(kind, name, rest + END, before=before)
 
 
 # Their hints are looked for only where a text has a run of 16 or more of A-Z a-z 0-9 _ -, which each of them is.
 IN_RUNS = (
-    _key("aws_key", "A[KS]IA", rf"(?![A-Z0-9]{{9}}EXAMPLE)[A-Z2-7]{{16}}{END}"),
-    _key("github_token", "gh[pousr]_", r"[A-Za-z0-9]{36,255}"),
-    _key("github_token", "github_pat_", r"[A-Za-z0-9]{22}_[A-Za-z0-9]{59,200}"),
+    _bounded_key("aws_key", "A[KS]IA", "(?![A-Z0-9]{9}EXAMPLE)[A-Z2-7]{16}"),
+    _key("github_token", "gh[pousr]_", "[A-Za-z0-9]{36,255}"),
+    _key("github_token", "github_pat_", "[A-Za-z0-9]{22}_[A-Za-z0-9]{59,200}"),
     _key(
         "gitlab_token",
         "gl(?:pat|dt|rtr|rt|ft|soat|cbt|ptt|agent|oas|imt|ffct|wt)-",
-        rf"{_WORD}{{20,300}}(?:\.[0-9a-z]{{2}}\.[0-9a-z]{{7,9}})?",
+        r"[\w-]{20,300}(?:\.[0-9a-z]{2}\.[0-9a-z]{7,9})?",
     ),
-    _key("anthropic_key", "sk-ant-", rf"[a-z]{{3,6}}[0-9]{{2}}-{_WORD}{{40,200}}"),
+    _key("anthropic_key", "sk-ant-", r"[a-z]{3,6}[0-9]{2}-[\w-]{40,200}"),
+    # A project's key, one of the first kind, OpenRouter's, or any other maker's that begins alike.
     _key(
         "openai_key",
         "sk-",
-        rf"(?:(?:proj|svcacct|admin|None)-{_WORD}{{20,250}}|[A-Za-z0-9]{{20}}T3BlbkFJ[A-Za-z0-9]{{20}}"
-        r"|or-v1-[0-9a-f]{64}|(?=[A-Za-z]*[0-9])[A-Za-z0-9]{32,64}" + END + ")",
+        r"(?:(?:proj|svcacct|admin|None)-[\w-]{20,250}|[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}"
+        f"|or-v1-[0-9a-f]{{64}}|(?=[A-Za-z]*[0-9])[A-Za-z0-9]{{32,64}}{END})",
     ),
-    _key("google_key", "AIza", rf"{_WORD}{{35}}{END}"),
-    _key("google_key", "GOCSPX-", rf"{_WORD}{{28}}{END}"),
-    _key("slack_token", "xox[abceoprs]-", r"[A-Za-z0-9-]{10,250}"),
-    _key("slack_token", "xapp-", r"[0-9]-[A-Z0-9]{5,20}-[0-9]{5,20}-[a-z0-9]{20,100}"),
-    rule(
-        "stripe_key",
-        "k_(?:live|test)_",
-        rf"(?<=(?P<head>{START}[rs]))k_(?:live|test)_[A-Za-z0-9]{{10,247}}",
-    ),
-    _key("stripe_key", "whsec_", r"[A-Za-z0-9+/]{24,100}={0,2}"),
-    _key("npm_token", "npm_", rf"[A-Za-z0-9]{{36}}{END}"),
-    _key("pypi_token", "pypi-", rf"AgE{_WORD}{{50,1000}}"),
-    _key("huggingface_token", "hf_", rf"(?=[A-Za-z0-9]*[A-Z])[A-Za-z0-9]{{30,40}}{END}"),
-    _key("huggingface_token", "api_org_", rf"(?=[A-Za-z0-9]*[A-Z])[A-Za-z0-9]{{30,40}}{END}"),
-    rule("azure_key", "azdo", rf"(?<=(?P<head>{START}[A-Za-z0-9]{{76}}))AZDO[A-Za-z0-9]{{4}}{END}"),
-    rule(
-        "azure_key",
-        "jqqj99",
-        rf"(?<=(?P<head>{START}[A-Za-z0-9]{{52}}))JQQJ99[A-Za-z0-9]{{26}}{END}",
-    ),
-    _key("digitalocean_token", "do[opr]_v1_", rf"[a-f0-9]{{64}}{END}"),
-    _key("databricks_token", "dapi", rf"[a-f0-9]{{32}}(?:-[0-9])?{END}"),
-    _key("docker_token", "dckr_[op]at_", rf"{_WORD}{{27,40}}"),
-    _key("shopify_token", "shp(?:at|ca|pa|ss)_", rf"[a-fA-F0-9]{{32}}{END}"),
-    _key("grafana_token", "glsa_", rf"[A-Za-z0-9]{{32}}_[A-Fa-f0-9]{{8}}{END}"),
-    _key("grafana_token", "glc_", r"[A-Za-z0-9+/]{32,400}={0,2}"),
-    _key("groq_key", "gsk_", rf"[A-Za-z0-9]{{52}}{END}"),
-    _key("xai_key", "xai-", rf"[A-Za-z0-9]{{80}}{END}"),
-    _key("perplexity_key", "pplx-", r"[A-Za-z0-9]{40,64}" + END),
-    _key("replicate_token", "r8_", rf"[A-Za-z0-9]{{37}}{END}"),
-    _key("langsmith_key", "lsv2_", r"(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}" + END),
-    _key("linear_key", "lin_api_", rf"[A-Za-z0-9]{{40}}{END}"),
-    _key("notion_token", "ntn_", r"[A-Za-z0-9]{40,60}" + END),
-    _key("figma_token", "figd_", rf"{_WORD}{{40,60}}"),
-    _key("postman_key", "PMAK-", rf"[a-f0-9]{{24}}-[a-f0-9]{{34}}{END}"),
-    _key("newrelic_key", "NRAK-", rf"[A-Z0-9]{{27}}{END}"),
-    _key("atlassian_token", "ATATT3", r"[A-Za-z0-9_=-]{60,400}"),
-    _key("sentry_token", "sntryu_", rf"[a-f0-9]{{64}}{END}"),
-    _key("sentry_token", "sntrys_", r"eyJ[A-Za-z0-9+/=_]{60,400}"),
-    _key("supabase_key", "sb(?:p|_secret)_", r"[A-Za-z0-9_-]{30,60}"),
-    _key("rubygems_key", "rubygems_", rf"[a-f0-9]{{48}}{END}"),
-    _key("tailscale_key", "tskey-", rf"[a-z]{{3,10}}-{_WORD}{{20,80}}"),
-    _key("heroku_key", "HRKU-", rf"AA{_WORD}{{50,70}}"),
-    _key("planetscale_token", "pscale_", r"(?:tkn|pw|oauth)_[A-Za-z0-9_.=-]{32,64}"),
-    _key("private_key", "AGE-SECRET-KEY-", rf"1[A-Z0-9]{{58}}{END}"),
+    _bounded_key("google_key", "AIza", r"[\w-]{35}"),
+    _bounded_key("google_key", "GOCSPX-", r"[\w-]{28}"),
+    _key("slack_token", "xox[abceoprs]-", "[A-Za-z0-9-]{10,250}"),
+    _key("slack_token", "xapp-", "[0-9]-[A-Z0-9]{5,20}-[0-9]{5,20}-[a-z0-9]{20,100}"),
+    _key("stripe_key", "k_(?:live|test)_", "[A-Za-z0-9]{10,247}", before="[rs]"),
+    _key("stripe_key", "whsec_", "[A-Za-z0-9+/]{24,100}={0,2}"),
+    _bounded_key("npm_token", "npm_", "[A-Za-z0-9]{36}"),
+    _key("pypi_token", "pypi-", r"AgE[\w-]{50,1000}"),
+    _bounded_key("huggingface_token", "hf_", "(?=[A-Za-z0-9]*[A-Z])[A-Za-z0-9]{30,40}"),
+    _bounded_key("huggingface_token", "api_org_", "(?=[A-Za-z0-9]*[A-Z])[A-Za-z0-9]{30,40}"),
+    _bounded_key("azure_key", "AZDO", "[A-Za-z0-9]{4}", before="[A-Za-z0-9]{76}"),
+    _bounded_key("azure_key", "JQQJ99", "[A-Za-z0-9]{26}", before="[A-Za-z0-9]{52}"),
+    _bounded_key("digitalocean_token", "do[opr]_v1_", "[a-f0-9]{64}"),
+    _bounded_key("databricks_token", "dapi", "[a-f0-9]{32}(?:-[0-9])?"),
+    _key("docker_token", "dckr_[op]at_", r"[\w-]{27,40}"),
+    _bounded_key("shopify_token", "shp(?:at|ca|pa|ss)_", "[a-fA-F0-9]{32}"),
+    _bounded_key("grafana_token", "glsa_", "[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}"),
+    _key("grafana_token", "glc_", "[A-Za-z0-9+/]{32,400}={0,2}"),
+    _bounded_key("groq_key", "gsk_", "[A-Za-z0-9]{52}"),
+    _bounded_key("xai_key", "xai-", "[A-Za-z0-9]{80}"),
+    _bounded_key("perplexity_key", "pplx-", "[A-Za-z0-9]{40,64}"),
+    _bounded_key("replicate_token", "r8_", "[A-Za-z0-9]{37}"),
+    _bounded_key("langsmith_key", "lsv2_", "(?:pt|sk)_[a-f0-9]{32}_[a-f0-9]{10}"),
+    _bounded_key("linear_key", "lin_api_", "[A-Za-z0-9]{40}"),
+    _bounded_key("notion_token", "ntn_", "[A-Za-z0-9]{40,60}"),
+    _key("figma_token", "figd_", r"[\w-]{40,60}"),
+    _bounded_key("postman_key", "PMAK-", "[a-f0-9]{24}-[a-f0-9]{34}"),
+    _bounded_key("newrelic_key", "NRAK-", "[A-Z0-9]{27}"),
+    _key("atlassian_token", "ATATT3", "[A-Za-z0-9_=-]{60,400}"),
+    _bounded_key("sentry_token", "sntryu_", "[a-f0-9]{64}"),
+    _key("sentry_token", "sntrys_", "eyJ[A-Za-z0-9+/=_]{60,400}"),
+    _key("supabase_key", "sb(?:p|_secret)_", r"[\w-]{30,60}"),
+    _bounded_key("rubygems_key", "rubygems_", "[a-f0-9]{48}"),
+    _key("tailscale_key", "tskey-", r"[a-z]{3,10}-[\w-]{20,80}"),
+    _key("heroku_key", "HRKU-", r"AA[\w-]{50,70}"),
+    _key("planetscale_token", "pscale_", r"(?:tkn|pw|oauth)_[\w.=-]{32,64}"),
+    _bounded_key("private_key", "AGE-SECRET-KEY-", "1[A-Z0-9]{58}"),
+    # Three parts if the second is JSON too (signed), five if not (encrypted); none inside a longer key (RFC 7519).
     _key(
         "jwt",
         "eyJ",
-        rf"(?<![_-]eyJ){_WORD}{{8,}}+(?:\.(?:eyJ|e30){_WORD}*+\.{_WORD}*+|(?:\.{_WORD}*+){{4}})",
+        r"(?<![_-]eyJ)[\w-]{8,}+(?:\.(?:eyJ|e30)[\w-]*+\.[\w-]*+|(?:\.[\w-]*+){4})",
     ),
 )
 
 # A dot or a colon cuts these into runs that are too short, or their hints stand outside.
 ANYWHERE = (
-    rule(
-        "telegram_token",
-        ":aa",
-        rf"(?<=(?P<head>{START}(?:bot)?[0-9]{{8,10}})):AA{_WORD}{{33}}(?!{_WORD})",
-    ),
-    _key("sendgrid_key", r"SG\.", rf"{_WORD}{{22}}\.{_WORD}{{43}}(?!{_WORD})"),
-    _key("vault_token", r"hv[bsr]\.", rf"{_WORD}{{24,400}}"),
-    _key("google_token", r"ya29\.", rf"{_WORD}{{20,2000}}"),
-    rule(
-        "azure_key",
-        "q~",
-        rf"(?<=(?P<head>{START}[A-Za-z0-9_~.-]{{3}}[0-9]))Q~[A-Za-z0-9_~.-]{{31,34}}",
-    ),
-    rule("azure_key", "sig=", r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/_-]{40,100}={0,2})"),
-    rule(
+    _key("telegram_token", ":AA", r"[\w-]{33}(?![\w-])", before="(?:bot)?[0-9]{8,10}"),
+    _key("sendgrid_key", r"SG\.", r"[\w-]{22}\.[\w-]{43}(?![\w-])"),
+    _key("vault_token", r"hv[bsr]\.", r"[\w-]{24,400}"),
+    _key("google_token", r"ya29\.", r"[\w-]{20,2000}"),
+    _key("azure_key", "Q~", r"[\w~.-]{31,34}", before=r"[\w~.-]{3}[0-9]"),
+    pattern_rule("azure_key", "sig=", r"(?<=[?&;])sig=(?P<value>[A-Za-z0-9%+/_-]{40,100}={0,2})"),
+    pattern_rule(
         "slack_webhook",
         r"hooks\.slack\.com/",
         r"hooks\.slack\.com/[a-z]+/(?P<value>[A-Za-z0-9/]{30,100})",
     ),
-    rule(
+    pattern_rule(
         "discord_webhook",
         "/api/webhooks/",
-        rf"/api/webhooks/[0-9]{{15,22}}/(?P<value>{_WORD}{{60,80}})",
+        r"/api/webhooks/[0-9]{15,22}/(?P<value>[A-Za-z0-9_-]{60,80})",
     ),
 )

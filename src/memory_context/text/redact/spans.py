@@ -1,0 +1,98 @@
+"""Where secrets stand in a text, and what the text is without them."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import attrgetter, itemgetter
+
+import regex
+
+from memory_context.text.redact.private_keys import JOINT
+
+MARKER = regex.compile(r"\[redacted [a-z][a-z0-9_]{0,39}\]")
+# Tokens of JSON, of which only numbers and the words of JSON are wanted, in a group: strings are read to pass over them.
+_JSON_TOKEN = regex.compile(
+    r'"(?:[^"\\]|\\.)*+"?|(?P<bare>-?[0-9][0-9.eE+-]*+|true|false|null)(?=\s*[,}\]])|[a-zA-Z0-9.]++'
+)
+_BREAK = regex.compile(r"\r\n|[\n\r]")
+_BREAK_IN_KEY = regex.compile(rf"{JOINT}|\r\n|[\n\r]|\\+[nr]")
+
+
+@dataclass(frozen=True, slots=True)
+class SecretSpan:
+    """Where a secret stands; *is_quoted* says that its marker needs quotes."""
+
+    start: int
+    end: int
+    kind: str
+    is_quoted: bool = False
+
+
+def merged(spans: Iterable[SecretSpan], ranks: Mapping[str, int]) -> list[SecretSpan]:
+    """Join overlapping spans, each under the kind of the lowest rank, or the first of them."""
+    joined = list[SecretSpan]()
+    for span in sorted(spans, key=attrgetter("start")):
+        if not joined or span.start >= joined[-1].end:
+            joined.append(span)
+            continue
+        last = joined[-1]
+        kind = min(last.kind, span.kind, key=ranks.__getitem__)
+        joined[-1] = SecretSpan(last.start, max(last.end, span.end), kind)
+    return joined
+
+
+def outside_markers(spans: Sequence[SecretSpan], text: str) -> list[SecretSpan]:
+    """Return *spans* without earlier markers, and without those of line breaks alone, which stay in any case."""
+    markers = [marker.span() for marker in MARKER.finditer(text)]
+    outside = list[SecretSpan]()
+    for span in spans:
+        for part in _parts_between(span, markers):
+            if _BREAK.sub("", text[part.start : part.end]):
+                outside.append(part)
+    return outside
+
+
+def _parts_between(span: SecretSpan, markers: Sequence[tuple[int, int]]) -> Iterator[SecretSpan]:
+    start = span.start
+    first = bisect_right(markers, start, key=itemgetter(1))
+    for marker_start, marker_end in markers[first:]:
+        if marker_start >= span.end:
+            break
+        if marker_start > start:
+            yield SecretSpan(start, marker_start, span.kind)
+        start = marker_end
+    if start < span.end:
+        yield SecretSpan(start, span.end, span.kind)
+
+
+def whole_json_values(spans: Iterable[SecretSpan], text: str) -> list[SecretSpan]:
+    """Widen each span inside a number or a word of JSON to all of it: a string will take its place."""
+    values = [token.span() for token in _JSON_TOKEN.finditer(text) if token["bare"]]
+    widened = list[SecretSpan]()
+    for span in spans:
+        before = bisect_right(values, span.start, key=itemgetter(0))
+        if before and span.end <= values[before - 1][1]:
+            start, end = values[before - 1]
+            if widened and widened[-1].end == end:  # two secrets in one number
+                continue
+            widened.append(SecretSpan(start, end, span.kind, is_quoted=True))
+        else:
+            widened.append(span)
+    return widened
+
+
+def without_spans(text: str, spans: Iterable[SecretSpan]) -> str:
+    """Return *text* with a marker in the place of each span, and behind it the span's line breaks."""
+    parts = list[str]()
+    position = 0
+    for span in spans:
+        line_break = _BREAK_IN_KEY if span.kind == "private_key" else _BREAK
+        breaks = "".join(line_break.findall(text[span.start : span.end]))
+        quote = '"' if span.is_quoted else ""
+        parts.append(text[position : span.start])
+        parts.append(f"{quote}[redacted {span.kind}]{breaks}{quote}")
+        position = span.end
+    parts.append(text[position:])
+    return "".join(parts)
