@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import groupby
 from operator import itemgetter
-from typing import Literal, TypeAlias, cast
+from typing import Literal, TypeAlias, cast, get_args
 from uuid import UUID
 
 from memory_context.exceptions import InvalidArgumentError
@@ -47,7 +47,8 @@ class RetentionRule:
             it never was.
 
     Raises:
-        InvalidArgumentError: A time that is negative, or longer than there are dates.
+        InvalidArgumentError: A time that is negative or longer than there are dates, or an unknown
+            `since`: a rule deletes, so a mistake is refused before it does.
     """
 
     after: timedelta
@@ -57,12 +58,16 @@ class RetentionRule:
     since: Since = "changed"
 
     def __post_init__(self) -> None:
-        """Check the time."""
-        if self.after < timedelta():
+        """Check the time, and what it counts from."""
+        after: object = self.after
+        if not isinstance(after, timedelta) or after < timedelta():
             message = f"memories are deleted after a timedelta of 0 or more, not {self.after!r}"
             raise InvalidArgumentError(message)
-        if self.after > now() - FIRST:
-            message = f"there is no date {self.after.days:,} days ago; give a rule less time"
+        if after > now() - FIRST:
+            message = f"there is no date {after.days:,} days ago; give a rule less time"
+            raise InvalidArgumentError(message)
+        if self.since not in get_args(Since):
+            message = f"a rule counts since {', '.join(get_args(Since))}, not {self.since!r}"
             raise InvalidArgumentError(message)
 
     @classmethod
