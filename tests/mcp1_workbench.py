@@ -234,7 +234,7 @@ class TestOurServer:
         [code] = re.findall(r"mcp1_workbench.py` runs it.*?```python\n(.*?)```", page, re.DOTALL)
         start = f"env={dict(os.environ)!r}, command={COMMAND[0]!r}, args=[*{COMMAND[1:-1]!r}, "
         code = code.replace('command="memory-context", args=[', start).replace(
-            "sqlite:////home/ann/memory.db", sqlite_url
+            "sqlite:////srv/ann/memory.db", sqlite_url
         )
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path

@@ -15,7 +15,7 @@ from mcp_clients import COMMAND, http_started, session_with
 from memory_context import MemoryManager
 
 PAGE = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
-PATH = "sqlite:////home/ann/memory.db"
+PATH = "sqlite:////srv/ann/memory.db"
 
 
 def blocks(language: str) -> list[str]:

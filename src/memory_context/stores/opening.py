@@ -91,7 +91,7 @@ def _file_store(url: str) -> FileStore:
         path = path.removeprefix("//localhost")
     is_on_another_host = path.startswith("//") and not path.startswith("///")
     if not path or is_on_another_host:
-        message = f"not the URL of a folder: {unread_url(url)!r}; write file:///home/me/memories, or file:memories"
+        message = f"not the URL of a folder: {unread_url(url)!r}; write file:///srv/memories, or file:memories"
         raise InvalidArgumentError(message)
     folder = Path(path.removeprefix("//")).expanduser().absolute()
     with _lock:

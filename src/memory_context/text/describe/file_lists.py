@@ -24,6 +24,7 @@ _LONG = re.compile(
 _MARKED = re.compile(
     r"^[ \t]*(?:[-*] )?\[(?P<type>FILE|DIR|file|dir)\] *(?P<name>\S.*)$", re.MULTILINE
 )
+# Both alphabets of `tree`; what stands before a branch is bounded, or a line of blanks would cost its square.
 _BRANCH = re.compile(
     r"^[│| \t\xa0]{0,200}?(?:├──|└──|\|--|`--) *(?P<name>.*?(?P<type>/?))$", re.MULTILINE
 )
@@ -37,6 +38,7 @@ _HIT = re.compile(
     r"^(?P<path>(?:[A-Za-z]:)?[^\s:][^:\n]{0,200}\.\w{1,8}|[^\s:]+/[^\s:]+|Makefile):\d{1,9}[:-](?!\d\d[:.])",
     re.MULTILINE,
 )
+# A hit of `grep` without line numbers; `://` is a URL, and a colon with a blank behind it is prose.
 _HIT_WITHOUT_LINE = re.compile(r"(?P<path>[\w./@+-]{0,200}\.[A-Za-z]\w{0,7}):(?![/:]| \S)(?=.)")
 # ``app/models.py:12: error: …``, ``src/cart.ts(12,5): error TS2322: …``
 _DIAGNOSTIC = re.compile(

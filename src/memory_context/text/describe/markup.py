@@ -11,6 +11,7 @@ from memory_context.text.describe.description import Description, Kind, counted,
 from memory_context.text.describe.sample import Sample
 
 LONGEST_TITLE = 40
+# A page may begin with a comment, of a licence or a generator.
 _PAGE = re.compile(
     r"\s*(?:<!--.{0,2000}?-->\s*)?<(?:!doctype html|html|head|body)\b", re.IGNORECASE | re.DOTALL
 )

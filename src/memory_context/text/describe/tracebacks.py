@@ -40,6 +40,7 @@ _FRAME = re.compile(
     r"(?:\", line |:)(?P<line>\d+)",
     re.MULTILINE,
 )
+# Paths of other people's code: the frame that a reader wants is the last one outside of them.
 _LIBRARY = re.compile(
     r"site-packages|dist-packages|/lib/python\d|node_modules|/rustc/|at (?:java|jdk|sun)\."
 )

@@ -31,6 +31,7 @@ def _pattern(upper: str, lower: str, letters: str, digits: str) -> str:
     )
 
 
+# The pieces that o200k_base cuts a text into: a token never spans two of them.
 _PIECES = regex.compile(
     _pattern(r"\p{Lu}\p{Lt}\p{Lm}\p{Lo}\p{M}", r"\p{Ll}\p{Lm}\p{Lo}\p{M}", r"\p{L}", r"\p{N}")
 )
