@@ -26,7 +26,7 @@ from rich.table import Table
 
 from memory_context import default_counter
 from memory_context.conversation import fold
-from memory_context.replay import TokenMeter, compared, parse_policy, read_recordings
+from memory_context.replay import Comparing, TokenMeter, parse_policy, read_recordings
 from memory_context.text.excerpt import excerpt as _excerpt
 from memory_context.text.excerpt.excerpt import PREVIEW, READING, excerpt
 from memory_context.text.excerpt.scoring import Ranking
@@ -87,9 +87,10 @@ async def ablation(paths: list[Path]) -> None:
         settings |= {"what is known is not repeated": known_again, "records of JSON": unstructured}
         for name, setting in settings.items():
             with setting():  # type: ignore[attr-defined] # a context manager
-                [row] = await compared(
-                    read_recordings(path), [parse_policy("memory")], TokenMeter()
-                )
+                comparing = Comparing([parse_policy("memory")], TokenMeter())
+                for recording in read_recordings(path):
+                    await comparing.add(recording)
+                [row] = comparing.results().rows
             shares = [f"{share:.3f}" for share in (row.tokens, row.cost, row.visible)]
             table.add_row(name, *shares, str(row.trips), f"{row.peak_of_reference:.3f}")
         console.print(table)

@@ -301,17 +301,18 @@ def test_a_memory_shows_as_its_kind(content: str, element: str, said: tuple[str,
         assert text in page.said
 
 
-def test_a_log_shows_its_levels() -> None:
-    """Of a long log its ends, as of any text; each line by its level, with its number."""
+def test_a_log_shows_what_matters() -> None:
+    """Of a long log: its ends, every error with the lines around it, warnings; each by its level, with its number."""
     lines = [f"2026-01-02 02:00:00 INFO worker-{number} done" for number in range(3000)]
-    lines[7] = "2026-01-02 02:29:37 ERROR worker-7 ran out of disk space"
-    lines[2998] = "2026-01-02 02:33:21 WARN worker-2998 is slow"
+    lines[1777] = "2026-01-02 02:29:37 ERROR worker-1777 ran out of disk space"
+    lines[2001] = "2026-01-02 02:33:21 WARN worker-2001 is slow"
     item = memory("\n".join(lines), line_count=3000)
     page = shown(item)
     for said in (
         "   1 2026",
-        "   8 2026-01-02 02:29:37 ERROR",
-        "2999 2026",
+        "1778 2026-01-02 02:29:37 ERROR",
+        "1779 2026",
+        "2002 2026",
         "3000 2026",
         "more lines",
     ):

@@ -23,7 +23,7 @@ import asyncio, sys
 from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, sys.argv[4])
 from memory_context import MemoryContext
-from memory_context.autogen._ledger import Ledger
+from memory_context.autogen.token_ledger import Ledger
 from messages import LOG, results
 
 async def converse(process, thread, rounds):

@@ -31,10 +31,8 @@ from memory_context.replay import (
     Recording,
     Row,
     TokenMeter,
-    compared,
     default_policies,
     identifiers,
-    is_visible,
     measure,
     needed_values,
     parse_policy,
@@ -46,6 +44,7 @@ from memory_context.replay import (
 from memory_context.replay.baselines import GONE, old_outputs
 from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of
 from memory_context.replay.model_calls import needs_of, past_of
+from memory_context.replay.needed_values import passages, shows
 from memory_context.replay.policies import check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import to_messages
@@ -55,6 +54,12 @@ OUTPUT = "the build of job-4711 has failed on host alpha.example"
 LONG = "\n".join(f"step {number} of the build went well" for number in range(40)) + f"\n{OUTPUT}"
 
 NOTHING = StoredTexts(lambda _key: None)
+
+
+def is_visible(value: str, outputs: list[str], prompt: list[str]) -> bool:
+    """Whether a squashed prompt shows `value` as the squashed outputs do."""
+    word = squash(value)
+    return any(shows(word, passages(word, outputs), text) for text in prompt)
 
 
 def letters() -> TokenMeter:
@@ -626,9 +631,9 @@ def test_figures_are_shown_as_shares() -> None:
 
 async def test_the_report_has_a_row_for_each_policy() -> None:
     """The policies that everything is set against are replayed even if nobody asked for them."""
-    rows = await compared(
-        [run_with(LONG, "job-4711")], [parse_policy("ends:head=1,tail=2")], letters(), threshold=200
-    )
+    comparing = Comparing([parse_policy("ends:head=1,tail=2")], letters(), threshold=200)
+    await comparing.add(run_with(LONG, "job-4711"))
+    rows = comparing.results().rows
     assert ["ends:head=1,tail=2"] == [row.policy for row in rows]
     console = Console(width=100, record=True)
     console.print(report(rows))
@@ -681,9 +686,9 @@ async def test_tokens_by_call() -> None:
     assert result_.longest[2] == result_.mean[2]
 
 
-async def test_nothing_to_measure_is_no_error() -> None:
+def test_nothing_to_measure_is_no_error() -> None:
     """Without runs, every share is whole."""
-    rows = await compared([], default_policies(), letters())
+    rows = Comparing(default_policies(), letters()).results().rows
     assert {(1.0, 1.0, 1.0, 0, 1.0)} == {
         (row.tokens, row.cost, row.visible, row.lost, row.peak_of_unbounded) for row in rows
     }

@@ -12,6 +12,7 @@ from memory_context.display.numbered_lines import (
     diff_line,
     head_and_tail,
     log_line,
+    notable,
     numbered,
     plain_line,
     unseen_rest,
@@ -88,17 +89,15 @@ def _rows(text: str) -> TextTable | None:
 
 
 def _lines(text: str, total: int) -> Html:
-    """Draw numbered lines; of a log in the colours of its levels, of a diff in its own."""
+    """Draw numbered lines; of a log those that matter, of a diff with its colours."""
     seen = text[:LOOKED_AT]
     lines = seen.replace("\r\n", "\n").removesuffix("\n").split("\n")
     kind = identify(seen[:PARSED_AT_MOST]).kind
     end = len(lines) if len(seen) == len(text) else total
-    draw = plain_line
     if kind is Kind.LOG:
-        draw = log_line
-    elif kind is Kind.DIFF:
-        draw = diff_line
-    drawn = numbered(head_and_tail(lines), draw, end)
+        drawn = numbered(notable(lines), log_line, end)
+    else:
+        drawn = numbered(head_and_tail(lines), diff_line if kind is Kind.DIFF else plain_line, end)
     if len(seen) < len(text):
         return joined((drawn, unseen_rest(text, total)))
     return drawn

@@ -11,6 +11,7 @@ from memory_context.text.describe.logs import level_of
 
 HEAD = 24
 TAIL = 6
+NOTABLE = 10
 LONGEST_LINE = 400
 BEFORE_MARK = 120
 LOOKED_AT: Final = 2_000_000
@@ -29,6 +30,20 @@ def head_and_tail(lines: Sequence[str]) -> list[NumberedLine]:
     if len(lines) <= HEAD + TAIL:
         return numbered
     return [*numbered[:HEAD], *numbered[-TAIL:]]
+
+
+def notable(lines: Sequence[str]) -> list[NumberedLine]:
+    """Return the first and last lines, and the first errors, then warnings, with the lines around them."""
+    if len(lines) <= HEAD + TAIL:
+        return head_and_tail(lines)
+    by_level: dict[str | None, list[int]] = {"error": [], "warning": []}
+    for index, line in enumerate(lines):
+        by_level.setdefault(level_of(line), []).append(index)
+    chosen = {*range(HEAD // 3), *range(len(lines) - TAIL, len(lines))}
+    for index in [*by_level["error"], *by_level["warning"]][:NOTABLE]:
+        chosen |= {index - 1, index, index + 1}
+    within = sorted(chosen & {*range(len(lines))})
+    return [NumberedLine(index + 1, lines[index]) for index in within]
 
 
 def numbered(

@@ -15,10 +15,9 @@ try:
         Result,
         Results,
         Row,
-        compared,
     )
     from memory_context.replay.measure import Figures, measure
-    from memory_context.replay.needed_values import identifiers, is_visible, needed_values, squash
+    from memory_context.replay.needed_values import identifiers, needed_values, squash
     from memory_context.replay.policies import Policy, Replayed, default_policies, parse_policy
     from memory_context.replay.prices import Price
     from memory_context.replay.recording_files import (
@@ -48,10 +47,8 @@ __all__ = [
     "Results",
     "Row",
     "TokenMeter",
-    "compared",
     "default_policies",
     "identifiers",
-    "is_visible",
     "measure",
     "needed_values",
     "parse_policy",

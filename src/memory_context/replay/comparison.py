@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
@@ -216,16 +216,3 @@ class Comparing:
 
     def _bases(self) -> tuple[Policy, Policy]:
         return parse_policy("unbounded"), reference_policy(self.threshold)
-
-
-async def compared(
-    recordings: Iterable[Recording],
-    policies: Iterable[Policy],
-    meter: TokenMeter,
-    threshold: int = 500,
-) -> list[Row]:
-    """Return a row for each of `policies`, from one replay of `recordings` through all of them."""
-    comparing = Comparing(list(policies), meter, threshold)
-    for recording in recordings:
-        await comparing.add(recording)
-    return comparing.results().rows

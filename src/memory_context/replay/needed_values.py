@@ -44,22 +44,6 @@ def squash(text: str) -> str:
     return _LOOSE.sub(" ", text)
 
 
-def is_visible(value: str, outputs: Iterable[str], prompt: Sequence[str]) -> bool:
-    """Return whether `value` stands in `prompt` with `NEIGHBOURS` characters of its surroundings.
-
-    The characters before it or those behind it will do; where neither are that many, the whole
-    output must stand there.
-
-    Args:
-        value: As `identifiers` gives it.
-        outputs: The outputs that hold it, squashed.
-        prompt: The texts of the prompt, squashed.
-    """
-    word = squash(value)
-    known = passages(word, outputs)
-    return any(shows(word, known, text) for text in prompt)
-
-
 def passages(word: str, outputs: Iterable[str]) -> frozenset[str]:
     """Return what shows `word`: each place where it stands in `outputs`, with its neighbours of one side."""
     found = set[str]()
