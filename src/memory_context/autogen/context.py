@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import replace
-from functools import wraps
+from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from uuid import uuid4
 from weakref import WeakSet
@@ -200,12 +200,12 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         ):
             error = f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
             raise InvalidArgumentError(error)
-        await self._to_the_end(self._conversation.add(with_texts(message, {})))
+        await self._to_the_end(partial(self._conversation.add, with_texts(message, {})))
 
     async def get_messages(self) -> list[LLMMessage]:
         """Return the messages, with what the newest one needs from memory before it; what was returned once stays."""
         set_caller(self)
-        return await self._to_the_end(self._conversation.prompt())
+        return await self._to_the_end(self._conversation.prompt)
 
     async def clear(self) -> None:
         """Forget the messages. The memories stay in the store."""
@@ -467,12 +467,14 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             context._closed_with_this.append(audit.close)
         return context
 
-    async def _to_the_end(self, work: Coroutine[Any, Any, T]) -> T:
+    async def _to_the_end(self, work: Callable[[], Coroutine[Any, Any, T]]) -> T:
         """Return the result of *work* on the conversation, which completes even if the caller is cancelled."""
 
         async def locked() -> T:
             async with self._lock.held():
-                return await work
+                return (
+                    await work()
+                )  # made here: a loop that ends first must leave no coroutine unawaited
 
         task = asyncio.ensure_future(locked())
         self._running.add(task)

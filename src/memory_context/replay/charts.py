@@ -73,11 +73,11 @@ def axis(low: float, high: float, start: float, end: float, *, whole: bool = Fal
 
 def _round_step(least: float) -> float:
     """Return the smallest of 1, 2 and 5 times a power of ten that is `least` or more."""
-    power = 10 ** math.floor(math.log10(least))
+    power = 10.0 ** math.floor(math.log10(least))
     for factor in (1, 2, 5):
         if power * factor >= least * (1 - 1e-9):
-            return float(power * factor)
-    return float(power * 10)
+            return power * factor
+    return power * 10
 
 
 def escaped(text: str) -> str:
