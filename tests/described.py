@@ -79,21 +79,6 @@ TypeError: Cannot read properties of undefined (reading 'name')
 
 Node.js v20.11.0
 """
-GO_PANIC = """\
-panic: runtime error: index out of range [5] with length 3
-
-goroutine 1 [running]:
-main.pick(...)
-\t/srv/shop/cmd/pick.go:14
-main.main()
-\t/srv/shop/cmd/main.go:9 +0x1d
-exit status 2
-"""
-RUST_PANIC = """\
-thread 'main' panicked at src/main.rs:4:27:
-called `Option::unwrap()` on a `None` value
-note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace
-"""
 UNITTEST = """\
 .F.E
 ======================================================================
@@ -126,27 +111,6 @@ Tests:       1 failed, 6 passed, 7 total
 Snapshots:   0 total
 Time:        1.02 s
 """
-VITEST = """\
- ❯ src/cart.test.ts (3 tests | 1 failed) 12ms
-   × cart > adds an item 5ms
-     → expected 1 to be 2
-
- Test Files  1 failed | 1 passed (2)
-      Tests  1 failed | 8 passed (9)
-   Start at  10:11:12
-   Duration  412ms
-"""
-GO_TEST = """\
-=== RUN   TestAdd
---- PASS: TestAdd (0.00s)
-=== RUN   TestSub
-    calc_test.go:14: got 3, want 2
---- FAIL: TestSub (0.00s)
-FAIL
-FAIL\tshop/calc\t0.004s
-ok  \tshop/cart\t0.002s
-FAIL
-"""
 CARGO_TEST = """\
 running 3 tests
 test tests::adds ... ok
@@ -157,45 +121,6 @@ failures:
     tests::subtracts
 
 test result: FAILED. 1 passed; 1 failed; 1 ignored; 0 measured; 0 filtered out; finished in 0.00s
-"""
-MAVEN = """\
-[INFO] Running com.shop.CartTest
-[ERROR] Tests run: 5, Failures: 1, Errors: 0, Skipped: 1, Time elapsed: 0.05 s <<< FAILURE! - in com.shop.CartTest
-[ERROR] com.shop.CartTest.total:31 expected: <3> but was: <4>
-[INFO] Results:
-[ERROR] Tests run: 5, Failures: 1, Errors: 0, Skipped: 1
-[INFO] BUILD FAILURE
-"""
-MOCHA = """\
-  cart
-    ✓ adds
-    ✓ removes
-    1) totals
-
-  2 passing (12ms)
-  1 failing
-
-  1) cart
-       totals:
-     AssertionError: expected 3 to equal 4
-"""
-TAP = "TAP version 13\n1..3\nok 1 - adds\nnot ok 2 - totals\nok 3 - removes\n"
-GCC = """\
-main.c: In function 'main':
-main.c:5:9: warning: unused variable 'x' [-Wunused-variable]
-    5 |     int x = 3;
-      |         ^
-main.c:7:5: error: 'y' undeclared (first use in this function)
-    7 |     y = 4;
-      |     ^
-main.c:7:5: note: each undeclared identifier is reported only once
-util.c:3:1: error: expected ';' before '}' token
-"""
-MYPY = """\
-app/models.py:12: error: Incompatible return value type (got "str", expected "int")  [return-value]
-app/models.py:12: note: See the docs
-app/auth.py:3: error: Cannot find implementation or library stub for module named "jwt"  [import-not-found]
-Found 2 errors in 2 files (checked 31 source files)
 """
 GIT_DIFF = """\
 diff --git a/app/auth.py b/app/auth.py
@@ -215,19 +140,6 @@ diff --git a/app/cart.py b/app/cart.py
 +x = 2
 """
 UNIFIED = "--- old.txt\t2024-01-01\n+++ new.txt\t2024-01-02\n@@ -1,2 +1,2 @@\n-a\n+b\n c\n"
-GIT_LOG = """\
-commit 3f9a2c1b4d5e6f708192a3b4c5d6e7f801234567 (HEAD -> main)
-Author: Ann Lee <ann@shop.org>
-Date:   Mon Mar 4 10:00:00 2024 +0100
-
-    Fix the total of an empty cart
-
-commit 99aa2c1b4d5e6f708192a3b4c5d6e7f801234567
-Author: Bob Ray <bob@shop.org>
-Date:   Sun Mar 3 10:00:00 2024 +0100
-
-    Add carts
-"""
 LS = """\
 total 24
 drwxr-xr-x 2 ann ann 4096 Mar  4 10:00 app
@@ -237,7 +149,6 @@ drwxr-xr-x 2 ann ann 4096 Mar  4 10:00 app
 FIND = "./app/auth.py\n./app/cart.py\n./app/templates/base.html\n./setup.py\n"
 TREE = ".\n├── app\n│   ├── auth.py\n│   └── cart.py\n└── setup.py\n\n2 directories, 3 files\n"
 GREP = "app/auth.py:88:    return session['user_id']\napp/auth.py:91:user_id = 3\napp/cart.py:7:def total(user_id):\n"
-GREP_FILES = "app/auth.py:    return session['user_id']\napp/cart.py:def total(user_id):\napp/cart.py:x = user_id\n"
 PYTHON = '''\
 """Models."""
 
@@ -366,29 +277,6 @@ int main(void) {
     return 0;
 }
 """
-SHELL = """\
-#!/bin/bash
-set -euo pipefail
-NAME=shop
-build() {
-  echo "building $NAME"
-}
-if [ -d dist ]; then
-  rm -rf dist
-fi
-build
-"""
-SQL = """\
-CREATE TABLE users (
-    id integer PRIMARY KEY,
-    name text NOT NULL
-);
-CREATE TABLE orders (
-    id integer PRIMARY KEY,
-    user_id integer REFERENCES users(id)
-);
-INSERT INTO users VALUES (1, 'ann');
-"""
 CAT_N = "".join(f"{number:6}\t{line}\n" for number, line in enumerate(PYTHON.splitlines(), 1))
 CAT_RESULT = f"Here's the result of running `cat -n` on /srv/shop/app/models.py:\n{CAT_N}"
 PSQL = """\
@@ -408,11 +296,6 @@ MYSQL = """\
 2 rows in set (0.00 sec)
 """
 SQLITE_COLUMNS = "id  name  total\n--  ----  -----\n1   ann   12.5\n2   bob   3.0\n"
-KUBECTL = """\
-NAME                    READY   STATUS             RESTARTS   AGE
-shop-5d9c7b9d8-abcde    1/1     Running            0          3d
-cart-6f8d9c7b5-fghij    0/1     CrashLoopBackOff   12         3d
-"""
 MARKDOWN_TABLE = "| id | name |\n|----|------|\n| 1 | ann |\n| 2 | bob |\n| 3 | cat |\n"
 NPM = """\
 npm WARN deprecated inflight@1.0.6: This module is not supported
@@ -473,14 +356,6 @@ Title: Carts in Python
 URL: https://shop.org/python
 Description: A class.
 """
-NUMBERED = """\
-1. How to total a cart
-   https://shop.org/total
-2. Carts in Python
-   https://shop.org/python
-3. Empty carts
-   https://shop.org/empty
-"""
 ENV = "HOME=/srv/ann\nPATH=/usr/bin:/bin\nLANG=C.UTF-8\n"
 
 SAMPLES: list[tuple[str, str, dict[str, str]]] = [
@@ -496,8 +371,7 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
         json.dumps(ROWS),
         {"arguments": json.dumps({"query": "SELECT * FROM tracks WHERE unit_price < 1"})},
     ),
-    ("SQL rows as repr", "[(1, 'ann', Decimal('12.50')), (2, 'bob', None)]", {}),
-    ("typed records", json.dumps([{"type": "invoice", "id": 1}, {"type": "invoice", "id": 2}]), {}),
+    ("SQL rows as repr", "[(1, 'ann', 12.5), (2, 'bob', None)]", {}),
     (
         "JSON object",
         json.dumps({"order_id": "A17", "customer": "ann", "items": [{"sku": "x"}, {"sku": "y"}]}),
@@ -521,36 +395,22 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("MCP as a repr, cut", mcp_repr(mcp(json.dumps({"orders": ORDERS * 60}, indent=1)))[:3000], {}),
     ("MCP that failed", mcp("no such table: carts").replace("false", "true"), {}),
     ("run as JSON", json.dumps({"stdout": PYTEST, "stderr": "", "exit_code": 1}), {}),
-    ("exit code behind", "make: *** [all] Error 2\n[Command finished with exit code 2]\n", {}),
-    ("cut, with a notice", "a b\n" * 9 + "... 120 more lines", {}),
     ("pytest", PYTEST, {}),
     ("pytest, no failure", "....\n4 passed in 0.02s\n", {}),
-    ("pytest, cut", PYTEST[:600], {}),
     ("unittest", UNITTEST, {}),
     ("jest", JEST, {}),
-    ("vitest", VITEST, {}),
-    ("mocha", MOCHA, {}),
-    ("go test", GO_TEST, {}),
     ("cargo test", CARGO_TEST, {}),
-    ("Maven", MAVEN, {}),
-    ("TAP", TAP, {}),
     ("traceback", TRACEBACK, {}),
     ("traceback behind output", f"loading\nready\n{TRACEBACK}", {}),
     ("Java", JAVA, {}),
     ("Node", NODE, {}),
-    ("Go panic", GO_PANIC, {}),
-    ("Rust panic", RUST_PANIC, {}),
-    ("gcc", GCC, {}),
-    ("mypy", MYPY, {}),
     ("git diff", GIT_DIFF, {}),
     ("unified diff", UNIFIED, {}),
-    ("git log", GIT_LOG, {}),
     ("ls -l", LS, {}),
     ("find", FIND, {}),
     ("tree", TREE, {}),
     ("folders of a tool", "[DIR] app\n[FILE] setup.py\n[FILE] README.md\n", {}),
     ("grep -n", GREP, {}),
-    ("grep -r", GREP_FILES, {}),
     ("Python", PYTHON, {"arguments": '{"path": "app/models.py"}'}),
     ("JavaScript", JAVASCRIPT, {}),
     ("TypeScript", TYPESCRIPT, {}),
@@ -558,14 +418,11 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("Rust", RUST, {}),
     ("Java source", JAVA_SOURCE, {}),
     ("C", C_SOURCE, {}),
-    ("shell", SHELL, {}),
-    ("SQL", SQL, {}),
     ("cat -n", CAT_RESULT, {}),
     ("fenced code", f"```python\n{PYTHON}```\n", {}),
     ("psql", PSQL, {}),
     ("mysql", MYSQL, {}),
     ("sqlite columns", SQLITE_COLUMNS, {}),
-    ("kubectl", KUBECTL, {}),
     ("Markdown table", MARKDOWN_TABLE, {}),
     ("CSV", "id,name,total\n" + "".join(f"{n},ann,{n}.5\n" for n in range(1204)), {}),
     ("CSV with quotes", 'id,note\n1,"a, b\nc"\n2,"d"\n', {}),
@@ -582,7 +439,6 @@ SAMPLES: list[tuple[str, str, dict[str, str]]] = [
     ("YAML", YAML, {}),
     ("YAML list", YAML_LIST, {}),
     ("web search", WEB, {}),
-    ("numbered results", NUMBERED, {}),
     ("environment", ENV, {}),
     ("data URL", "data:image/gif;base64,R0lGODlhAQABAAAAACw=", {}),
     ("lead before JSON", "Found 2 orders:\n" + json.dumps(ORDERS), {}),

@@ -6,8 +6,6 @@ import json
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
-from datetime import date
-from decimal import Decimal
 from typing import Any
 
 import pytest
@@ -16,7 +14,6 @@ from hypothesis import strategies as st
 
 from described import (
     DATA,
-    GREP,
     HTML,
     JEST,
     ORDERS,
@@ -81,9 +78,8 @@ def test_the_snapshot_is_what_is_said_today() -> None:
         (json.dumps({"orders": ORDERS * 107}), "JSON: 214 orders: id, customer, total"),
         ("id,name,total\n" + "1,ann,2.5\n" * 1204, "CSV 1,204 rows x 3 columns: id, name, total"),
         (TRACEBACK, "traceback: KeyError 'user_id' in app/auth.py:88"),
-        (GREP, "grep results: 3 matches in 2 files: app/auth.py, app/cart.py"),
         (HTML, 'HTML page "Orders & carts", 14 links'),
-        (YAML, "YAML: version, services, web, db"),
+        (YAML, "6 fields: version, services, web, image, ports, db"),
         ("", "empty text"),
         (" \n\t\n", "blank text"),
         ("done", "text, 1 line: done"),
@@ -96,7 +92,7 @@ def test_the_snapshot_is_what_is_said_today() -> None:
         (b"SQLite format 3\0" + b"\0" * 84, "application/vnd.sqlite3, 100 bytes"),
         (b"%PDF-1.4\n", "application/pdf, 9 bytes"),
         (json.dumps(PACKAGES).encode(), "JSON list of 2 objects: name, version"),
-        ("[1, 2, 3]", "JSON list of 3 numbers: 1, 2, 3"),
+        ("[1, 2, 3]", "JSON list of 3 values: 1, 2, 3"),
         ("[]", "JSON list of 0 values"),
         ('{"a": 1}', "JSON object: a"),
     ],
@@ -139,35 +135,25 @@ def test_a_beginning_of_json_gives_the_beginning_of_its_values(data: st.DataObje
     assert read.value[:-1] == ROWS[: max(0, len(read.value) - 1)]
 
 
-def test_a_repr_is_read_with_its_calls_and_its_escapes() -> None:
-    """What Python alone has is read as what it is called with; a text that ends in the middle of one, as far as it goes."""
-    text = str([{"total": Decimal("12.5"), "when": date(2024, 3, 4), "note": "it's \n"}])
-    value = [{"total": "12.5", "when": (2024, 3, 4), "note": "it's \n"}]
+def test_a_repr_is_read_with_its_escapes() -> None:
+    """What Python alone has is read; a text that ends in the middle of one, as far as it goes."""
+    value = [{"total": 12.5, "when": (2024, 3, 4), "note": "it's \n"}]
+    text = str(value)
     assert (value, False) == read_literal(text)
-    assert ([{"total": "12.5", "when": (2024, 3)}], True) == read_literal(text[:58])
+    assert ([{"total": 12.5, "when": (2024, 3)}], True) == read_literal(text[:35])
     assert ([{"note": "a"}], True) == read_literal('[{"note": "a\\u00e')
 
 
 def test_the_noun_comes_from_the_data() -> None:
-    """From the key, the type that all records have, or the table that was asked; never made up."""
+    """From the key of the list; never made up."""
     assert "JSON: 2 customers: id" == describe('{"customers": [{"id": 1}, {"id": 2}]}')
-    assert "JSON list of 2 invoices: type, id" == describe(
-        '[{"type": "invoice", "id": 1}, {"type": "invoice", "id": 2}]'
-    )
-    rows = '[{"id": 1}, {"id": 2}]'
-    assert "JSON list of 2 tracks: id" == describe(
-        rows, arguments='{"query": "SELECT id FROM tracks"}'
-    )
-    assert "JSON list of 2 objects: id" == describe(rows)
+    assert "JSON list of 2 objects: id" == describe('[{"id": 1}, {"id": 2}]')
 
 
 def test_the_call_says_what_the_output_does_not() -> None:
-    """A path in the arguments names a file, and so does one in a command."""
+    """A path in the arguments names a file."""
     assert describe(PYTHON, arguments='{"path": "app/models.py"}').startswith(
         "Python source app/models.py, 25 lines"
-    )
-    assert describe(PYTHON, arguments='{"command": "cat app/models.py"}').startswith(
-        "Python source app/models.py"
     )
 
 
@@ -323,7 +309,7 @@ def test_describing_warns_of_nothing(text: str) -> None:
         ("x" * 6_000_000, "text, 1 line: xxx"),
         ("INFO all is well\n" * 1_000_000, "log, 1,000,000 lines: all is well"),
         ("INFO a\nERROR b\n" * 500_000, "log, 1,000,000 lines, 500,000 errors: b"),
-        ("[" + "1," * 3_000_000 + "1]", "JSON list of about 2,999,986 numbers: 1,"),
+        ("[" + "1," * 3_000_000 + "1]", "JSON list of about 2,999,986 values: 1,"),
         (
             "[" + ", ".join('{"id": 1, "name": "x"}' for _ in range(300_000)) + "]",
             "JSON list of about 300,0",

@@ -91,7 +91,7 @@ def test_record(manager: MemoryManager) -> None:
 
 def test_description_is_made(manager: MemoryManager) -> None:
     """Without a description the content is described; a description becomes one line."""
-    assert "JSON list of 2 numbers: 1, 2" == manager.get(manager.store([1, 2])).summary
+    assert "JSON list of 2 values: 1, 2" == manager.get(manager.store([1, 2])).summary
     assert "two lines" == manager.get(manager.store("x", "two\nlines")).summary
 
 

@@ -14,16 +14,12 @@ _describers: dict[str, Describer] = {}
 
 
 def register(tool: str, function: Describer) -> None:
-    """Let `function` describe the texts that `tool` makes, in this process; it takes the place of an earlier one.
+    """Let `function` describe the texts that `tool` makes, in this process, in place of an earlier one.
 
-    The function gets the text as it is stored, and returns a line, or None for the default one. The line is brought
-    into the form that a reference can carry: 80 characters, no square brackets. If the function raises, or returns
-    anything else, the default line is used and a warning is logged. It is called once for each text, before that is
-    stored, and nothing bounds its time: look at the beginning and the end of a large text only.
-
-    Args:
-        tool: The tool's name, as the model calls it.
-        function: What describes its texts.
+    The function gets the text as it is stored, and returns a line, or None for the default one. The
+    line is brought into the form of a reference: 80 characters, no square brackets. If the function
+    raises, or returns anything else, the default line is used and a warning is logged. Nothing
+    bounds its time: look at the beginning and the end of a large text only.
     """
     _describers[tool] = function
 

@@ -10,7 +10,7 @@ from memory_context.model.reference import MAX_DESCRIPTION, one_line
 
 MOST_NAMES = 20
 LONGEST_NAME = 40
-LEAST_ROOM = 8
+LEAST_ROOM = 8  # for the beginning of a name
 
 
 class Kind(StrEnum):
@@ -24,7 +24,6 @@ class Kind(StrEnum):
     TRACEBACK = "traceback"
     DIFF = "diff"
     FILES = "files"
-    MATCHES = "matches"
     SOURCE = "source"
     MARKUP = "markup"
     ENCODED = "encoded"
@@ -42,7 +41,6 @@ class Description:
         names: What it holds, most telling first; the last ones may not fit into the line.
         in_parentheses: Whether the names stand in parentheses, because the facts have a colon already.
         is_cut: Whether the text ends before what it tells of does.
-        exit_code: What the command ended with that printed the text.
     """
 
     kind: Kind
@@ -50,13 +48,10 @@ class Description:
     names: tuple[str, ...] = ()
     in_parentheses: bool = False
     is_cut: bool = False
-    exit_code: int | None = None
 
     def line(self) -> str:
         """Return the description as a line of at most 80 characters without square brackets."""
         facts = one_line(self.facts)
-        if self.exit_code is not None and len(facts) < MAX_DESCRIPTION - len(", exit -99999"):
-            facts += f", exit {self.exit_code}"
         if self.is_cut and ", cut" not in facts and len(facts) < MAX_DESCRIPTION - len(", cut"):
             facts += ", cut"
         opening, closing = (" (", ")") if self.in_parentheses else (": ", "")
@@ -70,17 +65,8 @@ class Description:
             if len(joined) <= room:
                 return f"{facts}{opening}{joined}{closing}"
         if names and room >= LEAST_ROOM:
-            return f"{facts}{opening}{_cut(names[0], room)}{closing}"
+            return f"{facts}{opening}{one_line(names[0], room)}{closing}"
         return facts
-
-
-def _cut(text: str, room: int) -> str:
-    """Return the beginning of `text`, cut between two words where that costs little."""
-    if len(text) <= room:
-        return text
-    start = text[: room - 1]
-    space = start.rfind(" ")
-    return f"{start[:space] if space > room * 2 // 3 else start}…"
 
 
 def counted(number: int, noun: str) -> str:
@@ -109,8 +95,11 @@ def singular(noun: str) -> str:
 
 
 def shortened(name: object) -> str:
-    """Return a name or a value on one line, 40 characters at most."""
-    return one_line(str(name), LONGEST_NAME)
+    """Return a name or a value in 40 characters; of a long path the last parts, to find the file by."""
+    text = str(name)
+    if len(text) > LONGEST_NAME and " " not in text:
+        text = "/".join(text.replace("\\", "/").split("/")[-3:])
+    return one_line(text, LONGEST_NAME)
 
 
 def unique_names(names: Iterable[object]) -> tuple[str, ...]:
@@ -121,10 +110,3 @@ def unique_names(names: Iterable[object]) -> tuple[str, ...]:
         if len(kept) == MOST_NAMES:
             break
     return tuple(kept)
-
-
-def short_path(path: str) -> str:
-    """Return the last three parts of a long path, which are enough to find the file."""
-    if len(path) <= LONGEST_NAME:
-        return path
-    return "/".join(path.replace("\\", "/").split("/")[-3:])

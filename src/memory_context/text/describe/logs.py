@@ -16,15 +16,18 @@ _TIME = (
     r"|[A-Z][a-z]{2} +\d{1,2} \d\d:\d\d:\d\d|\d\d:\d\d:\d\d)"
 )
 _LEVEL = r"(?:TRACE|DEBUG|INFO|NOTICE|WARN|WARNING|ERROR|FATAL|CRITICAL|SEVERE)"
-# A time behind at most one word, a level behind at most 60 characters, a web server's time, ``level=info``, npm's levels.
+# A time behind at most one word, a level behind at most 60 characters, a web server's time,
+# `level=info`, npm's levels.
 _LINE = re.compile(
-    rf"\S{{0,60}}{_TIME}|.{{0,60}}\b{_LEVEL}\b|\S+ \S+ \S+ \[{_TIME}|(?:level|lvl|ts|time)=\S|npm (?:warn|WARN|error|ERR!)"
+    rf"\S{{0,60}}{_TIME}|.{{0,60}}\b{_LEVEL}\b|\S+ \S+ \S+ \[{_TIME}"
+    r"|(?:level|lvl|ts|time)=\S|npm (?:warn|WARN|error|ERR!)"
 )
 # What stands before the words of a line: the time, with fractions and a zone, and the level.
 _PREFIX = re.compile(
     rf"^(?:[\s\[(]*{_TIME}[^\sA-Za-z]{{0,12}}(?:Z|[+-]\d\d:?\d\d)?[\s\])-]*)?"
     rf"(?:[\[(<]?{_LEVEL}[\])>]?[\s:|-]+)?"
 )
+# Plain words, because a search for them in a large text is much faster than one for a pattern.
 _ERROR_MARKS = (
     *("ERROR", "FATAL", "CRITICAL", "SEVERE", "level=error", "level=fatal"),
     *(" error: ", "ERR!", "[error]", "panic:", "*** ", "npm error"),
@@ -35,7 +38,7 @@ _FAILED_REQUEST = re.compile(r'" 5\d\d ')  # of a web server
 
 
 def level_of(line: str) -> str:
-    """Return how serious a line of a log is: ``error``, ``warning`` or ``debug``; nothing if it is none of these."""
+    """Return how serious a line of a log is: ``error``, ``warning``, ``debug``; or nothing."""
     if any(mark in line for mark in _ERROR_MARKS) or _FAILED_REQUEST.search(line):
         return "error"
     if any(mark in line for mark in _WARNING_MARKS):
@@ -46,28 +49,33 @@ def level_of(line: str) -> str:
 def describe_log(sample: Sample) -> Description | None:
     """Describe lines of which most say when they were written, or how serious they are.
 
-    The line has the first error; warnings are counted only where there are no errors.
+    The description ends with the first error, or else with the first line.
     """
     lines = sample.lines[:LOOKED_AT]
     stamped = sum(1 for line in lines if _LINE.match(line))
+    # Stack traces and continued entries hang below stamped lines.
     below = sum(1 for line in lines if line.startswith((" ", "\t", "Traceback", "Caused by")))
     has_traces = stamped > 1 and stamped + below >= 0.8 * len(lines)
     if len(lines) < 2 or (stamped <= len(lines) / 2 and not has_traces):
         return None
-    said = lines[0]
     facts = f"log, {counted(sample.line_count, 'line')}"
-    if errors := _count_lines(sample.text, _ERROR_MARKS):
-        said = next((line for line in sample.head.split("\n") if level_of(line) == "error"), said)
-        if trace := find_traceback(sample):
-            said = trace.facts
+    errors = _count_lines(sample.text, _ERROR_MARKS)
+    warnings = _count_lines(sample.text, _WARNING_MARKS)
+    telling = lines[0]
+    if errors:
         facts += f", {counted(errors, 'error')}"
-    elif warnings := _count_lines(sample.text, _WARNING_MARKS):
+        head = sample.head.split("\n")
+        telling = next((line for line in head if level_of(line) == "error"), telling)
+        traceback = find_traceback(sample)
+        if traceback:
+            telling = traceback.facts
+    elif warnings:
         facts += f", {counted(warnings, 'warning')}"
-    return Description(Kind.LOG, facts, (_PREFIX.sub("", said.strip()) or said,))
+    return Description(Kind.LOG, facts, (_PREFIX.sub("", telling.strip()) or telling,))
 
 
 def _count_lines(text: str, marks: tuple[str, ...]) -> int:
-    """Return how many lines have one of `marks`; only those that occur are searched for, because that is slow."""
+    """Return how many lines have one of `marks`; only those that occur are searched for."""
     occurring = [re.escape(mark) for mark in marks if mark in text]
     if not occurring:
         return 0
