@@ -12,9 +12,8 @@ from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
 _COUNT = re.compile(r"(\d{1,9}) ([a-z]+)|([a-z]+)=(\d{1,9})")
 _ORDER = ("failed", "errored", "passed", "skipped", "ignored", "xfailed", "deselected")
 # What runners call a count, and what the line calls it.
-_WORDS = {word: word for word in _ORDER}
-_WORDS |= {"error": "errored", "errors": "errored", "failures": "failed", "tests": "total"}
-_WORDS["test"] = "total"
+_RENAMED = {"error": "errored", "errors": "errored", "failures": "failed"}
+_WORDS = {word: word for word in _ORDER} | _RENAMED | {"test": "total", "tests": "total"}
 # For each runner: its name, what its summary cannot be without (looked for first, because that is
 # fast), the summary, and the line that names a test that failed.
 _RUNNERS = (
