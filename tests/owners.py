@@ -43,8 +43,8 @@ from memory_context.memory.transfer import export_memories, import_memories
 from memory_context.model.item import Deletion, MemoryItem
 from memory_context.stores import MemoryStore
 from memory_context.stores.sql.catalog import Catalog
-from memory_context.tools.memory_tools import VERBS
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import VERBS
 from memory_context.tools.verbs import MemoryToolError
 from messages import call, results, user
 

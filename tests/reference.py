@@ -104,7 +104,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     ),
     "upkeep": (
         "Retention",
-        "memory_context.memory.retention",
+        "memory_context.memory.retention_rules",
         ("RetentionRule", "delete_expired", "count_expired"),
     ),
     "consolidation": (

@@ -16,7 +16,13 @@ from for_each import for_each
 from memory_context import ContextAssembler, MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.allocation_advice import RecordedAssembly, improved, served
-from memory_context.memory.budgeting import Allotment, AssemblyCandidate, choose, score, shares
+from memory_context.memory.assembly_budget import (
+    Allotment,
+    AssemblyCandidate,
+    choose,
+    score,
+    shares,
+)
 
 PARTS = {"task": 0.4, "project": 0.4, "global": 0.2}
 

@@ -21,7 +21,7 @@ from pytest_mock import MockerFixture
 from memory_context import MemoryContext, MemoryManager, MemoryRef
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.stores import SQLAlchemyStore
-from memory_context.stores.sql import engines
+from memory_context.stores.sql import shared_engines
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient
 from messages import LOG, call, results, user
 from test_context import fill, shown
@@ -158,8 +158,8 @@ async def test_database_file_is_replaced(sqlite_url: str) -> None:
 
 async def test_store_locked(sqlite_url: str, mocker: MockerFixture) -> None:
     """A database that another process keeps locked costs the timeout, and the text stays."""
-    mocker.patch.object(engines, "BUSY_MILLISECONDS", 200)
-    mocker.patch.object(engines, "_SQLITE_PRAGMAS", ("PRAGMA busy_timeout=200",))
+    mocker.patch.object(shared_engines, "BUSY_MILLISECONDS", 200)
+    mocker.patch.object(shared_engines, "_SQLITE_PRAGMAS", ("PRAGMA busy_timeout=200",))
     context = MemoryContext("ann", store=sqlite_url)
     await context.store("open it")
     other = sqlite3.connect(sqlite_url.removeprefix("sqlite:///"), isolation_level=None)
@@ -176,7 +176,7 @@ async def test_store_locked(sqlite_url: str, mocker: MockerFixture) -> None:
 
 async def test_disk_full(sqlite_url: str) -> None:
     """A full database keeps the text in the prompt, and is whole afterwards."""
-    engine = engines.make_engine(sa.make_url(sqlite_url))
+    engine = shared_engines.make_engine(sa.make_url(sqlite_url))
     context = MemoryContext("ann", store=engine)
     await context.store("open it")
 
@@ -197,7 +197,7 @@ async def test_disk_full(sqlite_url: str) -> None:
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 async def test_every_statement_in_turn(request: pytest.FixtureRequest, fixture: str) -> None:
     """Whichever statement fails, the message is whole, folded or in full; the next one is folded."""
-    engine = engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    engine = shared_engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
     number, statements = 0, [""]
     while number <= len(statements):
         number += 1
@@ -218,7 +218,7 @@ async def test_every_statement_in_turn(request: pytest.FixtureRequest, fixture: 
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fixture: str) -> None:
     """A verb whose statement fails raises, and has changed nothing."""
-    engine = engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    engine = shared_engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
     manager = MemoryManager(engine, user_id="ann")
     manager.store("kept", key="kept")
     for verb in (
@@ -246,7 +246,7 @@ async def test_a_failed_write_leaves_nothing(request: pytest.FixtureRequest, fix
 @pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 def test_what_is_committed_is_no_error(request: pytest.FixtureRequest, fixture: str) -> None:
     """A text so large that it is indexed after it was committed is stored, or an error; never both."""
-    engine = engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
+    engine = shared_engines.make_engine(sa.make_url(request.getfixturevalue(fixture)))
     manager = MemoryManager(engine, user_id="ann")
     manager.store("open it")
     large = LOG * 25

@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long
 _START = """
 import os, signal, sys, threading, time
 from memory_context import MemoryManager
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 
 def child(work):
     # the exit status of a forked child that does `work`, and is killed if it hangs
@@ -160,4 +160,4 @@ def test_no_other_locks() -> None:
         if re.search(r"threading\.R?Lock\b|threading import .*Lock", path.read_text())
     }
 
-    assert found <= {"forks.py"}
+    assert found <= {"after_fork.py"}

@@ -46,8 +46,8 @@ from memory_context.stores import FileStore
 from memory_context.testing import ScriptedChatClient, check_prompt
 from memory_context.text.describe import describe
 from memory_context.text.excerpt.excerpt import excerpt
-from memory_context.tools.memory_tools import VERBS
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import VERBS
 from messages import LOG, call, results, user
 
 PASSWORD = "hunter2-is-the-password"

@@ -35,7 +35,7 @@ from memory_context.exceptions import (
     NotSerializableError,
     StoreError,
 )
-from memory_context.model.tier import GLOBAL
+from memory_context.model.tiers_and_limits import GLOBAL
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, results, user
 from test_context import fill

@@ -26,7 +26,7 @@ from memory_context.conversation.text_folder import shared_threshold
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import MemoryRef
-from memory_context.model.tier import TierPolicy
+from memory_context.model.tiers_and_limits import TierPolicy
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter, default_counter
 
 LETTERS = CallableCounter(len)

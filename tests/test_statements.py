@@ -46,7 +46,7 @@ from memory_context.exceptions import KeyExistsError
 from memory_context.mcp.resources import Resources
 from memory_context.mcp.tool_list import Tools
 from memory_context.memory.consolidation import consolidate
-from memory_context.memory.retention import delete_expired
+from memory_context.memory.retention_rules import delete_expired
 from memory_context.memory.transfer import (
     ALL_USERS,
     copy_memories,
@@ -56,8 +56,8 @@ from memory_context.memory.transfer import (
 from memory_context.model.item import Deletion
 from memory_context.stores.sql.catalog import Catalog, Expiry
 from memory_context.testing import ScriptedChatClient
-from memory_context.tools.memory_tools import VERBS
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import VERBS
 from memory_context.tools.verbs import MemoryToolError
 from messages import LOG, call, results, user
 from statements import ALLOWED, Shape, watching

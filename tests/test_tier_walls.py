@@ -19,8 +19,13 @@ from memory_context.exceptions import (
     MemoryDeletedError,
     MemoryNotFoundError,
 )
-from memory_context.tools.memory_tools import RETRIEVING, SEARCHING, RetrieveArgs, SearchArgs
 from memory_context.tools.note_tools import GETTING, GetArgs
+from memory_context.tools.retrieve_search_store import (
+    RETRIEVING,
+    SEARCHING,
+    RetrieveArgs,
+    SearchArgs,
+)
 from memory_context.tools.verbs import MemoryToolError
 
 TIERS = ("run", "plan", "session", "task", "project", "global")

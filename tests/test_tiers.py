@@ -26,7 +26,14 @@ from memory_context.exceptions import (
     MemoryDeletedError,
     TierFullError,
 )
-from memory_context.model.tier import GLOBAL, PROJECT, SESSION, Confirmation, Lifetime, Room
+from memory_context.model.tiers_and_limits import (
+    GLOBAL,
+    PROJECT,
+    SESSION,
+    Confirmation,
+    Lifetime,
+    Room,
+)
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 
 IDS: dict[str, Any] = {"run_id": "r1", "session_id": "s1", "task_id": "t1", "project_id": "p1"}

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 from memory_context.text.tokens import counter as _tokens
 from memory_context.text.tokens.counter import (
     BLOCK,

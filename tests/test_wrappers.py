@@ -14,10 +14,10 @@ import pytest
 
 from memory_context import MemoryManager, ScopedMemory
 from memory_context.exceptions import KeyExistsError, TierFullError
-from memory_context.memory.retention import delete_expired
+from memory_context.memory.retention_rules import delete_expired
 from memory_context.memory.transfer import copy_memories
 from memory_context.model.item import MemoryItem, now
-from memory_context.model.tier import Room
+from memory_context.model.tiers_and_limits import Room
 from memory_context.stores import (
     CompressedStore,
     EncryptedStore,

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from memory_context.model.reference import MemoryRef
     from memory_context.model.scope import Scope
     from memory_context.model.selection import Page, Selection
-    from memory_context.model.tier import Confirmation, Quota, Room, TierPolicy, Usage
+    from memory_context.model.tiers_and_limits import Confirmation, Quota, Room, TierPolicy, Usage
     from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS
     from memory_context.stores import (
         CompressedStore,
@@ -135,7 +135,7 @@ _HOMES = {
     "ConversationMemory": "memory.chat_history",
     "Category": "model.category",
     "CompressedStore": "stores",
-    "Confirmation": "model.tier",
+    "Confirmation": "model.tiers_and_limits",
     "Decision": "conversation.judge",
     "Deletion": "model.item",
     "EncryptedStore": "stores",
@@ -161,12 +161,12 @@ _HOMES = {
     "PassingPolicy": "conversation.pass_by_reference",
     "RecallPolicy": "conversation.settings",
     "Page": "model.selection",
-    "Quota": "model.tier",
+    "Quota": "model.tiers_and_limits",
     "Redacted": "text.redact",
     "RedactingStore": "stores",
     "RedactionPattern": "text.redact",
     "Redactor": "text.redact",
-    "Room": "model.tier",
+    "Room": "model.tiers_and_limits",
     "SQLAlchemyStore": "stores",
     "SQLAuditTrail": "stores",
     "SQLMemory": "autogen",
@@ -177,9 +177,9 @@ _HOMES = {
     "Summarizer": "memory.summaries",
     "SummaryLimits": "memory.summaries",
     "Selection": "model.selection",
-    "TierPolicy": "model.tier",
+    "TierPolicy": "model.tiers_and_limits",
     "TokenCounter": "text.tokens.counter",
-    "Usage": "model.tier",
+    "Usage": "model.tiers_and_limits",
     "default_counter": "text.tokens.counter",
     "identify_users": "memory.metrics",
     "mcp_server": "mcp",

@@ -26,7 +26,7 @@ from memory_context.conversation.recall import RecallRequest
 from memory_context.conversation.settings import PERSON
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef, keys_named
 from memory_context.model.tool_names import MEMORY_TOOLS, RETRIEVE
-from memory_context.tools.memory_tools import lines_shown
+from memory_context.tools.retrieve_search_store import lines_shown
 
 
 @dataclass(frozen=True, slots=True)

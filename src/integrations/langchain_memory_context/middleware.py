@@ -74,7 +74,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summaries import as_summaries
 from memory_context.model.audit import AuditTrail
-from memory_context.model.tier import Lifetime
+from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import events, prompts
 from memory_context.runtime.threads import off_loop, wait_for

@@ -15,7 +15,7 @@ from langchain_core.tracers.context import register_configure_hook
 from langgraph.config import get_config
 
 from langchain_memory_context.conversation_facts import ConversationFacts
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.threads import off_loop
 
 KEPT = 10_000

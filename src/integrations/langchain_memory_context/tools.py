@@ -13,8 +13,8 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
-from memory_context.tools.memory_tools import VERBS
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import VERBS
 from memory_context.tools.verbs import CountsTokens, MemoryToolError, Verb, problem_with
 
 Owner: TypeAlias = Callable[[], MemoryManager]

@@ -19,8 +19,8 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILES, AgentFiles
-from memory_context.tools.memory_tools import RETRIEVING, SEARCHING, STORING, lines_shown
 from memory_context.tools.note_tools import CLEARING, GETTING, LISTING, SAVING
+from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING, lines_shown
 from memory_context.tools.verbs import (
     LEAST_ANSWER,
     CountsTokens,

@@ -60,7 +60,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
 from memory_context.model.drawers import Displayed
-from memory_context.model.tier import Lifetime
+from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.model.transcript import Transcript
 from memory_context.runtime import events
 from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS

@@ -20,7 +20,7 @@ from memory_context.conversation.settings import (
 )
 from memory_context.exceptions import NotSerializableError
 from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
-from memory_context.model.tier import Lifetime, TierPolicy
+from memory_context.model.tiers_and_limits import Lifetime, TierPolicy
 
 
 class TierConfig(BaseModel):

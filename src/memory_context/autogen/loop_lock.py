@@ -7,7 +7,7 @@ from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from weakref import WeakKeyDictionary
 
-from memory_context.runtime.forks import Lock, in_child
+from memory_context.runtime.after_fork import Lock, in_child
 
 LOOK_IN_SECONDS = 0.01
 

@@ -72,7 +72,7 @@ def gc(
     from memory_context.cli.interruption import interruptible
     from memory_context.cli.open_store import login, opened_store
     from memory_context.cli.screen import confirm, print_json, print_paged
-    from memory_context.memory.retention import RetentionRule, count_expired, delete_expired
+    from memory_context.memory.retention_rules import RetentionRule, count_expired, delete_expired
     from memory_context.model.scope import Scope
     from memory_context.text.describe.description import counted
 

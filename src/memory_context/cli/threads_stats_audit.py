@@ -73,7 +73,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     from memory_context.cli.open_store import opened_store
     from memory_context.cli.screen import print_json, print_paged, size
     from memory_context.display import facts
-    from memory_context.memory.retention import count_expired
+    from memory_context.memory.retention_rules import count_expired
     from memory_context.model.scope import Scope
     from memory_context.stores.sql.catalog import Catalog
 

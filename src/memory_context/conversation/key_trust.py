@@ -15,7 +15,7 @@ from functools import lru_cache
 
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, found_at, leading_key
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 
 KEPT = 20_000
 

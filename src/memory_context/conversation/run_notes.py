@@ -9,7 +9,7 @@ from memory_context.memory.scoped_memory import NEWEST_FIRST, ScopedMemory
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Place
-from memory_context.model.tier import priority_of
+from memory_context.model.tiers_and_limits import priority_of
 from memory_context.runtime import prompts
 from memory_context.text.quoting import quoted
 

@@ -9,7 +9,7 @@ from typing import Any, Literal, TypeAlias, TypeGuard
 from memory_context.conversation.judge import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summaries import Summaries, Summarizer
-from memory_context.model.tier import TierPolicy
+from memory_context.model.tiers_and_limits import TierPolicy
 from memory_context.text.tokens.counter import TokenCounter
 
 FoldMoment: TypeAlias = Literal["at_once", "after_reading"]

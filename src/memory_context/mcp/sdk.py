@@ -18,8 +18,8 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime import prompts
 from memory_context.runtime.version import __version__
-from memory_context.tools.memory_tools import VERBS
 from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import VERBS
 from memory_context.tools.verbs import CountsTokens, Verb
 
 R = TypeVar("R", bound=BaseModel)

@@ -4,8 +4,8 @@
   `search_filters` and `reopening` beside it.
 - `scoped_memory`: notes in tiers (`ScopedMemory`), with `typed_notes`.
 - `chat_history`: the turns of chats (`ConversationMemory`).
-- `assembler`: what an agent starts with (`ContextAssembler`): `budgeting` chooses,
+- `assembler`: what an agent starts with (`ContextAssembler`): `assembly_budget` chooses,
   `context_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.
-- `retention`, `consolidation`, `transfer` with `export_file`: expiry, merging, moving.
+- `retention_rules`, `consolidation`, `transfer` with `export_file`: expiry, merging, moving.
 - `health`, `metrics`: what is well, and how much there is.
 """

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from typing import Any
 
-from memory_context.memory.budgeting import Allocation, AssemblyCandidate, choose
+from memory_context.memory.assembly_budget import Allocation, AssemblyCandidate, choose
 from memory_context.memory.context_package import ContextPackage
 
 STEPS = 10

@@ -16,7 +16,7 @@ from memory_context.memory.allocation_advice import (
     advise,
     record_of_assembly,
 )
-from memory_context.memory.budgeting import Allocation, score
+from memory_context.memory.assembly_budget import Allocation, score
 from memory_context.memory.context_package import (
     GLOBAL,
     ContextPackage,
@@ -27,7 +27,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.reference import one_line
 from memory_context.model.scope import DETAIL, Scope
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.telemetry import operation
 from memory_context.stores import Filters
 
@@ -107,8 +107,8 @@ class ContextAssembler:
     ) -> ContextPackage:
         """Assemble the memories that serve `task` best, in a text of at most `budget_tokens`.
 
-        Ranked by relevance, importance and recency (`memory.budgeting.score`), each tier within its
-        share; what one does not need goes to the others (`memory.budgeting.choose`). Long memories
+        Ranked by relevance, importance and recency (`memory.assembly_budget.score`), each tier within its
+        share; what one does not need goes to the others (`memory.assembly_budget.choose`). Long memories
         come as excerpts for the task, or as references; secrets and binary contents as references.
         Of equal texts one is shown.
 

@@ -16,7 +16,7 @@ from memory_context.model.item import CONVERSATION, MemoryItem, hash_content, no
 from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 
 TOOL = "tool"
 NEWEST = "memory_key"

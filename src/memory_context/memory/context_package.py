@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from uuid import uuid4
 
-from memory_context.memory.budgeting import (
+from memory_context.memory.assembly_budget import (
     Allocation,
     Allotment,
     AssemblyCandidate,

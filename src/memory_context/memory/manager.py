@@ -41,7 +41,7 @@ from memory_context.model.item import (
 from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope
 from memory_context.model.selection import Page, Selection
-from memory_context.model.tier import Capacity, policies_with
+from memory_context.model.tiers_and_limits import Capacity, policies_with
 from memory_context.runtime import events
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed

@@ -11,7 +11,7 @@ from opentelemetry.metrics import CallbackOptions, Observation
 
 from memory_context.exceptions import StoreError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.tier import Usage
+from memory_context.model.tiers_and_limits import Usage
 from memory_context.runtime import events
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, identify_users, meter
 from memory_context.stores.protocol import url_of

@@ -31,7 +31,7 @@ from memory_context.model.item import (
 )
 from memory_context.model.reference import check_key, one_line
 from memory_context.model.scope import DETAIL, Place
-from memory_context.model.tier import (
+from memory_context.model.tiers_and_limits import (
     GLOBAL,
     PLAN,
     PROJECT,

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url

@@ -7,7 +7,7 @@ from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Capacity, Quota, Receipt, Usage
+from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage
 
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]

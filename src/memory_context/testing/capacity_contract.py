@@ -10,7 +10,7 @@ import pytest
 
 from memory_context.exceptions import TierFullError
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Capacity
+from memory_context.model.tiers_and_limits import Capacity
 from memory_context.stores import MemoryStore
 from memory_context.testing.sample_memories import ANN, BOB, keys_of, note
 

@@ -14,7 +14,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError, StoreUnavailableError
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 from memory_context.stores import MemoryStore, StoreWrapper
 
 DELAY = 0.01

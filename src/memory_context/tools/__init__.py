@@ -2,5 +2,5 @@
 
 - `verbs`: what a tool is (`Verb`), its answer and its errors.
 - `lenient_arguments`: arguments as models write them.
-- `memory_tools`, `note_tools`, `file_tools`: the tools.
+- `retrieve_search_store`, `note_tools`, `file_tools`: the tools.
 """

@@ -14,8 +14,8 @@ from memory_context.exceptions import StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Quota, Receipt, Usage, as_quota
-from memory_context.runtime.forks import Lock, in_child
+from memory_context.model.tiers_and_limits import Quota, Receipt, Usage, as_quota
+from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
 from memory_context.stores.files.memory_index import MemoryIndex

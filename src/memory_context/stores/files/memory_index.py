@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from memory_context.model.batches import batches_of
 from memory_context.model.item import Conflict, Deletion, MemoryItem
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Quota
+from memory_context.model.tiers_and_limits import Quota
 from memory_context.stores.files import changes as _changes
 from memory_context.stores.files.changes import Changes
 from memory_context.stores.sql import restore

@@ -9,7 +9,7 @@ from typing import Any
 import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem
-from memory_context.model.tier import Capacity, Quota, check_quota, check_room
+from memory_context.model.tiers_and_limits import Capacity, Quota, check_quota, check_room
 from memory_context.runtime import events
 from memory_context.stores.sql.dialects import advisory_lock
 from memory_context.stores.sql.filters import Conditions

@@ -12,9 +12,9 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context.exceptions import StoreError, StoreUnavailableError
-from memory_context.runtime.forks import Lock, in_child
+from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
-from memory_context.stores.sql import engines, file_watch, migrate, urls
+from memory_context.stores.sql import file_watch, migrate, shared_engines, urls
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.schema import AnyRow
 from memory_context.text.index.analyzer import VERSION
@@ -47,7 +47,7 @@ class Database:
         self._is_pool = isinstance(source, sa.Pool)
         self._callers: sa.Engine | None = None
         if isinstance(source, sa.Engine | sa.Pool):
-            self._callers = engines.callers_engine(source)
+            self._callers = shared_engines.callers_engine(source)
             self.url = self._callers.url
         else:
             self.url = urls.store_url(source, password_variable)
@@ -104,7 +104,9 @@ class Database:
         with (
             self.errors(),
             operation("transaction", backend=self.dialect, writes=writes),
-            self.engine.connect().execution_options(**{engines.WRITES: writes}) as connection,
+            self.engine.connect().execution_options(
+                **{shared_engines.WRITES: writes}
+            ) as connection,
             file_watch.on_its_file(connection),
             connection.begin(),
         ):
@@ -120,10 +122,10 @@ class Database:
         with self._lock:
             if self._engine is None:
                 if self._callers is None:
-                    self._shared = engines.registry.acquire(self.url)
-                    self._engine = engines.with_explicit_begin(self._shared)
+                    self._shared = shared_engines.registry.acquire(self.url)
+                    self._engine = shared_engines.with_explicit_begin(self._shared)
                 else:
-                    self._engine = engines.with_explicit_begin(self._callers)
+                    self._engine = shared_engines.with_explicit_begin(self._callers)
             return self._engine
 
     def close(self) -> None:
@@ -133,7 +135,7 @@ class Database:
         """
         with self._lock:
             if self._shared is not None:
-                engines.registry.release(self._shared)
+                shared_engines.registry.release(self._shared)
             self._shared = None
             self._engine = None
             self._ready_pool = None

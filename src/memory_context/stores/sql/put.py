@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from memory_context.exceptions import KeyExistsError, RecordChangedError
 from memory_context.model.item import MemoryItem, is_same, longer_key, now, stored_again
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Capacity, Quota
+from memory_context.model.tiers_and_limits import Capacity, Quota
 from memory_context.stores.sql.capacity import make_room, quota_kept
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing

@@ -21,7 +21,7 @@ from memory_context.exceptions import (
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Capacity, Quota, Receipt, Usage, as_quota
+from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage, as_quota
 from memory_context.runtime import events
 from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql import backup as _backup

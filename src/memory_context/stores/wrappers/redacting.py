@@ -11,8 +11,8 @@ import sqlalchemy as sa
 
 from memory_context.model.item import MemoryItem, key_after
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Capacity
-from memory_context.runtime.forks import Lock
+from memory_context.model.tiers_and_limits import Capacity
+from memory_context.runtime.after_fork import Lock
 from memory_context.stores.protocol import Filters, MemoryStore, Mode
 from memory_context.stores.wrappers.wrapper import StoreWrapper
 from memory_context.text.redact import Redactor

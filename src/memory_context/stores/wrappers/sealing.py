@@ -13,7 +13,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidFilterError, 
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Usage
+from memory_context.model.tiers_and_limits import Usage
 from memory_context.stores.protocol import Filters, MemoryStore, Mode
 from memory_context.stores.sql.index.search import wanted_of
 from memory_context.stores.sql.restore import differences

@@ -12,7 +12,7 @@ import sqlalchemy as sa
 from memory_context.exceptions import KeyExistsError, RecordChangedError, StoreError
 from memory_context.model.item import Deletion, MemoryItem, Restored, is_same, stored_again
 from memory_context.model.scope import Scope
-from memory_context.model.tier import Capacity, Receipt, Usage
+from memory_context.model.tiers_and_limits import Capacity, Receipt, Usage
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import (
     Administration,

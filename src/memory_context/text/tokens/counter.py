@@ -8,7 +8,7 @@ from typing import Protocol, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import events
-from memory_context.runtime.forks import Lock
+from memory_context.runtime.after_fork import Lock
 from memory_context.text.tokens.estimate import estimate_tokens
 from memory_context.text.tokens.ranks import O200K, load_encoding
 

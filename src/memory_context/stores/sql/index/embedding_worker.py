@@ -9,7 +9,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.runtime import events
-from memory_context.runtime.forks import Lock, in_child
+from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.index import indexing, vector_index
 from memory_context.text.index.chunks import searchable

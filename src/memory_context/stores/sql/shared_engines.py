@@ -17,7 +17,7 @@ from memory_context.exceptions import (
     StoreUnavailableError,
     UnsupportedDatabaseError,
 )
-from memory_context.runtime.forks import Lock, before_fork, in_child
+from memory_context.runtime.after_fork import Lock, before_fork, in_child
 from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
 from memory_context.stores.sql.urls import is_memory, supported
 
