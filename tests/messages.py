@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 
 from autogen_core import FunctionCall
 from autogen_core.models import (
@@ -15,6 +16,9 @@ from autogen_core.models import (
     UserMessage,
 )
 from hypothesis import strategies as st
+
+from memory_context.autogen.messages import neutral_of, restored
+from memory_context.conversation.message import Message, from_lines
 
 LOG = "\n".join(
     f"2026-01-01 12:00:{i % 60:02d} INFO worker-{i} handled job-{i * 7919 % 10007}"
@@ -54,6 +58,16 @@ def results(
 def dumps(messages: Sequence[LLMMessage]) -> list[str]:
     """Each message as its bytes, to compare them exactly."""
     return [json.dumps(message.model_dump(), default=str) for message in messages]
+
+
+def neutral(messages: Sequence[LLMMessage]) -> list[Message]:
+    """The messages as a conversation sees them."""
+    return [part for i, message in enumerate(messages) for part in neutral_of(message, str(i))]
+
+
+def stored_messages(text: str) -> list[LLMMessage]:
+    """The messages that a compaction has stored."""
+    return list(restored(replace(m, id=str(i)) for i, m in enumerate(from_lines(text))))
 
 
 _words = st.lists(

@@ -26,8 +26,8 @@ from autogen_core.tools import FunctionTool
 
 from for_each import for_each
 from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef, RecallPolicy
-from memory_context.autogen.agent_tools import answered_lines
 from memory_context.conversation.judge import JudgeLimits
+from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG
 
@@ -508,7 +508,7 @@ async def test_lines_of_several_ranges_are_in_sight() -> None:
     async def seen(**arguments: str) -> list[tuple[int, int]]:
         answer = await tool.run_json({"key": key, **arguments}, CancellationToken())
         result = FunctionExecutionResult(content=answer, name="retrieve_memory", call_id="1")
-        return [lines for _, lines in answered_lines(result)]
+        return [lines for _, lines in lines_shown(result.content)]
 
     assert [(1, 3), (7, 7), (899, 900)] == await seen(lines="1-3,7,-2")
     assert [] == await seen(contains="line 77")

@@ -19,11 +19,10 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import FunctionTool
 
 from memory_context import FoldPolicy, MemoryContext, MemoryItem, MemoryRef, SQLMemory
-from memory_context.autogen.compaction import from_lines
 from memory_context.autogen.messages import texts_of
 from memory_context.exceptions import MemoryNotFoundError
 from memory_context.testing import Fault, FaultyStore, ScriptedChatClient, check_prompt
-from messages import LOG, call, dumps, results
+from messages import LOG, call, dumps, results, stored_messages
 from under_faults import KINDS, SOAK, check_counted, stores
 
 pytestmark = [pytest.mark.long, pytest.mark.usefixtures("patient")]
@@ -250,7 +249,7 @@ def all_messages(context: MemoryContext, messages: Sequence[LLMMessage]) -> Iter
             for ref in MemoryRef.find_all(text):
                 item = redeemed(context, ref)
                 if item and item.memory_type == "conversation":
-                    yield from all_messages(context, from_lines(item.text))
+                    yield from all_messages(context, stored_messages(item.text))
 
 
 def check_kept(context: MemoryContext, given: Sequence[str]) -> None:

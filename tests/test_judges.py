@@ -220,7 +220,7 @@ class TestModel:
             "ann", store="sqlite://", model_client=model, recall=RecallPolicy(judge_limits=limits)
         )
         time = [0.0]
-        context._conversation.bounded_judge.breaker.clock = lambda: time[0]  # noqa: SLF001 - nobody wants to wait a minute
+        context._conversation.cache.bounded_judge.breaker.clock = lambda: time[0]  # noqa: SLF001 - nobody wants to wait a minute
         await folded(context)
 
         for _ in range(5):

@@ -13,8 +13,8 @@ import pytest
 from autogen_core.models import LLMMessage
 
 from memory_context import MemoryContext, MemoryManager
-from memory_context.autogen.token_ledger import Ledger
-from messages import LOG, call, results, user
+from memory_context.conversation.ledger import Ledger
+from messages import LOG, call, neutral, results, user
 
 pytestmark = pytest.mark.long
 
@@ -23,7 +23,6 @@ import asyncio, sys
 from concurrent.futures import ThreadPoolExecutor
 sys.path.insert(0, sys.argv[4])
 from memory_context import MemoryContext
-from memory_context.autogen.token_ledger import Ledger
 from messages import LOG, results
 
 async def converse(process, thread, rounds):
@@ -84,7 +83,7 @@ async def test_long_conversation(sqlite_url: str, messages: int) -> None:
         start = time.perf_counter()
         prompt = await context.get_messages()
         gets.append(time.perf_counter() - start)
-        assert sum(ledger.tokens(prompt)) <= context.max_tokens  # type: ignore[operator] # there is a limit
+        assert sum(ledger.tokens(neutral(prompt))) <= context.max_tokens  # type: ignore[operator] # there is a limit
         changes += any(a is not b for a, b in zip(seen, prompt, strict=False))
         seen = prompt
         peaks.append(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)

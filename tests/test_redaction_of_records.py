@@ -28,7 +28,7 @@ from memory_context import (
     ScopedMemory,
     SQLMemory,
 )
-from memory_context.autogen.compaction import from_lines
+from memory_context.conversation.message import from_lines
 from memory_context.exceptions import StoreError
 from memory_context.memory.chat_history import ChatTurn
 from memory_context.model.item import to_content

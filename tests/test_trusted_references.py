@@ -393,31 +393,6 @@ class TestHonest:
 
         assert not await sends(hearing)
 
-    async def test_older_state(self, store: str) -> None:
-        """Of a state without the list, folds, recalls, compactions and what a person typed are trusted."""
-        context = MemoryContext("ann", store=store, max_tokens=1500, recall=False)
-        await context.add_message(user("Mail [MemoryRef: letter]."))
-        await context.store("a letter", key="letter")
-        for number in range(12):
-            await context.add_message(call("run", number=number))
-            await context.add_message(results(f"{LOG}\n{number}", number=number))
-            await context.get_messages()
-        await context.add_message(call("web", number=99))
-        await context.add_message(results(PAGE, name="web", number=99))
-        state = json.loads(json.dumps(await context.save_state()))
-        trusted = set(state["memory_context"].pop("trusted"))
-        loaded = MemoryContext("ann", store=store, recall=RecallPolicy(user_layer_tokens=0))
-        await loaded.load_state(state)
-
-        found = set(loaded.trusted_keys())
-        assert "diary" not in found
-        assert found <= trusted
-        assert {
-            "letter",
-            next(key for key in context.trusted_keys()[::-1] if key.startswith("conversation_")),
-        } <= found
-        assert {key for key in trusted if key.startswith("run_")} & found
-
 
 async def test_cleared(store: str) -> None:
     """A conversation that was cleared passes on nothing of before."""

@@ -17,6 +17,7 @@ from langchain_core.messages import (
     HumanMessage,
     get_buffer_string,
 )
+from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart
 from pydantic import Field, PrivateAttr
 
 from langchain_memory_context.chat_model_judge import ChatModelJudge
@@ -35,7 +36,6 @@ from memory_context.conversation.settings import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager

@@ -10,6 +10,7 @@ from itertools import groupby
 from typing import Any, TypeAlias, TypeVar
 
 from langchain_core.messages import AIMessage, AnyMessage, HumanMessage, ToolCall, ToolMessage
+from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart
 
 from langchain_memory_context.messages import (
     FACTS,
@@ -25,7 +26,6 @@ from langchain_memory_context.messages import (
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold import Folded
 from memory_context.conversation.settings import FoldPolicy
-from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart
 from memory_context.memory.manager import MemoryManager
 from memory_context.text.terms import names
 from memory_context.text.tokens.counter import WIDEST_CHARACTER

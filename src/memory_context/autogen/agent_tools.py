@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 from autogen_core import CancellationToken, Component
-from autogen_core.models import FunctionExecutionResult
 from autogen_core.tools import BaseTool
 from pydantic import BaseModel, Field, ValidationError
 
@@ -16,11 +15,10 @@ from memory_context.autogen.caller import caller, report
 from memory_context.autogen.context_config import TierConfig, dumped_tiers, loaded_tiers
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILES, AgentFiles
 from memory_context.tools.note_tools import CLEARING, GETTING, LISTING, SAVING
-from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING, lines_shown
+from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import (
     LEAST_ANSWER,
     CountsTokens,
@@ -279,9 +277,3 @@ def note_tools(
     """
     kinds = (SaveMemoryTool, GetMemoryTool, ClearMemoryTool, ListCategoriesTool)
     return [kind(notes, max_tokens=max_tokens) for kind in kinds]
-
-
-def answered_lines(result: FunctionExecutionResult) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the key and the whole lines that a result of `retrieve_memory` shows, a pair for each run of lines."""
-    if result.name == RETRIEVE and not result.is_error:
-        yield from lines_shown(result.content)

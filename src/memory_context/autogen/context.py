@@ -25,27 +25,27 @@ from autogen_core.tools import BaseTool, Workbench
 
 from memory_context.autogen.agent_tools import memory_tools, note_tools
 from memory_context.autogen.caller import set_caller
-from memory_context.autogen.compaction import check_limit
 from memory_context.autogen.context_config import (
     FoldConfig,
     MemoryContextConfig,
     NotesConfig,
     RecallConfig,
 )
-from memory_context.autogen.conversation import Conversation
 from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.autogen.loop_lock import LoopLock
-from memory_context.autogen.messages import with_texts
+from memory_context.autogen.message_list import MessageList
+from memory_context.autogen.messages import neutral_of, with_texts
 from memory_context.autogen.saved_state import ContextState, parse_state
 from memory_context.autogen.toolbox import AnyTool
-from memory_context.autogen.view import entries_of, stored_behind
 from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.judge import BoundedJudge, Decisions, JudgeLimits, LexicalJudge
+from memory_context.conversation.conversation import Conversation, ConversationSettings
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.judge import Decisions
+from memory_context.conversation.message import Message
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.settings import (
-    LEAST_THRESHOLD,
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
@@ -54,7 +54,7 @@ from memory_context.conversation.settings import (
     recall_policy_of,
     refuse_middleware_settings,
 )
-from memory_context.conversation.text_folder import TextPart
+from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
@@ -147,7 +147,6 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         initial_messages: Sequence[LLMMessage] | None = None,
     ) -> None:
         super().__init__()
-        check_limit(max_tokens)
         self._initial_messages = list(initial_messages or []) or None
         self.max_tokens = max_tokens
         self.fold_policy = fold_policy_of(fold, threshold)
@@ -171,13 +170,18 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._notes = ScopedMemory(self._owner, policies=self.notes_policy.tiers)
         self._view = self._owner.within(self._notes.places)
         self._manager = self._view if self._has_notes else self._owner
+        settings = ConversationSettings(self.fold_policy, self.recall_policy, max_tokens)
         self._conversation = Conversation(
             self._view,
-            *_fitted(self.fold_policy, self.recall_policy, max_tokens),
-            max_tokens,
+            settings,
+            FailOpen(ContextStats()),
+            settings.new_cache(self._view),
+            named_thread=thread_id is not None,
+        )
+        self._history = MessageList(
+            self._conversation,
             list(initial_messages or []),
             notes=self._notes if self._has_notes else None,
-            named_thread=thread_id is not None,
         )
         self._workbenches = WeakSet[MemoryWorkbench]()
         self._lock = LoopLock()
@@ -200,26 +204,25 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         ):
             error = f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
             raise InvalidArgumentError(error)
-        await self._to_the_end(partial(self._conversation.add, with_texts(message, {})))
+        await self._to_the_end(partial(self._history.add, with_texts(message, {})))
 
     async def get_messages(self) -> list[LLMMessage]:
         """Return the messages, with what the newest one needs from memory before it; what was returned once stays."""
         set_caller(self)
-        return await self._to_the_end(self._conversation.prompt)
+        return await self._to_the_end(self._history.prompt)
 
     async def clear(self) -> None:
         """Forget the messages. The memories stay in the store."""
         async with self._lock.held():
-            self._conversation.forget()
+            self._history.forget()
 
     async def save_state(self) -> Mapping[str, Any]:
         """Return the messages as they are shown, and what the context knows about them, in JSON's own types."""
         async with self._lock.held():
-            await self._conversation.settle()
-            facts = self._conversation.facts()
-            return ContextState(
-                messages=self._conversation.messages, memory_context=facts
-            ).model_dump(mode="json")
+            await self._history.settle()
+            facts = self._history.saved(self.thread_id)
+            state = ContextState(messages=self._history.hosted(), memory_context=facts)
+            return state.model_dump(mode="json")
 
     async def load_state(self, state: Mapping[str, Any]) -> None:
         """Replace the messages by those of *state*, which may be that of one of AutoGen's own contexts.
@@ -237,7 +240,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             message = f"the state belongs to another user than {self.user_id!r}; load it into a context of its own user"
             raise StateOwnerError(message)
         async with self._lock.held():
-            await self._conversation.load(loaded.messages, facts)
+            self._history.load(loaded.messages, facts)
             if facts is not None:
                 self._view.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
                 self._open(self._notes.in_session(self._owner.thread_id))
@@ -257,7 +260,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """
         item = await off_loop(self._manager.read, key)
         async with self._lock.held():
-            return self._conversation.restore(item)
+            return self._history.restore(item)
 
     @asynccontextmanager
     async def run(
@@ -309,13 +312,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """Let the agent see what is open there, and nothing else."""
         self._notes = notes
         self._view.set_places(notes.places, offered_places(notes))
-        self._conversation.notes = notes if self._has_notes else None
+        self._history.notes = notes if self._has_notes else None
 
     async def _end_run(self, notes: ScopedMemory, *, ends_task: bool) -> None:
         """Delete the notes that end with the run; where the store fails they stay there, and nobody sees them."""
         async with self._lock.held():
             self._open(ScopedMemory(self._owner, policies=self.notes_policy.tiers))
-            self._conversation.end_run()
+            self._history.end_run()
         lifetimes: list[Lifetime] = ["run"]
         if ends_task:
             lifetimes.append("task")
@@ -352,34 +355,33 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     def shown_keys(self) -> list[str]:
         """Return the keys of the references that this conversation has shown."""
-        return list(self._conversation.references)
+        return self._history.shown_keys()
 
     def trusted_keys(self) -> list[str]:
         """The keys that a model may pass on to tools: of references that this library has put here, or a person typed.
 
         A key that only stands in a tool's output, or in quoted text of a memory, is none of them.
         """
-        return list(self._conversation.trusted)
+        return self._history.trusted_keys()
 
     def trust(self, *keys: str) -> None:
         """Let these keys be passed on to tools, as if the person had typed their references."""
-        self._conversation.trust(keys)
+        self._history.trust(keys)
 
     def shown_messages(self) -> list[LLMMessage]:
         """Return the messages as they stand, without deciding anything; models get them by `get_messages`."""
-        return list(self._conversation.messages)
+        return self._history.hosted()
 
     async def fold_output(
         self, text: str, *, tool: str, arguments: str | None = None, is_error: bool = False
     ) -> str:
         """A tool's output as this context would show it: itself, or reference and preview. Never raises."""
-        return await self._conversation.fold_output(
-            TextPart(0, text, None, tool, is_error=is_error), arguments
-        )
+        output = Message("output", "tool", tool, {0: text}, is_error=is_error)
+        return await self._history.fold_output(output, arguments)
 
     def decisions(self) -> Decisions:
         """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
-        return Decisions(self._conversation.recaller.decisions)
+        return Decisions(self._conversation.decisions)
 
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
@@ -420,12 +422,13 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     def _drawn_as(self) -> Transcript:
         """The conversation as a notebook shows it, with messages that are not folded yet; nothing is read for it."""
-        messages = [*self._conversation.messages, *self._conversation.waiting]
+        waiting = [part for message in self._history.waiting for part in neutral_of(message, "")]
+        messages = [*self._history.messages, *waiting]
         return Transcript(
             "MemoryContext",
             (("user", self.user_id), ("thread", self.thread_id)),
             tuple(entries_of(messages, self._manager.counter.count)),
-            stored_behind(messages, self._conversation.references),
+            stored_behind(messages, self.shown_keys()),
             self.max_tokens,
         )
 
@@ -493,20 +496,3 @@ async def _completed(work: Coroutine[Any, Any, None]) -> None:
     if cancelled is not None:
         raise cancelled
     task.result()
-
-
-def _fitted(
-    fold: FoldPolicy, recall: RecallPolicy | None, max_tokens: int | None
-) -> tuple[FoldPolicy, RecallPolicy | None, BoundedJudge]:
-    """Return the policies as they work in a conversation of *max_tokens*, and who decides what is brought back."""
-    if max_tokens is not None:
-        fold = replace(fold, max_threshold=max(LEAST_THRESHOLD, max_tokens // 4))
-    if recall is None:
-        return fold, None, BoundedJudge(LexicalJudge(), JudgeLimits())
-    if max_tokens is not None:
-        recall = replace(
-            recall,
-            expansion_budget=min(recall.expansion_budget, max_tokens // 4),
-            user_layer_tokens=min(recall.user_layer_tokens, max_tokens // 8),
-        )
-    return fold, recall, BoundedJudge(recall.judge or LexicalJudge(), recall.judge_limits)

@@ -1,113 +1,143 @@
-"""AutoGen's messages: their texts, copies of them with other texts, and what ties them together."""
+"""AutoGen's messages: what they are to a conversation, and how they are made again."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import TypeGuard
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import groupby
+from typing import Any
 
-from autogen_core import FunctionCall
+from autogen_core import FunctionCall as AutoGenCall
+from autogen_core import Image
 from autogen_core.models import (
     AssistantMessage,
+    FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
+    SystemMessage,
     UserMessage,
 )
 
-from memory_context.conversation.message_groups import MessageLink
-from memory_context.conversation.text_folder import TextPart
-from memory_context.memory.user_layer import begins_layer
+from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 
-MEMORY_SOURCE = "memory_context"
+# An assistant's thought is its second text: what it says is the first.
+_THOUGHT = 1
 
 
-def parts_of(message: LLMMessage) -> list[TextPart]:
-    """The texts that may be folded: results of tools, and texts of user messages that are not recalled ones."""
+def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
+    """Return *message* as a conversation sees it: each result of a tool as a message of its own."""
     match message:
+        case SystemMessage(content=text):
+            return [Message(message_id, "system", "system", {0: text})]
+        case UserMessage(source=source, content=str(text)):
+            return [Message(message_id, "user", source, {0: text})]
+        case UserMessage(source=source, content=pieces):
+            texts = {i: piece for i, piece in enumerate(pieces) if isinstance(piece, str)}
+            images = {
+                str(i): piece.to_base64()
+                for i, piece in enumerate(pieces)
+                if isinstance(piece, Image)
+            }
+            return [Message(message_id, "user", source, texts, extra={"images": images})]
+        case AssistantMessage(source=source, content=content, thought=thought):
+            said = {0: content} if isinstance(content, str) else {}
+            if thought:
+                said[_THOUGHT] = thought
+            calls = tuple(
+                FunctionCall(call.id, call.name, call.arguments) for call in calls_of(message)
+            )
+            return [Message(message_id, "assistant", source, said, calls)]
+        case FunctionExecutionResultMessage(content=[]):
+            return [Message(message_id, "tool", "tool", {})]
         case FunctionExecutionResultMessage(content=results):
             return [
-                TextPart(index, result.content, None, result.name, result.call_id, result.is_error)
+                Message(
+                    f"{message_id}.{index}",
+                    "tool",
+                    result.name,
+                    {0: result.content},
+                    answers=result.call_id,
+                    is_error=bool(result.is_error),
+                )
                 for index, result in enumerate(results)
             ]
-        case UserMessage(source=source) if source == MEMORY_SOURCE:
-            return []
-        case UserMessage(content=str(text), source=source):
-            return [TextPart(0, text, source, source)]
-        case UserMessage(content=pieces, source=source):
-            return [
-                TextPart(i, piece, source, source)
-                for i, piece in enumerate(pieces)
-                if isinstance(piece, str)
-            ]
-        case _:
-            return []
+
+
+def hosts_id(message: Message) -> str:
+    """Return the id of AutoGen's message, which holds several results of tools."""
+    return message.id.partition(".")[0]
+
+
+def restored(messages: Iterable[Message]) -> Iterator[LLMMessage]:
+    """Yield AutoGen's messages of which *messages* were made; results side by side are one message."""
+    for _, group in groupby(messages, key=hosts_id):
+        run = list(group)
+        message = run[0]
+        match message.role:
+            case "system":
+                yield SystemMessage(content=message.text)
+            case "user" if message.extra is None:
+                yield UserMessage(content=message.text, source=message.source)
+            case "user":
+                yield UserMessage(content=_pieces(message), source=message.source)
+            case "assistant":
+                calls = [AutoGenCall(call.id, call.arguments, call.name) for call in message.calls]
+                content: Any = calls or message.texts.get(0, "")
+                thought = message.texts.get(_THOUGHT)
+                yield AssistantMessage(content=content, thought=thought, source=message.source)
+            case "tool":
+                yield FunctionExecutionResultMessage(
+                    content=[_result(one) for one in run if one.texts]
+                )
+
+
+def _pieces(message: Message) -> list[str | Image]:
+    pieces = dict[int, str | Image](message.texts)
+    for place, image in message.extra["images"].items():
+        pieces[int(place)] = Image.from_base64(image)
+    return [pieces[place] for place in sorted(pieces)]
+
+
+def _result(message: Message) -> FunctionExecutionResult:
+    return FunctionExecutionResult(
+        content=message.text,
+        name=message.source,
+        call_id=message.answers or "",
+        is_error=message.is_error,
+    )
 
 
 def with_texts(message: LLMMessage, texts: Mapping[int, str]) -> LLMMessage:
-    """A copy of `message` with other texts at some places; it shares nothing with it that could change."""
+    """Return a copy of *message* with other texts at some places; it shares nothing with it that could change."""
     match message:
         case FunctionExecutionResultMessage(content=results):
-            copies = [
-                result.model_copy(update=_text(texts, index))
-                for index, result in enumerate(results)
-            ]
+            copies = list[FunctionExecutionResult]()
+            for index, result in enumerate(results):
+                changed = {"content": texts[index]} if index in texts else {}
+                copies.append(result.model_copy(update=changed))
             return message.model_copy(update={"content": copies})
-        case UserMessage(content=str()):
-            return message.model_copy(update=_text(texts, 0))
-        case UserMessage(content=list() as pieces):
-            return message.model_copy(
-                update={"content": [texts.get(i, piece) for i, piece in enumerate(pieces)]}
-            )
+        case UserMessage(content=str(text)):
+            return message.model_copy(update={"content": texts.get(0, text)})
+        case UserMessage(content=pieces):
+            changed_pieces = [texts.get(index, piece) for index, piece in enumerate(pieces)]
+            return message.model_copy(update={"content": changed_pieces})
         case _:
             return message.model_copy(deep=True)
 
 
-def _text(texts: Mapping[int, str], index: int) -> dict[str, str]:
-    return {"content": texts[index]} if index in texts else {}
-
-
-def calls_of(message: LLMMessage) -> list[FunctionCall]:
-    """The calls that an assistant's message makes."""
-    return (
-        message.content
-        if isinstance(message, AssistantMessage) and isinstance(message.content, list)
-        else []
-    )
-
-
-def words_of(message: AssistantMessage) -> str:
-    """What an assistant says besides its calls."""
-    return message.content if isinstance(message.content, str) else message.thought or ""
-
-
-def is_question(message: LLMMessage) -> TypeGuard[UserMessage]:
-    """Whether `message` is one of a user or another agent, and not one that shows recalled text."""
-    return isinstance(message, UserMessage) and message.source != MEMORY_SOURCE
-
-
-def newest_question(messages: Sequence[LLMMessage], start: int) -> UserMessage | None:
-    """The newest message of a user or another agent from `start` on."""
-    return next((message for message in reversed(messages[start:]) if is_question(message)), None)
+def calls_of(message: LLMMessage) -> list[AutoGenCall]:
+    """Return the calls that an assistant's message makes."""
+    if isinstance(message, AssistantMessage) and isinstance(message.content, list):
+        return message.content
+    return []
 
 
 def texts_of(message: LLMMessage) -> list[str]:
-    """The texts of a message of a user or with results, recalled ones included."""
-    if isinstance(message, UserMessage):
-        pieces = [message.content] if isinstance(message.content, str) else message.content
-        return [piece for piece in pieces if isinstance(piece, str)]
-    return [part.text for part in parts_of(message)]
+    """Return the texts of a message of a user or with results, recalled ones included."""
+    if not isinstance(message, UserMessage | FunctionExecutionResultMessage):
+        return []
+    return [text for part in neutral_of(message, "") for text in part.texts.values()]
 
 
-def link_of(message: LLMMessage) -> MessageLink:
-    """What ties a message to others."""
-    if isinstance(message, FunctionExecutionResultMessage):
-        return MessageLink(answers=tuple(result.call_id for result in message.content))
-    return MessageLink(tuple(call.id for call in calls_of(message)))
-
-
-def is_layer(message: LLMMessage) -> bool:
-    """Whether `message` is a user's layer."""
-    return (
-        isinstance(message, UserMessage)
-        and message.source == MEMORY_SOURCE
-        and begins_layer(str(message.content))
-    )
+def is_question(message: LLMMessage) -> bool:
+    """Return whether *message* is one of a user or another agent, and not one that this library has put there."""
+    return isinstance(message, UserMessage) and message.source != MEMORY_SOURCE

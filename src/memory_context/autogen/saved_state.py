@@ -5,15 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, cast
 
-from autogen_core.models import LLMMessage, UserMessage
+from autogen_core.models import LLMMessage
 from pydantic import BaseModel, Field, ValidationError
 
+from memory_context.conversation.message import MessageFacts
 from memory_context.exceptions import InvalidScopeError, StateError, StateVersionError
 from memory_context.model.scope import Scope
 
 VERSION = 1
-
-Ranges = tuple[tuple[int, int], ...]
 
 
 class ContextFacts(BaseModel):
@@ -23,33 +22,29 @@ class ContextFacts(BaseModel):
         version: The version of this form.
         user_id: Whose memories the references in the messages lead to.
         thread_id: The conversation.
-        shown: How many messages a model has seen; what they need from memory has been decided.
-        references: For each reference in the conversation, the ranges of lines that are in sight.
-        trusted: The keys that may be passed on to tools; None in a state of before they were told apart.
-        named: The keys that a person has named in a message that no model has seen yet.
-        placeholders: The hashes of the placeholders in the messages.
-        reading: Texts that are shown in full until they are folded: message, place in its content, reads.
-        held: A recalled text that waits for the next group of messages.
-        run_id: The run that is going on.
-        noted: For each of its notes that stands in the messages, when it was last changed.
-        judge_calls: How often a judge with a model was asked.
-        judge_tokens: What that has cost.
+        seen: How many messages a model has seen; what they need from memory has been decided.
+        conversation: What is known of the conversation (`ConversationFacts`).
+        messages: What is known of each message (`MessageFacts`); of each result, where one message holds several.
     """
 
     version: int = VERSION
     user_id: str
     thread_id: str
-    shown: int = Field(default=0, ge=0)
-    references: dict[str, Ranges] = Field(default_factory=dict)
-    trusted: list[str] | None = None
-    named: list[str] = Field(default_factory=list)
-    placeholders: list[str] = Field(default_factory=list)
-    reading: list[tuple[int, int, int]] = Field(default_factory=list[tuple[int, int, int]])
-    held: UserMessage | None = None
-    run_id: str | None = None
-    noted: dict[str, str] = Field(default_factory=dict)
-    judge_calls: int = 0
-    judge_tokens: int = 0
+    seen: int = Field(default=0, ge=0)
+    conversation: dict[str, Any] = Field(default_factory=dict)
+    messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
+
+    def of_messages(self, count: int) -> list[MessageFacts]:
+        """Return what is known of each of *count* messages.
+
+        Raises:
+            StateError: It is not said of so many, or not in that form.
+        """
+        known = [MessageFacts.from_json(facts) for facts in self.messages]
+        if len(known) != count or None in known:
+            message = f"not a context's state: it knows of {len(known)} messages, not of {count}"
+            raise StateError(message)
+        return [facts for facts in known if facts]
 
 
 class ContextState(BaseModel):

@@ -22,7 +22,7 @@ from autogen_core.models import LLMMessage, SystemMessage, UserMessage
 from pydantic import BaseModel
 
 from memory_context.autogen.context import MemoryContext
-from memory_context.autogen.messages import MEMORY_SOURCE
+from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import Action, AuditTrail

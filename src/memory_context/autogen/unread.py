@@ -12,7 +12,8 @@ from autogen_core.models import (
     UserMessage,
 )
 
-from memory_context.autogen.messages import MEMORY_SOURCE, is_question
+from memory_context.autogen.messages import is_question
+from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime import events
 

@@ -3,49 +3,72 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from memory_context.conversation.message import Message
 
 
-@dataclass(frozen=True, slots=True)
-class MessageLink:
-    """What ties a message to others.
-
-    Attributes:
-        calls: The ids of the calls that it makes.
-        answers: The ids of the calls whose results it holds; None where it holds none.
-    """
-
-    calls: tuple[str, ...] = ()
-    answers: tuple[str, ...] | None = None
-
-
-def recall_position(links: Sequence[MessageLink], shown: int) -> int | None:
+def recall_position(messages: Sequence[Message], seen: int) -> int | None:
     """Return where the newest group of messages begins; recalled text goes there. None if the model has seen it.
 
     A call and its results are one group; every other message is one of its own, unless it stands between a call and its
-    results. `shown` is how many messages the model has seen.
+    results. `seen` is how many messages the model has seen.
     """
-    start = len(links) - 1
-    while start >= shown:
-        opener = _opener(links, start, shown)
+    start = len(messages) - 1
+    while start >= seen:
+        opener = _opener(messages, start, seen)
         if opener is None:
             return start
         start = opener
     return None
 
 
-def _opener(links: Sequence[MessageLink], start: int, shown: int) -> int | None:
+def _opener(messages: Sequence[Message], start: int, seen: int) -> int | None:
     """Return the index of the call that the message at *start* belongs to; None if it stands alone."""
-    if links[start].answers is not None:
+    if messages[start].answers is not None:
         for index in range(start - 1, -1, -1):
-            if links[index].calls:
+            if messages[index].calls:
                 return index
         return None
-    answered: set[str] = set()
-    for index in range(start - 1, shown - 1, -1):
-        link = links[index]
-        if link.answers is not None:
-            answered.update(link.answers)
-        elif any(call not in answered for call in link.calls):
+    answered = set[str]()
+    for index in range(start - 1, seen - 1, -1):
+        message = messages[index]
+        if message.answers is not None:
+            answered.add(message.answers)
+        elif any(call.id not in answered for call in message.calls):
             return index
     return None
+
+
+def groups(messages: Sequence[Message]) -> list[tuple[int, int]]:
+    """Return where each group begins and ends: a call with all that comes until its results, or one other message.
+
+    A call without results is waited for until its agent speaks again: then it was cancelled.
+    """
+    found = list[tuple[int, int]]()
+    start = 0
+    waiting = set[str]()
+    expected = _expected_results(messages)
+    for index, message in enumerate(messages):
+        waiting |= expected[index]
+        if message.answers is not None:
+            waiting.discard(message.answers)
+        is_last = index + 1 == len(messages)
+        is_answered_next = not is_last and messages[index + 1].answers is not None
+        if is_last or not (waiting or is_answered_next):
+            found.append((start, index + 1))
+            start = index + 1
+    return found
+
+
+def _expected_results(messages: Sequence[Message]) -> list[set[str]]:
+    """Return, for each message, the ids of its calls whose results come behind it, or may still come."""
+    expected = list[set[str]]()
+    answered, spoke = set[str](), set[str]()
+    for message in reversed(messages):
+        ids = {call.id for call in message.calls}
+        expected.append(ids & answered if message.source in spoke else ids)
+        if message.answers is not None:
+            answered.add(message.answers)
+        if message.role == "assistant":
+            spoke.add(message.source)
+    return expected[::-1]

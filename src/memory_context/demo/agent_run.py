@@ -22,8 +22,9 @@ from rich.console import Console, ConsoleRenderable
 
 from memory_context import display
 from memory_context.autogen import ContextStats, MemoryContext
-from memory_context.autogen.messages import MEMORY_SOURCE, calls_of
-from memory_context.autogen.token_ledger import MESSAGE_TOKENS, billed
+from memory_context.autogen.messages import calls_of, neutral_of
+from memory_context.conversation.ledger import MESSAGE_TOKENS
+from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.demo.machine_tools import machine_tools, write_project
 from memory_context.exceptions import MemoryContextError
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
@@ -199,7 +200,8 @@ def _show_balance(console: Console, calls: Sequence[MeteredCall], stats: Context
 def _tokens(system: str, messages: Sequence[LLMMessage], tools: Iterable[Tool]) -> int:
     texts = [system, *(json.dumps(tool.schema) for tool in tools)]
     for message in messages:
-        texts.extend(billed(message))
+        for part in neutral_of(message, ""):
+            texts.extend(part.billed())
     return MESSAGE_TOKENS * (len(messages) + 1) + sum(map(_count, texts))
 
 

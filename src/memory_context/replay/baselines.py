@@ -11,7 +11,7 @@ from autogen_core.model_context import (
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import Tool, ToolSchema
 
-from memory_context.autogen.messages import parts_of, with_texts
+from memory_context.autogen.messages import neutral_of, with_texts
 from memory_context.model.item import hash_content
 from memory_context.model.reference import MemoryRef, generated_keys
 from memory_context.replay.prices import charged, tokens_of
@@ -37,10 +37,9 @@ class OffloadContext(UnboundedChatCompletionContext):
     async def add_message(self, message: LLMMessage) -> None:
         """Add a copy of `message`, its large results shown by their ends."""
         texts = dict[int, str]()
-        for part in parts_of(message):
-            is_result = part.source is None
-            if is_result and self._counter.exceeds(part.text, self._threshold):
-                texts[part.index] = self._offloaded(part.text, part.origin)
+        for index, result in enumerate(neutral_of(message, "")):
+            if result.role == "tool" and self._counter.exceeds(result.text, self._threshold):
+                texts[index] = self._offloaded(result.text, result.source)
         await super().add_message(with_texts(message, texts))
 
     def _offloaded(self, text: str, origin: str) -> str:

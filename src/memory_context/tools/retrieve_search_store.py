@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from typing import Any, cast
 
 from pydantic import Field, field_validator
@@ -11,7 +10,6 @@ from pydantic import Field, field_validator
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, is_secret
-from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import OPEN_TIERS
 from memory_context.model.selection import Selection
 from memory_context.model.tiers_and_limits import policies_with
@@ -32,10 +30,6 @@ from memory_context.tools.verbs import ToolAnswer, Verb
 MAX_HITS = 20
 PASSAGE_TOKENS = 60
 QUERY_SHOWN = 80
-
-# The second line of an answer: "lines 120-180, 200-220 of 5000".
-_SHOWN_LINES = re.compile(r"lines (\d+-\d+(?:, \d+-\d+)*) of \d+")
-_RANGE = re.compile(r"(\d+)-(\d+)")
 
 
 class RetrieveArgs(LenientArgs):
@@ -156,12 +150,3 @@ RETRIEVING = Verb(RETRIEVE, prompts.RETRIEVE_TOOL, RetrieveArgs, _retrieve)
 SEARCHING = Verb(SEARCH, prompts.SEARCH_TOOL, SearchArgs, _search)
 STORING = Verb(STORE, prompts.STORE_TOOL, StoreArgs, _store)
 VERBS = (RETRIEVING, SEARCHING, STORING)
-
-
-def lines_shown(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
-    """Yield the key and a range of whole lines for each range that a `retrieve_memory` answer shows."""
-    first, _, rest = text.partition("\n")
-    refs, shown = MemoryRef.find_all(first), _SHOWN_LINES.match(rest)
-    if refs and shown:
-        for lines in _RANGE.finditer(shown[1]):
-            yield refs[0].key, (int(lines[1]), int(lines[2]))

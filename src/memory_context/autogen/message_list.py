@@ -1,0 +1,201 @@
+"""The messages of one context: AutoGen's, beside what the conversation knows of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import count, groupby
+
+from autogen_core.models import LLMMessage
+
+from memory_context.autogen.messages import hosts_id, neutral_of, restored, with_texts
+from memory_context.autogen.saved_state import ContextFacts
+from memory_context.conversation.conversation import (
+    Conversation,
+    ConversationFacts,
+    without_notes_of_other_runs,
+)
+from memory_context.conversation.message import Message, references_of, trusted_keys
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.model.item import MemoryItem
+from memory_context.model.reference import KEPT_REFERENCES
+from memory_context.runtime.threads import off_loop
+
+
+@dataclass(frozen=True, slots=True)
+class HostedMessage:
+    """One of AutoGen's messages, and what it is to the conversation: of several results, one each."""
+
+    original: LLMMessage
+    parts: Sequence[Message]
+
+    def reading(self, parts: Sequence[Message]) -> HostedMessage:
+        """Return the message with the texts of *parts*: itself if they are the same."""
+        if parts == self.parts:
+            return self
+        texts = dict[int, str]()
+        for index, (old, new) in enumerate(zip(self.parts, parts, strict=True)):
+            for place, text in new.texts.items():
+                if text != old.texts[place]:
+                    texts[index if new.role == "tool" else place] = text
+        original = with_texts(self.original, texts) if texts else self.original
+        return HostedMessage(original, parts)
+
+
+@dataclass(slots=True)
+class MessageList:
+    """The messages as a model sees them. Calls must not overlap.
+
+    Attributes:
+        conversation: Decides what stands in them.
+        waiting: Messages that came with the constructor or a foreign state and are not folded yet.
+        messages: The prompt.
+        facts: What is known of the conversation beyond them.
+        seen: How many of them a model has seen.
+        notes: The notes of the agent; None without tiers.
+    """
+
+    conversation: Conversation
+    waiting: list[LLMMessage]
+    messages: list[Message] = field(default_factory=list[Message])
+    facts: ConversationFacts = field(default_factory=ConversationFacts)
+    seen: int = 0
+    notes: ScopedMemory | None = None
+    _hosted: dict[str, HostedMessage] = field(default_factory=dict[str, "HostedMessage"])
+    _ids: Iterator[int] = field(default_factory=count)
+
+    async def add(self, message: LLMMessage) -> None:
+        """Append *message*, its large texts folded."""
+        await self.settle()
+        await self._take_in(message)
+
+    async def settle(self) -> None:
+        """Take in the messages that are waiting."""
+        while self.waiting:
+            await self._take_in(self.waiting[0])
+            del self.waiting[0]
+
+    async def prompt(self) -> list[LLMMessage]:
+        """Return what the model sees now; it begins with what it has seen before, but for compactions and late folds."""
+        await self.settle()
+        self.messages, self.facts = await self.conversation.before_model(
+            self.messages, self.facts, self.seen, self.notes
+        )
+        self.seen = len(self.messages)
+        return self.hosted()
+
+    def hosted(self) -> list[LLMMessage]:
+        """Return AutoGen's messages, the same objects as long as they say the same."""
+        hosted = dict[str, HostedMessage]()
+        for host_id, group in groupby(self.messages, key=hosts_id):
+            parts = list(group)
+            known = self._hosted.get(host_id)
+            hosted[host_id] = (
+                known.reading(parts) if known else HostedMessage(next(restored(parts)), parts)
+            )
+        self._hosted = hosted
+        return [one.original for one in hosted.values()]
+
+    def forget(self) -> None:
+        """Forget the messages; memories stay in the store."""
+        cache = self.conversation.cache
+        cache.layer = cache.used = None
+        self.waiting, self.messages, self._hosted = [], [], {}
+        self.facts = replace(self.facts, user_id=None, undecided=None, trusted=())
+        self.seen = 0
+
+    def end_run(self) -> None:
+        """Take the notes of the runs that have ended out of the prompt."""
+        run_id = self.notes.run_id if self.notes else None
+        seen = without_notes_of_other_runs(self.messages[: self.seen], run_id)
+        unseen = without_notes_of_other_runs(self.messages[self.seen :], run_id)
+        self.messages, self.seen = seen + unseen, len(seen)
+
+    def saved(self, thread_id: str) -> ContextFacts:
+        """Return what is known about the messages, for a state."""
+        return ContextFacts(
+            user_id=self.conversation.manager.scope.user_id,
+            thread_id=thread_id,
+            seen=self.seen,
+            conversation=self.facts.to_json(),
+            messages=[message.known.to_json() for message in self.messages],
+        )
+
+    def load(self, messages: Sequence[LLMMessage], facts: ContextFacts | None) -> None:
+        """Take up the messages of a state; those of a foreign one, without facts, are folded first.
+
+        Raises:
+            StateError: The facts are not those of these messages.
+        """
+        self.forget()
+        if facts is None:
+            self.waiting = list(messages)
+            return
+        loaded = list[Message]()
+        for message in messages:
+            host_id = self._next_id()
+            parts = neutral_of(message, host_id)
+            self._hosted[host_id] = HostedMessage(message, parts)
+            loaded += parts
+        known = facts.of_messages(len(loaded))
+        self.messages = [
+            replace(message, facts=one) for message, one in zip(loaded, known, strict=True)
+        ]
+        self.facts = ConversationFacts.from_json(facts.conversation)
+        self.seen = facts.seen
+        self.end_run()
+
+    def trust(self, keys: Sequence[str]) -> None:
+        """Let the newest 2,000 such keys be passed on to tools."""
+        trusted = tuple(dict.fromkeys((*self.facts.trusted, *keys)))[-KEPT_REFERENCES:]
+        self.facts = replace(self.facts, trusted=trusted)
+
+    def trusted_keys(self) -> list[str]:
+        """Return the keys that may be passed on to tools."""
+        return trusted_keys(self.messages, self.facts.trusted)
+
+    def shown_keys(self) -> list[str]:
+        """Return the keys of the references that stand in the messages, or that compacted ones name."""
+        return list(references_of(self.messages))
+
+    def restore(self, item: MemoryItem) -> int:
+        """Put compacted messages back in the place of their reference; return how many of AutoGen's they are.
+
+        Raises:
+            StateError: *item* holds none, or its reference does not stand here.
+        """
+        index, messages = self.conversation.restore(self.messages, item)
+        together = self._with_ids(messages)
+        self.messages[index : index + 1] = together
+        if self.seen > index:
+            self.seen += len(together) - 1
+        return len({hosts_id(message) for message in together})
+
+    async def fold_output(self, output: Message, arguments: str | None) -> str:
+        """Return a tool's text as it would be shown: itself, or reference and preview."""
+        folded = await off_loop(self.conversation.fold_output, output, arguments, self.messages)
+        self.trust(folded.known.trusted)
+        return folded.text
+
+    async def _take_in(self, message: LLMMessage) -> None:
+        host_id = self._next_id()
+        parts = neutral_of(message, host_id)
+        taken = await self.conversation.take_in(parts, self.messages, self.facts)
+        self._hosted[host_id] = HostedMessage(message, parts)
+        self.messages += taken
+
+    def _next_id(self) -> str:
+        return str(next(self._ids))
+
+    def _with_ids(self, messages: Sequence[Message]) -> list[Message]:
+        """Return *messages* with ids of this list, results side by side as parts of one message."""
+        named = list[Message]()
+        for is_result, group in groupby(messages, key=lambda message: message.role == "tool"):
+            if is_result:
+                host_id = self._next_id()
+                named += [
+                    replace(message, id=f"{host_id}.{index}") for index, message in enumerate(group)
+                ]
+            else:
+                named += [replace(message, id=self._next_id()) for message in group]
+        return named

@@ -1,0 +1,268 @@
+"""Keeping a conversation below a limit: its oldest groups become one stored memory and one reference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate
+
+from memory_context.conversation.message import (
+    Message,
+    MessageFacts,
+    as_lines,
+    own_message,
+    references_of,
+    trusted_keys,
+)
+from memory_context.conversation.message_folder import MessageFolder
+from memory_context.conversation.message_groups import groups
+from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
+from memory_context.model.item import CONVERSATION, SECRET
+from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
+from memory_context.runtime import prompts
+from memory_context.runtime.telemetry import operation
+from memory_context.text.excerpt.excerpt import excerpt
+
+# A compaction leaves this part of the limit, so that the next one is far off: each costs the provider's cache.
+LOW_WATER = 0.6
+LISTED_CHARACTERS = 600
+NOTE_TOKENS = 300
+LEAST_FOLD = 60
+LEAST_LIMIT = 500
+SAID_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """The messages from `start` up to `end`, which become one reference."""
+
+    start: int
+    end: int
+
+
+def check_limit(max_tokens: object) -> None:
+    """Check the limit of a conversation.
+
+    Raises:
+        BudgetTooSmallError: Less than 500 tokens.
+        InvalidArgumentError: Not a number of tokens.
+    """
+    if max_tokens is None:
+        return
+    if not isinstance(max_tokens, int) or isinstance(max_tokens, bool):
+        message = f"max_tokens must be a whole number of tokens, {LEAST_LIMIT} or more, not {max_tokens!r}"
+        raise InvalidArgumentError(message)
+    if max_tokens < LEAST_LIMIT:
+        message = f"max_tokens={max_tokens} is too small to converse in; give {LEAST_LIMIT} or more"
+        raise BudgetTooSmallError(message)
+
+
+def plan(
+    messages: Sequence[Message], tokens: Sequence[int], limit: int, note: int, seen: int
+) -> Cut | None:
+    """Return the oldest groups to compact so that what stays, with a note of *note* tokens, is below the low-water mark.
+
+    System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so do the
+    newest group and the newest question that no model has seen, behind the first *seen* messages.
+    """
+    head = _head(messages)
+    unseen = [index for index in range(seen, len(messages)) if messages[index].is_question]
+    last = unseen[-1] if unseen else len(messages)
+    ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= last]
+    before = [0, *accumulate(tokens)]
+    for end in ends:
+        if before[-1] - (before[end] - before[head]) + note <= limit * LOW_WATER:
+            return Cut(head, end)
+    return Cut(head, ends[-1]) if ends and ends[-1] - head > 1 else None
+
+
+def _head(messages: Sequence[Message]) -> int:
+    """Return how many messages stay at the beginning: system messages, the user's layer, the task with its recall."""
+    system = 0
+    for index, message in enumerate(messages):
+        if message.is_question:
+            return index + 1
+        if message.role != "system" and not message.is_ours:
+            break
+        if index == system and (message.role == "system" or message.is_a("layer")):
+            system += 1
+    return system
+
+
+@dataclass(frozen=True, slots=True)
+class Compactor:
+    """Keeps one conversation's messages below *limit* tokens, as the folder's counter counts them.
+
+    Attributes:
+        folder: Stores what leaves the prompt.
+        limit: The most tokens of all messages together.
+        new_id: Makes the id of the message that stands for others.
+    """
+
+    folder: MessageFolder
+    limit: int
+    new_id: Callable[[], str]
+
+    def compact(self, messages: list[Message], seen: int) -> list[Message]:
+        """Return *messages* themselves if they are below the limit; else with their oldest groups in one reference.
+
+        Where that is not enough, texts of what stays are folded too, the largest first. Nothing is lost: if even that
+        is not enough, the messages stay above the limit. A model has seen the first *seen* messages.
+
+        Raises:
+            StoreError: The store failed; nothing was changed.
+        """
+        tokens = self.folder.ledger.tokens(messages)
+        if sum(tokens) <= self.limit:
+            return messages
+        with operation(
+            "compact", self.folder.manager.who, limit=self.limit, messages=len(messages)
+        ) as compacting:
+            compacted = self._squeezed(self._cut(messages, tokens, seen))
+            saved = sum(tokens) - sum(self.folder.ledger.tokens(compacted))
+            is_changed = compacted != messages
+            compacting.note(tokens=saved, outcome="compacted" if is_changed else "kept")
+        if is_changed:
+            self.folder.fail_open.stats.add(compactions=1, tokens_compacted=saved)
+        return compacted
+
+    def _cut(self, messages: list[Message], tokens: Sequence[int], seen: int) -> list[Message]:
+        """Return *messages*, of so many *tokens* each, with one message in place of the oldest groups."""
+        # Notes of the run that goes on are not compacted.
+        notes_tokens = sum(
+            size for message, size in zip(messages, tokens, strict=True) if message.is_a("notes")
+        )
+        note_tokens = self._preview_budget() + NOTE_TOKENS + notes_tokens
+        cut = plan(messages, tokens, self.limit, note_tokens, seen)
+        if cut is None:
+            return messages
+        oldest = messages[cut.start : cut.end]
+        notes = [message for message in oldest if message.is_a("notes")]
+        replaced = [message for message in oldest if not message.is_a("notes")]
+        rest = [*messages[: cut.start], *notes, *messages[cut.end :]]
+        keys = [key for key in references_of(messages) if key not in _keys_in(rest)]
+        note = self._note(replaced, keys)
+        return [*messages[: cut.start], note, *notes, *messages[cut.end :]]
+
+    def _preview_budget(self) -> int:
+        return min(self.folder.policy.preview_tokens, self.limit // 8)
+
+    def _note(self, messages: Sequence[Message], keys: Sequence[str]) -> Message:
+        """Return the message that stands for *messages*, which are stored before it exists."""
+        manager = self.folder.manager
+        known = [message.known.to_json() for message in messages]
+        tags = self._tags(messages)
+        with self.folder.fail_open.writing():
+            item = manager.remember(
+                as_lines(messages),
+                _description(messages, manager.kept),
+                CONVERSATION,
+                source=CONVERSATION,
+                tags=tags,
+                metadata={"keys": list(keys), "facts": known},
+            )
+        said = "\n".join(_said(messages, manager.kept))
+        preview = excerpt(said, "", self._preview_budget(), manager.counter.count)
+        listed = _newest(keys)
+        lines = [
+            prompts.COMPACTED.format(count=len(messages)),
+            item.ref.render(),
+            preview.text,
+            prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else "",
+        ]
+        # A compaction of a note takes over what that one stood for.
+        replaced = [id_ for one in messages for id_ in (*one.known.replaced, one.id)]
+        facts = MessageFacts(
+            kind="compaction",
+            lines=dict.fromkeys((*keys[-KEPT_REFERENCES:], item.memory_key), ()),
+            trusted=tuple(trusted_keys(messages, [item.memory_key])),
+            stands_for=item.memory_key,
+            replaced=tuple(replaced),
+        )
+        return own_message(self.new_id(), "\n".join(filter(None, lines)), facts)
+
+    def _tags(self, messages: Sequence[Message]) -> list[str]:
+        """Return ``secret`` if the messages name one: what is stored of them is as secret."""
+        store, scope = self.folder.manager.memory_store, self.folder.manager.scope
+        keys = list(_keys_in(messages))
+        own = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
+        inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
+        return [SECRET] if own or inherited else []
+
+    def _squeezed(self, messages: list[Message]) -> list[Message]:
+        """Return *messages* with their largest texts folded to bare references, as far as it takes to be below the limit."""
+        over = sum(self.folder.ledger.tokens(messages)) - self.limit
+        if over <= 0:
+            return messages
+        count = self.folder.manager.counter.count
+        sizes = list[tuple[int, int, int]]()
+        for index, message in enumerate(messages):
+            if message.is_foldable:
+                sizes += [(count(text), index, place) for place, text in message.texts.items()]
+        sizes.sort(key=lambda size: -size[0])
+        squeezed = list(messages)
+        for size, index, place in sizes:
+            if over <= 0 or size <= LEAST_FOLD:
+                break
+            message = squeezed[index]
+            ref = self._bare_reference(message, place)
+            squeezed[index] = _bare(message, place, ref)
+            over -= size - count(ref.render())
+        return squeezed
+
+    def _bare_reference(self, message: Message, place: int) -> MemoryRef:
+        """Return the reference to a text; of a placeholder that this conversation has made, the one it begins with."""
+        text = message.texts[place]
+        if place in message.known.folded:
+            return MemoryRef.find_all(text)[0]
+        kind = "tool_output" if message.role == "tool" else "message"
+        tags = self._tags([message])
+        with self.folder.fail_open.writing():
+            item = self.folder.manager.remember(text, type=kind, source=message.source, tags=tags)
+        return item.ref
+
+
+def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
+    """Return *message* with a reference alone in place of a text; nothing of that is in sight then."""
+    known = message.known
+    facts = MessageFacts(
+        lines=dict.fromkeys((*known.lines, ref.key), ()),
+        folded=tuple({*known.folded, place}),
+        unread=tuple(other for other in known.unread if other != place),
+        named=known.named,
+        trusted=tuple(dict.fromkeys((*known.trusted, ref.key))),
+    )
+    return message.with_texts({place: ref.render()}, facts)
+
+
+def _keys_in(messages: Sequence[Message]) -> set[str]:
+    """Return the keys of the references that stand in *messages*."""
+    texts = [text for message in messages for text in message.texts.values()]
+    return {ref.key for text in texts for ref in MemoryRef.find_all(text)}
+
+
+def _newest(keys: Sequence[str]) -> list[str]:
+    """Return as many of the newest keys as a short line holds."""
+    listed = list[str]()
+    left = LISTED_CHARACTERS
+    for key in reversed(keys):
+        left -= len(key) + 2
+        if left < 0:
+            break
+        listed.append(key)
+    return listed[::-1]
+
+
+def _said(messages: Sequence[Message], kept: Callable[[str], str]) -> Iterator[str]:
+    """Yield one line for each message: who said what, as it is *kept*."""
+    for message in messages:
+        text = kept(message.text)
+        if message.calls:
+            text = f"calls {', '.join(call.name for call in message.calls)}"
+        yield f"{message.source}: {' '.join(text.split())[:SAID_CHARACTERS]}"
+
+
+def _description(messages: Sequence[Message], kept: Callable[[str], str]) -> str:
+    question = next((message.text for message in messages if message.is_question), None)
+    first = next(_said(messages, kept)) if question is None else kept(question)
+    return f"{len(messages)} messages: {' '.join(first.split())[:60]}"

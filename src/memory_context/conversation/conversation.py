@@ -1,0 +1,407 @@
+"""One conversation, whichever host keeps it: what is folded as it comes in, and what a model sees next."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import partial
+from typing import Any, Self
+from uuid import uuid4
+
+from memory_context.conversation.compaction import Compactor, check_limit
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.judge import BoundedJudge, Decision, LexicalJudge
+from memory_context.conversation.key_trust import vouch_for_words
+from memory_context.conversation.late_fold import fold_what_was_read
+from memory_context.conversation.ledger import Ledger
+from memory_context.conversation.message import (
+    MEMORY_SOURCE,
+    FunctionCall,
+    Message,
+    MessageFacts,
+    from_lines,
+    own_message,
+    references_of,
+    trusted_keys,
+)
+from memory_context.conversation.message_folder import MessageFolder
+from memory_context.conversation.message_groups import recall_position
+from memory_context.conversation.recall import KEPT_DECISIONS, Recaller, RecallRequest
+from memory_context.conversation.run_notes import unseen_notes
+from memory_context.conversation.settings import LEAST_THRESHOLD, FoldPolicy, RecallPolicy
+from memory_context.exceptions import StateError, StateOwnerError
+from memory_context.memory.assembler import ContextAssembler
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.memory.user_layer import UserLayer, user_layer
+from memory_context.model.item import CONVERSATION, MemoryItem, hash_content
+from memory_context.model.reference import MemoryRef
+from memory_context.runtime.threads import off_loop
+
+
+def new_message_id() -> str:
+    """Return the id of a message that this library puts into a conversation."""
+    return f"{MEMORY_SOURCE}_{uuid4().hex}"
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationFacts:
+    """What is known of a conversation beyond its messages. A host keeps it beside them, as JSON.
+
+    Attributes:
+        user_id: Whose conversation it is; None before a model was asked.
+        undecided: The id of the newest question, if it came amid a group that a model had seen in part: what it needs
+            is brought back before the next group.
+        trusted: Keys that may be passed on to tools, beside those of the messages.
+        judge_calls: How often a judge with a model was asked.
+        judge_tokens: What that has cost.
+    """
+
+    user_id: str | None = None
+    undecided: str | None = None
+    trusted: tuple[str, ...] = ()
+    judge_calls: int = 0
+    judge_tokens: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts in JSON's own types."""
+        return {**asdict(self), "trusted": list(self.trusted)}
+
+    @classmethod
+    def from_json(cls, saved: Mapping[str, Any]) -> Self:
+        """Return the facts that `to_json` made *saved* of; what is missing there is as in a new conversation."""
+        known = {name: saved[name] for name in cls.__slots__ if name in saved}
+        return cls(**{**known, "trusted": tuple(saved.get("trusted", ()))})
+
+    def check_owner(self, user_id: str) -> None:
+        """Check that the conversation is this user's, or nobody's yet.
+
+        Raises:
+            StateOwnerError: It belongs to another user.
+        """
+        if self.user_id not in (None, user_id):
+            message = (
+                f"this conversation belongs to another user than {user_id!r}: "
+                "give each user conversations of their own"
+            )
+            raise StateOwnerError(message)
+
+
+@dataclass(frozen=True, slots=True)
+class ConversationSettings:
+    """How a conversation is kept.
+
+    Attributes:
+        fold: When texts are folded.
+        recall: What is brought back without being asked for; None for nothing.
+        max_tokens: The most tokens of all messages together; None for no limit.
+
+    Raises:
+        BudgetTooSmallError: A `max_tokens` below 500.
+        InvalidArgumentError: A `max_tokens` that is not a number of tokens.
+    """
+
+    fold: FoldPolicy = field(default_factory=FoldPolicy)
+    recall: RecallPolicy | None = field(default_factory=RecallPolicy)
+    max_tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Fit the policies into the limit: what one text may take is a part of it."""
+        check_limit(self.max_tokens)
+        if self.max_tokens is None:
+            return
+        part = self.max_tokens // 4
+        fold = replace(self.fold, max_threshold=max(LEAST_THRESHOLD, part))
+        object.__setattr__(self, "fold", fold)
+        if self.recall is not None:
+            recall = replace(
+                self.recall,
+                expansion_budget=min(self.recall.expansion_budget, part),
+                user_layer_tokens=min(self.recall.user_layer_tokens, part // 2),
+            )
+            object.__setattr__(self, "recall", recall)
+
+    def new_cache(self, manager: MemoryManager) -> ConversationCache:
+        """Return what a process knows of a conversation that it has not seen before."""
+        recall = self.recall or RecallPolicy()
+        judge = BoundedJudge(recall.judge or LexicalJudge(), recall.judge_limits)
+        return ConversationCache(Ledger(manager), judge)
+
+
+@dataclass(slots=True)
+class ConversationCache:
+    """What a process keeps of a conversation between calls. It may be lost at any time.
+
+    Attributes:
+        ledger: The tokens and names of messages.
+        bounded_judge: Who decides what is brought back, with its recent failures.
+        made: By their hashes, the placeholders that were made for messages that are yet to come.
+        layer: What was said of the user when the conversation began.
+        used: The memories of the layer that a model has made use of, as far as that is recorded.
+    """
+
+    ledger: Ledger
+    bounded_judge: BoundedJudge
+    made: dict[str, MessageFacts] = field(default_factory=dict[str, MessageFacts])
+    layer: UserLayer | None = None
+    used: frozenset[str] | None = None
+
+
+@dataclass(slots=True)
+class Conversation:
+    """Decides what stands in the prompts of one conversation. It holds no messages: its host does.
+
+    Args:
+        manager: The user's memories.
+        settings: How the conversation is kept.
+        fail_open: Lets the store fail, and counts what is done.
+        cache: What this process remembers of the conversation (`ConversationSettings.new_cache`).
+        decisions: Where decisions on what to bring back are noted.
+        named_thread: Whether the thread has a name of its owner's, and not one that was made up.
+        new_id: Makes the id of a message that is put into the conversation.
+    """
+
+    manager: MemoryManager
+    settings: ConversationSettings
+    fail_open: FailOpen
+    cache: ConversationCache
+    decisions: deque[Decision] = field(default_factory=lambda: deque(maxlen=KEPT_DECISIONS))
+    named_thread: bool = False
+    new_id: Callable[[], str] = new_message_id
+    folder: MessageFolder = field(init=False)
+
+    def __post_init__(self) -> None:
+        """Set up what works on the messages."""
+        ledger, made = self.cache.ledger, self.cache.made
+        policy = self.settings.fold
+        self.folder = MessageFolder(self.manager, policy, self.fail_open, ledger, made)
+
+    async def take_in(
+        self, messages: Sequence[Message], before: Sequence[Message], facts: ConversationFacts
+    ) -> list[Message]:
+        """Return *messages*, which came together behind *before*, their large texts folded. Never raises for the store."""
+        taken = await off_loop(self.folder.take_in, messages, before)
+        self.fail_open.stats.add(messages=1)
+        for message in taken:
+            if message.role == "assistant":
+                await self.hear(message, before, facts)
+        return taken
+
+    async def hear(
+        self, said: Message, before: Sequence[Message], facts: ConversationFacts
+    ) -> None:
+        """Note what a model said behind *before*: other conversations may pass on what its words could; what it used."""
+        for text in said.texts.values():
+            if MemoryRef.find_all(text):
+                trusted = trusted_keys(before, facts.trusted)
+                vouch_for_words(self.manager.scope.user_id, text, trusted)
+        layer, used = self.cache.layer, self.cache.used
+        if layer is None:
+            return
+        texts = list(said.billed())
+        if used is None or not layer.package.used(*texts) <= used:
+            record = partial(ContextAssembler(self.manager).record, layer.package, *texts)
+            recorded = await off_loop(self.fail_open.run, record)
+            self.cache.used = used if recorded is None else recorded
+
+    async def before_model(
+        self,
+        messages: Sequence[Message],
+        facts: ConversationFacts,
+        seen: int,
+        notes: ScopedMemory | None = None,
+    ) -> tuple[list[Message], ConversationFacts]:
+        """Return the messages as the model sees them now, and what is known then.
+
+        The first *seen* messages, which a model has seen, stay as they are, but for compactions, late folds and notes
+        of a run that has ended. The last message stays last.
+
+        Args:
+            messages: The conversation.
+            facts: What is known of it.
+            seen: How many of the messages a model has seen.
+            notes: The agent's notes; None without tiers.
+
+        Raises:
+            StateOwnerError: The conversation belongs to another user.
+        """
+        user_id = self.manager.scope.user_id
+        facts.check_owner(user_id)
+        run_id = notes.run_id if notes else None
+        ended = sum(_is_of_other_run(message, run_id) for message in messages[:seen])
+        kept = without_notes_of_other_runs(messages, run_id)
+        seen -= ended
+        prompt = await off_loop(self.folder.take_in_all, kept, seen)
+        if seen == 0:
+            prompt = await self._with_user_layer(prompt)
+        if self.settings.fold.fold == "after_reading":
+            late = await off_loop(self.fail_open.run, fold_what_was_read, prompt, seen, self.folder)
+            prompt = late or prompt
+        facts = replace(facts, user_id=user_id)
+        prompt, facts = await self._with_recall(prompt, facts, seen)
+        if notes is not None:
+            prompt = await self._with_notes(prompt, notes, seen)
+        if self.settings.max_tokens is not None:
+            compactor = Compactor(self.folder, self.settings.max_tokens, self.new_id)
+            compacted = await off_loop(self.fail_open.run, compactor.compact, prompt, seen)
+            prompt = compacted or prompt
+        return prompt, facts
+
+    def fold_output(
+        self, output: Message, arguments: str | None, before: Sequence[Message]
+    ) -> Message:
+        """Return *output* as its message will be shown when that comes. Never raises for the store."""
+        words = next((one.text for one in reversed(before) if one.role == "assistant"), "")
+        calls = () if arguments is None else (FunctionCall("", output.source, arguments),)
+        call = Message(output.id, "assistant", "", {0: words}, calls)
+        [taken] = self.folder.take_in([replace(output, answers="")], [*before, call])
+        if taken.known.folded:
+            self.cache.made[hash_content(taken.text)] = taken.known
+        return taken
+
+    def restore(self, messages: Sequence[Message], item: MemoryItem) -> tuple[int, list[Message]]:
+        """Return where the reference of a compaction stands, and the messages that belong in its place.
+
+        Raises:
+            StateError: *item* holds no messages, or its reference does not stand here.
+        """
+        key = item.memory_key
+        index = next((i for i, one in enumerate(messages) if _stands_for(one, key)), None)
+        if item.memory_type != CONVERSATION or index is None:
+            message = f"{key!r} does not stand for compacted messages of this conversation"
+            raise StateError(message)
+        try:
+            known = [MessageFacts.from_json(facts) for facts in item.content_metadata["facts"]]
+            restored = [
+                replace(message, id=self.new_id(), facts=facts)
+                for message, facts in zip(from_lines(item.text), known, strict=True)
+            ]
+        except (ValueError, LookupError) as error:  # JSON's and pydantic's, and what another wrote
+            message = f"the memory {key!r} does not hold the messages that were stored there"
+            raise StateError(message) from error
+        return index, restored
+
+    async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
+        """Return *messages* with what is known about the user first, before a model sees anything."""
+        recall = self.settings.recall
+        position = next((i for i, one in enumerate(messages) if one.role != "system"), None)
+        if recall is None or recall.user_layer_tokens == 0 or position is None:
+            return messages
+        if any(message.is_a("layer") for message in messages):
+            return messages
+        task = next((message.text for message in messages if message.is_question), "")
+        layer = await off_loop(
+            self.fail_open.run,
+            partial(user_layer, returning=self.named_thread),
+            ContextAssembler(self.manager),
+            task,
+            recall.user_layer_tokens,
+        )
+        if layer is None:
+            return messages
+        self.cache.layer, self.cache.used = layer, None
+        facts = MessageFacts(kind="layer", trusted=layer.keys)
+        message = own_message(self.new_id(), layer.text, facts)
+        return [*messages[:position], message, *messages[position:]]
+
+    async def _with_recall(
+        self, messages: list[Message], facts: ConversationFacts, seen: int
+    ) -> tuple[list[Message], ConversationFacts]:
+        """Return *messages* with what the newest one needs before its group."""
+        budget = self.settings.recall.expansion_budget if self.settings.recall else 0
+        question = self._asking(messages, facts, seen) if budget else None
+        if question is None:
+            return messages, facts
+        position = recall_position(messages, seen)
+        if position is None:
+            return messages, replace(facts, undecided=question.id)
+        judge = self.cache.bounded_judge
+        judge.calls, judge.tokens = facts.judge_calls, facts.judge_tokens
+        request = _request(question, messages)
+        recaller = Recaller(self.manager, self.fail_open, judge, budget, self.decisions)
+        found = await recaller.recall(request)
+        facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
+        if found is None:
+            return messages, facts
+        # What a person's words have named is opened, but any text can have put such words before the person.
+        trusted = tuple(key for key in found.ranges if key not in request.named)
+        known = MessageFacts(kind="recall", lines=found.ranges, trusted=trusted)
+        recalled = own_message(self.new_id(), found.text, known)
+        return [*messages[:position], recalled, *messages[position:]], facts
+
+    def _asking(
+        self, messages: Sequence[Message], facts: ConversationFacts, seen: int
+    ) -> Message | None:
+        """Return the newest message for which it is to be decided what to bring back; None if there is none."""
+        for message in reversed(messages[seen:]):
+            if message.is_question:
+                return message
+        waiting = next((one for one in messages[:seen] if one.id == facts.undecided), None)
+        looks_at_results = self.settings.recall and self.settings.recall.results
+        if waiting is not None or not looks_at_results:
+            return waiting
+        return next((one for one in reversed(messages[seen:]) if one.role == "tool"), None)
+
+    async def _with_notes(
+        self, messages: list[Message], notes: ScopedMemory, seen: int
+    ) -> list[Message]:
+        """Return *messages* with what a run has noted since before the newest group."""
+        position = recall_position(messages, seen)
+        if position is None:
+            return messages
+        shown = dict[str, str]()
+        for message in messages:
+            if message.is_a("notes"):
+                shown = dict(message.known.noted)
+        noted = await off_loop(self.fail_open.run, unseen_notes, notes, shown)
+        if noted is None:
+            return messages
+        self.fail_open.stats.add(tokens_noted=noted.tokens)
+        facts = MessageFacts(
+            kind="notes",
+            lines=dict.fromkeys(noted.keys, ()),
+            trusted=noted.keys,
+            noted=noted.seen,
+            run_id=notes.run_id,
+        )
+        message = own_message(self.new_id(), noted.text, facts)
+        return [*messages[:position], message, *messages[position:]]
+
+
+def without_notes_of_other_runs(messages: Sequence[Message], run_id: str | None) -> list[Message]:
+    """Return *messages* without the notes of runs that have ended."""
+    return [message for message in messages if not _is_of_other_run(message, run_id)]
+
+
+def _is_of_other_run(message: Message, run_id: str | None) -> bool:
+    return message.is_a("notes") and message.known.run_id not in (None, run_id)
+
+
+def _stands_for(message: Message, key: str) -> bool:
+    return message.is_a("compaction") and message.known.stands_for == key
+
+
+def _request(question: Message, messages: Sequence[Message]) -> RecallRequest:
+    """Return what recall is decided for, when *question* asks."""
+    before = [message for message in messages if message is not question]
+    task = next((message for message in messages if message.is_question), question)
+    shown = [text for message in before for text in message.billed()]
+    return RecallRequest.of(
+        _asked_by(question),
+        task.text,
+        references_of(messages),
+        named=frozenset(question.known.named),
+        in_sight=lambda wanted: any(wanted in text for text in shown),
+    )
+
+
+def _asked_by(question: Message) -> str:
+    """Return what a message asks; of another agent's folded text the reference alone: its preview asks for nothing."""
+    if question.is_typed:
+        return question.text
+    folded = question.known.folded
+    return "\n".join(
+        text.partition("\n")[0] if place in folded else text
+        for place, text in question.texts.items()
+    )

@@ -1,0 +1,65 @@
+"""The tokens and the names of messages, each looked for once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memory_context.conversation.message import Message
+from memory_context.memory.manager import MemoryManager
+from memory_context.text.terms import names
+
+# What a provider adds to each message for its role and its limits.
+MESSAGE_TOKENS = 4
+
+
+@dataclass(slots=True)
+class LedgerEntry:
+    """What is known of a message with this wording; None where nobody has asked."""
+
+    message: Message
+    tokens: int | None = None
+    names: frozenset[str] | None = None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """Counts messages, 4 tokens more for each, and finds the names in them; remembers those of the last list."""
+
+    manager: MemoryManager
+    _known: dict[str, LedgerEntry] = field(default_factory=dict[str, LedgerEntry])
+
+    def tokens(self, messages: Sequence[Message]) -> list[int]:
+        """Return the tokens of each message."""
+        tokens = list[int]()
+        for entry in self._entries(messages):
+            if entry.tokens is None:
+                entry.tokens = MESSAGE_TOKENS + sum(
+                    map(self.manager.counter.count, entry.message.billed())
+                )
+            tokens.append(entry.tokens)
+        return tokens
+
+    def names(self, messages: Sequence[Message]) -> set[str]:
+        """Return the names that stand in *messages*."""
+        found = set[str]()
+        for entry in self._entries(messages):
+            if entry.names is None:
+                texts = entry.message.billed()
+                entry.names = frozenset(name for text in texts for name in names(text))
+            found |= entry.names
+        return found
+
+    def _entries(self, messages: Sequence[Message]) -> list[LedgerEntry]:
+        entries = list[LedgerEntry]()
+        for message in messages:
+            entry = self._known.get(message.id)
+            if entry is None or not _reads_alike(entry.message, message):
+                entry = LedgerEntry(message)
+            entries.append(entry)
+        self._known = {entry.message.id: entry for entry in entries}
+        return entries
+
+
+def _reads_alike(one: Message, other: Message) -> bool:
+    return one is other or (one.texts == other.texts and one.calls == other.calls)

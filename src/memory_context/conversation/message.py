@@ -1,0 +1,231 @@
+"""One message, whichever host it is from, and what this library knows of it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, TypeAlias
+
+from pydantic import TypeAdapter, ValidationError
+
+from memory_context.conversation.keyword_judge import Ranges
+from memory_context.conversation.settings import PERSON
+from memory_context.model.reference import KEPT_REFERENCES
+
+MEMORY_SOURCE = "memory_context"
+"""The source of messages that this library puts into a conversation."""
+
+Role: TypeAlias = Literal["system", "user", "assistant", "tool"]
+Kind: TypeAlias = Literal["", "layer", "recall", "notes", "compaction"]
+
+
+@dataclass(frozen=True, slots=True)
+class FunctionCall:
+    """A tool call of an assistant; the arguments are JSON as the model wrote it."""
+
+    id: str
+    name: str
+    arguments: str
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFacts:
+    """What is known of a message beyond its words. A host keeps it with the message, as JSON.
+
+    Attributes:
+        kind: What the message is for, if this library has put it there.
+        lines: For each reference that stands in it, the ranges of lines that are in sight.
+        folded: The places of its texts that are placeholders of this conversation.
+        unread: The places of its texts that are shown in full until they have been read.
+        named: The keys that a person names in it.
+        trusted: The keys that may be passed on to tools because of it.
+        noted: For each note that it shows, when that was last changed.
+        run_id: The run that its notes are of.
+        stands_for: The key of the memory that compacted messages are kept in, if it stands for these.
+        replaced: Their ids.
+    """
+
+    kind: Kind = ""
+    lines: Mapping[str, Ranges] = field(default_factory=dict[str, Ranges])
+    folded: tuple[int, ...] = ()
+    unread: tuple[int, ...] = ()
+    named: tuple[str, ...] = ()
+    trusted: tuple[str, ...] = ()
+    noted: Mapping[str, str] = field(default_factory=dict[str, str])
+    run_id: str | None = None
+    stands_for: str | None = None
+    replaced: tuple[str, ...] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the facts in JSON's own types, without those that say nothing."""
+        facts: dict[str, Any] = _FACTS.dump_python(self, mode="json", exclude_defaults=True)
+        return facts
+
+    @staticmethod
+    def from_json(value: object) -> MessageFacts | None:
+        """Return the facts that `to_json` made *value* of; None for anything else, which anybody may have sent."""
+        try:
+            return _FACTS.validate_python(value)
+        except ValidationError:
+            return None
+
+
+@dataclass(frozen=True, slots=True)
+class Message:
+    """A message as decisions are made on it.
+
+    Attributes:
+        id: What tells it from the other messages of its conversation; the host's.
+        role: Who speaks. Each result of a tool is a message of its own.
+        source: The name of who speaks: ``user`` for a person, another agent's name, a tool's.
+        texts: Its texts, by their place in the host's message.
+        calls: The tool calls that an assistant makes.
+        answers: The id of the call that a tool's result answers.
+        is_error: Whether the tool failed.
+        is_summary: Whether a model wrote it in the person's name, as summaries of a conversation are.
+        extra: What else the host needs to make its message again, as JSON. Nobody else looks at it.
+        facts: What is known of it; None until the conversation has taken it in.
+    """
+
+    id: str
+    role: Role
+    source: str
+    texts: Mapping[int, str]
+    calls: tuple[FunctionCall, ...] = ()
+    answers: str | None = None
+    is_error: bool = False
+    is_summary: bool = False
+    extra: Any = None
+    facts: MessageFacts | None = None
+
+    @property
+    def text(self) -> str:
+        """Return its texts, one below the other."""
+        return "\n".join(self.texts.values())
+
+    @property
+    def is_ours(self) -> bool:
+        """Return whether this library has put it into the conversation."""
+        return self.role == "user" and self.source == MEMORY_SOURCE
+
+    @property
+    def is_question(self) -> bool:
+        """Return whether a person or another agent says something with it."""
+        return self.role == "user" and self.source != MEMORY_SOURCE
+
+    @property
+    def is_foldable(self) -> bool:
+        """Return whether its texts may be folded: those of persons, other agents and tools."""
+        return self.is_question or self.role == "tool"
+
+    @property
+    def is_typed(self) -> bool:
+        """Return whether a person wrote it."""
+        return self.role == "user" and self.source == PERSON and not self.is_summary
+
+    @property
+    def known(self) -> MessageFacts:
+        """Return what is known of it; nothing of one that was not taken in."""
+        return self.facts or NO_FACTS
+
+    def is_a(self, kind: Kind) -> bool:
+        """Return whether this library has put it there for that."""
+        return self.is_ours and self.known.kind == kind
+
+    def billed(self) -> Iterator[str]:
+        """Yield the texts that a provider counts."""
+        yield from self.texts.values()
+        for call in self.calls:
+            yield call.name
+            yield call.arguments
+
+    def with_texts(self, texts: Mapping[int, str], facts: MessageFacts | None = None) -> Message:
+        """Return a copy with other texts at some places, and with *facts*, if they are given."""
+        return replace(self, texts={**self.texts, **texts}, facts=facts or self.facts)
+
+
+NO_FACTS = MessageFacts()
+_FACTS = TypeAdapter(MessageFacts)
+_MESSAGE = TypeAdapter(Message)
+
+
+def own_message(message_id: str, text: str, facts: MessageFacts) -> Message:
+    """Return a message that this library puts into a conversation."""
+    return Message(message_id, "user", MEMORY_SOURCE, {0: text}, facts=facts)
+
+
+def as_lines(messages: Iterable[Message]) -> str:
+    """Return *messages* as JSON, one in a line; without their ids and facts."""
+    hidden = {"id", "facts"}
+    lines = list[str]()
+    for message in messages:
+        shown = _MESSAGE.dump_python(message, exclude=hidden, exclude_defaults=True)
+        # A model may write lone surrogates, which pydantic's own JSON refuses.
+        lines.append(json.dumps(shown, ensure_ascii=False))
+    return "\n".join(lines)
+
+
+def from_lines(text: str) -> list[Message]:
+    """Return the messages that `as_lines` made *text* of, without ids and facts.
+
+    Raises:
+        ValueError: It was not made by `as_lines`.
+    """
+    messages = list[Message]()
+    for line in text.split("\n"):
+        messages.append(_MESSAGE.validate_python({**json.loads(line), "id": ""}))
+    return messages
+
+
+def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
+    """Return, for each reference that stands in *messages*, the ranges of lines that are in sight, oldest first."""
+    references = dict[str, Ranges]()
+    for message in messages:
+        for key, ranges in message.known.lines.items():
+            references[key] = (*references.get(key, ()), *ranges)
+    return references
+
+
+def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> list[str]:
+    """Return the newest 2,000 keys that may be passed on to tools: *others*, and those of *messages*."""
+    keys = dict.fromkeys(others)
+    for message in messages:
+        keys.update(dict.fromkeys(message.known.trusted))
+    return list(keys)[-KEPT_REFERENCES:]
+
+
+@dataclass(frozen=True, slots=True)
+class Edits:
+    """What a decision has changed in a list of messages.
+
+    Attributes:
+        changed: The messages with other texts or facts, by their ids.
+        inserted: The new messages, by the id of the old one that they stand before.
+        removed: The ids of the messages that have gone.
+    """
+
+    changed: Mapping[str, Message]
+    inserted: Mapping[str, list[Message]]
+    removed: tuple[str, ...]
+
+
+def edits_between(before: Iterable[Message], after: Iterable[Message]) -> Edits:
+    """Return what makes *after* of *before*, whose last message stands last in both."""
+    old = {message.id: message for message in before}
+    changed = dict[str, Message]()
+    inserted = dict[str, list[Message]]()
+    new = list[Message]()
+    kept = set[str]()
+    for message in after:
+        if message.id not in old:
+            new.append(message)
+            continue
+        kept.add(message.id)
+        if new:
+            inserted[message.id] = new
+            new = []
+        if message != old[message.id]:
+            changed[message.id] = message
+    removed = tuple(message_id for message_id in old if message_id not in kept)
+    return Edits(changed, inserted, removed)

@@ -1,0 +1,322 @@
+"""Taking messages in: their large texts are folded into one user's memories, and what is known of them is noted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import groupby
+from typing import Any
+
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold import Folded, PreviewFocus, fold
+from memory_context.conversation.key_trust import typed_in, vouch_for_placeholder, vouched_in
+from memory_context.conversation.keyword_judge import Ranges
+from memory_context.conversation.ledger import Ledger
+from memory_context.conversation.message import NO_FACTS, Message, MessageFacts, references_of
+from memory_context.conversation.retrieved_lines import lines_shown
+from memory_context.conversation.settings import LEAST_THRESHOLD, PERSON, FoldPolicy
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.user_layer import begins_layer
+from memory_context.model.item import MemoryItem, hash_content
+from memory_context.model.reference import MemoryRef, keys_named
+from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
+from memory_context.runtime import prompts
+from memory_context.runtime.telemetry import operation
+from memory_context.text.tokens.counter import WIDEST_CHARACTER
+
+TASK_CHARACTERS = 4000
+
+
+@dataclass(frozen=True, slots=True)
+class MessageFolder:
+    """Folds the texts of messages by one policy into one user's memories.
+
+    Attributes:
+        manager: The user's memories.
+        policy: When texts are folded.
+        fail_open: Lets the store fail.
+        ledger: Knows the names that stand in the messages.
+        made: By their hashes, the placeholders that were made for messages that are yet to come.
+    """
+
+    manager: MemoryManager
+    policy: FoldPolicy
+    fail_open: FailOpen
+    ledger: Ledger
+    made: dict[str, MessageFacts] = field(default_factory=dict[str, MessageFacts])
+
+    def take_in_all(self, messages: Sequence[Message], seen: int) -> list[Message]:
+        """Return *messages*, those that are new taken in; of the first `seen`, which a model has seen, nothing is folded."""
+        taken = list[Message]()
+        for _, group in groupby(enumerate(messages), lambda pair: _place_in_run(*pair)):
+            run = [message for _, message in group]
+            if all(message.facts for message in run):
+                taken += run
+            elif len(taken) < seen:
+                taken += [message if message.facts else self._noted(message) for message in run]
+            else:
+                taken += self.take_in(run, taken)
+        return taken
+
+    def take_in(self, messages: Sequence[Message], before: Sequence[Message]) -> list[Message]:
+        """Return *messages*, which came together behind *before*, with references in place of their large texts.
+
+        Never raises: where the store fails, a text stays as it is. A message that was taken in already stays, too.
+        """
+        folder = self._sharing(messages)
+        references = references_of(before) if any(one.is_typed for one in messages) else {}
+        taken = list[Message]()
+        for message in messages:
+            if message.facts is None:
+                message = folder._taken_in(message, before, references)  # noqa: PLW2901, SLF001 - its own
+            taken.append(message)
+        return taken
+
+    def threshold_of(self, message: Message) -> int | None:
+        """Return the threshold for the texts of *message*; None if they are never folded."""
+        if not message.is_foldable or message.source in READING_TOOLS:
+            return None
+        if message.role == "tool":
+            return self.policy.tool_threshold(message.source)
+        return self.policy.threshold_for(message.source)
+
+    def fold_text(
+        self, message: Message, place: int, before: Sequence[Message], *, bare_focus: bool = False
+    ) -> Folded | None:
+        """Return what stands in the prompt for a text of *message*; None if it stays as it is.
+
+        Args:
+            message: The message.
+            place: The place of the text in it.
+            before: The messages before it, which say what it is about.
+            bare_focus: Whether the names in *before* are left out: they may have left the prompt.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        text = message.texts[place]
+        threshold = self.threshold_of(message)
+        # Looking for what a text is about is the dear part, so its tokens are counted first.
+        if threshold is None or not self.manager.counter.exceeds(text, threshold):
+            return None
+        known = set[str]() if bare_focus else self.ledger.names(before)
+        arguments = _arguments_of(message, before)
+        by_person = message.source == PERSON and message.is_question
+        focus = PreviewFocus(_question(message, arguments, before), known, by_person=by_person)
+
+        def commit(text: str) -> MemoryItem:
+            kind = "tool_output" if message.role == "tool" else "message"
+            facts = _record_facts(message, arguments)
+            with self.fail_open.writing():
+                return self.manager.remember(text, type=kind, source=message.source, metadata=facts)
+
+        tool = message.source if message.role == "tool" else None
+        with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
+            folded = fold(
+                text,
+                commit,
+                self.manager.counter,
+                threshold=threshold,
+                preview_tokens=self.policy.preview_budget(None if tool else message.source),
+                focus=focus,
+            )
+            if folded is None:
+                folding.note(outcome="kept")
+            else:
+                folding.note(
+                    outcome="folded",
+                    key=folded.item.memory_key,
+                    tokens=folded.item.token_count,
+                    tokens_shown=folded.tokens,
+                )
+        return folded
+
+    def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
+        """Return *message*, which was taken in, with *folds* in place of some texts; and count them."""
+        known = message.known
+        lines = dict(known.lines)
+        for folded in folds.values():
+            self.count(folded)
+            lines[folded.item.memory_key] = folded.preview.ranges
+        keys = [folded.item.memory_key for folded in folds.values()]
+        facts = replace(
+            known,
+            lines=lines,
+            folded=(*known.folded, *folds),
+            unread=tuple(place for place in known.unread if place not in folds),
+            trusted=tuple(dict.fromkeys((*known.trusted, *keys))),
+        )
+        return message.with_texts({place: folded.text for place, folded in folds.items()}, facts)
+
+    def count(self, folded: Folded) -> None:
+        """Note a fold that has taken its place."""
+        vouch_for_placeholder(self.manager.scope.user_id, folded.text)
+        self.fail_open.stats.add(
+            folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
+        )
+
+    def may_fold(self, message: Message, text: str) -> bool:
+        """Return whether *text* of *message* may be over its threshold, without counting its tokens.
+
+        A token has one byte at least, a character four at most.
+        """
+        threshold = self.threshold_of(message)
+        return threshold is not None and len(text) * WIDEST_CHARACTER > threshold
+
+    def _taken_in(
+        self, message: Message, before: Sequence[Message], references: Mapping[str, Ranges]
+    ) -> Message:
+        texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
+        message = replace(message, texts=texts)
+        folds, unread = dict[int, Folded](), list[int]()
+        for place, text in message.texts.items():
+            if not self.may_fold(message, text) or hash_content(text) in self.made:
+                continue
+            if self.fail_open.run_without_store(self._is_to_read, message, text):
+                unread.append(place)
+                continue
+            folded = self.fail_open.run(self.fold_text, message, place, before)
+            if folded is not None:
+                folds[place] = folded
+        named = frozenset[str]()
+        if message.is_typed:
+            named = keys_named(message.text, references)
+        noted = self.with_folds(self._noted(message, folds), folds)
+        facts = replace(noted.known, unread=tuple(unread), named=tuple(sorted(named)))
+        return replace(noted, facts=facts)
+
+    def _noted(self, message: Message, folds: Mapping[int, Folded] | None = None) -> Message:
+        """Return *message* with what its texts tell, which are those that stay and the placeholders in *folds*."""
+        if message.is_ours:
+            return replace(message, facts=_facts_of_another(message))
+        folds = folds or {}
+        lines = dict[str, Ranges]()
+        trusted, folded = list[str](), list[int]()
+        user_id = self.manager.scope.user_id
+        for place, text in message.texts.items():
+            shown = folds[place].text if place in folds else text
+            if not message.is_foldable or not (refs := MemoryRef.find_all(shown)):
+                continue
+            lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
+            trusted += vouched_in(user_id, shown)
+            made = self.made.get(hash_content(shown))
+            if made is not None:
+                lines |= made.lines
+                folded.append(place)
+            elif message.is_typed and place not in folds:
+                trusted += typed_in(user_id, shown)
+            if message.source == RETRIEVE and not message.is_error:
+                for key, shown_lines in lines_shown(shown):
+                    lines[key] = (*lines[key], shown_lines)
+        facts = MessageFacts(
+            lines=lines, folded=tuple(folded), trusted=tuple(dict.fromkeys(trusted))
+        )
+        return replace(message, facts=facts)
+
+    def _redacted(self, message: Message, text: str) -> str:
+        """Return *text* as it may be stored, if it may be stored at all."""
+        if self.threshold_of(message) is None:
+            return text
+        if message.role == "tool" or self.may_fold(message, text):
+            for redact in self.policy.redact:
+                text = redact(text)
+        return text
+
+    def _is_to_read(self, message: Message, text: str) -> bool:
+        """Return whether a model shall read *text* in full first."""
+        threshold = self.threshold_of(message)
+        if self.policy.fold != "after_reading" or threshold is None:
+            return False
+        exceeds = self.manager.counter.exceeds
+        return exceeds(text, threshold) and not exceeds(text, self.policy.read_cap)
+
+    def _sharing(self, messages: Sequence[Message]) -> MessageFolder:
+        """Return this folder, with a lower threshold if the results among *messages* are too many tokens together."""
+        lower = self.fail_open.run_without_store(self._shared_threshold, messages)
+        if lower is None:
+            return self
+        return replace(self, policy=replace(self.policy, threshold=lower))
+
+    def _shared_threshold(self, messages: Sequence[Message]) -> int | None:
+        """Return the threshold for results that would stay whole and are too many together; None if they are not.
+
+        Results of tools with a threshold of their own do not count.
+        """
+        usual = self.policy.threshold_for(None)
+        most = self.policy.results_together
+        counter = self.manager.counter
+        apart = READING_TOOLS | self.policy.tool_thresholds.keys()
+        texts = list[str]()
+        for message in messages:
+            is_counted = message.role == "tool" and message.source not in apart
+            if is_counted and not message.known.folded:
+                texts += message.texts.values()
+        if sum(len(text) for text in texts) * WIDEST_CHARACTER <= most:
+            return None
+        sizes = [counter.count(text) for text in texts if not counter.exceeds(text, usual)]
+        return shared_threshold(sizes, most) if sum(sizes) > most else None
+
+
+def shared_threshold(sizes: Sequence[int], together: int) -> int:
+    """Return the most tokens that a text may have and stay whole, if all that stay may have *together*.
+
+    It is 50 or more. Texts of one size fare alike, wherever they stand.
+    """
+    fitting = [LEAST_THRESHOLD]
+    for size in set(sizes):
+        staying = sum(other for other in sizes if other <= size)
+        if staying <= together:
+            fitting.append(size)
+    return max(fitting)
+
+
+def _facts_of_another(message: Message) -> MessageFacts:
+    """Return what is known of a message that another conversation's memory has put there, such as an outer agent's.
+
+    Its run is not that of this conversation, so notes go before a model sees them.
+    """
+    if begins_layer(message.text):
+        return MessageFacts(kind="layer")
+    if message.text.startswith(prompts.RUN_NOTES_HEADER):
+        return MessageFacts(kind="notes", run_id="")
+    return NO_FACTS
+
+
+def _place_in_run(index: int, message: Message) -> int:
+    """Return the same for the results of tools that stand side by side, and another value for each other message."""
+    return -1 if message.role == "tool" else index
+
+
+def _arguments_of(message: Message, before: Sequence[Message]) -> str | None:
+    """Return what the tool was called with that gave *message*."""
+    for earlier in reversed(before):
+        for call in earlier.calls:
+            if call.id == message.answers:
+                return call.arguments
+    return None
+
+
+def _question(message: Message, arguments: str | None, before: Sequence[Message]) -> str:
+    """Return what a text is read for: the call that it answers, the words before that, the task."""
+    words = next((one.text for one in reversed(before) if one.role == "assistant"), "")
+    task = next((one.text for one in before if one.is_question), "")
+    return "\n".join((message.source, arguments or "", words, task[:TASK_CHARACTERS]))
+
+
+def _record_facts(message: Message, arguments: str | None) -> dict[str, Any]:
+    """Return what the record tells of where its text came from."""
+    is_result = message.role == "tool"
+    facts: dict[str, Any] = {
+        "source": _storable(message.source),
+        "call_id": _storable(message.answers) or None,
+        "arguments": _storable(arguments),
+        "is_error": message.is_error if is_result else None,
+    }
+    return {name: value for name, value in facts.items() if value is not None}
+
+
+def _storable(text: str | None) -> str | None:
+    """Escape what a JSON column refuses; a model may have made the text up."""
+    if text is None:
+        return None
+    return text.replace("\0", "\\0").encode("utf-8", "backslashreplace").decode()

@@ -1,0 +1,21 @@
+"""Which lines of a memory an answer of `retrieve_memory` shows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from memory_context.model.reference import MemoryRef
+
+# The second line of an answer: "lines 120-180, 200-220 of 5000".
+_SHOWN_LINES = re.compile(r"lines (\d+-\d+(?:, \d+-\d+)*) of \d+")
+_RANGE = re.compile(r"(\d+)-(\d+)")
+
+
+def lines_shown(text: str) -> Iterator[tuple[str, tuple[int, int]]]:
+    """Yield the key and a range of whole lines for each range that a `retrieve_memory` answer shows."""
+    first, _, rest = text.partition("\n")
+    refs, shown = MemoryRef.find_all(first), _SHOWN_LINES.match(rest)
+    if refs and shown:
+        for lines in _RANGE.finditer(shown[1]):
+            yield refs[0].key, (int(lines[1]), int(lines[2]))

@@ -1,0 +1,39 @@
+"""Messages as a notebook shows them to people."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from memory_context.conversation.message import Message
+from memory_context.model.reference import MemoryRef
+from memory_context.model.transcript import TranscriptEntry
+
+
+def entries_of(
+    messages: Iterable[Message], count: Callable[[str], int]
+) -> Iterator[TranscriptEntry]:
+    """Yield the messages as entries, with the tokens that *count* finds."""
+    for message in messages:
+        role = "memory" if message.is_ours else message.role
+        images = message.extra["images"] if message.extra else ()
+        yield TranscriptEntry(
+            role,
+            message.source,
+            tuple(message.texts.values()),
+            tuple((call.name, call.arguments) for call in message.calls),
+            sum(map(count, message.billed())),
+            len(images),
+            message.is_error,
+        )
+
+
+def stored_behind(messages: Iterable[Message], known: Iterable[str]) -> dict[str, int]:
+    """Return the tokens of the stored text behind each of the *known* keys that the messages refer to."""
+    keys = frozenset(known)
+    tokens = dict[str, int]()
+    for message in messages:
+        for text in message.texts.values():
+            for ref in MemoryRef.find_all(text):
+                if ref.key in keys and ref.tokens is not None:
+                    tokens[ref.key] = ref.tokens
+    return tokens
