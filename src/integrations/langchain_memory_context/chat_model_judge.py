@@ -8,7 +8,7 @@ from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
-from langchain_memory_context.messages import texts_of
+from langchain_memory_context.messages import plain_texts
 from memory_context.conversation.keyword_judge import Question, Verdict
 from memory_context.conversation.model_judge import (
     StrictAnswer,
@@ -66,7 +66,9 @@ class ChatModelJudge:
         answer, parsed = _parts_of(given)
         tokens = _tokens(messages, answer)
         try:
-            return verdict_of(parse_answer(parsed or "".join(texts_of(answer))), question, tokens)
+            return verdict_of(
+                parse_answer(parsed or "".join(plain_texts(answer))), question, tokens
+            )
         except JudgeError as error:
             raise JudgeError(str(error), tokens=tokens) from error
 
@@ -93,5 +95,5 @@ def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
     """Return what the call cost, in tokens; counted here if the model does not say, and never by asking a provider."""
     usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
     count = default_counter().count
-    texts = (text for message in (*messages, answer) for text in texts_of(message))
+    texts = (text for message in (*messages, answer) for text in plain_texts(message))
     return usage.get("total_tokens") or sum(map(count, texts))

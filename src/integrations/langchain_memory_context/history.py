@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Literal
 from langchain_core.chat_history import BaseChatMessageHistory
 from langchain_core.messages import BaseMessage
 
-from langchain_memory_context.message_folding import MessageFolder
 from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.ledger import Ledger
+from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.settings import (
     FoldPolicy,
     fold_at_once_policy,
@@ -73,7 +74,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         # No timeout: `RunnableWithMessageHistory` counts the messages before and after a run.
         self._conversation = ConversationMemory(max_turns, None, manager=manager)
         self._session_id = str(manager.thread_id)
-        self._folder = MessageFolder(manager, policy, FailOpen(ContextStats()))
+        self._folder = MessageFolder(manager, policy, FailOpen(ContextStats()), Ledger(manager))
 
     @property
     def messages(self) -> list[BaseMessage]:  # type: ignore[override] # LangChain allows a property

@@ -7,27 +7,27 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 from langchain_core.messages import (
     AIMessage,
-    AnyMessage,
     BaseMessage,
     HumanMessage,
     get_buffer_string,
 )
-from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart
 from pydantic import Field, PrivateAttr
 
 from langchain_memory_context.chat_model_judge import ChatModelJudge
-from langchain_memory_context.conversation_facts import recall_request_of
-from langchain_memory_context.message_folding import MessageFolder
-from langchain_memory_context.messages import MEMORY_NAME, texts_of
+from langchain_memory_context.messages import neutral_of, plain_texts
 from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import recall_request
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.judge import BoundedJudge, Decisions, LexicalJudge
+from memory_context.conversation.ledger import Ledger
+from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
+from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.recall import Recaller
 from memory_context.conversation.settings import (
     FoldPolicy,
@@ -188,9 +188,8 @@ class MemoryContextMemory(BaseMemory):
         question = _text(asked)
         shown = list[BaseMessage]()
         if question in self._recalled:
-            shown.append(HumanMessage(self._recalled[question], name=MEMORY_NAME))
-        folder = MessageFolder(self._manager, self._fold_policy, self._fail_open)
-        append(self._conversation, self.thread_id, folder, [*shown, *asked, *answered])
+            shown.append(HumanMessage(self._recalled[question], name=MEMORY_SOURCE))
+        append(self._conversation, self.thread_id, self._folder(), [*shown, *asked, *answered])
         self._recalled.pop(question, None)
 
     async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
@@ -221,16 +220,13 @@ class MemoryContextMemory(BaseMemory):
         step = (str(getattr(action, "tool", "tool")), str(observation))
         if step not in self._steps:
             tool, text = step
-            part = TextPart(0, text, None, tool)
-            folder = TextFolder(self._manager, self._fold_policy, self._fail_open)
-            if not folder.may_fold(part):
+            arguments = str(getattr(action, "tool_input", ""))
+            call = Message("", "assistant", "", {}, (FunctionCall("", tool, arguments),))
+            result = Message("", "tool", tool, {0: text}, answers="")
+            [taken] = self._folder().take_in([result], [call])
+            if not taken.known.folded:
                 return observation
-            origin = TextOrigin(arguments=str(getattr(action, "tool_input", "")))
-            folded = self._fail_open.run(folder.fold, part, origin)
-            if folded is None:
-                return observation
-            folder.count(folded)
-            _remember(self._steps, step, folded.text)
+            _remember(self._steps, step, taken.text)
         return self._steps[step]
 
     async def _loaded(self, inputs: Mapping[str, Any], turns: Sequence[ChatTurn]) -> dict[str, Any]:
@@ -238,25 +234,29 @@ class MemoryContextMemory(BaseMemory):
         messages = messages_of(turns)
         question = self._question(inputs)
         if question:
-            asked = HumanMessage(question)
-            conversation = cast("list[AnyMessage]", [*messages, asked])
-            request = recall_request_of(asked, conversation, ())
+            asked = [neutral_of(message) for message in (*messages, HumanMessage(question))]
+            conversation = self._folder().take_in_all(asked, len(messages))
+            request = recall_request(conversation[-1], conversation)
             mentioned = request.mentioned | {turn.key for turn in turns}
             recall = await self._recaller.recall(replace(request, mentioned=mentioned))
             if recall:
                 _remember(self._recalled, question, recall.text)
-                messages.append(HumanMessage(recall.text, name=MEMORY_NAME))
+                messages.append(HumanMessage(recall.text, name=MEMORY_SOURCE))
         if self.return_messages:
             return {self.memory_key: messages}
         lines = list[str]()
         for message in messages:
             line = str(message.content)
-            if message.name != MEMORY_NAME:
+            if message.name != MEMORY_SOURCE:
                 line = get_buffer_string(
                     [message], human_prefix=self.human_prefix, ai_prefix=self.ai_prefix
                 )
             lines.append(line)
         return {self.memory_key: "\n".join(lines)}
+
+    def _folder(self) -> MessageFolder:
+        ledger = Ledger(self._manager)
+        return MessageFolder(self._manager, self._fold_policy, self._fail_open, ledger)
 
     def _question(self, inputs: Mapping[str, Any]) -> str:
         """Return the text of the new input; "" where nothing is to be recalled."""
@@ -303,7 +303,7 @@ def _messages(value: Any, kind: type[HumanMessage | AIMessage]) -> list[BaseMess
 
 
 def _text(messages: Sequence[BaseMessage]) -> str:
-    return "\n".join(text for message in messages for text in texts_of(message))
+    return "\n".join(text for message in messages for text in plain_texts(message))
 
 
 def _remember(texts: OrderedDict[Any, str], key: Any, text: str) -> None:  # noqa: ANN401 - any key

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import OrderedDict, deque
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from functools import partial
@@ -21,31 +21,34 @@ from langchain.agents.middleware.internal_call_transformer import InternalCallTr
 from langchain.agents.middleware.types import PrivateStateAttr
 from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.language_models import BaseChatModel
-from langchain_core.messages import AnyMessage, ToolMessage
+from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage, ToolMessage
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
-from langchain_memory_context.chat_model_judge import ChatModelJudge
-from langchain_memory_context.conversation_facts import (
-    ConversationFacts,
-    new_recall,
-    recall_request_of,
-    trusted_in,
-    with_recalls,
+from langchain_memory_context.carried_facts import (
+    CarriedConversation,
+    DecisionNote,
+    carried_by,
+    carrying,
+    note_on,
 )
-from langchain_memory_context.message_folding import MessageFolder, origin_of
-from langchain_memory_context.messages import index_of_last_answer, is_question, link_of
-from langchain_memory_context.messages import texts_of as texts_in
-from langchain_memory_context.run_endings import called_in, calling, endings
+from langchain_memory_context.chat_model_judge import ChatModelJudge
+from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
+from langchain_memory_context.run_endings import AgentRun, called_in, calling, endings
 from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
 from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import (
+    Conversation,
+    ConversationCache,
+    ConversationSettings,
+)
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.judge import BoundedJudge, Decision, Decisions, LexicalJudge
-from memory_context.conversation.key_trust import called_with, vouch_for_words
-from memory_context.conversation.message_groups import recall_position
+from memory_context.conversation.judge import Decision, Decisions
+from memory_context.conversation.key_trust import called_with
+from memory_context.conversation.message import Edits, Message, edits_between, trusted_keys
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
@@ -54,22 +57,17 @@ from memory_context.conversation.pass_by_reference import (
     texts_of,
     with_texts,
 )
-from memory_context.conversation.recall import KEPT_DECISIONS, Recaller
-from memory_context.conversation.run_notes import offered_places, unseen_notes
+from memory_context.conversation.recall import KEPT_DECISIONS
+from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.settings import (
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
-    fold_at_once_policy,
+    fold_policy_of,
     notes_policy_of,
     recall_policy_of,
 )
-from memory_context.exceptions import (
-    InvalidArgumentError,
-    InvalidScopeError,
-    StateOwnerError,
-    StoreError,
-)
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summaries import as_summaries
@@ -89,6 +87,7 @@ ENDING: tuple[Lifetime, ...] = ("run", "task")
 
 AnyRequest: TypeAlias = ModelRequest[Any]
 AnyResponse: TypeAlias = ModelResponse[Any]
+AnyAnswer: TypeAlias = ModelResponse[Any] | ExtendedModelResponse[Any]
 
 
 def _merged(old: dict[str, Any] | None, new: dict[str, Any] | None) -> dict[str, Any]:
@@ -103,18 +102,34 @@ class MemoryContextState(AgentState[Any]):
 
 
 @dataclass(frozen=True, slots=True)
-class ConversationSnapshot:
-    """A conversation at one moment, and who may look into its memories."""
+class AgentConversation:
+    """A conversation at one moment, and who may look into its memories.
 
-    messages: list[AnyMessage]
-    facts: ConversationFacts
-    folder: MessageFolder
-    bounded_judge: BoundedJudge
+    Attributes:
+        carried: The messages, and what is known of them.
+        decides: Decides on them.
+        run: The run of the agent that goes on.
+        notes: The notes that are open in it.
+        agent: The names of the nodes that the agent is in; "" at top level.
+        carries: Whether the model's answers carry what was decided, because nothing else would.
+    """
+
+    carried: CarriedConversation
+    decides: Conversation
+    run: AgentRun
+    notes: ScopedMemory
+    agent: str
+    carries: bool
 
     @property
     def manager(self) -> MemoryManager:
         """Return the memories of the user whose conversation it is."""
-        return self.folder.manager
+        return self.decides.manager
+
+    @property
+    def trusted(self) -> list[str]:
+        """Return the keys that may be passed on to tools."""
+        return trusted_keys(self.carried.messages, self.carried.note.facts.trusted)
 
 
 class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
@@ -135,14 +150,17 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             the first use.
         user_id: Whose memories these are. None: each run says it, by ``user_id`` in its context (``context_schema``) or
             in ``config["configurable"]``; a run that does not is an error.
-        agent_id: Noted on what is stored.
         threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
-        fold: ``at_once``, or a `FoldPolicy`.
-        recall: Whether anything is brought back without being asked for; or a `RecallPolicy`.
+        fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
+        recall: Whether anything is brought back without being asked for, also what is known about the user; or a
+            `RecallPolicy`.
         notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`. A run is one invocation, with
             all its resumptions; the thread is the session. Its task and its project are told by ``task`` and ``project``
             in its context or in ``config["configurable"]``. The notes of the run, and of its task, go when it ends,
             fails or is cancelled; with ``NotesPolicy(ends_task=False)``, `end_task` ends a task.
+        max_tokens: The most tokens of all messages together, 500 or more. Before it would be passed, the oldest groups
+            of messages are stored as one memory, and a reference takes their place. System prompt and tools come on top
+            of it.
         model: A lightweight model that decides what is brought back. Short for a `RecallPolicy` with
             ``judge=ChatModelJudge(model)``.
         tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
@@ -155,6 +173,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     Raises:
         InvalidScopeError: A user that is none.
         InvalidThresholdError: A threshold below 50.
+        BudgetTooSmallError: A `max_tokens` below 500.
         InvalidArgumentError: A threshold beside a `FoldPolicy`, a model beside a judge, or a setting of the wrong kind.
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
@@ -173,11 +192,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         store: AnyStore | None = None,
         *,
         user_id: str | int | None = None,
-        agent_id: str | None = None,
         threshold: int | None = None,
-        fold: Literal["at_once"] | FoldPolicy = "at_once",
+        fold: Literal["at_once", "after_reading"] | FoldPolicy = "at_once",
         recall: bool | RecallPolicy = True,
         notes: bool | NotesPolicy = False,
+        max_tokens: int | None = None,
         model: BaseChatModel | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
@@ -185,11 +204,12 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         name: str = "MemoryContextMiddleware",
     ) -> None:
         super().__init__()
-        policy = fold_at_once_policy(fold, threshold)
+        policy = fold_policy_of(fold, threshold)
         redactors = tuple(as_redactor(redactor) for redactor in policy.redact)
         self._fold_policy = replace(policy, redact=redactors)
         judge = None if model is None else ChatModelJudge(model)
-        self._recall_policy = recall_policy_of(recall, judge, "model")
+        recall_policy = recall_policy_of(recall, judge, "model")
+        self._settings = ConversationSettings(self._fold_policy, recall_policy, max_tokens)
         notes_policy = notes_policy_of(notes)
         self._has_notes = notes_policy is not None
         self._notes_policy = notes_policy or NotesPolicy()
@@ -199,17 +219,16 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self._auditor = as_auditor(audit, self._store)
         self._summaries = as_summaries(policy.summarizer)
         self._user_id = user_id
-        self._agent_id = agent_id
         self._fail_open = FailOpen(ContextStats())
         self._decisions = deque[Decision](maxlen=KEPT_DECISIONS)
-        self._bounded_judges = OrderedDict[tuple[str, str | None], BoundedJudge]()
+        self._caches = OrderedDict[tuple[str, str | None, str], ConversationCache]()
         self._name = name
         if self._has_notes:
             _check_hooks(self)
             endings()
         self.tools = self._own_tools() if tools else []
         if user_id is not None:
-            self._unwalled(user_id, None)
+            self._memories(user_id, None)
 
     @property
     def name(self) -> str:
@@ -238,7 +257,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             InvalidScopeError: No user.
             StoreError: The store could not do it.
         """
-        owner = self._unwalled(user_id if self._user_id is None else self._user_id, None)  # type: ignore[arg-type] # says what is wrong with None
+        owner = self._memories(user_id if self._user_id is None else self._user_id, None)  # type: ignore[arg-type] # says what is wrong with None
         return ScopedMemory(owner, task_id=task, policies=self._notes_policy.tiers).end("task")
 
     def close(self) -> None:
@@ -252,43 +271,41 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
     ) -> ToolOutcome:
         """Run the tool with texts in place of references, and fold what it gives, unless a person gets it directly."""
-        filled = self._filled(request)
+        talk = self._conversation(request.state)
+        filled = self._filled(request, talk)
         if isinstance(filled, ToolMessage):
             return filled
-        with self._calling(request):
+        with self._calling(request, talk):
             outcome = handler(filled)
-        return self._folded(request, outcome)
+        return self._folded(request, outcome, talk)
 
     async def awrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], Awaitable[ToolOutcome]]
     ) -> ToolOutcome:
         """As `wrap_tool_call`, the store off the event loop."""
-        filled = await off_loop(self._filled, request)
+        talk = self._conversation(request.state)
+        filled = await off_loop(self._filled, request, talk)
         if isinstance(filled, ToolMessage):
             return filled
-        with self._calling(request):
+        with self._calling(request, talk):
             outcome = await handler(filled)
-        return await off_loop(self._folded, request, outcome)
+        return await off_loop(self._folded, request, outcome, talk)
 
     def wrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], AnyResponse]
-    ) -> AnyResponse | ExtendedModelResponse[Any]:
+    ) -> AnyAnswer:
         """Ask the model with what the newest message needs before it."""
-        prompt, update, vouch = wait_for(self._prepared(request))
-        response = handler(prompt)
-        vouch(response)
-        return _with_update(response, update)
+        prompt, decided = wait_for(self._prepared(request))
+        return wait_for(decided(handler(prompt)))
 
     async def awrap_model_call(
         self, request: AnyRequest, handler: Callable[[AnyRequest], Awaitable[AnyResponse]]
-    ) -> AnyResponse | ExtendedModelResponse[Any]:
+    ) -> AnyAnswer:
         """As `wrap_model_call`, the store off the event loop."""
-        prompt, update, vouch = await self._prepared(request)
-        response = await handler(prompt)
-        vouch(response)
-        return _with_update(response, update)
+        prompt, decided = await self._prepared(request)
+        return await decided(await handler(prompt))
 
-    def _watch(self, facts: ConversationFacts) -> None:
+    def _watch(self, notes: ScopedMemory) -> None:
         """See `MiddlewareWithNotes`."""
 
     def _own_tools(self) -> list[MemoryTool]:
@@ -310,154 +327,162 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         return [*owned, *cast("list[MemoryTool]", noting)]
 
     def _owner(self) -> MemoryManager:
-        """The memories that the tool which is called here may see."""
-        return self._manager(called_in(self))
+        """Return the memories that the tool which is called here may see."""
+        return self._walled(self._notes(called_in(self)))
 
-    def _calling(self, request: ToolCallRequest) -> AbstractContextManager[None]:
-        """Lets a memory tool know which run it is called in, and an agent that is a tool who speaks to it."""
+    def _calling(
+        self, request: ToolCallRequest, talk: AgentConversation
+    ) -> AbstractContextManager[None]:
+        """Let a memory tool know which run it is called in, and an agent that is a tool who speaks to it."""
         if isinstance(request.tool, MemoryTool):
-            return calling(self, self._facts(request.state))
-        facts = self._facts(request.state)
-        return called_with(
-            str(facts.user_id), facts.trusted or (), strings_in(request.tool_call["args"])
-        )
+            return calling(self, talk.run)
+        user_id = talk.manager.scope.user_id
+        return called_with(user_id, talk.trusted, strings_in(request.tool_call["args"]))
 
     def _setting(self, name: str) -> Any:  # noqa: ANN401 - whatever a caller gives
-        """What a run says of itself, in its context or its configuration."""
+        """Return what a run says of itself, in its context or its configuration."""
         told = _named(getattr(get_runtime(), "context", None), name)
         return get_config().get("configurable", {}).get(name) if told is None else told
 
-    def _notes(self, facts: ConversationFacts) -> ScopedMemory:
-        """The notes that are open in the run that `facts` tells of.
+    def _notes(self, run: AgentRun) -> ScopedMemory:
+        """Return the notes that are open in *run*.
 
         Raises:
             InvalidScopeError: Nobody says whose they are.
-            StateOwnerError: The conversation belongs to another user.
         """
         user_id = self._setting("user_id") if self._user_id is None else self._user_id
         if user_id is None:
             message = 'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
             raise InvalidScopeError(message)
-        thread = get_config().get("configurable", {}).get("thread_id")
-        owner = self._unwalled(user_id, None if thread is None else str(thread))
-        if facts.user_id not in (None, owner.scope.user_id):
-            message = f"this thread belongs to another user than {owner.scope.user_id!r}: give each user their own threads"
-            raise StateOwnerError(message)
         return ScopedMemory(
-            owner,
-            run_id=facts.run_id,
-            task_id=facts.task,
-            project_id=facts.project,
+            self._memories(user_id, _thread(), _agent_name()),
+            run_id=run.run_id,
+            task_id=run.task,
+            project_id=run.project,
             policies=self._notes_policy.tiers,
         )
 
-    def _manager(self, facts: ConversationFacts) -> MemoryManager:
-        """The memories of the user whose run this is, without what is closed in it."""
-        notes = self._notes(facts)
+    def _walled(self, notes: ScopedMemory) -> MemoryManager:
+        """Return the memories of the user whose run this is, without what is closed in it."""
         notes.manager.set_places(notes.places, offered_places(notes))
         return notes.manager
 
-    def _unwalled(self, user_id: str | int, thread_id: str | None) -> MemoryManager:
+    def _memories(
+        self, user_id: str | int, thread_id: str | None, agent_id: str | None = None
+    ) -> MemoryManager:
         return MemoryManager(
             self._store,
             user_id=user_id,
-            agent_id=self._agent_id,
+            agent_id=agent_id,
             thread_id=thread_id,
             counter=self._fold_policy.counter,
             summarizer=self._summaries,
             audit=self._auditor,
         )
 
-    def _conversation(self, state: Any) -> ConversationSnapshot:  # noqa: ANN401 - whatever schema the agent has
-        facts = self._facts(state)
-        manager = self._manager(facts)
-        folder = MessageFolder(manager, self._fold_policy, self._fail_open)
-        return ConversationSnapshot(
-            list(_named(state, "messages") or []),
-            facts,
-            folder,
-            self._bounded_judge(manager, facts),
+    def _private(self, state: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever schema the agent has
+        """Return what the private state holds for this middleware."""
+        return _named(_named(state, "memory_context") or {}, self._name) or {}
+
+    def _conversation(self, state: Any) -> AgentConversation:  # noqa: ANN401 - whatever schema the agent has
+        """Return the conversation that *state* holds.
+
+        Raises:
+            InvalidScopeError: Nobody says whose it is.
+            StateOwnerError: It belongs to another user.
+        """
+        private = self._private(state)
+        run = AgentRun.of(private.get("run"))
+        notes = self._notes(run)
+        agent = _agent_here()
+        manager = self._walled(notes)
+        messages = _named(state, "messages") or []
+        carried = carried_by(messages, private.get("note"), self._name, agent)
+        for owner in carried.owners:
+            replace(carried.note.facts, user_id=owner).check_owner(manager.scope.user_id)
+        conversation = Conversation(
+            manager,
+            self._settings,
+            self._fail_open,
+            self._cache(manager, agent),
+            self._decisions,
+            named_thread=manager.thread_id is not None,
         )
+        carries = agent != "" or manager.thread_id is None
+        return AgentConversation(carried, conversation, run, notes, agent, carries)
 
-    def _facts(self, state: Any) -> ConversationFacts:  # noqa: ANN401 - whatever schema the agent has
-        return ConversationFacts.of(_named(_named(state, "memory_context") or {}, self._name))
+    def _cache(self, manager: MemoryManager, agent: str) -> ConversationCache:
+        """Return what this process remembers of a conversation; of the newest 1,000."""
+        place = (manager.scope.user_id, manager.thread_id, agent)
+        cache = self._caches.pop(place, None) or self._settings.new_cache(manager)
+        self._caches[place] = cache
+        while len(self._caches) > KEPT_CONVERSATIONS:
+            self._caches.popitem(last=False)
+        return cache
 
-    def _bounded_judge(self, manager: MemoryManager, facts: ConversationFacts) -> BoundedJudge:
-        """The judge's bench of this conversation, with what earlier processes have asked it."""
-        place = (manager.scope.user_id, manager.thread_id)
-        bounded_judge = self._bounded_judges.pop(place, None)
-        if bounded_judge is None:
-            policy = self._recall_policy or RecallPolicy()
-            bounded_judge = BoundedJudge(policy.judge or LexicalJudge(), policy.judge_limits)
-        self._bounded_judges[place] = bounded_judge
-        while len(self._bounded_judges) > KEPT_CONVERSATIONS:
-            self._bounded_judges.popitem(last=False)
-        bounded_judge.calls, bounded_judge.tokens = facts.judge_calls, facts.judge_tokens
-        return bounded_judge
-
-    def _filled(self, request: ToolCallRequest) -> ToolCallRequest | ToolMessage:
-        """The call with texts in place of references; the answer to the model if it cannot be made."""
+    def _filled(
+        self, request: ToolCallRequest, talk: AgentConversation
+    ) -> ToolCallRequest | ToolMessage:
+        """Return the call with texts in place of references; the answer to the model if it cannot be made."""
         call = request.tool_call
-        self._notes(self._facts(request.state))  # raises before the tool runs for somebody else
         if isinstance(request.tool, MemoryTool) or not self._passing.passes_to(call["name"]):
             return request
+        keys = passed_keys(call["args"])
+        if not keys:
+            return request
         try:
-            arguments = self._with_texts(request)
+            texts = texts_of(
+                keys, call["name"], self._passing, talk.manager.fetch, set(talk.trusted)
+            )
+            arguments = _with_texts(request, texts)
         except NotPassedError as refused:
             text = prompts.NOT_CALLED.format(tool=call["name"], reason=refused)
             return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
-        return (
-            request
-            if arguments is None
-            else request.override(tool_call={**call, "args": arguments})
-        )
-
-    def _with_texts(self, request: ToolCallRequest) -> dict[str, Any] | None:
-        """The arguments with texts in place of references; None where there are none."""
-        call = request.tool_call
-        keys = passed_keys(call["args"])
-        if not keys:
-            return None
-        talk = self._conversation(request.state)
-        trusted = set(trusted_in(talk.messages, talk.facts, talk.manager.scope.user_id))
-        texts = texts_of(keys, call["name"], self._passing, talk.manager.fetch, trusted)
-        try:
-            filled = cast("dict[str, Any]", with_texts(call["args"], texts, _schema_of(request)))
-        except RecursionError:
-            raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
         talk.manager.audit("passed", *texts)
-        return filled
+        return request.override(tool_call={**call, "args": arguments})
 
-    def _folded(self, request: ToolCallRequest, outcome: ToolOutcome) -> ToolOutcome:
-        if isinstance(request.tool, MemoryTool) or getattr(request.tool, "return_direct", False):
+    def _folded(
+        self, request: ToolCallRequest, outcome: ToolOutcome, talk: AgentConversation
+    ) -> ToolOutcome:
+        if getattr(request.tool, "return_direct", False):
             return outcome
-        talk = self._conversation(request.state)
-        origin = partial(origin_of, talk.messages, request.tool_call)
-        return fold_outcome(talk.folder, outcome, request.tool_call["name"], origin)
+        return fold_outcome(talk.decides.folder, outcome, request, talk.carried.messages)
 
     async def _prepared(
         self, request: AnyRequest
-    ) -> tuple[AnyRequest, dict[str, Any], Callable[[AnyResponse], None]]:
-        """The request as the model gets it, what changes in the state when it has answered, and who sees the answer."""
+    ) -> tuple[AnyRequest, Callable[[AnyResponse], Coroutine[Any, Any, AnyAnswer]]]:
+        """Return the request as the model gets it, and what makes of its response the node's result."""
         self._check_tools(request)
-        self._watch(self._facts(request.state))
         talk = self._conversation(request.state)
-        shown = index_of_last_answer(talk.messages) if talk.facts.begun else 0
-        old, folded = talk.messages, await off_loop(talk.folder.fold_unseen, talk.messages, shown)
-        talk = replace(talk, messages=[folded.get(message.id or "", message) for message in old])
-        user_id, before = talk.manager.scope.user_id, talk.facts
-        facts = replace(before, begun=True, user_id=user_id).trusting(
-            trusted_in(talk.messages, before, user_id)
+        self._watch(talk.notes)
+        notes = talk.notes if self._has_notes else None
+        before = talk.carried
+        after, facts = await talk.decides.before_model(
+            before.messages, before.note.facts, before.seen, notes
         )
-        recall = self._recall_policy
-        if recall is not None and recall.expansion_budget:
-            facts = await self._recalled(replace(talk, facts=facts), shown, recall.expansion_budget)
-        facts = await self._noted(replace(talk, facts=facts), shown)
-        seen = [_in_place(message, old, folded) for message in request.messages]
-        prompt = request.override(messages=with_recalls(seen, facts.shown))
-        update: dict[str, Any] = {"messages": list(folded.values())} if folded else {}
-        update |= {"memory_context": {self._name: facts.saved()}} if facts != before else {}
-        return prompt, update, partial(_vouch, user_id, facts.trusted or ())
+        edits = edits_between(before.messages, after)
+        note = note_on(facts, after, edits, before)
+        state = dict(zip(ids_of(listed := _named(request.state, "messages")), listed, strict=True))
+        prompt = request.override(messages=_prompt(request.messages, state, after))
+
+        async def decided(response: AnyResponse) -> AnyAnswer:
+            for answer in response.result:
+                if isinstance(answer, AIMessage):
+                    await talk.decides.hear(neutral_of(answer), after, facts)
+            if talk.carries:
+                return _carrying(response, self._name, talk, note)
+            update: dict[str, Any] = {"memory_context": self._kept(talk.run, note)}
+            messages = _edited(state, edits)
+            if messages:
+                update["messages"] = messages
+            return ExtendedModelResponse(response, Command(update=update))
+
+        return prompt, decided
+
+    def _kept(self, run: AgentRun, note: DecisionNote) -> dict[str, Any]:
+        """Return what private state keeps of a conversation. What is folded stands in the messages there."""
+        kept = replace(note, folded={})
+        return {self._name: {"run": run.to_json(), "note": kept.to_json()}}
 
     def _check_tools(self, request: AnyRequest) -> None:
         """Refuse another tool under the name of a memory tool: LangChain lets one replace the other."""
@@ -471,69 +496,24 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
                 )
                 raise InvalidArgumentError(message)
 
-    async def _recalled(
-        self, talk: ConversationSnapshot, shown: int, budget: int
-    ) -> ConversationFacts:
-        """What is known when the newest unseen message has what it needs."""
-        unseen = talk.messages[shown:]
-        question = next((message for message in reversed(unseen) if is_question(message)), None)
-        if question is None:
-            return talk.facts
-        position = recall_position([link_of(message) for message in talk.messages], shown)
-        if position is None:
-            return talk.facts
-        request = recall_request_of(question, talk.messages, talk.facts.shown)
-        recaller = Recaller(
-            talk.manager, self._fail_open, talk.bounded_judge, budget, self._decisions
-        )
-        found = await recaller.recall(request)
-        facts = replace(
-            talk.facts, judge_calls=talk.bounded_judge.calls, judge_tokens=talk.bounded_judge.tokens
-        )
-        if found is None:
-            return facts
-        one = new_recall(talk.messages, position, found.text, found.ranges)
-        # what a person's words have named is opened, but any text can have put such words before the person
-        return replace(facts, recalls=(*facts.recalls, one)).trusting(
-            key for key in found.ranges if key not in request.named
-        )
-
-    async def _noted(self, talk: ConversationSnapshot, shown: int) -> ConversationFacts:
-        """What is known when the prompt has what the run has noted since."""
-        facts = talk.facts
-        if facts.run_id is None:
-            return facts
-        position = recall_position([link_of(message) for message in talk.messages], shown)
-        if position is None:
-            return facts
-        noted = await off_loop(self._fail_open.run, unseen_notes, self._notes(facts), facts.noted)
-        if noted is None:
-            return facts
-        self._fail_open.stats.add(tokens_noted=noted.tokens)
-        one = new_recall(talk.messages, position, noted.text, dict.fromkeys(noted.keys, ()))
-        return replace(facts, notes=(*facts.notes, one), noted=noted.seen).trusting(noted.keys)
-
 
 class MiddlewareWithNotes(MemoryContextMiddleware):
     """A `MemoryContextMiddleware` with ``notes``: it begins and ends the agent's runs. Made by that name."""
 
     def before_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
         """Begin a run; the notes of one that has been left behind go."""
-        old = self._facts(state)
-        if old.run_id is not None:
-            self._end_run(old)
+        private = self._private(state)
+        left_behind = AgentRun.of(private.get("run"))
+        if left_behind.run_id is not None:
+            self._ended(self._notes(left_behind))
         task, project = self._setting("task"), self._setting("project")
-        facts = replace(
-            old,
+        run = AgentRun(
             run_id=str(uuid4()),
             task=None if task is None else str(task),
             project=self._notes_policy.project if project is None else str(project),
-            notes=(),
-            noted={},
         )
-        facts = replace(facts, user_id=self._notes(facts).manager.scope.user_id)
-        self._watch(facts)
-        return {"memory_context": {self._name: facts.saved()}}
+        self._watch(self._notes(run))
+        return {"memory_context": {self._name: {**private, "run": run.to_json()}}}
 
     async def abefore_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
         """As `before_agent`, the store off the event loop."""
@@ -541,21 +521,17 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 
     def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
         """End the run."""
-        facts = self._facts(state)
-        self._end_run(facts)
-        ended = replace(facts, run_id=None, task=None, project=None, notes=(), noted={})
-        return {"memory_context": {self._name: ended.saved()}}
+        private = self._private(state)
+        self._ended(self._notes(AgentRun.of(private.get("run"))))
+        return {"memory_context": {self._name: {**private, "run": None}}}
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
         """As `after_agent`, the store off the event loop."""
         return await off_loop(self.after_agent, state, runtime)
 
-    def _watch(self, facts: ConversationFacts) -> None:
+    def _watch(self, notes: ScopedMemory) -> None:
         """End the run if its graph fails from now on."""
-        endings().when_failed(partial(self._ended, self._notes(facts)))
-
-    def _end_run(self, facts: ConversationFacts) -> None:
-        self._ended(self._notes(facts))
+        endings().when_failed(partial(self._ended, notes))
 
     def _ended(self, notes: ScopedMemory) -> None:
         """Delete what ends; where the store fails it stays there, and nobody sees it."""
@@ -568,27 +544,87 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
 
 
-def _in_place(
-    message: AnyMessage, old: Sequence[AnyMessage], folded: Mapping[str, AnyMessage]
-) -> AnyMessage:
-    """The folded form of a message of the request, unless another middleware shows it otherwise than it stands."""
-    one = folded.get(message.id or "")
-    stands = one is not None and any(
-        other.id == message.id and other.content == message.content for other in old
-    )
-    return one if one is not None and stands else message
+def _prompt(
+    asked: Sequence[AnyMessage],
+    state: Mapping[str, AnyMessage],
+    after: Sequence[Message],
+) -> list[AnyMessage]:
+    """Return the messages of a request as *after* shows them, unless another middleware shows them otherwise."""
+    before = dict[str, list[AnyMessage]]()
+    waiting = list[AnyMessage]()
+    for one in after:
+        if one.is_ours and one.id not in state:
+            waiting.append(own(one))
+        elif waiting:
+            before[one.id] = waiting
+            waiting = []
+    shown = {message.id: message for message in after}
+    prompt = list[AnyMessage]()
+    for message, message_id in zip(asked, ids_of(asked), strict=True):
+        stands = state.get(message_id)
+        if stands is not None and message_id not in shown:
+            continue
+        prompt += before.get(message_id, ())
+        is_as_it_stands = stands is not None and stands.content == message.content
+        prompt.append(shown_as(message, shown[message_id]) if is_as_it_stands else message)
+    return prompt
 
 
-def _vouch(user_id: str, trusted: Sequence[str], response: AnyResponse) -> None:
-    """Let other conversations of this user know what the model has said here."""
-    for text in (text for message in response.result for text in texts_in(message)):
-        vouch_for_words(user_id, text, trusted)
+def _edited(state: Mapping[str, AnyMessage], edits: Edits) -> list[AnyMessage | RemoveMessage]:
+    """Return what changes in the messages of the graph's state."""
+    messages = list[AnyMessage | RemoveMessage]()
+    for message_id, shown in edits.changed.items():
+        old = state[message_id]
+        new = shown_as(old, shown)
+        if old.id and new is not old:
+            messages.append(new)
+    for message_id in edits.removed:
+        if message_id in state and state[message_id].id:
+            messages.append(RemoveMessage(message_id))
+    return messages
 
 
-def _with_update(
-    response: AnyResponse, update: dict[str, Any]
-) -> AnyResponse | ExtendedModelResponse[Any]:
-    return ExtendedModelResponse(response, Command(update=update)) if update else response
+def _carrying(
+    response: AnyResponse, name: str, talk: AgentConversation, note: DecisionNote
+) -> AnyResponse:
+    """Return *response*, whose newest message of the model carries *note*."""
+    result = list(response.result)
+    for index in range(len(result) - 1, -1, -1):
+        answer = result[index]
+        if isinstance(answer, AIMessage):
+            result[index] = carrying(answer, name, talk.agent, note, talk.carried)
+            break
+    return replace(response, result=result)
+
+
+def _agent_here() -> str:
+    """Return which agent of a graph runs here: the names of the nodes that it is in; "" at top level.
+
+    A namespace is ``node:task|node:task``; its last part is the agent's own node. A number stands for a repeated call.
+    """
+    namespace = str(get_config().get("configurable", {}).get("checkpoint_ns") or "")
+    parts = [part.partition(":")[0] for part in namespace.split("|")[:-1]]
+    return "|".join(part for part in parts if not part.isdecimal())
+
+
+def _agent_name() -> str | None:
+    """Return the name that the agent which runs here was created with."""
+    name = get_config().get("metadata", {}).get("lc_agent_name")
+    return None if name is None else str(name)
+
+
+def _thread() -> str | None:
+    thread = get_config().get("configurable", {}).get("thread_id")
+    return None if thread is None else str(thread)
+
+
+def _with_texts(request: ToolCallRequest, texts: Mapping[str, str]) -> dict[str, Any]:
+    """Return the arguments of a call with *texts* in place of references."""
+    try:
+        filled = with_texts(request.tool_call["args"], texts, _schema_of(request))
+    except RecursionError:
+        raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
+    return cast("dict[str, Any]", filled)
 
 
 def _named(place: Any, name: str) -> Any:  # noqa: ANN401 - contexts and states are dicts, dataclasses, pydantic models

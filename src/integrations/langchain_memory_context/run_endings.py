@@ -3,42 +3,67 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
+from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any
+from typing import Any, Self
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.config import get_config
 
-from langchain_memory_context.conversation_facts import ConversationFacts
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.threads import off_loop
 
 KEPT = 10_000
 
-_calling: ContextVar[tuple[object, ConversationFacts]] = ContextVar(
-    "memory_context_calling", default=(None, ConversationFacts())
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """The run of an agent that keeps notes.
+
+    Attributes:
+        run_id: Its id; None outside of a run.
+        task: The task that it works on.
+        project: The project that this belongs to.
+    """
+
+    run_id: str | None = None
+    task: str | None = None
+    project: str | None = None
+
+    @classmethod
+    def of(cls, saved: Mapping[str, str | None] | None) -> Self:
+        """Return the run that `to_json` made *saved* of; without one, none."""
+        return cls(**(saved or {}))
+
+    def to_json(self) -> dict[str, str | None]:
+        """Return the run in JSON's own types."""
+        return asdict(self)
+
+
+_calling: ContextVar[tuple[object, AgentRun]] = ContextVar(
+    "memory_context_calling", default=(None, AgentRun())
 )
 
 
 @contextmanager
-def calling(middleware: object, facts: ConversationFacts) -> Generator[None]:
-    """Note that inside, a memory tool of *middleware* is called in the run of *facts*."""
-    token = _calling.set((middleware, facts))
+def calling(middleware: object, run: AgentRun) -> Generator[None]:
+    """Note that inside, a memory tool of *middleware* is called in *run*."""
+    token = _calling.set((middleware, run))
     try:
         yield
     finally:
         _calling.reset(token)
 
 
-def called_in(middleware: object) -> ConversationFacts:
-    """Return what is known of the run in which a tool of `middleware` is called; nothing outside of one."""
-    caller, facts = _calling.get()
-    return facts if caller is middleware else ConversationFacts()
+def called_in(middleware: object) -> AgentRun:
+    """Return the run in which a tool of *middleware* is called."""
+    caller, run = _calling.get()
+    return run if caller is middleware else AgentRun()
 
 
 class Endings(BaseCallbackHandler):

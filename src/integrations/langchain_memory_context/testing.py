@@ -14,7 +14,7 @@ from langchain_core.runnables import Runnable
 from langchain_core.tools import BaseTool
 from pydantic import Field, PrivateAttr
 
-from langchain_memory_context.messages import texts_of
+from langchain_memory_context.messages import plain_texts
 
 Step: TypeAlias = (
     str | AIMessage | Sequence[ToolCall] | Exception | Callable[[list[BaseMessage]], "Step"]
@@ -79,7 +79,7 @@ class ScriptedChatModel(BaseChatModel):
     ) -> Iterator[ChatGenerationChunk]:
         del stop, kwargs
         message = self._next(messages)
-        for word in re.findall(r"[^ ]* ?", "".join(texts_of(message)))[:-1]:
+        for word in re.findall(r"[^ ]* ?", "".join(plain_texts(message)))[:-1]:
             chunk = ChatGenerationChunk(message=AIMessageChunk(content=word))
             if run_manager:
                 run_manager.on_llm_new_token(chunk.text, chunk=chunk)

@@ -1,70 +1,134 @@
-"""What an agent's tools give, folded; and middleware that redacts it first."""
+"""An agent's tools give results: folded, and without what must not be stored."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import json
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias, cast
 
 from langchain.agents.middleware import AgentMiddleware
+from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.messages import AIMessage, ToolMessage
 from langgraph.types import Command
 
-from langchain_memory_context.message_folding import GetOrigin, MessageFolder, Redactor
-from langchain_memory_context.messages import FACTS, lines_of_previews, texts_of
+from langchain_memory_context.messages import METADATA, neutral_of, shown_as
+from langchain_memory_context.tools import MemoryTool
 from memory_context.conversation.key_trust import vouched_in
+from memory_context.conversation.message import Message
+from memory_context.conversation.message_folder import MessageFolder
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.tool_names import MEMORY_TOOLS
 
+Redactor: TypeAlias = Callable[[str], str]
 ToolOutcome: TypeAlias = ToolMessage | Command[Any]
 AnyMiddleware: TypeAlias = AgentMiddleware[Any, Any, Any]
 
 
 def fold_outcome(
-    folder: MessageFolder, outcome: ToolOutcome, tool: str, origin: GetOrigin
+    folder: MessageFolder,
+    outcome: ToolOutcome,
+    request: ToolCallRequest,
+    before: Sequence[Message],
 ) -> ToolOutcome:
-    """What a tool's call gave, with its messages folded."""
-    match outcome:
-        case ToolMessage():
-            return folder.fold_result(_unclaimed(outcome, folder), tool, origin)
-        case Command():
-            update = _as_mapping(outcome.update)
-            return (
-                outcome
-                if update is None
-                else replace(outcome, update=_fold_update(folder, update, tool, origin))
-            )
-
-
-def _fold_update(
-    folder: MessageFolder, update: Mapping[str, Any], tool: str, origin: GetOrigin
-) -> dict[str, Any]:
-    messages = update.get("messages")
-    listed: list[Any] = [*messages] if isinstance(messages, list) else [messages]  # pyright: ignore[reportUnknownVariableType] # checked below
+    """Return what a tool's call gave behind the messages *before*, with its large texts folded."""
+    if isinstance(outcome, ToolMessage):
+        return _folded(folder, outcome, request, before)
+    update: object = outcome.update
+    if not isinstance(update, Mapping) or not cast("Mapping[str, Any]", update).get("messages"):
+        return outcome
+    changes = cast("Mapping[str, Any]", update)
+    messages: list[Any] = changes["messages"]
+    if not isinstance(messages, list):
+        messages = [messages]
     folded = [
-        folder.fold_result(_unclaimed(one, folder), tool, origin)
-        if isinstance(one, ToolMessage)
-        else one
-        for one in listed
+        _folded(folder, message, request, before) if isinstance(message, ToolMessage) else message
+        for message in messages
     ]
-    return {**update, "messages": folded} if messages else dict(update)
+    return replace(outcome, update={**changes, "messages": folded})
 
 
-def _unclaimed(message: ToolMessage, folder: MessageFolder) -> ToolMessage:
-    """`message` without a note of folds that this process has not made: a tool may bring any metadata with it."""
-    user_id = folder.manager.scope.user_id
-    made = {key for text in texts_of(message) for key in vouched_in(user_id, text)}
-    if lines_of_previews(message).keys() <= made:
+def _folded(
+    folder: MessageFolder,
+    message: ToolMessage,
+    request: ToolCallRequest,
+    before: Sequence[Message],
+) -> ToolMessage:
+    if isinstance(request.tool, MemoryTool):
+        return _reported(folder, message)
+    message = _unclaimed(folder, message)
+    neutral = neutral_of(message)
+    if neutral.facts is not None:
         return message
-    metadata = {name: value for name, value in message.response_metadata.items() if name != FACTS}
+    tool = request.tool_call["name"]
+    [taken] = folder.take_in([replace(neutral, source=tool)], before)
+    # What is small may still be folded with the results beside it, before the model sees them.
+    facts = taken.facts if taken.known.folded or taken.known.unread else None
+    message = cast("ToolMessage", shown_as(message, replace(taken, facts=facts)))
+    return _without_artifact(folder, message, tool)
+
+
+def _reported(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
+    """Return the answer of a memory tool with the keys that it speaks of: not those that the text in it names."""
+    if message.name not in MEMORY_TOOLS or message.status == "error":
+        return message
+    artifact: object = message.artifact
+    keys: object = (
+        cast("Mapping[str, Any]", artifact).get("keys") if isinstance(artifact, Mapping) else ()
+    )
+    reported = [key for key in cast("Sequence[object]", keys or ()) if isinstance(key, str)]
+    [taken] = folder.take_in([replace(neutral_of(message), facts=None)], ())
+    facts = replace(taken.known, trusted=(*taken.known.trusted, *reported))
+    return cast("ToolMessage", shown_as(message, replace(taken, facts=facts)))
+
+
+def _unclaimed(folder: MessageFolder, message: ToolMessage) -> ToolMessage:
+    """Return *message* without notes that this process has not made: a tool may bring any metadata with it."""
+    known = neutral_of(message).known
+    user_id = folder.manager.scope.user_id
+    made = {key for text in neutral_of(message).texts.values() for key in vouched_in(user_id, text)}
+    if METADATA not in message.response_metadata or (known.trusted and made >= {*known.trusted}):
+        return message
+    metadata = {name: v for name, v in message.response_metadata.items() if name != METADATA}
     return message.model_copy(update={"response_metadata": metadata})
 
 
-def _as_mapping(update: Any) -> Mapping[str, Any] | None:  # noqa: ANN401 - a Command takes anything
-    return cast("Mapping[str, Any]", update) if isinstance(update, Mapping) else None
+def _without_artifact(folder: MessageFolder, message: ToolMessage, tool: str) -> ToolMessage:
+    policy = folder.policy
+    never_folded = policy.tool_threshold(tool) is None
+    if policy.artifacts == "keep" or never_folded or message.artifact is None:
+        return message
+    key = folder.fail_open.run(_store_artifact, folder, message.artifact, tool)
+    return message.model_copy(update={"artifact": {"memory_key": key}}) if key else message
+
+
+def _store_artifact(folder: MessageFolder, artifact: object, tool: str) -> str | None:
+    """Return the key of a large artifact; None where it is small, or neither text, bytes nor JSON."""
+    content = _content(artifact)
+    most = folder.policy.threshold
+    if content is None or len(content) <= most:
+        return None
+    if isinstance(content, str):
+        if not folder.manager.counter.exceeds(content, most):
+            return None
+        for redact in folder.policy.redact:
+            content = redact(content)
+    with folder.fail_open.writing():
+        return folder.manager.store(content, type="tool_output", source=f"{tool}_artifact")
+
+
+def _content(artifact: object) -> str | bytes | None:
+    """Return an artifact as it can be stored; None for objects that JSON cannot express."""
+    if isinstance(artifact, str | bytes):
+        return artifact
+    try:
+        return json.dumps(artifact, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError):
+        return None
 
 
 def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
-    """A callable that takes away from a text what must not be stored; of a middleware, what it does to tools' results.
+    """Return a callable that takes away from a text what must not be stored; of a middleware, what it does to results.
 
     Raises:
         InvalidArgumentError: It is neither, or a `PIIMiddleware` that leaves tools' results as they are.
@@ -82,7 +146,7 @@ def as_redactor(redactor: AnyMiddleware | Redactor) -> Redactor:
 
 
 def _through(redactor: AnyMiddleware, text: str) -> str:
-    """What stays of a tool's result when the middleware has looked at it."""
+    """Return what stays of a tool's result when the middleware has looked at it."""
     messages = [AIMessage(""), ToolMessage(text, tool_call_id="redaction")]
     update = redactor.before_model({"messages": messages}, cast("Any", None))
     return str((update or {}).get("messages", messages)[-1].content)

@@ -4,24 +4,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from functools import partial
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
-from langchain_core.messages import (
-    AIMessage,
-    BaseMessage,
-    HumanMessage,
-    ToolMessage,
-    message_to_dict,
-    messages_from_dict,
-)
+from langchain_core.messages import AnyMessage, BaseMessage, message_to_dict, messages_from_dict
 
-from langchain_memory_context.message_folding import MessageFolder, origin_of
-from langchain_memory_context.messages import is_question, source_of
+from langchain_memory_context.messages import ASSISTANT, neutral_of, shown_as
+from memory_context.conversation.message import Message
+from memory_context.conversation.message_folder import MessageFolder
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.runtime import events
-
-ASSISTANT = "assistant"
 
 
 def messages_of(turns: Iterable[ChatTurn]) -> list[BaseMessage]:
@@ -59,16 +51,14 @@ def append(
     Raises:
         StoreError: The store could not do it; nothing was appended.
     """
-    folded = list[Any]()
+    turns = list[ChatTurn]()
+    before = list[Message]()
     for message in messages:
-        origin = partial(origin_of, tuple(folded), None)
-        match message:
-            case ToolMessage():
-                folded.append(folder.fold_result(message, message.name or "tool", origin))
-            case HumanMessage() if is_question(message):
-                folded.append(folder.fold_said(message, source_of(message), origin))
-            case AIMessage():
-                folded.append(folder.fold_said(message, ASSISTANT, origin))
-            case _:
-                folded.append(message)
-    conversation.add_turns(session_id, [turn_of(message) for message in folded])
+        neutral = neutral_of(message)
+        if neutral.role == "assistant":
+            # In a chat, what the model has said is folded like what another agent says.
+            neutral = replace(neutral, role="user", source=ASSISTANT)
+        [taken] = folder.take_in([neutral], before)
+        before.append(taken)
+        turns.append(turn_of(shown_as(cast("AnyMessage", message), taken)))
+    conversation.add_turns(session_id, turns)

@@ -117,7 +117,7 @@ class MessageList:
             user_id=self.conversation.manager.scope.user_id,
             thread_id=thread_id,
             seen=self.seen,
-            conversation=self.facts.to_json(),
+            conversation=self.facts,
             messages=[message.known.to_json() for message in self.messages],
         )
 
@@ -141,7 +141,7 @@ class MessageList:
         self.messages = [
             replace(message, facts=one) for message, one in zip(loaded, known, strict=True)
         ]
-        self.facts = ConversationFacts.from_json(facts.conversation)
+        self.facts = facts.conversation
         self.seen = facts.seen
         self.end_run()
 

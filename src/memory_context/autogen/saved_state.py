@@ -8,6 +8,7 @@ from typing import Any, cast
 from autogen_core.models import LLMMessage
 from pydantic import BaseModel, Field, ValidationError
 
+from memory_context.conversation.conversation import ConversationFacts
 from memory_context.conversation.message import MessageFacts
 from memory_context.exceptions import InvalidScopeError, StateError, StateVersionError
 from memory_context.model.scope import Scope
@@ -31,7 +32,7 @@ class ContextFacts(BaseModel):
     user_id: str
     thread_id: str
     seen: int = Field(default=0, ge=0)
-    conversation: dict[str, Any] = Field(default_factory=dict)
+    conversation: ConversationFacts = Field(default_factory=ConversationFacts)
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
 
     def of_messages(self, count: int) -> list[MessageFacts]:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Any, Self
 from uuid import uuid4
 
 from memory_context.conversation.compaction import Compactor, check_limit
@@ -63,16 +62,6 @@ class ConversationFacts:
     trusted: tuple[str, ...] = ()
     judge_calls: int = 0
     judge_tokens: int = 0
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the facts in JSON's own types."""
-        return {**asdict(self), "trusted": list(self.trusted)}
-
-    @classmethod
-    def from_json(cls, saved: Mapping[str, Any]) -> Self:
-        """Return the facts that `to_json` made *saved* of; what is missing there is as in a new conversation."""
-        known = {name: saved[name] for name in cls.__slots__ if name in saved}
-        return cls(**{**known, "trusted": tuple(saved.get("trusted", ()))})
 
     def check_owner(self, user_id: str) -> None:
         """Check that the conversation is this user's, or nobody's yet.
@@ -318,7 +307,7 @@ class Conversation:
             return messages, replace(facts, undecided=question.id)
         judge = self.cache.bounded_judge
         judge.calls, judge.tokens = facts.judge_calls, facts.judge_tokens
-        request = _request(question, messages)
+        request = recall_request(question, messages)
         recaller = Recaller(self.manager, self.fail_open, judge, budget, self.decisions)
         found = await recaller.recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
@@ -382,7 +371,7 @@ def _stands_for(message: Message, key: str) -> bool:
     return message.is_a("compaction") and message.known.stands_for == key
 
 
-def _request(question: Message, messages: Sequence[Message]) -> RecallRequest:
+def recall_request(question: Message, messages: Sequence[Message]) -> RecallRequest:
     """Return what recall is decided for, when *question* asks."""
     before = [message for message in messages if message is not question]
     task = next((message for message in messages if message.is_question), question)

@@ -49,13 +49,11 @@ _TURN = Form(
     named=_paths("", "data", "data.tool_calls.*", "data.invalid_tool_calls.*", "data.content.*"),
     needed=frozenset(("role", "text", "data", "at", "id")),
 )
-# Messages of AutoGen's that were compacted; `data` is an image in base64.
+# Messages that were compacted (`conversation/message.py`); an image is base64.
 _MESSAGE = Form(
-    kept=_paths(
-        "type", "source", *_members("content.*", of=("id", "call_id", "name", "is_error", "data"))
-    ),
-    named=_paths("", "content.*"),
-    needed=frozenset(("type", "content")),
+    kept=_paths("role", "source", "answers", *_members("calls.*", of=("id", "name")), "extra"),
+    named=_paths("", "calls.*", "extra"),
+    needed=frozenset(("role", "source", "texts")),
 )
 # How a prompt was put together: keys and numbers, and the task.
 _ASSEMBLED = Form(

@@ -1,0 +1,205 @@
+"""What a middleware knows of a conversation, and what carries it from one model call to the next.
+
+At top level that is the graph's private state. Where the agent is a node of a parent graph, private state is lost at
+every turn: messages are all that such a graph shares with it. So what was decided for a model call rides on the answer
+to it then, in its metadata, which no provider is sent. A parent takes new messages over, but neither their order nor
+their removal, and of agents side by side the last one to write a message wins; so nothing else is edited there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from langchain_core.messages import AIMessage, AnyMessage
+from pydantic import TypeAdapter, ValidationError
+
+from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
+from memory_context.conversation.conversation import ConversationFacts
+from memory_context.conversation.message import Edits, Message, MessageFacts, own_message
+
+ANSWERS = "answers"
+
+
+@dataclass(frozen=True, slots=True)
+class InsertedMessage:
+    """A message that this library has put into a prompt.
+
+    Attributes:
+        id: Its id.
+        before: The id of the message that it stands before.
+        text: Its text.
+        facts: What is known of it.
+    """
+
+    id: str
+    before: str
+    text: str
+    facts: MessageFacts
+
+
+@dataclass(frozen=True, slots=True)
+class FoldedMessage:
+    """A message that this library shows otherwise than it stands in the graph's state.
+
+    Attributes:
+        texts: Its texts, by their places.
+        facts: What is known of it.
+    """
+
+    texts: Mapping[int, str]
+    facts: MessageFacts
+
+
+@dataclass(frozen=True, slots=True)
+class DecisionNote:
+    """What was decided for model calls, in a form that can be carried.
+
+    Attributes:
+        facts: What is known of the conversation beyond its messages.
+        inserted: What was put into the prompts.
+        folded: By their ids, the messages that are shown otherwise than they stand in the state.
+    """
+
+    facts: ConversationFacts = field(default_factory=ConversationFacts)
+    inserted: tuple[InsertedMessage, ...] = ()
+    folded: Mapping[str, FoldedMessage] = field(default_factory=dict[str, FoldedMessage])
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the note in JSON's own types, which every checkpointer takes."""
+        note: dict[str, Any] = _NOTE.dump_python(self, mode="json", exclude_defaults=True)
+        return note
+
+    @staticmethod
+    def from_json(value: object) -> DecisionNote | None:
+        """Return the note that `to_json` made *value* of; None for anything else, which anybody may have sent."""
+        try:
+            return _NOTE.validate_python(value)
+        except ValidationError:
+            return None
+
+    def after(self, earlier: DecisionNote) -> DecisionNote:
+        """Return this note with what an earlier one says besides; agents side by side may have brought back the same."""
+        inserted = {(one.before, one.text): one for one in (*earlier.inserted, *self.inserted)}
+        folded = {**earlier.folded, **self.folded}
+        return replace(self, inserted=tuple(inserted.values()), folded=folded)
+
+
+_NOTE = TypeAdapter(DecisionNote)
+
+
+@dataclass(frozen=True, slots=True)
+class CarriedConversation:
+    """A conversation as its messages and the state tell it.
+
+    Attributes:
+        messages: The messages as a model sees them: with what was put there, without what was compacted.
+        seen: How many of them the model has seen.
+        note: What was decided so far.
+        owners: Whose conversation it is, as far as anybody has noted it.
+    """
+
+    messages: list[Message]
+    seen: int
+    note: DecisionNote
+    owners: frozenset[str]
+
+
+def carried_by(
+    messages: Sequence[AnyMessage], private: object, name: str, agent: str
+) -> CarriedConversation:
+    """Return the conversation of the middleware *name* in the agent at *agent*, the path of its nodes.
+
+    What was noted in other agents says only whose conversation it is.
+
+    Args:
+        messages: The messages of the graph's state.
+        private: What its private state holds.
+        name: The name of the middleware.
+        agent: The names of the nodes that the agent is in; "" at top level.
+    """
+    note = DecisionNote.from_json(private)
+    answered = [i for i, message in enumerate(messages) if isinstance(message, AIMessage)]
+    last_answer = answered[-1] if note and answered else None
+    owners = set[str]()
+    note = note or DecisionNote()
+    for index in answered:
+        for place, carried in _notes_on(messages[index]):
+            if place.partition("@")[0] == name and carried.facts.user_id is not None:
+                owners.add(carried.facts.user_id)
+            if place == f"{name}@{agent}":
+                note, last_answer = carried.after(note), index
+    if note.facts.user_id is not None:
+        owners.add(note.facts.user_id)
+    shown, seen = _as_shown(messages, note, last_answer)
+    return CarriedConversation(shown, seen, note, frozenset(owners))
+
+
+def _as_shown(
+    messages: Sequence[AnyMessage], note: DecisionNote, last_answer: int | None
+) -> tuple[list[Message], int]:
+    """Return the messages as a model sees them, and how many of them stand before its last answer."""
+    inserted = dict[str, list[Message]]()
+    replaced = set[str]()
+    for one in note.inserted:
+        inserted.setdefault(one.before, []).append(own_message(one.id, one.text, one.facts))
+        replaced.update(one.facts.replaced)
+    shown = list[Message]()
+    seen = 0
+    for index, (message, message_id) in enumerate(zip(messages, ids_of(messages), strict=True)):
+        if index == last_answer:
+            seen = len(shown)
+        shown += [one for one in inserted.get(message_id, ()) if one.id not in replaced]
+        if message_id not in replaced:
+            neutral = neutral_of(message, message_id)
+            folded = note.folded.get(message_id)
+            if folded is not None:
+                neutral = neutral.with_texts(folded.texts, folded.facts)
+            shown.append(neutral)
+    return shown, seen
+
+
+def note_on(
+    facts: ConversationFacts, prompt: Sequence[Message], edits: Edits, carried: CarriedConversation
+) -> DecisionNote:
+    """Return all that was decided for *prompt*, which *edits* have made of the conversation that was carried."""
+    inserted = list[InsertedMessage]()
+    waiting = list[Message]()
+    for message in prompt:
+        if message.is_ours:
+            waiting.append(message)
+            continue
+        for one in waiting:
+            inserted.append(InsertedMessage(one.id, message.id, one.text, one.known))
+        waiting = []
+    folded = dict(carried.note.folded)
+    for message_id, message in edits.changed.items():
+        folded[message_id] = FoldedMessage(message.texts, message.known)
+    return DecisionNote(facts, tuple(inserted), folded)
+
+
+def carrying(
+    answer: AIMessage, name: str, agent: str, new: DecisionNote, carried: CarriedConversation
+) -> AnyMessage:
+    """Return *answer* with what is *new* in what was decided for it.
+
+    A parent graph may keep the last answer of a turn alone: an answer without calls carries all that stands.
+    """
+    old = carried.note
+    if answer.tool_calls:
+        inserted = tuple(one for one in new.inserted if one not in old.inserted)
+        folded = {key: one for key, one in new.folded.items() if one != old.folded.get(key)}
+        new = replace(new, inserted=inserted, folded=folded)
+    answers = noted_on(answer).get(ANSWERS) or {}
+    return with_note(answer, ANSWERS, {**answers, f"{name}@{agent}": new.to_json()})
+
+
+def _notes_on(message: AnyMessage) -> Iterator[tuple[str, DecisionNote]]:
+    """Yield the notes that an answer carries, each with the middleware and the agent that it is of."""
+    answers = noted_on(message).get(ANSWERS)
+    if isinstance(answers, Mapping):
+        for place, value in cast("Mapping[str, object]", answers).items():
+            note = DecisionNote.from_json(value)
+            if note is not None:
+                yield place, note
