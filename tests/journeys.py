@@ -106,10 +106,12 @@ def _agent(
             "It handled its job.",
         ]
     )
-    middleware = MemoryContextMiddleware(store, user_id="ann", agent_id="coder", **settings)
+    middleware = MemoryContextMiddleware(store, user_id="ann", **settings)
     tools = [tool(run_job), tool(count_lines)]
     return (
-        create_agent(model, tools, middleware=[middleware], checkpointer=InMemorySaver()),
+        create_agent(
+            model, tools, middleware=[middleware], checkpointer=InMemorySaver(), name="coder"
+        ),
         model,
         middleware,
     )
@@ -137,7 +139,7 @@ async def langchain_async(store: MemoryStore | str, **settings: Any) -> MemoryMa
 
 def _ended(model: ScriptedChatModel, middleware: MemoryContextMiddleware) -> MemoryManager:
     assert MARKER in str(model.prompts[-1][-2].content), "it came back"
-    return middleware._unwalled("ann", THREAD)  # noqa: SLF001 - the manager that its runs have
+    return middleware._memories("ann", THREAD)  # noqa: SLF001 - the manager that its runs have
 
 
 JOURNEYS: dict[str, Journey] = {

@@ -124,7 +124,7 @@ async def test_many_results_as_in_autogen() -> None:
     assert isinstance(folded, FunctionExecutionResultMessage)
     values = agent.get_state(THREAD).values
     assert [result.content for result in folded.content] == results(values["messages"])
-    [ours] = values["memory_context"]["MemoryContextMiddleware"]["recalls"]
+    [ours] = values["memory_context"]["MemoryContextMiddleware"]["note"]["inserted"]
     assert recalled.content == ours["text"]
     assert "17-07 order-27007 shipped to dock 7" in ours["text"]
 
@@ -161,7 +161,9 @@ def test_a_branch_of_a_thread_has_its_own_past() -> None:
     assert "order-13019 shipped to dock 19" in str(second[-2].content)
     assert [first[-2].content] != [second[-2].content]
     assert 1 == len(
-        agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["recalls"]
+        agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["note"][
+            "inserted"
+        ]
     )
 
 

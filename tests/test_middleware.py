@@ -415,8 +415,9 @@ async def test_records_tell_where_they_come_from() -> None:
     store = store_of()
     agent, _ = agent_of(
         [[call("read_log", day="monday")], "."],
-        MemoryContextMiddleware(store, user_id=42, agent_id="ops"),
+        MemoryContextMiddleware(store, user_id=42),
         tools=[by_day],
+        name="ops",
     )
     await run(agent, "Go.", "ainvoke")
 
@@ -611,7 +612,7 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
     recalled = str(model.prompts[-1][-2].content)
     assert "worker-500 done" in recalled if answer == "text" else ANSWER in recalled
     facts = agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]
-    assert 1 == facts["judge_calls"]
+    assert 1 == facts["note"]["facts"]["judge_calls"]
     assert 0 < facts["judge_tokens"]
 
 
@@ -783,9 +784,9 @@ def test_judge_by_structured_output() -> None:
     assert "worker-900 done" in str(model.prompts[-1][-2].content)
     assert (
         77
-        == agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"][
-            "judge_tokens"
-        ]
+        == agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]["note"][
+            "facts"
+        ]["judge_tokens"]
     )
 
 

@@ -351,7 +351,7 @@ def test_told_by_the_context(store: MemoryStore) -> None:
 
     assert "walrus" in str(model.prompts[-1][-1].content)
     assert [0, 1] == [middleware.end_task("fix", user_id=user) for user in ("bob", "ann")]
-    assert ["project"] == tiers_in(store)
+    assert ["assembly", "project"] == tiers_in(store)
     with pytest.raises(InvalidScopeError):
         middleware.end_task("fix")
 
@@ -367,7 +367,8 @@ def test_states_of_older_versions_and_json(store: MemoryStore) -> None:
     facts = agent.get_state(config_of()).values["memory_context"]["MemoryContextMiddleware"]
 
     assert facts == json.loads(json.dumps(facts))
-    assert ("t", "default", 1) == (facts["task"], facts["project"], len(facts["notes"]))
+    assert ("t", "default") == (facts["run"]["task"], facts["run"]["project"])
+    assert ["notes"] == [one["facts"]["kind"] for one in facts["note"]["inserted"]]
 
 
 def test_tools_alone() -> None:

@@ -23,7 +23,7 @@ from langgraph.types import Command
 
 from for_each import for_each
 from langchain_memory_context import MemoryContextMiddleware
-from langchain_memory_context.messages import lines_of_previews, was_folded
+from langchain_memory_context.messages import neutral_of
 from langchain_memory_context.testing import ScriptedChatModel, call
 from memory_context import FoldPolicy, MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.exceptions import StateOwnerError
@@ -432,40 +432,57 @@ class TestMetadata:
     @given(JSON)
     def test_read_with_care(self, facts: Any) -> None:
         """Whatever is sent is read without an error, and gives pairs of whole numbers or nothing."""
-        message = HumanMessage("[MemoryRef: k]\nx", response_metadata={"memory_context": facts})
+        message = HumanMessage(
+            "[MemoryRef: k]\nx", response_metadata={"memory_context": {"message": facts}}
+        )
 
-        for key, ranges in lines_of_previews(message).items():
+        known = neutral_of(message).known
+
+        for key, ranges in known.lines.items():
             assert "k" == key
             assert all(isinstance(end, int) for pair in ranges for end in pair)
 
     @for_each(
-        "text, facts, expected",
+        "text, note, expected",
         [
-            ("[MemoryRef: k]\nx", {"references": {"k": [[1, 2]]}}, {"k": ((1, 2),)}),
-            ("[MemoryRef: k]\nx", {"references": {"k": []}}, {"k": ()}),
-            ("see [MemoryRef: k]\nx", {"references": {"k": [[1, 2]]}}, {}),
-            ("[MemoryRef: k]\nx", {"references": {"other": [[1, 2]]}}, {}),
-            ("[MemoryRef: k]\nx", {"references": {"k": "abc"}}, {}),
-            ("[MemoryRef: k]\nx", {"references": {"k": [[1, 2, 3]]}}, {}),
-            ("[MemoryRef: k]\nx", {"references": {"k": [[1, True]]}}, {}),
-            ("[MemoryRef: k]\nx", {"references": ["k"]}, {}),
+            ("[MemoryRef: k]\nx", {"lines": {"k": [[1, 2]]}}, {"k": ((1, 2),)}),
+            ("[MemoryRef: k]\nx", {"lines": {"k": []}}, {"k": ()}),
+            ("x", {"lines": {"k": [[1, 2]]}}, {}),
+            ("[MemoryRef: k]\nx", {"lines": {"other": [[1, 2]]}}, {}),
+            ("[MemoryRef: k]\nx", {"lines": {"k": "abc"}}, {}),
+            ("[MemoryRef: k]\nx", {"lines": {"k": [[1, 2, 3]]}}, {}),
+            ("[MemoryRef: k]\nx", {"lines": ["k"]}, {}),
             ("[MemoryRef: k]\nx", {}, {}),
             ("[MemoryRef: k]\nx", "x", {}),
         ],
     )
-    def test_believed_of_its_own_text(
-        self,
-        text: str,
-        facts: Any,
-        expected: dict[str, Any],
-    ) -> None:
-        """A note is believed of a text that begins with the reference it names, and where it is one."""
-        message = HumanMessage(text, response_metadata={"memory_context": facts})
+    def test_believed_of_its_own_text(self, text: str, note: Any, expected: dict[str, Any]) -> None:
+        """A note is believed of references that stand in the message, and where it is one."""
+        message = HumanMessage(text, response_metadata={"memory_context": {"message": note}})
 
-        assert expected == lines_of_previews(message)
-        assert bool(expected) is was_folded(message)
+        assert expected == neutral_of(message).known.lines
 
-    @for_each("facts", ["x", {}, {"references": {"k": "abc"}}, {"references": ["k"]}, None, 7])
+    def test_trust_in_what_does_not_stand_there(self) -> None:
+        """A note cannot make a key trusted that the message does not name, nor a text folded that is no reference."""
+        note = {"message": {"trusted": ["other"], "folded": [0], "kind": "recall"}}
+        message = HumanMessage("[MemoryRef: k]", response_metadata={"memory_context": note})
+
+        known = neutral_of(message.model_copy(update={"content": "hello"})).known
+
+        assert ((), (), "") == (known.trusted, known.folded, known.kind)
+        assert () == neutral_of(message).known.trusted
+
+    @for_each(
+        "facts",
+        [
+            "x",
+            {},
+            {"message": {"lines": {"k": "abc"}}},
+            {"message": ["k"], "answers": [1]},
+            None,
+            7,
+        ],
+    )
     def test_thread_goes_on(self, facts: Any) -> None:
         """A message with any metadata is folded like another, and the thread goes on after it."""
         model = ScriptedChatModel(["ok", "ok"])

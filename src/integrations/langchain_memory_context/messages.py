@@ -12,6 +12,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message, MessageFacts
 from memory_context.conversation.settings import PERSON
 from memory_context.model.item import hash_content
+from memory_context.model.reference import MemoryRef, leading_key
 
 # The name in a message's `response_metadata` of what this library knows of it. Providers are not sent it.
 METADATA = "memory_context"
@@ -32,18 +33,34 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
                 calls.append(FunctionCall(str(call["id"]), call["name"], written(call["args"])))
         case _:
             pass
+    texts = _texts_of(message)
     return Message(
         message_id,
         cast("Any", role),
         source,
-        _texts_of(message),
+        texts,
         tuple(calls),
         answers,
         is_error=getattr(message, "status", None) == "error",
         # LangChain marks what a model wrote in the person's name.
         is_summary="lc_source" in message.additional_kwargs,
         extra=_other_blocks(message),
-        facts=MessageFacts.from_json(noted_on(message).get("message")),
+        facts=_believed(MessageFacts.from_json(noted_on(message).get("message")), texts),
+    )
+
+
+def _believed(facts: MessageFacts | None, texts: Mapping[int, str]) -> MessageFacts | None:
+    """Return what a note on a message may say: nothing of references that do not stand in its *texts*."""
+    if facts is None:
+        return None
+    keys = {ref.key for text in texts.values() for ref in MemoryRef.find_all(text)}
+    folded = [place for place in facts.folded if leading_key(texts.get(place, "")) is not None]
+    return MessageFacts(
+        lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
+        folded=tuple(folded),
+        unread=tuple(place for place in facts.unread if place in texts),
+        named=facts.named,
+        trusted=tuple(key for key in facts.trusted if key in keys),
     )
 
 
