@@ -613,7 +613,7 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
     assert "worker-500 done" in recalled if answer == "text" else ANSWER in recalled
     facts = agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]
     assert 1 == facts["note"]["facts"]["judge_calls"]
-    assert 0 < facts["judge_tokens"]
+    assert 0 < facts["note"]["facts"]["judge_tokens"]
 
 
 def test_two_instances() -> None:
@@ -744,7 +744,7 @@ def test_private_state_is_private() -> None:
     [
         ({"threshold": 10}, InvalidThresholdError),
         ({"threshold": 800, "fold": FoldPolicy()}, InvalidArgumentError),
-        ({"fold": "after_reading"}, InvalidArgumentError),
+        ({"fold": "later"}, InvalidArgumentError),
         ({"model": "gpt"}, InvalidArgumentError),
         (
             {"model": ScriptedChatModel([]), "recall": RecallPolicy(judge=LexicalJudge())},

@@ -233,7 +233,7 @@ class TestNode:
 
         first, second = model.prompts[3], model.prompts[5]
         assert [1, 1] == [len(recalls_in(prompt)) for prompt in (first, second)]
-        assert ANSWER in recalls_in(first)[0]
+        assert ANSWER in "".join(recalls_in(first))
         assert "worker-2900 done" in recalls_in(second)[0]
         for asked, later in ((model.prompts[2], first), (model.prompts[4], second)):
             assert seen(asked) == seen(later)[: len(asked)]
@@ -287,7 +287,7 @@ class TestNode:
         for text in (QUESTION, "Measure it."):
             graph.invoke(said(text), THREAD)
 
-        assert key in recalls_in(model.prompts[0])[0]
+        assert key in "".join(recalls_in(model.prompts[0]))
         assert [len(LOG)] == lengths
 
 
@@ -516,10 +516,10 @@ class TestSeveralAgents:
             await run(graph, said(text), how)
 
         first, _, *later = model.prompts
-        assert ANSWER in recalls_in(first)[0]
+        assert ANSWER in "".join(recalls_in(first))
         for prompt in later:
             assert seen(first) == seen(prompt)[: len(first)]
-            assert 1 == len(recalls_in(prompt))
+            assert 1 == sum(ANSWER in recalled for recalled in recalls_in(prompt))
 
     def test_only_the_last_answer_goes_to_the_parent(self, store: MemoryStore) -> None:
         """A parent that keeps only an agent's last answer keeps whose thread it is, and valid messages."""

@@ -83,7 +83,9 @@ class DecisionNote:
         """Return this note with what an earlier one says besides; agents side by side may have brought back the same."""
         inserted = {(one.before, one.text): one for one in (*earlier.inserted, *self.inserted)}
         folded = {**earlier.folded, **self.folded}
-        return replace(self, inserted=tuple(inserted.values()), folded=folded)
+        trusted = dict.fromkeys((*earlier.facts.trusted, *self.facts.trusted))
+        facts = replace(self.facts, trusted=tuple(trusted))
+        return DecisionNote(facts, tuple(inserted.values()), folded)
 
 
 _NOTE = TypeAdapter(DecisionNote)
@@ -190,7 +192,9 @@ def carrying(
     if answer.tool_calls:
         inserted = tuple(one for one in new.inserted if one not in old.inserted)
         folded = {key: one for key, one in new.folded.items() if one != old.folded.get(key)}
-        new = replace(new, inserted=inserted, folded=folded)
+        trusted = [key for key in new.facts.trusted if key not in old.facts.trusted]
+        facts = replace(new.facts, trusted=tuple(trusted))
+        new = DecisionNote(facts, inserted, folded)
     answers = noted_on(answer).get(ANSWERS) or {}
     return with_note(answer, ANSWERS, {**answers, f"{name}@{agent}": new.to_json()})
 

@@ -123,13 +123,11 @@ def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[st
 
 
 def _other_blocks(message: BaseMessage) -> dict[str, Any] | None:
-    """Return the blocks that are no text, by their places; None where there are none."""
+    """Return the blocks that are no text, at their places; None where there are none."""
     if isinstance(message.content, str):
         return None
-    blocks = {
-        str(place): block for place, block in enumerate(message.content) if _text_of(block) is None
-    }
-    return {"images": blocks} if blocks else None
+    blocks = [block if _text_of(block) is None else None for block in message.content]
+    return {"images": blocks} if any(blocks) else None
 
 
 def _text_blocks(content: str | list[str | dict[str, Any]]) -> Iterator[tuple[int, str]]:

@@ -32,11 +32,7 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
             return [Message(message_id, "user", source, {0: text})]
         case UserMessage(source=source, content=pieces):
             texts = {i: piece for i, piece in enumerate(pieces) if isinstance(piece, str)}
-            images = {
-                str(i): piece.to_base64()
-                for i, piece in enumerate(pieces)
-                if isinstance(piece, Image)
-            }
+            images = [piece.to_base64() if isinstance(piece, Image) else None for piece in pieces]
             return [Message(message_id, "user", source, texts, extra={"images": images})]
         case AssistantMessage(source=source, content=content, thought=thought):
             said = {0: content} if isinstance(content, str) else {}
@@ -92,8 +88,9 @@ def restored(messages: Iterable[Message]) -> Iterator[LLMMessage]:
 
 def _pieces(message: Message) -> list[str | Image]:
     pieces = dict[int, str | Image](message.texts)
-    for place, image in message.extra["images"].items():
-        pieces[int(place)] = Image.from_base64(image)
+    for place, image in enumerate(message.extra["images"]):
+        if image is not None:
+            pieces[place] = Image.from_base64(image)
     return [pieces[place] for place in sorted(pieces)]
 
 

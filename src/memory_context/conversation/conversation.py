@@ -235,7 +235,8 @@ class Conversation:
             compactor = Compactor(self.folder, self.settings.max_tokens, self.new_id)
             compacted = await off_loop(self.fail_open.run, compactor.compact, prompt, seen)
             prompt = compacted or prompt
-        return prompt, facts
+        # Kept apart from the messages, which a host may drop.
+        return prompt, replace(facts, trusted=tuple(trusted_keys(prompt, facts.trusted)))
 
     def fold_output(
         self, output: Message, arguments: str | None, before: Sequence[Message]
@@ -266,7 +267,11 @@ class Conversation:
                 replace(message, id=self.new_id(), facts=facts)
                 for message, facts in zip(from_lines(item.text), known, strict=True)
             ]
-        except (ValueError, LookupError) as error:  # JSON's and pydantic's, and what another wrote
+        except (
+            ValueError,
+            LookupError,
+            TypeError,
+        ) as error:  # JSON's and pydantic's, and what another wrote
             message = f"the memory {key!r} does not hold the messages that were stored there"
             raise StateError(message) from error
         return index, restored

@@ -161,6 +161,9 @@ def as_lines(messages: Iterable[Message]) -> str:
     lines = list[str]()
     for message in messages:
         shown = _MESSAGE.dump_python(message, exclude=hidden, exclude_defaults=True)
+        # A list and no places as keys: a redactor of numbers would take them away.
+        last = max(message.texts, default=-1)
+        shown["texts"] = [message.texts.get(place) for place in range(last + 1)]
         # A model may write lone surrogates, which pydantic's own JSON refuses.
         lines.append(json.dumps(shown, ensure_ascii=False))
     return "\n".join(lines)
@@ -170,11 +173,13 @@ def from_lines(text: str) -> list[Message]:
     """Return the messages that `as_lines` made *text* of, without ids and facts.
 
     Raises:
-        ValueError: It was not made by `as_lines`.
+        ValueError, LookupError, TypeError: It was not made by `as_lines`.
     """
     messages = list[Message]()
     for line in text.split("\n"):
-        messages.append(_MESSAGE.validate_python({**json.loads(line), "id": ""}))
+        stored: dict[str, Any] = json.loads(line)
+        texts = {place: text for place, text in enumerate(stored["texts"]) if text is not None}
+        messages.append(_MESSAGE.validate_python({**stored, "id": "", "texts": texts}))
     return messages
 
 

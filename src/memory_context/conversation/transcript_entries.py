@@ -15,7 +15,7 @@ def entries_of(
     """Yield the messages as entries, with the tokens that *count* finds."""
     for message in messages:
         role = "memory" if message.is_ours else message.role
-        images = message.extra["images"] if message.extra else ()
+        images = [image for image in (message.extra or {}).get("images", ()) if image is not None]
         yield TranscriptEntry(
             role,
             message.source,
