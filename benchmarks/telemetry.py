@@ -73,11 +73,12 @@ def prepare(way: str) -> None:
 
 def works_of(way: str, folder: str) -> dict[str, Callable[[int], object]]:
     """What is measured; each takes the number of its turn."""
+    from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart  # noqa: PLC0415 - as above
+
     from memory_context import MemoryManager  # noqa: PLC0415 - after `prepare`
     from memory_context.conversation.context_stats import ContextStats  # noqa: PLC0415 - as above
     from memory_context.conversation.fail_open import FailOpen  # noqa: PLC0415 - as above
     from memory_context.conversation.settings import FoldPolicy  # noqa: PLC0415 - as above
-    from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart  # noqa: PLC0415 - as above
 
     memory = MemoryManager(f"sqlite:///{folder}/{way}.db", user_id="ann", audit=way == "audit")
     folder_ = TextFolder(memory, FoldPolicy(), FailOpen(ContextStats()))
