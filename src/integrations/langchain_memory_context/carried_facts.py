@@ -17,7 +17,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from langchain_memory_context.messages import ids_of, neutral_of, noted_on, with_note
 from memory_context.conversation.conversation import ConversationFacts
-from memory_context.conversation.message import Edits, Message, MessageFacts, own_message
+from memory_context.conversation.message import (
+    NO_FACTS,
+    Edits,
+    Message,
+    MessageFacts,
+    own_message,
+)
 
 ANSWERS = "answers"
 
@@ -96,12 +102,14 @@ class CarriedConversation:
     """A conversation as its messages and the state tell it.
 
     Attributes:
+        held: The messages as they stand in the graph's state.
         messages: The messages as a model sees them: with what was put there, without what was compacted.
         seen: How many of them the model has seen.
         note: What was decided so far.
         owners: Whose conversation it is, as far as anybody has noted it.
     """
 
+    held: list[Message]
     messages: list[Message]
     seen: int
     note: DecisionNote
@@ -134,12 +142,13 @@ def carried_by(
                 note, last_answer = carried.after(note), index
     if note.facts.user_id is not None:
         owners.add(note.facts.user_id)
-    shown, seen = _as_shown(messages, note, last_answer)
-    return CarriedConversation(shown, seen, note, frozenset(owners))
+    held = [neutral_of(*pair) for pair in zip(messages, ids_of(messages), strict=True)]
+    shown, seen = _as_shown(held, note, last_answer)
+    return CarriedConversation(held, shown, seen, note, frozenset(owners))
 
 
 def _as_shown(
-    messages: Sequence[AnyMessage], note: DecisionNote, last_answer: int | None
+    held: Sequence[Message], note: DecisionNote, last_answer: int | None
 ) -> tuple[list[Message], int]:
     """Return the messages as a model sees them, and how many of them stand before its last answer."""
     inserted = dict[str, list[Message]]()
@@ -149,35 +158,25 @@ def _as_shown(
         replaced.update(one.facts.replaced)
     shown = list[Message]()
     seen = 0
-    for index, (message, message_id) in enumerate(zip(messages, ids_of(messages), strict=True)):
+    for index, message in enumerate(held):
         if index == last_answer:
             seen = len(shown)
-        shown += [one for one in inserted.get(message_id, ()) if one.id not in replaced]
-        if message_id not in replaced:
-            neutral = neutral_of(message, message_id)
-            folded = note.folded.get(message_id)
-            if folded is not None:
-                neutral = neutral.with_texts(folded.texts, folded.facts)
-            shown.append(neutral)
+        shown += [one for one in inserted.get(message.id, ()) if one.id not in replaced]
+        if message.id not in replaced:
+            folded = note.folded.get(message.id)
+            shown.append(message.with_texts(folded.texts, folded.facts) if folded else message)
     return shown, seen
 
 
-def note_on(
-    facts: ConversationFacts, prompt: Sequence[Message], edits: Edits, carried: CarriedConversation
-) -> DecisionNote:
-    """Return all that was decided for *prompt*, which *edits* have made of the conversation that was carried."""
+def note_of(facts: ConversationFacts, edits: Edits) -> DecisionNote:
+    """Return all that was decided, as *edits* show it."""
     inserted = list[InsertedMessage]()
-    waiting = list[Message]()
-    for message in prompt:
-        if message.is_ours:
-            waiting.append(message)
-            continue
-        for one in waiting:
-            inserted.append(InsertedMessage(one.id, message.id, one.text, one.known))
-        waiting = []
-    folded = dict(carried.note.folded)
+    for before, messages in edits.inserted.items():
+        inserted += [InsertedMessage(one.id, before, one.text, one.known) for one in messages]
+    folded = dict[str, FoldedMessage]()
     for message_id, message in edits.changed.items():
-        folded[message_id] = FoldedMessage(message.texts, message.known)
+        if message.known != NO_FACTS:
+            folded[message_id] = FoldedMessage(message.texts, message.known)
     return DecisionNote(facts, tuple(inserted), folded)
 
 

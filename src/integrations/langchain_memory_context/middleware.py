@@ -32,7 +32,7 @@ from langchain_memory_context.carried_facts import (
     DecisionNote,
     carried_by,
     carrying,
-    note_on,
+    note_of,
 )
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
@@ -48,14 +48,12 @@ from memory_context.conversation.conversation import (
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.judge import Decision, Decisions
 from memory_context.conversation.key_trust import called_with
-from memory_context.conversation.message import Edits, Message, edits_between, trusted_keys
+from memory_context.conversation.message import Edits, edits_between, trusted_keys
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
-    passed_keys,
     strings_in,
-    texts_of,
-    with_texts,
+    with_passed_texts,
 )
 from memory_context.conversation.recall import KEPT_DECISIONS
 from memory_context.conversation.run_notes import offered_places
@@ -396,8 +394,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         notes = self._notes(run)
         agent = _agent_here()
         manager = self._walled(notes)
-        messages = _named(state, "messages") or []
-        carried = carried_by(messages, private.get("note"), self._name, agent)
+        carried = carried_by(_messages_in(state), private.get("note"), self._name, agent)
         for owner in carried.owners:
             replace(carried.note.facts, user_id=owner).check_owner(manager.scope.user_id)
         conversation = Conversation(
@@ -427,18 +424,18 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         call = request.tool_call
         if isinstance(request.tool, MemoryTool) or not self._passing.passes_to(call["name"]):
             return request
-        keys = passed_keys(call["args"])
-        if not keys:
-            return request
         try:
-            texts = texts_of(
-                keys, call["name"], self._passing, talk.manager.fetch, set(talk.trusted)
+            arguments = with_passed_texts(
+                call["args"],
+                call["name"],
+                self._passing,
+                talk.manager,
+                lambda: talk.trusted,
+                _schema_of(request),
             )
-            arguments = _with_texts(request, texts)
         except NotPassedError as refused:
             text = prompts.NOT_CALLED.format(tool=call["name"], reason=refused)
             return ToolMessage(text, tool_call_id=call["id"], name=call["name"], status="error")
-        talk.manager.audit("passed", *texts)
         return request.override(tool_call={**call, "args": arguments})
 
     def _folded(
@@ -460,10 +457,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         after, facts = await talk.decides.before_model(
             before.messages, before.note.facts, before.seen, notes
         )
-        edits = edits_between(before.messages, after)
-        note = note_on(facts, after, edits, before)
-        state = dict(zip(ids_of(listed := _named(request.state, "messages")), listed, strict=True))
-        prompt = request.override(messages=_prompt(request.messages, state, after))
+        edits = edits_between(before.held, after)
+        note = note_of(facts, edits)
+        ids = [message.id for message in before.held]
+        stand = dict(zip(ids, _messages_in(request.state), strict=True))
+        prompt = request.override(messages=_prompt(request.messages, stand, edits))
 
         async def decided(response: AnyResponse) -> AnyAnswer:
             for answer in response.result:
@@ -472,7 +470,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             if talk.carries:
                 return _carrying(response, self._name, talk, note)
             update: dict[str, Any] = {"memory_context": self._kept(talk.run, note)}
-            messages = _edited(state, edits)
+            messages = _edited(stand, edits)
             if messages:
                 update["messages"] = messages
             return ExtendedModelResponse(response, Command(update=update))
@@ -545,41 +543,31 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 
 
 def _prompt(
-    asked: Sequence[AnyMessage],
-    state: Mapping[str, AnyMessage],
-    after: Sequence[Message],
+    asked: Sequence[AnyMessage], stand: Mapping[str, AnyMessage], edits: Edits
 ) -> list[AnyMessage]:
-    """Return the messages of a request as *after* shows them, unless another middleware shows them otherwise."""
-    before = dict[str, list[AnyMessage]]()
-    waiting = list[AnyMessage]()
-    for one in after:
-        if one.is_ours and one.id not in state:
-            waiting.append(own(one))
-        elif waiting:
-            before[one.id] = waiting
-            waiting = []
-    shown = {message.id: message for message in after}
+    """Return the messages of a request with *edits*, unless another middleware shows them otherwise than they *stand*."""
     prompt = list[AnyMessage]()
     for message, message_id in zip(asked, ids_of(asked), strict=True):
-        stands = state.get(message_id)
-        if stands is not None and message_id not in shown:
+        if message_id in edits.removed:
             continue
-        prompt += before.get(message_id, ())
-        is_as_it_stands = stands is not None and stands.content == message.content
-        prompt.append(shown_as(message, shown[message_id]) if is_as_it_stands else message)
+        prompt += [own(one) for one in edits.inserted.get(message_id, ())]
+        changed = edits.changed.get(message_id)
+        if changed is not None and stand[message_id].content == message.content:
+            message = shown_as(message, changed)  # noqa: PLW2901 - the same message, as it is shown
+        prompt.append(message)
     return prompt
 
 
-def _edited(state: Mapping[str, AnyMessage], edits: Edits) -> list[AnyMessage | RemoveMessage]:
+def _edited(stand: Mapping[str, AnyMessage], edits: Edits) -> list[AnyMessage | RemoveMessage]:
     """Return what changes in the messages of the graph's state."""
     messages = list[AnyMessage | RemoveMessage]()
     for message_id, shown in edits.changed.items():
-        old = state[message_id]
+        old = stand[message_id]
         new = shown_as(old, shown)
         if old.id and new is not old:
             messages.append(new)
     for message_id in edits.removed:
-        if message_id in state and state[message_id].id:
+        if stand[message_id].id:
             messages.append(RemoveMessage(message_id))
     return messages
 
@@ -618,13 +606,8 @@ def _thread() -> str | None:
     return None if thread is None else str(thread)
 
 
-def _with_texts(request: ToolCallRequest, texts: Mapping[str, str]) -> dict[str, Any]:
-    """Return the arguments of a call with *texts* in place of references."""
-    try:
-        filled = with_texts(request.tool_call["args"], texts, _schema_of(request))
-    except RecursionError:
-        raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
-    return cast("dict[str, Any]", filled)
+def _messages_in(state: Any) -> list[AnyMessage]:  # noqa: ANN401 - whatever schema the agent has
+    return list(_named(state, "messages") or [])
 
 
 def _named(place: Any, name: str) -> Any:  # noqa: ANN401 - contexts and states are dicts, dataclasses, pydantic models

@@ -34,10 +34,8 @@ from memory_context.conversation.key_trust import called_with
 from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
-    passed_keys,
     strings_in,
-    texts_of,
-    with_texts,
+    with_passed_texts,
 )
 from memory_context.exceptions import StateError
 from memory_context.model.reference import MemoryRef
@@ -244,25 +242,17 @@ class MemoryWorkbench(StaticStreamWorkbench):
         if part is self._memory or not self._policy.passes_to(name):
             return call
         try:
-            keys = passed_keys(arguments)
-            if not keys:
-                return call
-            trusted = call.context.trusted_keys()
-            return await off_loop(self._filled, call, schema, keys, trusted)
+            filled = await off_loop(
+                with_passed_texts,
+                arguments,
+                name,
+                self._policy,
+                call.context.manager,
+                call.context.trusted_keys,
+                schema.get("parameters", {}),
+            )
         except NotPassedError as refused:
             return _error(name, prompts.NOT_CALLED.format(tool=name, reason=refused))
-
-    def _filled(
-        self, call: WorkbenchCall, schema: ToolSchema, keys: list[str], trusted: list[str]
-    ) -> WorkbenchCall:
-        """Return the call with texts in place of the references in its arguments."""
-        manager = call.context.manager
-        texts = texts_of(keys, call.name, self._policy, manager.fetch, trusted)
-        try:
-            filled = with_texts(call.written, texts, schema.get("parameters", {}))
-        except RecursionError:
-            raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
-        manager.audit("passed", *texts)
         return replace(call, arguments=filled)
 
     async def _called(

@@ -202,12 +202,12 @@ def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> lis
 
 @dataclass(frozen=True, slots=True)
 class Edits:
-    """What a decision has changed in a list of messages.
+    """What makes a prompt of the messages that a host holds.
 
     Attributes:
         changed: The messages with other texts or facts, by their ids.
-        inserted: The new messages, by the id of the old one that they stand before.
-        removed: The ids of the messages that have gone.
+        inserted: The messages that the host does not hold, by the id of the one that they stand before.
+        removed: The ids of the messages that do not stand there.
     """
 
     changed: Mapping[str, Message]
@@ -215,22 +215,20 @@ class Edits:
     removed: tuple[str, ...]
 
 
-def edits_between(before: Iterable[Message], after: Iterable[Message]) -> Edits:
-    """Return what makes *after* of *before*, whose last message stands last in both."""
-    old = {message.id: message for message in before}
+def edits_between(held: Iterable[Message], prompt: Iterable[Message]) -> Edits:
+    """Return what makes *prompt* of the messages that a host holds; the last message is last in both."""
+    left = {message.id: message for message in held}
     changed = dict[str, Message]()
     inserted = dict[str, list[Message]]()
-    new = list[Message]()
-    kept = set[str]()
-    for message in after:
-        if message.id not in old:
-            new.append(message)
+    waiting = list[Message]()
+    for message in prompt:
+        old = left.pop(message.id, None)
+        if old is None:
+            waiting.append(message)
             continue
-        kept.add(message.id)
-        if new:
-            inserted[message.id] = new
-            new = []
-        if message != old[message.id]:
+        if waiting:
+            inserted[message.id] = waiting
+            waiting = []
+        if message != old:
             changed[message.id] = message
-    removed = tuple(message_id for message_id in old if message_id not in kept)
-    return Edits(changed, inserted, removed)
+    return Edits(changed, inserted, tuple(left))

@@ -15,6 +15,7 @@ from memory_context.exceptions import (
     MemoryNotFoundError,
     StoreError,
 )
+from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encoded, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime import prompts
@@ -105,6 +106,39 @@ def _check_size(size: object) -> None:
             f"not {size!r}"
         )
         raise InvalidArgumentError(message)
+
+
+def with_passed_texts(
+    arguments: Any,  # noqa: ANN401 - whatever JSON holds
+    tool: str,
+    policy: PassingPolicy,
+    manager: MemoryManager,
+    trusted: Callable[[], Collection[str]],
+    schema: Schema,
+) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return the *arguments* of a call with texts in place of references; they themselves where there are none.
+
+    Args:
+        arguments: What the model wrote.
+        tool: The tool that is called.
+        policy: What it may get.
+        manager: The user's memories.
+        trusted: Gives the keys that may be passed on to tools.
+        schema: The JSON schema of the tool's arguments.
+
+    Raises:
+        NotPassedError: The tool must not be called, and why.
+    """
+    keys = passed_keys(arguments)
+    if not keys:
+        return arguments
+    texts = texts_of(keys, tool, policy, manager.fetch, trusted())
+    try:
+        filled = with_texts(arguments, texts, schema)
+    except RecursionError:
+        raise NotPassedError(prompts.TOO_DEEP_TO_PASS) from None
+    manager.audit("passed", *texts)
+    return filled
 
 
 def passed_keys(arguments: Any) -> list[str]:  # noqa: ANN401 - whatever JSON holds
