@@ -46,6 +46,7 @@ class Resources:
         items = list[MemoryItem]()
         more = True
         while more and len(items) < self._page:
+            # Looked at between batches: what is larger than the bound comes alone with its batch.
             if sum(item.char_count for item in items) >= MOST_READ:
                 break
             batch = self._batch(after)
