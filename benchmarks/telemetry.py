@@ -73,22 +73,27 @@ def prepare(way: str) -> None:
 
 def works_of(way: str, folder: str) -> dict[str, Callable[[int], object]]:
     """What is measured; each takes the number of its turn."""
-    from memory_context.conversation.text_folder import TextFolder, TextOrigin, TextPart  # noqa: PLC0415 - as above
-
     from memory_context import MemoryManager  # noqa: PLC0415 - after `prepare`
     from memory_context.conversation.context_stats import ContextStats  # noqa: PLC0415 - as above
     from memory_context.conversation.fail_open import FailOpen  # noqa: PLC0415 - as above
+    from memory_context.conversation.ledger import Ledger  # noqa: PLC0415 - as above
+    from memory_context.conversation.message import Message  # noqa: PLC0415 - as above
+    from memory_context.conversation.message_folder import MessageFolder  # noqa: PLC0415 - as above
     from memory_context.conversation.settings import FoldPolicy  # noqa: PLC0415 - as above
 
     memory = MemoryManager(f"sqlite:///{folder}/{way}.db", user_id="ann", audit=way == "audit")
-    folder_ = TextFolder(memory, FoldPolicy(), FailOpen(ContextStats()))
+    folder_ = MessageFolder(memory, FoldPolicy(), FailOpen(ContextStats()), Ledger(memory))
+
+    def taken_in(text: str) -> object:
+        return folder_.take_in([Message("1", "tool", "run_job", {0: text})], [])
+
     keys = [memory.store(output(-number), key=f"k{number}") for number in range(1, 50)]
     return {
         "put": lambda n: memory.store(f"a note of turn {n}", "a note"),
-        "fold": lambda n: folder_.fold(TextPart(0, output(n), None, "run_job"), TextOrigin()),
+        "fold": lambda n: taken_in(output(n)),
         "retrieve": lambda n: memory.retrieve(keys[n % len(keys)], lines="10-20"),
         "search": lambda n: memory.search(f"job-{n % 50} step 7", limit=3),
-        "prompt": lambda n: folder_.fold(TextPart(0, f"short {n}", None, "run_job"), TextOrigin()),
+        "prompt": lambda n: taken_in(f"short {n}"),
     }
 
 

@@ -194,7 +194,7 @@ def carrying(
         trusted = [key for key in new.facts.trusted if key not in old.facts.trusted]
         facts = replace(new.facts, trusted=tuple(trusted))
         new = DecisionNote(facts, inserted, folded)
-    answers = noted_on(answer).get(ANSWERS) or {}
+    answers = {place: note.to_json() for place, note in _notes_on(answer)}
     return with_note(answer, ANSWERS, {**answers, f"{name}@{agent}": new.to_json()})
 
 

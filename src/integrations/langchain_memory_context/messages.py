@@ -44,7 +44,7 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         is_error=getattr(message, "status", None) == "error",
         # LangChain marks what a model wrote in the person's name.
         is_summary="lc_source" in message.additional_kwargs,
-        extra=_other_blocks(message),
+        others=_other_blocks(message),
         facts=_believed(MessageFacts.from_json(noted_on(message).get("message")), texts),
     )
 
@@ -122,12 +122,11 @@ def _with_texts(message: BaseMessage, texts: Mapping[int, str]) -> str | list[st
     return content
 
 
-def _other_blocks(message: BaseMessage) -> dict[str, Any] | None:
-    """Return the blocks that are no text, at their places; None where there are none."""
+def _other_blocks(message: BaseMessage) -> dict[int, Any]:
+    """Return the blocks that are no text, by their places."""
     if isinstance(message.content, str):
-        return None
-    blocks = [block if _text_of(block) is None else None for block in message.content]
-    return {"images": blocks} if any(blocks) else None
+        return {}
+    return {i: block for i, block in enumerate(message.content) if _text_of(block) is None}
 
 
 def _text_blocks(content: str | list[str | dict[str, Any]]) -> Iterator[tuple[int, str]]:

@@ -25,6 +25,7 @@ def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
     if view_range and not 1 <= first <= end:
         message = f"lines {first} to {last} lie outside the file, which has lines 1 to {len(lines)}"
         raise FileOperationError(message)
+    # Six columns and a tab, as `cat -n` writes, which models know.
     chosen = enumerate(lines[first - 1 : end], first)
     return "\n".join(f"{number:>6}\t{line}" for number, line in chosen)
 
@@ -38,6 +39,7 @@ def replaced_once(text: str, old: str, new: str) -> tuple[str, int]:
     if not old:
         message = "the text to replace is empty; give the text as it stands in the file"
         raise FileOperationError(message)
+    # An empty text would stand everywhere: it was refused above.
     offsets = _offsets(text, old)
     if not offsets:
         endings = "; its lines end with \\r\\n" if "\r\n" in text else ""
@@ -62,6 +64,7 @@ def _offsets(text: str, old: str) -> list[int]:
     start = text.find(old)
     while start >= 0 and len(offsets) <= MOST_LISTED:
         offsets.append(start)
+        # One further, not behind it: "aa" stands twice in "aaa", so replacing it once is not clear.
         start = text.find(old, start + 1)
     return offsets
 
@@ -76,6 +79,7 @@ def inserted(text: str, line: int, addition: str) -> str:
     if not 0 <= line <= len(lines):
         message = f"there is no line {line} to insert after; the file has {len(lines)} lines, and 0 is its beginning"
         raise FileOperationError(message)
+    # The line to insert after must be ended, or the addition would continue it.
     if text and not text.endswith("\n"):
         text += "\n"
     if not addition.endswith("\n"):

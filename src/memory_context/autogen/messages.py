@@ -32,8 +32,10 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
             return [Message(message_id, "user", source, {0: text})]
         case UserMessage(source=source, content=pieces):
             texts = {i: piece for i, piece in enumerate(pieces) if isinstance(piece, str)}
-            images = [piece.to_base64() if isinstance(piece, Image) else None for piece in pieces]
-            return [Message(message_id, "user", source, texts, extra={"images": images})]
+            images = {
+                i: piece.to_base64() for i, piece in enumerate(pieces) if isinstance(piece, Image)
+            }
+            return [Message(message_id, "user", source, texts, others=images)]
         case AssistantMessage(source=source, content=content, thought=thought):
             said = {0: content} if isinstance(content, str) else {}
             if thought:
@@ -71,7 +73,7 @@ def restored(messages: Iterable[Message]) -> Iterator[LLMMessage]:
         match message.role:
             case "system":
                 yield SystemMessage(content=message.text)
-            case "user" if message.extra is None:
+            case "user" if list(message.texts) == [0] and not message.others:
                 yield UserMessage(content=message.text, source=message.source)
             case "user":
                 yield UserMessage(content=_pieces(message), source=message.source)
@@ -88,9 +90,8 @@ def restored(messages: Iterable[Message]) -> Iterator[LLMMessage]:
 
 def _pieces(message: Message) -> list[str | Image]:
     pieces = dict[int, str | Image](message.texts)
-    for place, image in enumerate(message.extra["images"]):
-        if image is not None:
-            pieces[place] = Image.from_base64(image)
+    for place, image in message.others.items():
+        pieces[place] = Image.from_base64(image)
     return [pieces[place] for place in sorted(pieces)]
 
 

@@ -40,6 +40,7 @@ def _root(
 
 def main() -> None:
     """Run the command in `sys.argv` and exit with its code."""
+    # Stored text may hold what the terminal's encoding cannot write.
     cast(io.TextIOWrapper, sys.stdout).reconfigure(errors="replace")
     sys.exit(run(sys.argv[1:]))
 
@@ -47,6 +48,7 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run the command with these arguments and return its exit code; an error is one line on standard error."""
     try:
+        # Not standalone: typer would print errors in its own way, and exit by itself.
         return app(args=arguments, prog_name=NAME, standalone_mode=False) or 0
     except (MemoryNotFoundError, NothingMatchedError) as error:
         _print_error(error)

@@ -34,6 +34,7 @@ def interruptible(label: str, left_behind: str) -> Generator[ReportProgress]:
         MofNCompleteColumn(),
         TimeRemainingColumn(),
     )
+    # Without a terminal nothing is drawn: logs would fill with bars.
     bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
     task = bar.add_task(label, total=None)
 

@@ -53,10 +53,12 @@ def print_paged(*parts: RenderableType) -> None:
 
 def print_long_text(text: str) -> None:
     """Write text without control characters; in a terminal, through $PAGER (or less) if it is taller than the screen."""
+    # A pager reads keys from standard input.
     in_terminal = sys.stdout.isatty() and sys.stdin.isatty()
     if not in_terminal or text.count("\n") < screen().height:
         sys.stdout.write(text)
         return
+    # A user's own LESS wins, as git has it.
     os.environ.setdefault("LESS", _LESS)
     sys.stdout.flush()
     pydoc.pager(text)
@@ -144,6 +146,7 @@ def confirm(question: str, *, yes: bool) -> None:
     """
     if yes:
         return
+    # A script must not hang on a question, nor take its next line for the answer.
     if not sys.stdin.isatty():
         message = f"{question} There is no terminal to ask in: give --yes"
         raise InvalidArgumentError(message)

@@ -84,7 +84,7 @@ class Message:
         answers: The id of the call that a tool's result answers.
         is_error: Whether the tool failed.
         is_summary: Whether a model wrote it in the person's name, as summaries of a conversation are.
-        extra: What else the host needs to make its message again, as JSON. Nobody else looks at it.
+        others: What stands at its places that are no text, such as images; the host's own form, as JSON.
         facts: What is known of it; None until the conversation has taken it in.
     """
 
@@ -96,7 +96,7 @@ class Message:
     answers: str | None = None
     is_error: bool = False
     is_summary: bool = False
-    extra: Any = None
+    others: Mapping[int, Any] = field(default_factory=dict[int, Any])
     facts: MessageFacts | None = None
 
     @property
@@ -164,6 +164,10 @@ def as_lines(messages: Iterable[Message]) -> str:
         # A list and no places as keys: a redactor of numbers would take them away.
         last = max(message.texts, default=-1)
         shown["texts"] = [message.texts.get(place) for place in range(last + 1)]
+        if message.others:
+            shown["others"] = [
+                message.others.get(place) for place in range(max(message.others) + 1)
+            ]
         # A model may write lone surrogates, which pydantic's own JSON refuses.
         lines.append(json.dumps(shown, ensure_ascii=False))
     return "\n".join(lines)
@@ -178,8 +182,10 @@ def from_lines(text: str) -> list[Message]:
     messages = list[Message]()
     for line in text.split("\n"):
         stored: dict[str, Any] = json.loads(line)
-        texts = {place: text for place, text in enumerate(stored["texts"]) if text is not None}
-        messages.append(_MESSAGE.validate_python({**stored, "id": "", "texts": texts}))
+        for name in ("texts", "others"):
+            listed = enumerate(stored.get(name, ()))
+            stored[name] = {place: value for place, value in listed if value is not None}
+        messages.append(_MESSAGE.validate_python({**stored, "id": ""}))
     return messages
 
 

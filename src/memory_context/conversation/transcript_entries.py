@@ -15,14 +15,13 @@ def entries_of(
     """Yield the messages as entries, with the tokens that *count* finds."""
     for message in messages:
         role = "memory" if message.is_ours else message.role
-        images = [image for image in (message.extra or {}).get("images", ()) if image is not None]
         yield TranscriptEntry(
             role,
             message.source,
             tuple(message.texts.values()),
             tuple((call.name, call.arguments) for call in message.calls),
             sum(map(count, message.billed())),
-            len(images),
+            len(message.others),
             message.is_error,
         )
 

@@ -26,17 +26,12 @@ def run_demo(
 ) -> None:
     """Run the demo and show it on standard output.
 
-    Args:
-        model: The name of a real model; without one the model is scripted.
-        base_url: An OpenAI-compatible server to ask in place of the model's own.
-        store_url: The database; without one a SQLite file in a temporary folder.
-        keep: Whether to keep that temporary file.
+    Without *model* the model is scripted; without *store_url* the database is a SQLite file in a
+    temporary folder, which *keep* leaves there. *base_url* is an OpenAI-compatible server to ask.
 
     Raises:
-        MissingDependencyError: AutoGen, pytest, or what a real model needs is not installed.
-        InvalidArgumentError: There is a server but no model, no key for the model, or the URL is not a database's.
-        StoreError: The database cannot be reached.
-        MemoryContextError: The model did not answer.
+        MemoryContextError: An argument is wrong, a package or a key is missing, or the database or
+            the model does not answer.
     """
     if base_url and not model:
         message = "--base-url needs the name of the model there: --model NAME"
@@ -45,7 +40,7 @@ def run_demo(
     if missing:
         message = f"the demo needs {' and '.join(missing)}: pip install 'memory-context[demo]'"
         raise MissingDependencyError(message)
-    # Only now: these load AutoGen.
+    # Imported after the check above: these load AutoGen.
     from memory_context.demo.agent_run import run_agent  # noqa: PLC0415
     from memory_context.demo.model_clients import real_client, scripted_client  # noqa: PLC0415
 

@@ -25,7 +25,7 @@ from memory_context.autogen import ContextStats, MemoryContext
 from memory_context.autogen.messages import calls_of, neutral_of
 from memory_context.conversation.ledger import MESSAGE_TOKENS
 from memory_context.conversation.message import MEMORY_SOURCE
-from memory_context.demo.machine_tools import machine_tools, write_project
+from memory_context.demo.machine_tools import machine_tools
 from memory_context.exceptions import MemoryContextError
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
 from memory_context.runtime import prompts
@@ -40,34 +40,22 @@ PREVIEW_LINES, ANSWER_LINES = 8, 24
 
 @dataclass(frozen=True, slots=True)
 class MeteredCall:
-    """One call of the model.
+    """One call of the model."""
 
-    Attributes:
-        after: What the newest message is: ``user``, or the tools whose results it holds.
-        messages: The messages in the prompt.
-        sent: The tokens of the prompt: messages and descriptions of tools.
-        unfolded: The same without memory-context; 0 for a call that would not have been needed then.
-    """
-
-    after: str
+    after: str  # what the newest message is: "user", or the tools whose results it holds
     messages: int
-    sent: int
-    unfolded: int
+    sent: int  # tokens of messages and descriptions of tools
+    unfolded: int  # tokens without memory-context; 0: the call would not have been needed
 
 
 class MeteredContext(MemoryContext):
-    """A `MemoryContext` that shows and counts what the model is sent, and what it would be sent without folding.
-
-    Attributes:
-        unfolded: The conversation as an agent without memory-context would keep it, everything in full.
-        metered: The calls of the model so far.
-    """
+    """A `MemoryContext` that shows and counts what the model is sent, with and without folding."""
 
     def __init__(
         self, user_id: str, store: MemoryStore | str, tools: Sequence[Tool], console: Console
     ) -> None:
         super().__init__(user_id, store=store, agent_id="demo")
-        self.unfolded: list[LLMMessage] = []
+        self.unfolded: list[LLMMessage] = []  # as an agent without memory-context would keep it
         self.metered: list[MeteredCall] = []
         self._agent_tools = tools
         self._console = console
@@ -75,10 +63,9 @@ class MeteredContext(MemoryContext):
         self._shown = 0
 
     async def add_message(self, message: LLMMessage) -> None:
-        """Add `message` to both conversations; what concerns the memory tools only to the one that has them."""
+        """Add *message* to both conversations; what concerns the memory tools only to this one."""
         await super().add_message(message)
-        plain = without_memory_tools(message)
-        if plain is not None:
+        if plain := without_memory_tools(message):
             self.unfolded.append(plain)
         if isinstance(message, FunctionExecutionResultMessage):
             self._originals |= {result.call_id: result.content for result in message.content}
@@ -86,39 +73,46 @@ class MeteredContext(MemoryContext):
             self._console.rule(style="dim")
             self._show("user", str(message.content), style="bold green")
         else:
-            calls = [
-                f"{call.name}({call.arguments.removeprefix('{}')})" for call in calls_of(message)
-            ]
+            calls = [f"{call.name}({call.arguments})" for call in calls_of(message)]
             said = "\n".join(calls) or str(message.content)
             self._show("model", display.plain(said), style="bold blue")
 
     async def get_messages(self) -> list[LLMMessage]:
-        """Return the prompt for the next call of the model; show what is new in it, and count it."""
+        """Return the prompt for the next call of the model; show what is new, and count it."""
         messages = await super().get_messages()
+        after = ["user"]
         for message in messages[self._shown :]:
             if isinstance(message, FunctionExecutionResultMessage):
+                after = [result.name for result in message.content]
                 for result in message.content:
-                    parts = _result(result, self._originals[result.call_id])
-                    self._show("tool", *parts, style="bold yellow")
+                    self._show_result(result)
             elif isinstance(message, UserMessage) and message.source == MEMORY_SOURCE:
                 text = str(message.content)
                 reason = self.decisions()[-1].why
                 said = f"{_count(text):,} tokens, put before the user's message; {reason}:"
                 self._show("recalled", said, display.quoted(text), style="bold magenta")
         self._shown = len(messages)
-        self._meter(messages)
-        return messages
-
-    def _meter(self, messages: Sequence[LLMMessage]) -> None:
-        newest = messages[-1]
-        after = ["user"]
-        if isinstance(newest, FunctionExecutionResultMessage):
-            after = [result.name for result in newest.content]
         unfolded = 0
         if not MEMORY_TOOLS.issuperset(after):
             unfolded = _tokens(prompts.DEMO_TASK, self.unfolded, self._agent_tools)
         sent = _tokens(INSTRUCTIONS, messages, [*self._agent_tools, *self.tools()])
         self.metered.append(MeteredCall(", ".join(after), len(messages) + 1, sent, unfolded))
+        return messages
+
+    def _show_result(self, result: FunctionExecutionResult) -> None:
+        original = self._originals[result.call_id]
+        parts: list[ConsoleRenderable | str] = [
+            f"{result.name}: {len(original):,} characters, {_count(original):,} tokens"
+        ]
+        if result.content == original:
+            parts.append(display.quoted(original, ANSWER_LINES))
+        else:
+            ref, _, preview = result.content.partition("\n")
+            parts.append(
+                f"folded; a reference and a preview of {_count(result.content):,} tokens stay:"
+            )
+            parts += [display.plain(ref, "cyan"), display.quoted(preview, PREVIEW_LINES)]
+        self._show("tool", *parts, style="bold yellow")
 
     def _show(self, label: str, *parts: ConsoleRenderable | str, style: str) -> None:
         self._console.print(display.entry(label, *parts, style=style))
@@ -133,7 +127,6 @@ async def run_agent(
     Raises:
         MemoryContextError: The model did not answer.
     """
-    write_project(project)
     tools = machine_tools(project)
     context = MeteredContext(user_id, store, tools, console)
     agent = AssistantAgent(
@@ -158,7 +151,7 @@ async def run_agent(
 
 
 def without_memory_tools(message: LLMMessage) -> LLMMessage | None:
-    """Return `message` without calls and results of the memory tools; None if nothing is left."""
+    """Return *message* without calls and results of the memory tools; None if nothing is left."""
     if isinstance(message, FunctionExecutionResultMessage):
         results = [result for result in message.content if result.name not in MEMORY_TOOLS]
         return FunctionExecutionResultMessage(content=results) if results else None
@@ -167,15 +160,6 @@ def without_memory_tools(message: LLMMessage) -> LLMMessage | None:
         return message
     others = [call for call in calls if call.name not in MEMORY_TOOLS]
     return AssistantMessage(content=others, source="demo") if others else None
-
-
-def _result(result: FunctionExecutionResult, original: str) -> list[ConsoleRenderable | str]:
-    size = f"{result.name}: {len(original):,} characters, {_count(original):,} tokens"
-    if result.content == original:
-        return [size, display.quoted(original, ANSWER_LINES)]
-    ref, _, preview = result.content.partition("\n")
-    folded = f"folded; a reference and a preview of {_count(result.content):,} tokens stay:"
-    return [size, folded, display.plain(ref, "cyan"), display.quoted(preview, PREVIEW_LINES)]
 
 
 def _show_balance(console: Console, calls: Sequence[MeteredCall], stats: ContextStats) -> None:

@@ -19,11 +19,9 @@ from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.testing import ScriptedChatClient
 
-LINES_ABOVE, LINES_BELOW = 10, 5
+LINES_ABOVE, LINES_BELOW = 12, 5
 _ASSERTION = r"(E +AssertionError: 14-weeks: .*)"
-_GAP = re.compile(
-    r"…(\d+)"
-)  # in recalled text: lines are left out, and this number is the next one
+_GAP = re.compile(r"…(\d+)")  # in recalled text: lines are left out, this one comes next
 _QUOTES = (
     (_ASSERTION, "It fails with\n    {}"),
     (r"^> +(.*)", "raised by\n    {}"),
@@ -38,7 +36,7 @@ def scripted_client() -> ScriptedChatClient:
 
 
 def real_client(model: str, base_url: str | None) -> ChatCompletionClient:
-    """Return a client for `model`, at its provider or at the OpenAI-compatible server `base_url`.
+    """Return a client for *model*, at its provider or at the OpenAI-compatible server *base_url*.
 
     Raises:
         InvalidArgumentError: There is no key for it in the environment, and no server is named.
@@ -55,57 +53,53 @@ def real_client(model: str, base_url: str | None) -> ChatCompletionClient:
     settings: dict[str, Any] = {"model": model}
     if base_url:
         settings["base_url"] = base_url
-        # A server of one's own often has no keys, but the client insists on one.
+        # A server of one's own often has no keys, but the client insists on one, and it asks what
+        # models can do that it does not know.
         settings["api_key"] = os.environ.get("OPENAI_API_KEY") or "none"
-    try:
-        return OpenAIChatCompletionClient(**settings)
-    except OpenAIError as error:
-        message = (
-            f"--model {model} needs a key in the environment (OPENAI_API_KEY, GEMINI_API_KEY, "
-            "ANTHROPIC_API_KEY or LLAMA_API_KEY), or an OpenAI-compatible server: --base-url URL"
-        )
-        raise InvalidArgumentError(message) from error
-    except ValueError:  # a model that autogen-ext does not know
-        capabilities = ModelInfo(
+        settings["model_info"] = ModelInfo(
             vision=False,
             function_calling=True,
             json_output=False,
             structured_output=False,
             family=ModelFamily.UNKNOWN,
-            multiple_system_messages=False,
         )
-        return OpenAIChatCompletionClient(**settings, model_info=capabilities)
+    try:
+        return OpenAIChatCompletionClient(**settings)
+    except (OpenAIError, ValueError) as error:  # no key, or a model that autogen-ext does not know
+        message = (
+            f"--model {model} needs a known name and a key in the environment (OPENAI_API_KEY, GEMINI_API_KEY, "
+            "ANTHROPIC_API_KEY or LLAMA_API_KEY), or an OpenAI-compatible server: --base-url URL"
+        )
+        raise InvalidArgumentError(message) from error
 
 
 def _sum_up(messages: Sequence[LLMMessage]) -> str:
     """Say what the outputs are, by their references."""
     refs = {ref.key: ref for ref in MemoryRef.find_all(_all_text(messages)) if ref.tokens}
     tokens = sum(ref.tokens or 0 for ref in refs.values())
-    lines = [f"The {len(refs)} outputs have {tokens:,} tokens:"]
-    lines.extend(f"- {key}: {ref.description}" for key, ref in refs.items())
-    return "\n".join(lines)
+    summary = f"The {len(refs)} outputs have {tokens:,} tokens:"
+    for ref in refs.values():
+        summary += f"\n- {ref.key}: {ref.description}"
+    return summary
 
 
 def _read_on(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
-    """Read the lines around the assertion that was recalled; without one, the end of the text."""
-    key, number, lines = "", 0, "-40"
-    for line in _all_text(messages).split("\n"):
-        number += 1
-        if refs := MemoryRef.find_all(line):
-            key, number = refs[0].key, 0
-        elif gap := _GAP.fullmatch(line):
-            number = int(gap[1]) - 1
-        elif re.fullmatch(_ASSERTION, line):
-            lines = f"{number - LINES_ABOVE}-{number + LINES_BELOW}"
-            break
-    return [FunctionCall("read_on", json.dumps({"key": key, "lines": lines}), RETRIEVE)]
+    """Read the lines around the assertion that was recalled."""
+    above = re.split(_ASSERTION, _all_text(messages))[0]
+    gap = list(_GAP.finditer(above))[-1]
+    number = int(gap[1]) + above.count("\n", gap.end()) - 1
+    lines = f"{number - LINES_ABOVE}-{number + LINES_BELOW}"
+    arguments = {"key": MemoryRef.find_all(above)[-1].key, "lines": lines}
+    return [FunctionCall("read_on", json.dumps(arguments), RETRIEVE)]
 
 
 def _explain(messages: Sequence[LLMMessage]) -> str:
     """Quote the assertion, the line that raises it, and what was logged, each as it stands in the prompt."""
     read = _all_text(messages[-1:])
-    quotes = [(sentence, re.search(pattern, read, re.MULTILINE)) for pattern, sentence in _QUOTES]
-    answer = [sentence.format(quote[1]) for sentence, quote in quotes if quote]
+    answer = list[str]()
+    for pattern, sentence in _QUOTES:
+        if quote := re.search(pattern, read, re.MULTILINE):
+            answer.append(sentence.format(quote[1]))
     return "\n".join(answer) or "I could not find it in the output."
 
 

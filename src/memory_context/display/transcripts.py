@@ -23,6 +23,7 @@ from memory_context.model.transcript import Transcript, TranscriptEntry
 
 SHORT_LINES = 8
 SHORT_CHARACTERS = 600
+# How a long conversation began, and what happened last.
 FIRST, LAST = 20, 60
 ROLES = {"memory": "recalled"}
 
@@ -49,6 +50,8 @@ def split_at_references(text: str, known: AbstractSet[str]) -> list[ReferencedTe
 
 def _reference_of(line: str, known: AbstractSet[str]) -> MemoryRef | None:
     """Return the reference that a line consists of, if it stands for a text of the store."""
+    # Only a reference that fills its line: inside a sentence it is a mention, and no text was
+    # folded there.
     if not line.startswith("[MemoryRef: ") or not line.rstrip().endswith("]"):
         return None
     refs = MemoryRef.find_all(line)

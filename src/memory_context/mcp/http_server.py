@@ -23,6 +23,7 @@ from memory_context.mcp.signals import ending
 
 LOOPBACK = "127.0.0.1"
 PATH = "/mcp"
+# A client may keep its connection open for ever, and `docker stop` kills after ten seconds.
 SECONDS_TO_END = 3
 
 
@@ -77,12 +78,14 @@ def serve_http(server: Server[Any], listener: ListeningSocket) -> None:
     """Serve until a signal comes."""
     config = uvicorn.Config(
         _app(server, listener),
+        # Logging is set up by `serve`: to standard error, and at WARNING.
         log_config=None,
         access_log=False,
         ws="none",
         timeout_graceful_shutdown=SECONDS_TO_END,
     )
     sys.stdout.write(f"{listener.url}\n")
+    # The parent process reads the URL from a pipe, which is buffered.
     sys.stdout.flush()
     # uvicorn ends by its own handlers, and then calls those that were there before.
     with ending(lambda: None):
@@ -90,6 +93,8 @@ def serve_http(server: Server[Any], listener: ListeningSocket) -> None:
 
 
 def _app(server: Server[Any], listener: ListeningSocket) -> Starlette:
+    # Stateless: every request stands by itself, so a restarted server needs no new session from its
+    # clients.
     sessions = StreamableHTTPSessionManager(
         server, json_response=True, stateless=True, security_settings=_only_from_here(listener)
     )
@@ -114,6 +119,7 @@ class _Endpoint:
 
 def _only_from_here(listener: ListeningSocket) -> TransportSecuritySettings:
     """Allow this host only: in DNS rebinding, a page of a foreign site comes with another host or origin."""
+    # Clients name this machine in any of these ways.
     hosts = [f"{host}:{listener.port}" for host in {listener.host, LOOPBACK, "localhost"}]
     return TransportSecuritySettings(
         allowed_hosts=hosts, allowed_origins=[f"http://{host}" for host in hosts]

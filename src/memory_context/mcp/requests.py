@@ -57,4 +57,5 @@ def on_wire(text: str) -> str:
     """Return `text` as UTF-8 can carry it: a lone surrogate becomes a replacement character."""
     if text.isascii():
         return text
+    # By way of UTF-16, because there a pair of surrogates becomes the character that it stands for.
     return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")

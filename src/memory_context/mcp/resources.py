@@ -20,6 +20,7 @@ ResourcePosition: TypeAlias = tuple[datetime, UUID]  # of the last memory of a p
 SCHEME = "memory://"
 TEMPLATE = SCHEME + "{key}"
 PAGE = 50
+# Records are read whole: fifty of 50 MB at once would not fit in memory.
 BATCH = 5
 MOST_READ = 16_000_000  # characters
 
@@ -45,6 +46,7 @@ class Resources:
         items = list[MemoryItem]()
         more = True
         while more and len(items) < self._page:
+            # Looked at between batches: what is larger than the bound comes alone with its batch.
             if sum(item.char_count for item in items) >= MOST_READ:
                 break
             batch = self._batch(after)
@@ -84,6 +86,7 @@ class Resources:
         if after is None:
             return self._manager.memory_store.query(self._manager.scope, limit=BATCH)
         moment, memory_id = after
+        # Memories of one moment are ordered by id, so the position needs both.
         same = self._filtered({"created_at": moment, "id": {"$lt": memory_id}}, BATCH)
         if len(same) == BATCH:
             return same

@@ -17,6 +17,7 @@ def ending(end: Callable[[], object]) -> Generator[None]:
 
     def on_signal(_: int, __: FrameType | None) -> None:
         for number in _SIGNALS:
+            # So that an impatient second Ctrl-C works even if the ordinary end hangs.
             signal.signal(number, signal.SIG_DFL)
         end()
 

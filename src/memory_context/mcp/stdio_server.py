@@ -32,6 +32,7 @@ async def _serve(server: Server[Any], requests: int, answers: int) -> None:
         with scope, ending(lambda: loop.call_soon_threadsafe(scope.cancel)):
             async with stdio_server(stdin, stdout) as (read, write):
                 await server.run(read, write, server.create_initialization_options())
+    # Raised inside the task group of `stdio_server`, and so in a group.
     except* BrokenPipeError:  # nobody reads any more; what is left to write goes nowhere
         os.dup2(os.open(os.devnull, os.O_WRONLY), answers)
 
@@ -42,6 +43,7 @@ def _wire() -> Generator[tuple[int, int]]:
     sys.stdout.flush()
     requests, answers = os.dup(0), os.dup(1)
     os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    # A stray print of any library would break the protocol.
     os.dup2(2, 1)
     try:
         yield requests, answers
@@ -75,4 +77,5 @@ class _DescriptorLines:
         ):  # of a loop that has ended
             for line in lines:
                 self._loop.call_soon_threadsafe(put, line)
+            # Nothing more: the end of input.
             self._loop.call_soon_threadsafe(put, b"")

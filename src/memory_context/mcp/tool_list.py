@@ -78,6 +78,7 @@ class Tools:
 
 def _tool(verb: Verb[Any]) -> Wire:
     schema = verb.args.model_json_schema()
+    # Pydantic's titles and descriptions of models are paid for at every call and say nothing new.
     kept = ("type", "properties", "required", "$defs")
     arguments = {name: schema[name] for name in kept if name in schema}
     return {

@@ -36,6 +36,7 @@ LARGEST_PART = 100
 ALWAYS = "always"
 RECORDED = 50
 LEAST_LOOKED_AT = 100
+# No memory takes less than its reference, about 20 tokens: more candidates could not all go in.
 TOKENS_PER_CANDIDATE = 20
 OLDEST, NEWEST, MOST_IMPORTANT = "-created_at", "created_at", "importance"
 
@@ -140,6 +141,7 @@ class ContextAssembler:
                 sample = self._sample(tier, limit)
                 held[tier] = sample.count, sample.tokens
                 ranked += self._ranked(tier, sample, task, limit, head_tail)
+            # By time and key among equals, so that the same memories make the same text again.
             ranked.sort(key=lambda memory: (-memory.worth, memory.item.created_at, memory.key))
             count = self.memories.counter.count
             package = make_package(ranked, task, budget_tokens, known, max_item_tokens, held, count)
@@ -163,6 +165,8 @@ class ContextAssembler:
         used = package.used(*texts)
         with self._recording:
             before = store.get(self._history, key)
+            # Reading and writing are two steps: without the lock two threads would lose what the
+            # other noted.
             known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
             if before is None or not used <= known:
                 store.put(self._history, self._record(package, key, known | used), replace=True)
@@ -227,6 +231,7 @@ class ContextAssembler:
         sample = _TierSample([])
         for scope, filters in parts:
             items = store.query(scope, filters, limit=limit, order_by=MOST_IMPORTANT)
+            # That is the whole tier, so neither counting nor the newest have to be asked for.
             if len(items) < limit:
                 sample.count += len(items)
                 sample.tokens += sum(item.token_count for item in items)
@@ -257,6 +262,7 @@ class ContextAssembler:
             tier_id=self._history.tier_id,
             summary=one_line(self.memories.kept(package.task)),
             media_type=JSON,
+            # Inactive: no search and no list offers it.
             is_active=False,
             **self.memories.facts_of(content),
         )

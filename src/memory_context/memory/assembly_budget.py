@@ -63,6 +63,8 @@ def shares(budget: int, allocation: Allocation, demand: Mapping[str, int]) -> di
     while waiting:
         parts = math.fsum(allocation[tier] for tier in waiting)
         fair = {tier: int(left * (allocation[tier] / parts)) for tier in waiting}
+        # Those that need less than their share give the rest back, which may sate further ones:
+        # hence the loop.
         sated = [tier for tier in waiting if demand[tier] <= fair[tier]]
         if not sated:
             return tokens | fair
@@ -162,6 +164,7 @@ class _BudgetFiller:
         share = self.shares[candidate.tier]
         left_by_others = share - (self.demand[candidate.tier] - candidate.whole)
         most = min(self.longest, max(share // MEMORIES_PER_SHARE, left_by_others))
+        # A text no longer than its reference is better shown.
         if candidate.opens and candidate.whole <= max(most, candidate.short):
             return Allotment("whole", candidate.whole)
         if candidate.opens and most >= LEAST_EXCERPT:

@@ -20,6 +20,7 @@ from memory_context.runtime.after_fork import Lock
 
 TOOL = "tool"
 NEWEST = "memory_key"
+# Keys are ordered as text: padded, the tenth comes after the ninth.
 _DIGITS = 10
 
 
@@ -163,6 +164,7 @@ def window(
             before = at
     if most is not None:
         start = max(start, len(turns) - most)
+    # Providers refuse a tool's result without its call.
     while 0 < start < len(turns) and turns[start].role == TOOL:
         start += 1
     return list(turns[start:])
@@ -197,6 +199,7 @@ class _SessionsInProcess:
     def clear(self, session: str) -> int:
         with self._lock:
             _, kept = self._sessions.pop(session, (None, ()))
+        # The one line more that the window keeps was no turn that a caller saw.
         return len(kept) if self._limit is None else min(len(kept), self._limit - 1)
 
     def _drop_idle(self, moment: datetime) -> None:
@@ -218,6 +221,7 @@ class _SessionsInStore:
         newest = self._newest(session, limit=1)
         number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
         while True:  # another writer may have taken the number; somebody gets each, so this ends
+            # A session's id may hold signs that no key can, and be longer than a key.
             key = f"conversation_{hash_content(session)[:16]}_{number:0{_DIGITS}d}"
             try:
                 return self._manager.store(
@@ -276,4 +280,5 @@ def _moment(text: object) -> datetime | None:
         moment = datetime.fromisoformat(str(text))
     except ValueError:
         return None
+    # Without a zone it could not be compared with the others.
     return moment if moment.tzinfo else None

@@ -23,6 +23,7 @@ from memory_context.text.tokens.counter import default_counter
 if TYPE_CHECKING:
     from memory_context.stores import FileStore, StoreWrapper
 
+# Every look decrypts a record: enough to notice a wrong key, and quick with thousands of users.
 USERS_LOOKED_AT = 20
 _REINDEX = "memory-context reindex"
 _MIGRATE = "memory-context migrate"
@@ -84,6 +85,7 @@ def _database(url: str) -> Iterator[Check]:
     try:
         if innermost_url.startswith(FILES):
             yield from _folder(innermost_url)
+        # Asked before it is opened: SQLite would create the file.
         elif path := inspection.missing_file(innermost_url):
             remedy = f"check the path, or {_MIGRATE}"
             yield Check("database", CheckStatus.PROBLEM, f"there is no file {path!r}", remedy)

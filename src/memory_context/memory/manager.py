@@ -104,6 +104,7 @@ class MemoryManager:
         self.agent_id = writer.agent_id
         self.thread_id = writer.thread_id
         self.memory_store = as_store(store, password_variable)
+        # A store object belongs to the caller, who may use it elsewhere; one made of a URL is ours.
         self._closes_store = self.memory_store is not store
         self._counter = None if counter is None else as_counter(counter)
         self._password_variable = password_variable
@@ -142,6 +143,7 @@ class MemoryManager:
         scope = with_changes(self.scope, places=frozenset(places))
         seen = scope.places or frozenset[Place]()
         if self._widest is not None:
+            # A view can only narrow: a tool that is given one must not reach beyond it.
             seen &= self._widest
         self.scope = self.offered = with_changes(scope, places=seen)
         if offered is not None:
@@ -238,6 +240,7 @@ class MemoryManager:
         _check_names(type, tier, tier_id, category, *words)
         _check_importance(importance)
         facts = self.facts_of(body)
+        # A secret is never shared: two that are equal by chance would be one record under one key.
         is_shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
             user_id=self.scope.user_id,
@@ -303,6 +306,7 @@ class MemoryManager:
         item = self.memory_store.get(self.scope, check_key(key))
         if item is not None:
             return item
+        # Only now: a key that was deleted and stored again has a record.
         deletion = self.memory_store.deletion(self.scope, key)
         if deletion is not None:
             message = f"the memory {key!r} was deleted on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC ({deletion.reason})"
@@ -322,6 +326,7 @@ class MemoryManager:
         try:
             self.memory_store.touch(self.scope, [key])
         except StoreError as error:
+            # The text is here already: a count that fails must not keep it from the reader.
             events.READ_NOT_COUNTED.log(error, user_id=self.scope.user_id, memory_key=key)
         return item
 
@@ -382,6 +387,7 @@ class MemoryManager:
             text = _readable(item)
             if selection.selector == "query" and max_tokens is None:
                 max_tokens = DEFAULT_ANSWER
+            # An excerpt numbers its lines from one beginning; several ranges have several.
             has_several_ranges = "," in (lines or "")
             can_be_excerpt = selection.selector in ("whole", "lines", "query")
             if max_tokens is None or has_several_ranges or not can_be_excerpt:
@@ -393,6 +399,7 @@ class MemoryManager:
                 text = text[span.start : span.end]
             if not self.counter.exceeds(text, max_tokens):
                 return text
+            # The least answer that still says where the rest is: the reference.
             least = self.counter.count(item.ref.render())
             if max_tokens < least:
                 message = f"max_tokens={max_tokens} is less than the reference takes; give {least} or more"
@@ -508,6 +515,7 @@ class MemoryManager:
                 self.scope, query, limit=limit, filters=wanted, mode=mode
             )
             searching.note(hits=len(hits), keys=tuple(hit.memory_key for hit in hits))
+        # The content of a secret was masked, so nothing of it was read.
         self.audit("expanded", *(hit.memory_key for hit in hits if not is_secret(hit)))
         return MemoryList(hits)
 
@@ -552,6 +560,7 @@ class MemoryManager:
         scope = with_changes(self.scope, tier=tier, tier_id=tier_id)
         keys: list[str] = []
         if self.audits:
+            # Read before, because afterwards nobody can say which they were.
             keys = [item.memory_key for item in self.memory_store.list_all(scope)]
         deleted = self.memory_store.clear(scope, reason=reason)
         self.audit("deleted", *keys)
@@ -573,6 +582,7 @@ class MemoryManager:
             StoreError: The store could not do it.
         """
         item = self.get(key)
+        # Storing it again would change its `updated_at`, and so put off rules of retention.
         if item.is_active:
             return item
         if room is None and item.tier in BUILT_IN:

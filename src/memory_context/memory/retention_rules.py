@@ -18,6 +18,7 @@ from memory_context.model.item import FIRST, in_utc, now, with_zone
 from memory_context.stores import MemoryStore, as_auditor
 from memory_context.stores.sql.catalog import EXPIRED, Catalog, Expiry
 
+# Each batch is one transaction, and other writers wait for it.
 BATCH = 50
 Since: TypeAlias = Literal["created", "changed", "read"]
 UNITS = {"d": "days", "h": "hours", "w": "weeks"}
@@ -63,6 +64,7 @@ class RetentionRule:
         if not isinstance(after, timedelta) or after < timedelta():
             message = f"memories are deleted after a timedelta of 0 or more, not {self.after!r}"
             raise InvalidArgumentError(message)
+        # Subtracting it from a date would raise OverflowError at the time of deletion.
         if after > now() - FIRST:
             message = f"there is no date {after.days:,} days ago; give a rule less time"
             raise InvalidArgumentError(message)

@@ -17,6 +17,7 @@ from memory_context.runtime.breaker import Breaker, check_not_negative
 from memory_context.runtime.deadlines import within
 from memory_context.runtime.telemetry import count, operation
 
+# A late call keeps its thread: an unbounded number of them would fill the process.
 MAX_WAITING = 4
 
 
@@ -99,6 +100,7 @@ class Summaries:
 
     def summary(self, text: str, description: str) -> str:
         """Return the summarizer's line; `description` where it is not asked, fails or is late."""
+        # Not blocking: the fold that waits would be late for a summary that it does not need.
         if not self._may_ask() or not self._threads.acquire(blocking=False):
             return description
         beginning_and_end = self._shortened(text)
@@ -126,6 +128,8 @@ class Summaries:
         try:
             return self.summarizer.summarize(text, description)
         finally:
+            # Here, in the abandoned thread, and not by whoever gave up waiting for it: it is free
+            # only now.
             self._threads.release()
 
     def _shortened(self, text: str) -> str:
@@ -133,6 +137,7 @@ class Summaries:
         most = self.limits.characters
         if len(text) <= most:
             return text
+        # A document says at its beginning what it is, and a log at its end how it went.
         last = most // 4
         return f"{text[: most - last]}\n…\n{text[len(text) - last :]}"
 

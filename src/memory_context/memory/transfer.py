@@ -35,6 +35,7 @@ from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
 from memory_context.stores.wrappers.wrapper import innermost
 
 ANY_STATE = {"is_active": [True, False]}
+# With microseconds and in this order: names sort by time, and two copies in a second differ.
 STAMP = "%Y%m%dT%H%M%S%fZ"
 
 
@@ -131,6 +132,7 @@ def export_memories(
             write_line(file, line_of(user, record))
             written["memories" if isinstance(record, MemoryItem) else "deletions"] += 1
             if progress:
+                # Others may write meanwhile: then there are more than were counted.
                 progress(done, max(done, memories + deletions))
         write_line(file, {"end": written})
     return Exported(target, target.stat().st_size, **written)
@@ -161,6 +163,7 @@ def import_memories(
     only = None if user_id is ALL_USERS else Scope(cast("str", user_id)).user_id
     try:
         with Path(path).open("rb") as raw:
+            # By its first bytes, not by its name: files are renamed.
             is_compressed = raw.read(2) == GZIP
             raw.seek(0)
             with cast("IO[bytes]", gzip.open(raw)) if is_compressed else raw as file:
@@ -227,6 +230,7 @@ def backup_database(
         path = backups / f"memory-{now():{STAMP}}.db"
         with draft_of(path) as draft:
             database.backup(draft, progress)
+        # Only after the new copy is complete, and only names of our own.
         outdated = sorted(backups.glob("memory-*T*Z.db"))[:-keep] if keep else []
         for file in outdated:
             file.unlink()

@@ -11,7 +11,9 @@ from html import escape
 WIDTH, HEIGHT = 360, 250
 LEFT, RIGHT, TOP, BOTTOM = 42, 22, 12, 36
 LINE_HEIGHT = 11.0
+# The chart is 360 units wide: more points than that could not be told apart.
 MOST_POINTS = 300
+# As many colours as the page's style has classes c0 to c7; behind them dashes tell lines apart.
 COLOURS = 8
 NARROWEST = 0.1
 TICKS = 5
@@ -62,11 +64,13 @@ class Axis:
 
 def axis(low: float, high: float, start: float, end: float, *, whole: bool = False) -> Axis:
     """Return an axis from `low` to `high` that begins and ends at round numbers, with about five of them."""
+    # Equal values would make an axis of no length, and a step of 0.
     high = max(high, low + NARROWEST)
     step = _round_step((high - low) / TICKS)
     if whole:
         step = max(step, 1.0)
     first = math.floor(low / step + 1e-9) * step
+    # At least one step, or a value on a tick would have an axis of one tick.
     last = max(math.ceil(high / step - 1e-9) * step, first + step)
     return Axis(first, last, step, start, end)
 
@@ -77,6 +81,7 @@ def _round_step(least: float) -> float:
     for factor in (1, 2, 5):
         if power * factor >= least * (1 - 1e-9):
             return power * factor
+    # Rounding of the logarithm may have left the power one too low.
     return power * 10
 
 
@@ -106,6 +111,7 @@ def _line(mark: Mark, values: Sequence[float], x: Axis, y: Axis) -> str:
     every = max(math.ceil(len(values) / MOST_POINTS), 1)
     points = list[str]()
     for index, value in enumerate(values):
+        # The last value is always drawn, because the number of the line stands behind it.
         if index % every == 0 or index == len(values) - 1:
             points.append(f"{x.position(index + 1):.1f},{y.position(value):.1f}")
     return (
@@ -128,6 +134,7 @@ def spread(positions: Sequence[float], gap: float, end: float) -> list[float]:
     moved = list[float]()
     for position in positions:
         moved.append(max(position, moved[-1] + gap) if moved else position)
+    # Downwards it may have grown past the end; from the end back there is room again.
     latest = end
     for index in range(len(moved) - 1, -1, -1):
         moved[index] = min(moved[index], latest)
@@ -142,6 +149,8 @@ def point_chart(
     xs = [point[1] for point in series] or [0.0]
     ys = [point[2] for point in series] or [0.0]
     lowest = min(ys)
+    # Values near zero begin their axis there; others, such as costs of 0.6 to 0.9, would be pressed
+    # together by it.
     if lowest < 2 * NARROWEST:
         lowest = min(lowest, 0.0)
     x = axis(min(xs), max(xs), LEFT, WIDTH - RIGHT)

@@ -73,6 +73,7 @@ class Comparison:
 
 
 def _share(part: float, whole: float) -> float:
+    # Nothing of nothing is everything: a policy cannot lose where there was nothing to lose.
     return part / whole if whole else 1.0
 
 

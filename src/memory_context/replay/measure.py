@@ -97,6 +97,7 @@ class StoredTexts:
         return list(found.values())
 
     def _keys_in(self, text: str) -> list[str]:
+        # The same messages stand in every later prompt: each is searched for references once.
         if text not in self._keys:
             self._keys[text] = [ref.key for ref in MemoryRef.find_all(text)]
         return self._keys[text]
@@ -198,6 +199,7 @@ def figures_of(call: ReplayedCall, texts: StoredTexts, meter: TokenMeter, price:
     tokens = tokens_of(call.prompt, meter)
     cost = price.call(tokens, tokens_of_prefix(call.before, call.prompt, meter))
 
+    # Only where something is needed: squashing a whole prompt is dear.
     shown = [meter.squash(message.text) for message in call.prompt] if call.needs else []
     named = [need for need in call.needs if any(need.word in text for text in shown)]
     visible = [
@@ -208,6 +210,7 @@ def figures_of(call: ReplayedCall, texts: StoredTexts, meter: TokenMeter, price:
     stored = texts.behind(call.prompt) if hidden else []
     fetched = [need for need in hidden if any(need.value in text for text in stored)]
     if fetched:
+        # One trip for a call, whatever it needs; the largest of the outputs says what it costs.
         cost += price.trip(tokens, max(need.output for need in fetched))
 
     return Figures(

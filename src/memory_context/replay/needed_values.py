@@ -9,8 +9,11 @@ SHORTEST = 5
 NEIGHBOURS = 12
 """Characters beside a value that must stand in the prompt too: a bare name does not say what it names."""
 
+# Five characters at least; shorter strings stand everywhere by chance.
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./:@#-]{4,}")
+# A digit, a sign that words do not have, or camelCase: what makes a string a name and not a word.
 _TELLING = re.compile(r"[0-9_/@#.]|[a-z][A-Z]")
+# The same value stands in JSON, in a repr and in prose with different signs around it.
 _LOOSE = re.compile(r"""[\s"'`()\[\]{}<>,:]+""")
 
 

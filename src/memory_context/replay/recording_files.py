@@ -58,6 +58,7 @@ def stream_recordings(path: Path) -> Iterator[RecordingInFile]:
         if first is None:
             message = f"{path.name} is empty; {RIGHT}"
             raise InvalidArgumentError(message)
+        # One document over many lines: its first line alone is no JSON value.
         if _continues(first[1]):
             document = first[1] + "".join(lines)
             yield from _runs_in(path.name, first[0], document, 0.0, 1.0)
@@ -74,6 +75,7 @@ def _continues(line: str) -> bool:
     try:
         json.loads(line)
     except json.JSONDecodeError as error:
+        # The parser ran out of text, rather than into a mistake.
         return error.pos >= len(line.rstrip())
     except (ValueError, RecursionError):
         return False

@@ -44,6 +44,7 @@ _WRAPPERS = (
     "checkpoint",
     "kwargs",
 )
+# In this order: the most telling name of a run first.
 _IDS = ("id", "thread_id", "run_id", "name")
 _SKETCHED_KEYS = 5
 _MESSAGES: TypeAdapter[list[LLMMessage]] = TypeAdapter(list[LLMMessage])
@@ -59,6 +60,7 @@ def recordings_in(document: object) -> Iterator[Recording]:
         message = f"this is a single message; {RIGHT}"
         raise InvalidArgumentError(message)
     items = _as_list(document)
+    # A list of messages is one run; a list of anything else is a list of runs.
     if not items or _is_message(items[0]):
         yield from _recordings_of(document)
         return
@@ -92,6 +94,7 @@ def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
     run = cast("Json", document)
     ids = [str(run[key]) for key in _IDS if isinstance(run.get(key), str | int)]
     own = ids[0] if ids else name
+    # Whatever else lies in it, this list is the run.
     if isinstance(run.get("messages"), list):
         yield own, run["messages"]
         return
@@ -150,6 +153,8 @@ def _is_message(value: object) -> bool:
 
 def _kind(message: Json) -> str:
     """Return the name of a message's class or kind, without ``Chunk`` and, of LangChain's, without ``Message``."""
+    # LangChain's `dumpd`: {"lc": 1, "type": "constructor", "id": ["langchain", …, "AIMessage"],
+    # "kwargs": …}.
     if message.get("lc") and isinstance(message.get("id"), list):
         name = str(message["id"][-1]) if message["id"] else ""
         return name.removesuffix("Chunk").removesuffix("Message").lower()
@@ -182,6 +187,8 @@ def _provider_fields(fields: Json) -> Json:
 
 def _tool_calls(fields: Json) -> list[Json]:
     """Return the calls as the model wrote them where that is kept, else as parsed, else from the content's parts."""
+    # As the provider sent them: parsed and dumped again, the arguments would have other spaces and
+    # so other tokens.
     if written := _provider_fields(fields).get("tool_calls"):
         return cast("list[Json]", written)
     parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]

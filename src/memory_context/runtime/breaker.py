@@ -50,6 +50,7 @@ class Breaker:
         """Count one more failure; after as many as the limits say, pause."""
         self.in_a_row += 1
         if self.in_a_row >= self.limits.failures:
+            # After the pause it may fail as often again before the next one.
             self.in_a_row = 0
             self.paused_until = self.clock() + self.limits.pause
 

@@ -27,11 +27,14 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
             answers.put((None, error))
 
     context = contextvars.copy_context()
+    # Not from a pool: a call that hangs would hold its thread, and several would use the pool up.
     threading.Thread(target=context.run, args=(run,), name=name, daemon=True).start()
     try:
         result, error = answers.get(timeout=seconds)
     except queue.Empty:
         message = f"no answer within {seconds} s"
+        # The thread goes on, because Python cannot end it; its answer falls into a queue that
+        # nobody reads.
         raise TimeoutError(message) from None
     if error is not None:
         raise error

@@ -188,12 +188,11 @@ DEMO_FIRST = (
 )
 DEMO_SECOND = "Why does test_seconds[14-weeks] fail? Quote the assertion."
 DEMO_PACKAGES = "The metadata of the installed Python packages, as JSON, without their readmes."
-DEMO_LISTING = (
-    "A recursive listing of the Python environment: the size in bytes and the path of each file."
-)
+DEMO_LISTING = "A recursive listing of the Python environment: size in bytes and path of the first 4,500 files."
 DEMO_TESTS = "Run the tests of the little project durations with pytest, and give everything that pytest prints."
-DEMO_SIZES = "The files of the installed Python packages, as CSV: package, version, bytes, path."
-DEMO_LIMITED = "(limited to {limit:,} characters: there is more)"
+DEMO_SIZES = (
+    "The first 4,500 files of the installed Python packages, as CSV: package, version, bytes, path."
+)
 DEMO_EXIT = "(exit status {status})"
 
 JUDGE_SYSTEM = """\

@@ -11,6 +11,7 @@ import re
 import regex
 
 MOST_REPEATED = 100_000
+# More digits are too large anyway, and turning thousands of them into a number takes time.
 LONGEST_COUNT = 9
 # An escaped character, a set, a count in braces, a parenthesis, or any other character. In a set a "]" that comes first,
 # or after "^", is a member.
@@ -41,6 +42,7 @@ def expanded_size(pattern: str) -> int:
             groups[-1] += last
             groups.append(0)
             last = 0
+        # A parenthesis too many is an error that `regex` reports better.
         elif token[0] == ")" and len(groups) > 1:
             last += groups.pop()
         elif token[1]:

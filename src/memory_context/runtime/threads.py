@@ -15,6 +15,7 @@ from typing import Any, ParamSpec, TypeVar
 P = ParamSpec("P")
 T = TypeVar("T")
 
+# Fewer than SQLAlchemy's default pool has connections (5, and 10 more): none waits for one.
 THREADS = 8
 
 
@@ -26,11 +27,13 @@ def _executor() -> ThreadPoolExecutor:
 @lru_cache(maxsize=1)
 def _loop() -> asyncio.AbstractEventLoop:
     loop = asyncio.new_event_loop()
+    # A daemon: it must not keep the interpreter from ending.
     threading.Thread(target=loop.run_forever, name="memory-context-loop", daemon=True).start()
     return loop
 
 
 if sys.platform != "win32":
+    # A child has none of these threads: it must make its own, or it would wait for ever.
     os.register_at_fork(after_in_child=_executor.cache_clear)
     os.register_at_fork(after_in_child=_loop.cache_clear)
 
@@ -61,6 +64,7 @@ def result_of(awaited: Awaitable[T]) -> T:
 async def off_loop(work: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
     """Return the result of ``work(*args, **kwargs)``, which runs in a thread while the event loop goes on."""
     loop = asyncio.get_running_loop()
+    # The caller's context: traces and the caller's own variables are the same in the thread.
     context = contextvars.copy_context()
     context.run(_WAITING.set, loop)
     return await loop.run_in_executor(_executor(), partial(context.run, work, *args, **kwargs))
@@ -72,4 +76,5 @@ def wait_for(work: Coroutine[Any, Any, T]) -> T:
     try:
         return running.result()
     finally:
+        # After Ctrl-C in the waiting thread the work must not go on behind its back.
         running.cancel()

@@ -51,6 +51,7 @@ def as_lines(value: Any) -> str:  # noqa: ANN401 - whatever a model writes
     text = "" if value is None else str(value).strip().lower()
     if text in ("all", "none", "null"):
         return ""
+    # Models count from 0 at times; there is no line 0, so it becomes 1.
     if match := _TWO_LINES.fullmatch(text):
         return f"{max(1, int(match[1]))}-{match[2]}"
     return _LINES_WORD.sub("", text)

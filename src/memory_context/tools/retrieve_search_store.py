@@ -28,6 +28,7 @@ from memory_context.tools.lenient_arguments import (
 from memory_context.tools.verbs import ToolAnswer, Verb
 
 MAX_HITS = 20
+# Enough to tell whether it is worth reading on.
 PASSAGE_TOKENS = 60
 QUERY_SHOWN = 80
 
@@ -50,6 +51,7 @@ class RetrieveArgs(LenientArgs):
     def selection(self) -> Selection:
         """Return which part is meant."""
         texts = self.model_dump(exclude={"key", "offset", "context"})
+        # Models give it beside other selectors too, where it means nothing.
         context = self.context if self.contains or self.pattern else 0
         return Selection(**{name: text or None for name, text in texts.items()}, context=context)
 
@@ -113,6 +115,8 @@ def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
     shown = list[str]()
     for hit in hits:
         shown.append(_hit_text(manager, hit, args.query))
+        # The first hit is shown in any case: a search that found something must not answer with
+        # nothing.
         if len(shown) > 1 and manager.counter.exceeds("\n".join(shown), most):
             shown.pop()
             break

@@ -19,6 +19,8 @@ from memory_context.runtime import prompts
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
 
+# A page needs its reference, what part it is and the next call: with less there is no room for
+# text.
 LEAST_ANSWER = 200
 
 
@@ -99,6 +101,7 @@ def advice(error: MemoryContextError, key: str) -> str:
 
 def problem_with(error: ValidationError) -> str:
     """Return which argument is of no use, and why, in words for a model."""
+    # One mistake at a time: a model mends it and calls again.
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"]) or "arguments"
     return prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])

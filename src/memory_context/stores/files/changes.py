@@ -45,6 +45,7 @@ def watch(connection: sa.Connection) -> None:
     for table, columns, log in _WATCHED:
         for event, row in _ROW_AFTER.items():
             values = ", ".join(f"{row}.{column}" for column in columns)
+            # Names cannot be parameters of DDL; all of these are from the tables above.
             note = f"INSERT INTO {log} VALUES ({values})"  # noqa: S608 - names of ours
             name = f"watch_{table}_{event.lower()}"
             connection.exec_driver_sql(
@@ -56,6 +57,7 @@ def take(connection: sa.Connection) -> Changes:
     """Return the changes since the last call."""
     rows: dict[str, Sequence[sa.Row[Any]]] = {}
     for log in _LOGS:
+        # A row that changed twice is in the log twice.
         rows[log] = connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}").all()  # noqa: S608 - a name of ours
         connection.exec_driver_sql(f"DELETE FROM {log}")  # noqa: S608 - a name of ours
     return Changes(

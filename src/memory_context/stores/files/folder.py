@@ -18,7 +18,9 @@ STATE = ".memory-context"
 FILE_MODE = 0o644
 DIRECTORY_MODE = 0o755
 _DRAFT = ".tmp"
+# Only names of just this length are removed as drafts: a person's own .tmp files stay.
 _DRAFT_LENGTH = len(f".{uuid4().hex}{_DRAFT}")
+# O_NOFOLLOW at every step: a link in the folder must not lead the store out of it.
 _BELOW = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 Signature: TypeAlias = tuple[int, ...]
@@ -67,6 +69,7 @@ class MemoryFolder:
         with self._opened(folders) as directory:
             handle = os.open(name, flags, dir_fd=directory)
         with os.fdopen(handle, "rb") as file:
+            # Asked of the opened file: the name may lead to another one by now.
             if not stat.S_ISREG(os.fstat(handle).st_mode):
                 raise OSError(errno.EINVAL, "not a plain file", path)
             return file.read()
@@ -95,8 +98,11 @@ class MemoryFolder:
                 with os.fdopen(handle, "wb") as file:
                     file.write(data)
                     file.flush()
+                    # Before the rename, or after a power cut the name may lead to a file without
+                    # its bytes.
                     os.fsync(handle)
                 os.rename(draft, name, src_dir_fd=directory, dst_dir_fd=directory)
+            # Also after Ctrl-C: the draft would stay until the next start.
             except BaseException:
                 with suppress(OSError):
                     os.unlink(draft, dir_fd=directory)
@@ -111,6 +117,8 @@ class MemoryFolder:
             handle = os.open(name, flags, self._file_mode, dir_fd=directory)
         with os.fdopen(handle, "r+b", buffering=0) as file:
             size = file.seek(0, os.SEEK_END)
+            # A crash left half a line; without this the new one would be glued to it and both be
+            # lost.
             if size > 0 and os.pread(handle, 1, size - 1) != b"\n":
                 lines = b"\n" + lines
             file.write(lines)
@@ -125,6 +133,7 @@ class MemoryFolder:
             emptied = folders.pop()
             try:
                 with self._opened(folders) as directory:
+                    # Fails where the folder holds something else, and so ends the walk upwards.
                     os.rmdir(emptied, dir_fd=directory)
             except OSError:
                 return
@@ -148,6 +157,7 @@ class MemoryFolder:
     def _opened(self, folders: Sequence[str], *, make: bool = False) -> Generator[int]:
         """Open a folder below this one, walked to without following links, and yield its handle."""
         if make:
+            # Made one by one: `mkdir(parents=True)` gives its mode to the last folder only.
             missing = [path for path in (self.path, *self.path.parents) if not path.exists()]
             for path in reversed(missing):
                 path.mkdir(self._directory_mode, exist_ok=True)
@@ -155,6 +165,7 @@ class MemoryFolder:
         try:
             for name in folders:
                 if make:
+                    # Another thread may make the same folder at this moment.
                     with suppress(FileExistsError):
                         os.mkdir(name, self._directory_mode, dir_fd=handle)
                 inner = os.open(name, _BELOW, dir_fd=handle)
@@ -167,6 +178,7 @@ class MemoryFolder:
 
 def _checked_mode(mode: int, *, widest: int, least: int) -> int:
     is_too_wide = mode & ~widest
+    # The owner must be able to read back what was written.
     is_too_strict = mode & least != least
     if is_too_wide or is_too_strict:
         message = f"the mode {mode:04o} is wider than {widest:04o}, or shuts its owner out; give {least:04o} to {widest:04o}"
@@ -182,6 +194,7 @@ def _split(path: str) -> tuple[list[str], str]:
 def _signature(status: os.stat_result) -> Signature:
     if not stat.S_ISREG(status.st_mode):
         return ()
+    # An editor that keeps the time, or a rewrite of equal length, still changes inode or ctime.
     return status.st_ino, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 

@@ -29,7 +29,10 @@ def read_deletions(folder: MemoryFolder) -> dict[str, dict[str, Deletion]]:
     users: defaultdict[str, dict[str, Deletion]] = defaultdict(dict)
     for line in _lines(folder, DELETED):
         with suppress(InvalidRecordError, InvalidScopeError, KeyError, TypeError):
+            # The file may have been edited by hand: `Scope` checks what stands there.
             user = Scope(line.pop("user_id")).user_id
+            # The journal is only appended to, so that a crash cannot lose older lines; a memory
+            # stored again under a deleted key takes its deletion back by a line too.
             if "deleted_at" in line:
                 deletion = deletion_from(line)
                 users[user][deletion.memory_key] = deletion
@@ -46,6 +49,8 @@ def read_reads(folder: MemoryFolder) -> dict[UUID, Reads]:
             memory_id = UUID(str(line["id"]))
             moment = datetime.fromisoformat(line["accessed_at"]).astimezone(UTC)
             count, last = reads.get(memory_id, (0, moment))
+            # Lines hold differences, not totals: then two processes that note reads do not
+            # overwrite each other.
             reads[memory_id] = (count + int(line["reads"]), max(last, moment))
     return reads
 
@@ -95,6 +100,7 @@ def _lines(folder: MemoryFolder, path: str) -> Iterator[Line]:
         data = folder.read(path)
     except OSError:
         return
+    # A crash in the middle of an append leaves half a line, which is not valid JSON.
     for line in data.splitlines():
         with suppress(ValueError):
             record = json.loads(line)

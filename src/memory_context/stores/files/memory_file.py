@@ -20,6 +20,7 @@ from memory_context.text.tokens.counter import default_counter
 
 _FILE_IDS = UUID("6b1f3a9e-2c0d-5a44-9d57-0f2f7d6f1c11")
 """The namespace of the ids that files get which come without one: the same path, the same id."""
+# A key that no memory can have is told from one that a file gives; it is replaced below.
 _NO_KEY = "-"
 
 
@@ -46,6 +47,7 @@ def parse(path: str, data: bytes, modified_ns: int) -> MemoryItem:
     """
     try:
         parsed = json.loads(data.decode())
+    # Deeply nested brackets exceed the parser's recursion limit.
     except (ValueError, RecursionError) as error:
         message = f"not valid JSON: {error}"
         raise InvalidRecordError(message) from error
@@ -54,9 +56,13 @@ def parse(path: str, data: bytes, modified_ns: int) -> MemoryItem:
         raise InvalidRecordError(message)
     record = cast("dict[str, Any]", parsed)
     place = PurePosixPath(path)
+    # Whole microseconds, as `datetime` holds them: dividing nanoseconds by 1e9 would round.
     changed_at = datetime.fromtimestamp(modified_ns // 1000 / 1e6, UTC)
     item = item_from(_defaults(place, changed_at, record) | record)
+    # Where the file lies wins over what stands in it: moving it is how a person changes its
+    # category.
     item = replace(item, category=category_in(place.parts[:-1], item.category))
+    # A person changed the content but not the counts and the hash that belong to it.
     if not is_intact(item):
         item = recounted(item, default_counter().count)
         item = replace(item, updated_at=max(changed_at, item.created_at))
@@ -71,6 +77,7 @@ def _defaults(place: PurePosixPath, changed_at: datetime, record: dict[str, Any]
     try:
         memory_id = UUID(place.stem)
     except ValueError:
+        # From the path, so that every process that reads the folder gives the file the same id.
         memory_id = uuid5(_FILE_IDS, str(place))
         with suppress(InvalidKeyError):
             key = check_key(place.stem)

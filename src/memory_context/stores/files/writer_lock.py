@@ -39,8 +39,12 @@ class WriterLock:
         """
         handle = self._folder.open_state(LOCK)
         try:
+            # flock, not a file that exists: the system gives it back when the process dies, however
+            # it dies.
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as error:
+            # What the holder wrote below, for the message only; the lock itself does not depend on
+            # it.
             holder = _holder(os.pread(handle, 1000, 0))
             os.close(handle)
             message = (
@@ -53,6 +57,8 @@ class WriterLock:
             raise
         since = now().isoformat(timespec="seconds")
         facts = {"process": os.getpid(), "host": socket.gethostname(), "since": since}
+        # Truncated and rewritten in place: replacing the file would leave the lock on the old
+        # inode.
         os.ftruncate(handle, 0)
         os.pwrite(handle, json.dumps(facts).encode() + b"\n", 0)
         self._handle = handle
@@ -67,6 +73,7 @@ class WriterLock:
         """
         if self._handle is not None:
             with suppress(OSError):
+                # A folder that was replaced has another lock file, which another process may hold.
                 status = (self._folder.path / STATE / LOCK).lstat()
                 if os.path.samestat(status, os.fstat(self._handle)):
                     return

@@ -31,6 +31,7 @@ def make_room(
     Raises:
         TierFullError: It does not fit.
     """
+    # On SQLite the transaction has the write lock already; this is for PostgreSQL.
     _lock(connection, item.user_id, item.tier, item.tier_id or "")
     ids = [item.id]
     if replaced is not None:
@@ -65,6 +66,7 @@ def quota_kept(connection: sa.Connection, user_id: str, quota: Quota | None) -> 
         return
     _lock(connection, user_id)
     mine = (memories.c.user_id == user_id,)
+    # A user over a quota that was lowered since may still shorten and delete.
     items_before, bytes_before = _totals(connection, memories.c.byte_count, mine)
     yield
     items, size = _totals(connection, memories.c.byte_count, mine)
@@ -99,10 +101,12 @@ def _evict(
     """
     if not capacity.evict:
         return []
+    # At least one, or `make_room` would try for ever.
     share = max(int(capacity.evict * (capacity.max_items or items)), 1)
     order = (memories.c.importance, memories.c.created_at, memories.c.id)
     least = sa.select(memories.c.id).where(*others).order_by(*order).limit(share)
     chosen = (*others, memories.c.id.in_(least))
+    # Read before the update: afterwards they do not meet the condition `is_active` any more.
     keys = connection.execute(sa.select(memories.c.memory_key).where(*chosen)).scalars().all()
     evict(connection, chosen)
     return list(keys)

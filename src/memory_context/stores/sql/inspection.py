@@ -30,6 +30,7 @@ T = TypeVar("T")
 
 # Enough to see that an index is of another analyzer, and few enough for a look.
 SAMPLED = 20
+# Analysing a sample is to take a moment, not minutes.
 LARGEST_SAMPLED = 1_000_000
 NAMES_TRIED = 5
 DAMAGES_TOLD = 5
@@ -72,6 +73,7 @@ def damage(connection: sa.Connection) -> list[str]:
     """
     if not is_sqlite(connection):
         return []
+    # Not integrity_check, which compares every index with its table and takes many times longer.
     lines = connection.exec_driver_sql(f"PRAGMA quick_check({DAMAGES_TOLD})").scalars()
     return [str(line) for line in lines if line != "ok"]
 
@@ -168,6 +170,7 @@ def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
         searchable(item), ChunkStart(0, row.start, row.line), row.stop, card_of(item)
     )
     names = bm25.owned(passage.names, statistics.owner).split()
+    # A few, evenly from the whole list: each is a query of its own.
     spread = names[:: max(len(names) // NAMES_TRIED, 1)]
     holds = tsvector.holds if is_postgresql(connection) else fts5.holds
     return all(holds(connection, row.id, name) for name in spread)

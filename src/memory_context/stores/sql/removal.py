@@ -14,6 +14,7 @@ from memory_context.stores.sql.schema import UTCDateTime, access, deletions, mem
 def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: str) -> int:
     """Delete a user's memories that meet *where*, noting when and why; return how many."""
     doomed = sa.select(memories.c.id).where(*where)
+    # First, because the index is emptied by reading what the records say.
     indexing.remove(connection, user_id, doomed)
     notes = sa.select(
         memories.c.user_id,
@@ -28,6 +29,8 @@ def delete(connection: sa.Connection, user_id: str, where: Conditions, reason: s
         set_={"deleted_at": insert.excluded.deleted_at, "reason": insert.excluded.reason},
     )
     connection.execute(upsert)
+    # Explicit, though the foreign key cascades: a caller's engine may have foreign keys off in
+    # SQLite.
     connection.execute(sa.delete(access).where(access.c.memory_id.in_(doomed)))
     return connection.execute(sa.delete(memories).where(*where)).rowcount
 

@@ -36,6 +36,8 @@ def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
 
     False if it clashes with another record; then nothing is changed.
     """
+    # RETURNING gives no row where the insert clashed: that tells in one statement whether it was
+    # written.
     insert = _INSERT_RECORD[connection.dialect.name]
     if connection.execute(insert, encode_row(item)).first() is None:
         return False
@@ -141,6 +143,7 @@ def restore(
             total += _compare(connection, record)
             continue
         reason = stored.conflict_with(record)
+        # Another process may have written it since `_stored` looked.
         if reason is None and not insert_record(connection, record):
             reason = "changed meanwhile"
         if reason is None:
@@ -186,6 +189,7 @@ def _restore_deletion(
         )
         return Restored(conflicts=(Conflict(user_id, deletion.memory_key, reason),))
     old = stored.deletions.get(deletion.memory_key)
+    # The later deletion is the one that readers are told of.
     if old and old.deleted_at >= deletion.deleted_at:
         return Restored(unchanged=1)
     facts = {"deleted_at": deletion.deleted_at, "reason": deletion.reason}

@@ -33,6 +33,7 @@ def positions_after(
 ) -> list[ScanPosition]:
     """Return the next page, oldest first, without contents."""
     order = (memories.c.created_at, memories.c.id)
+    # Lengths first, so that the caller can take as many contents at a time as fit its bound.
     size = sa.func.coalesce(
         sa.func.length(memories.c.content), sa.func.length(memories.c.content_bytes), 0
     )
@@ -52,6 +53,7 @@ def items_at(
     found: dict[UUID, MemoryItem] = {}
     for row in connection.execute(RECORDS.where(*where, memories.c.id.in_(ids))):
         found[row.id] = decode_row(row)
+    # IN gives rows in any order.
     return [found[memory_id] for memory_id in ids if memory_id in found]
 
 

@@ -33,6 +33,7 @@ def hotspots(text: str, question: str) -> list[tuple[int, int]]:
     spots += [(block * BLOCK, (block + 1) * BLOCK) for block in chosen]
     joined = list[tuple[int, int]]()
     for start, end in sorted(_whole_lines(text, *spot) for spot in spots):
+        # Regions that touch become one: there is nothing to mark as left out between them.
         if joined and start <= joined[-1][1] + 1:
             joined[-1] = joined[-1][0], max(end, joined[-1][1])
         else:

@@ -163,6 +163,7 @@ def _collect_names(
         if len(names[index]) > 1:
             names[index] = list(dict.fromkeys(names[index]))
         is_long = segment.end - segment.start >= LEAST_BLOB
+        # A line of base64 is full of strings that look like rare names.
         if is_long and names[index] and BLOB.fullmatch(text, segment.start, segment.end):
             names[index] = []
     return _worth_of_names(Counter(chain.from_iterable(names)), keys, fields, ranking)
@@ -185,12 +186,15 @@ def _worth_of_names(
             share = ranking.field
         else:
             share = 1.0
+        # Capped at four segments: beyond that, being repeated says no more.
         worth[name] = (1 + ranking.repeated * (math.log2(min(count, 4)) / 2)) * share
     return worth
 
 
 def _is_field(text: str, start: int, end: int) -> bool:
     """Return whether a name is the key that a line begins with, or all of its value."""
+    # Only indentation and a list's dash before it: the key of a YAML or JSON line, not a word in a
+    # sentence.
     if text[end : end + 2] in KEY_ENDS:
         return not text[max(0, start - INDENTATION) : start].rpartition("\n")[2].strip(" -\t")
     return text[start - 2 : start] in VALUE_BEGINS and text[end : end + 1] in VALUE_ENDS
@@ -212,6 +216,8 @@ def _relevances(hits: Sequence[frozenset[str]], ranking: Ranking) -> list[float]
     for word, count in Counter(chain.from_iterable(hits)).items():
         rarity[word] = weight(word) * math.log((1 + len(hits)) / count)
     best = sorted(rarity.values(), reverse=True)[:BEST_TERMS]
+    # Not below what one word in a single segment weighs: matching only common words must not count
+    # as all that is asked.
     most = max(sum(best), math.log(1 + len(hits)), SMALL)
     shares = [0.0] * len(hits)
     for index, held in enumerate(hits):

@@ -20,10 +20,15 @@ import Stemmer
 
 from memory_context.text.terms import STOP_WORDS
 
+# Raised with every change of what a text is found by: an index of another version is built again.
 VERSION = 2
+# Cut in the index and in a query alike: a longer one is still found, by its beginning.
 LONGEST = 64
+# More parts, or parts of two letters, are what base64 falls into by chance: they would fill the
+# index and find nothing.
 MOST_PARTS = 8
 LEAST_LETTERS_PER_PART = 2.5
+# Words repeat within a text and between texts; analysing one costs far more than looking it up.
 _CACHED_WORDS = 1 << 15
 # `\w` knows no combining marks, of which the vowels of Indian and Thai writing are made.
 _MARKS = (
@@ -35,10 +40,12 @@ _UNSPACED = (
     "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3005-\u3007\u3040-\u30ff\u31f0-\u31ff\u3400-\u4dbf\u4e00-\u9fff"
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
+# Up to three signs between words, as in "://" and "../"; a longer run is a rule or a border.
 _COMPOUND = re.compile(rf"[\w{_MARKS}]+(?:[./:@#\\-]{{1,3}}[\w{_MARKS}]+)*")
 _SEGMENT = re.compile(r"[^/:@#\\]+")
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _PART = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|\d+")
+# Between "user" and "Name", and in "HTMLParser" before "Parser".
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _UNSPACED_RUN = re.compile(rf"([{_UNSPACED}]+)")
 _ACCENT = re.compile("[\u0300-\u036f]+")
@@ -55,6 +62,7 @@ _DATE = re.compile(
     rf"\b(?:(\d{{1,2}})(?:st|nd|rd|th)?(?: of)? )?{_MONTH}(?: (\d{{1,2}})(?:st|nd|rd|th)?)?,? (\d{{4}})\b",
     re.IGNORECASE,
 )
+# The same sign both times, and no further digit: 1.2.3 and 2023-05-0812 are no dates.
 _ISO_DATE = re.compile(r"(\d{4})([-/.])(\d{1,2})\2(\d{1,2})(?!\d)")
 _stem: Callable[[str], str] = Stemmer.Stemmer("english", 0).stemWord  # pyright: ignore[reportUnknownVariableType, reportUnknownMemberType] # ships no types
 
@@ -88,6 +96,7 @@ def analyze(text: str) -> Analysis:
 
 def wanted_by(query: str) -> list[str]:
     """Return the lexemes that a query asks for: of scripts without spaces pairs of characters, single ones if alone."""
+    # In a longer run single characters are everywhere; pairs tell texts apart.
     alone = {run for run in _UNSPACED_RUN.findall(query) if len(run) == 1}
     wanted = list[str]()
     for lexeme in analyze(query).counts:
@@ -134,6 +143,8 @@ def _stemmed(word: str) -> tuple[str, ...]:
 
 
 def _of_any_script(word: str) -> Iterator[str]:
+    # Decomposed, an accent is a character of its own; the marks of Indian and Thai writing are none
+    # of these and stay.
     letters = _ACCENT.sub("", unicodedata.normalize("NFKD", word))
     runs = _UNSPACED_RUN.split(unicodedata.normalize("NFKC", letters))
     for index, run in enumerate(runs):
@@ -183,6 +194,7 @@ def _folded(word: str) -> str:
 
 def _dates(text: str, words: Iterable[str]) -> Iterator[str]:
     """Yield the lexemes of the dates in `text`, which has these `words`."""
+    # Most texts name no month, and need no search with the long expression.
     if _MONTH_NAMES.isdisjoint(words):
         return
     for match in _DATE.finditer(text):

@@ -18,6 +18,7 @@ MAX_TRIED = 256
 MAX_READ = 200_000
 LENGTH_BITS = 7
 FINE_BITS = 4
+# The largest length whose step has seven bits: (16 + 15) << 6.
 LONGEST = 1984
 # The mark that a name has behind it, for each step, and the count that stands for it.
 STEPS = (("", 1.0), ("\u00b2", 2.0), ("\u00b3", 3.5), ("\u2075", 6.0))
@@ -85,6 +86,7 @@ def encoded(counts: Mapping[str, int]) -> str:
 
 def owned(names: str, owner: int) -> str:
     """Return `names` as those of one user."""
+    # Without this, an empty chunk would get a lexeme of the bare number.
     if not names:
         return ""
     return f"{owner}:" + names.replace(" ", f" {owner}:")
@@ -138,6 +140,8 @@ def scale(statistics: Statistics) -> float:
 
 def idf(holding: int, chunks: int) -> float:
     """Return how rare a lexeme is that `holding` of `chunks` hold; never negative."""
+    # The counts may lag behind each other for a moment; more holders than chunks would make the
+    # logarithm negative.
     return math.log1p((max(chunks, holding) - holding + 0.5) / (holding + 0.5))
 
 

@@ -11,6 +11,7 @@ from memory_context.text.index.analyzer import analyze
 from memory_context.text.index.bm25 import encoded, length_at, step_of
 
 SIZE = 2000
+# The card is indexed with every chunk: unbounded metadata would outweigh the text.
 CARD_CHARACTERS = 4000
 CARD_LEXEMES = 40
 
@@ -53,6 +54,7 @@ def chunks_of(item: MemoryItem, start: ChunkStart | None = None) -> Iterator[Chu
     """
     card, text = card_of(item), searchable(item)
     start = start or ChunkStart()
+    # A memory without searchable text is still found by its card.
     if not text:
         yield chunk_at(text, ChunkStart(), 0, card)
     while start.offset < len(text):
@@ -85,6 +87,7 @@ def end_of_chunk(text: str, start: int) -> int:
     if stop >= len(text):
         return len(text)
     half = start + SIZE // 2
+    # rfind returns -1 for none, which plus one is false.
     return (text.rfind("\n", half, stop) + 1) or (text.rfind(" ", half, stop) + 1) or stop
 
 

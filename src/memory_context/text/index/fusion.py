@@ -14,6 +14,7 @@ def normalized(scores: Mapping[K, float]) -> dict[K, float]:
     """Return scores from 0 for the lowest to 1 for the highest; all 1 where they are equal."""
     lowest = min(scores.values(), default=0.0)
     width = max(scores.values(), default=0.0) - lowest
+    # A single hit, or equal ones: dividing by the width would fail.
     if width <= 0:
         return dict.fromkeys(scores, 1.0)
     return {key: (score - lowest) / width for key, score in scores.items()}

@@ -24,9 +24,12 @@ from memory_context.text.read.hints import nearest_lines
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.time_limit import TimeLimit, too_slow
 
+# With fewer characters nothing of a match could be recognised.
 NARROWEST = 8
 UNKNOWN: Final = -1
+# Folding character by character is slow, so it is done only in the block that the match lies in.
 FOLDED_AT_ONCE = 4096
+# So that of a text of 50 MB only one block stands in memory a second time, folded.
 BLOCK = 1_000_000
 
 
@@ -62,6 +65,7 @@ class MatchingLines:
     def size(self, index: int) -> int:
         """Return the characters of one of them, without its neighbours."""
         start = self.starts[index]
+        # Three more for the number's colon, space and line break, at least.
         size = _end_of_line(self.text, start) - start + 3
         if self.width is None:
             return size
@@ -129,6 +133,7 @@ class MatchingLines:
         end = _end_of_line(self.text, start)
         if self.width is None or end - start <= self.width:
             return self.text[start:end]
+        # A third before the match and two behind: what follows a name is asked for more often.
         first = max(start, min(hit - self.width // 3, end - self.width))
         last = first + self.width
         clipped = self.text[first:last]
@@ -161,6 +166,7 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     count = count_lines(text)
     if not starts:
         raise NothingMatchedError(_nothing_matched(text, count, selection))
+    # A token is a character at least, so a longer line could never fit.
     width = None if budget is None else max(NARROWEST, budget)
     return MatchingLines(text, count, starts, numbers, hits, selection.context, wanted, width)
 
@@ -172,6 +178,8 @@ def case_folded(text: str) -> str:
     """
     if text.isascii():
         return text.lower()
+    # NFD first: folding is defined on decomposed characters; NFC last, or a text composed otherwise
+    # would not be found.
     return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
 
 
@@ -231,14 +239,18 @@ def _by_pattern(text: str, pattern: str) -> Iterator[tuple[int, int, int]]:
     start, number, passed = 0, 1, 0
     while start < len(text):
         try:
+            # `concurrent` gives up the interpreter's lock, so that a slow pattern does not stop
+            # other threads.
             match = wanted.search(text, start, timeout=time_limit.remaining(), concurrent=True)
         except SelectionTimeoutError:
             raise
         except (TimeoutError, MemoryError, RecursionError) as error:
             raise too_slow() from error
+        # An empty match behind the last line break touches no line.
         if match is None or match.start() >= len(text):
             return
         hit = match.start()
+        # A match that ends with a line break does not touch the line behind it.
         last = max(hit, match.end() - 1)
         number += text.count("\n", passed, hit)
         start = text.rfind("\n", 0, hit) + 1

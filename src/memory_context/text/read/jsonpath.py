@@ -27,9 +27,11 @@ from memory_context.text.read.time_limit import TimeLimit, too_slow
 SHORTEST_TEXT = 8
 LONGEST_KEY = 60
 LONGEST_PATH_TOLD = 80
+# The text's own value and the one inside it; deeper ones would not help a reader to mend the path.
 ROOTS_TOLD = 2
 DEEPEST = 6
 # How many characters of a text are shown, and three times the elements of a list, as a value is cut more and more.
+# Each about a third of the one before: six tries at most, and little room wasted.
 LIMITS = (1000, 300, 100, 30, 10, 3)
 _UNITS: Final[Mapping[type, str]] = {str: "characters", list: "elements", dict: "members"}
 
@@ -253,8 +255,10 @@ def _least_size(value: Any) -> int:  # noqa: ANN401 - whatever JSON holds
         case str():
             return len(value) + 2
         case list():
+            # An element is a character, a comma and a space at least.
             return max(2, 3 * len(cast("Sequence[Any]", value)))
         case dict():
+            # A member is two quotes, a colon, a space, a value and a comma at least.
             return max(2, 6 * len(cast("Mapping[str, Any]", value)))
         case _:
             return 1
@@ -335,6 +339,8 @@ class _TimedPattern(FilterFunction):
             raise
         except (TimeoutError, MemoryError) as error:
             raise too_slow() from error
+        # RFC 9535, sections 2.4.6 and 2.4.7: an invalid pattern is not an error, it matches
+        # nothing.
         except (regex.error, RecursionError, ValueError):
             return False
         return match is not None
@@ -357,6 +363,7 @@ class _TimedEnvironment(JSONPathEnvironment):
     def __init__(self) -> None:
         self.time_limit = TimeLimit()
         super().__init__()
+        # `match` is anchored at both ends and `search` at none: RFC 9535, sections 2.4.6 and 2.4.7.
         self.function_extensions["match"] = _TimedPattern(self, "fullmatch")
         self.function_extensions["search"] = _TimedPattern(self, "search")
 

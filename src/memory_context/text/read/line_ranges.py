@@ -45,6 +45,7 @@ def parse_lines(lines: str, count: int) -> tuple[int, int]:
         raise InvalidLinesError(message)
     last = count
     if match["tail"]:
+        # The last 40 lines of a text of 10 are all 10, as with `tail`.
         first = max(1, count - int(match["tail"]) + 1)
     else:
         first = int(match["first"])
@@ -68,6 +69,7 @@ def parse_ranges(lines: str, count: int) -> list[tuple[int, int]]:
     """
     merged = list[tuple[int, int]]()
     for first, last in sorted(parse_lines(part, count) for part in lines.split(",")):
+        # Adjacent ranges are joined too: between them there is nothing to mark as left out.
         if merged and first <= merged[-1][1] + 1:
             merged[-1] = (merged[-1][0], max(last, merged[-1][1]))
         else:
@@ -95,5 +97,6 @@ def spans_of_lines(text: str, ranges: Iterable[tuple[int, int]]) -> list[LineSpa
 def _skip_lines(text: str, start: int, count: int) -> int:
     """Return where the line begins that comes `count` lines after the one at `start`; behind the end if none does."""
     for _ in range(count):
+        # One behind the end, as if there were a line break: the caller takes that off again.
         start = text.find("\n", start) + 1 or len(text) + 1
     return start

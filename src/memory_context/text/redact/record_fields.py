@@ -51,8 +51,8 @@ _TURN = Form(
 )
 # Messages that were compacted (`conversation/message.py`); an image is base64.
 _MESSAGE = Form(
-    kept=_paths("role", "source", "answers", *_members("calls.*", of=("id", "name")), "extra"),
-    named=_paths("", "calls.*", "extra"),
+    kept=_paths("role", "source", "answers", *_members("calls.*", of=("id", "name")), "others.*"),
+    named=_paths("", "calls.*"),
     needed=frozenset(("role", "source", "texts")),
 )
 # How a prompt was put together: keys and numbers, and the task.

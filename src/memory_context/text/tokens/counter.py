@@ -12,8 +12,10 @@ from memory_context.runtime.after_fork import Lock
 from memory_context.text.tokens.estimate import estimate_tokens
 from memory_context.text.tokens.ranks import O200K, load_encoding
 
+# A tokenizer's time grows with the square of a run without spaces, and its stack with its length.
 BLOCK = 4096
 CACHED_BLOCKS = 256
+# Bytes: o200k_base has no longer token.
 LONGEST_TOKEN = 128
 WIDEST_CHARACTER = 4
 
@@ -56,10 +58,12 @@ class BlockCounter:
 
     def exceeds(self, text: str, limit: int) -> bool:
         """Return whether ``count(text) > limit``, looking at no more blocks than it takes."""
+        # Characters are bytes at least, so so many characters cannot fit into so few tokens.
         if limit < 0 or len(text) > LONGEST_TOKEN * limit:
             return True
         total, rest = 0, len(text)
         for block in blocks(text):
+            # A token is a byte at least, and a character four bytes at most.
             if total + rest * WIDEST_CHARACTER <= limit:
                 return False
             total += self._count_block(block)
@@ -150,6 +154,7 @@ class _ProcessCounter:
         counter = self.own or self._chosen
         if counter is None:
             with self.lock:
+                # Asked again under the lock: another thread may have chosen while this one waited.
                 if self._chosen is None:
                     self._chosen = choose_counter()
             counter = self.own or self._chosen

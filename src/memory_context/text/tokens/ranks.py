@@ -34,6 +34,7 @@ class RankFile:
     @property
     def cache_name(self) -> str:
         """Return the file's name in tiktoken's cache folder."""
+        # As tiktoken names it (tiktoken/load.py, `read_file_cached`), so that both share one cache.
         return hashlib.sha1(self.url.encode(), usedforsecurity=False).hexdigest()
 
 
@@ -89,6 +90,7 @@ def _local(file: RankFile) -> bytes | None:
                 data = gzip.decompress(data)
         except (OSError, EOFError, zlib.error):
             continue
+        # A download that broke off leaves half a file, with which every count would be wrong.
         if hashlib.sha256(data).hexdigest() == file.sha256:
             return data
     return None
@@ -109,6 +111,7 @@ def _paths(file: RankFile) -> Iterator[Path]:
 
 def cache_folder() -> Path | None:
     """Return tiktoken's cache folder; None where its variable is set to nothing, which turns caching off."""
+    # The variables and the default of tiktoken itself.
     default = str(Path(tempfile.gettempdir()) / "data-gym-cache")
     folder = os.environ.get("TIKTOKEN_CACHE_DIR", os.environ.get("DATA_GYM_CACHE_DIR", default))
     return Path(folder) if folder else None

@@ -137,6 +137,8 @@ def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequenc
 def _owner_of(connection: sa.Connection, user_id: str) -> int:
     """Return the number of a user, who gets one if there is none yet."""
     statistics = statistics_of(connection, user_id)
+    # Another process may insert the same user at this moment; then its row is found the second
+    # time.
     while statistics is None:
         insert = insert_into(connection, owners).values(user_id=user_id)
         connection.execute(insert.on_conflict_do_nothing())

@@ -22,6 +22,8 @@ from memory_context.text.index.chunks import card_of, searchable
 from memory_context.text.index.embedders import Vector
 from memory_context.text.index.fusion import fused
 
+# Somebody may pass a whole document as a question; its beginning has more lexemes than are looked
+# up.
 MAX_QUERY = 100_000
 # How many chunks are ranked for each memory that is wanted, and how many times more if they are
 # of too few.
@@ -73,6 +75,7 @@ def best(connection: sa.Connection, request: SearchRequest) -> list[tuple[Memory
         return _with_items(connection, _hits_inside(connection, request), request)
     hits = _hits(connection, request, None)
     found = _with_items(connection, hits, request)
+    # Too many of the best did not meet the conditions: rank only among those that do.
     if len(found) < min(request.limit, len(hits)):
         return best(connection, replace(request, narrowed=True))
     return found
@@ -150,6 +153,7 @@ def _best_passages(rank: Callable[[int], list[ChunkHit]], limit: int) -> dict[UU
             best_of.setdefault(hit.memory_id, hit)
         if len(best_of) >= limit or len(hits) < pool:
             return best_of
+        # One long memory may own all the best chunks.
         pool *= WIDER
 
 
@@ -160,6 +164,7 @@ def _with_items(
 
     Of equally good ones, the one used last comes first.
     """
+    # Twice as many: ties at the limit are decided by the last use, which only the rows know.
     chosen = list(hits.values())[: 2 * request.limit]
     if not chosen:
         return []
@@ -167,6 +172,7 @@ def _with_items(
     tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
     rows = connection.execute(_meeting(RECORDS, tied, request.conditions))
     items = [decode_row(row) for row in rows]
+    # Sorting is stable: first by the lesser criterion, then by the greater one.
     items.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
     # The databases add up floats in different orders: what differs in the tenth digit is equal.
     items.sort(key=lambda item: -round(tied[item.id].score, 9))

@@ -62,6 +62,7 @@ def as_array(vectors: Sequence[Vector]) -> NDArray[np.float32]:
     """
     numpy = load_numpy()
     rows: NDArray[np.float32] = numpy.asarray(vectors, dtype=numpy.float32)
+    # An embedder is the user's own code, and a NaN would make every comparison false.
     if rows.ndim != 2 or not rows.size or not numpy.isfinite(rows).all():
         message = f"an embedder gives one vector of numbers for each text, not an array of shape {rows.shape}"
         raise StoreError(message)
@@ -126,6 +127,7 @@ def forget(connection: sa.Connection, user_id: str, doomed: MemoryIds) -> None:
 
 def tables(connection: sa.Connection) -> list[sa.TableClause]:
     """Return the tables of every model."""
+    # Tables of models that this process does not use hold the user's vectors as well.
     statement = sa.select(settings.c.name).where(settings.c.name.startswith(SETTING))
     columns = (sa.column("memory_id", sa.Uuid), sa.column("user_id", sa.Text))
     return [
@@ -175,6 +177,7 @@ def add(
     unchanged = sa.select(memories.c.id).where(
         memories.c.user_id == item.user_id,
         memories.c.id == item.id,
+        # The embedder ran outside any transaction: the memory may have been rewritten meanwhile.
         memories.c.content_hash == item.content_hash,
     )
     if connection.execute(unchanged).first() is None:
@@ -226,6 +229,7 @@ def _by_numpy(
     rows = connection.execute(sa.select(*columns).where(*conditions)).all()
     if not rows:
         return {}
+    # One array over the bytes of all rows, instead of one for each row and a copy of all.
     data = b"".join(row.vector for row in rows)
     matrix = numpy.frombuffer(data, dtype=numpy.float32).reshape(len(rows), -1)
     cosines = matrix @ query
