@@ -10,7 +10,9 @@ MOST_LISTED = 10
 def lines_of(text: str) -> list[str]:
     """Return the lines of *text*; a line break at its end does not begin another one."""
     lines = text.split("\n")
-    return lines if lines[-1] else lines[:-1]
+    if not lines[-1]:
+        lines.pop()
+    return lines
 
 
 def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
@@ -20,10 +22,13 @@ def numbered(text: str, view_range: tuple[int, int] | None = None) -> str:
         FileOperationError: The range lies outside the text.
     """
     lines = lines_of(text)
-    first, last = view_range or (1, len(lines))
-    end = len(lines) if last == -1 else min(last, len(lines))
+    first, last = view_range or (1, -1)
+    end = len(lines)
+    if last != -1:
+        end = min(last, end)
     if view_range and not 1 <= first <= end:
-        message = f"lines {first} to {last} lie outside the file, which has lines 1 to {len(lines)}"
+        has = f"the file, which has lines 1 to {len(lines)}"
+        message = f"lines {first} to {last} lie outside {has}"
         raise FileOperationError(message)
     # Six columns and a tab, as `cat -n` writes, which models know.
     chosen = enumerate(lines[first - 1 : end], first)
@@ -42,20 +47,21 @@ def replaced_once(text: str, old: str, new: str) -> tuple[str, int]:
     # An empty text would stand everywhere: it was refused above.
     offsets = _offsets(text, old)
     if not offsets:
-        endings = "; its lines end with \\r\\n" if "\r\n" in text else ""
-        message = (
-            "the text to replace does not stand in the file; copy it exactly, with its spaces and line breaks"
-            f"{endings}"
-        )
+        message = "the text to replace does not stand in the file; copy it exactly, with its spaces and line breaks"
+        if "\r\n" in text:
+            message += "; its lines end with \\r\\n"
         raise FileOperationError(message)
     lines = [text.count("\n", 0, offset) + 1 for offset in offsets]
     if len(offsets) > 1:
         listed = ", ".join(map(str, lines[:MOST_LISTED]))
-        more = ", …" if len(lines) > MOST_LISTED else ""
-        message = f"the text to replace stands in the file more than once, at the lines {listed}{more}; give more around it"
+        if len(lines) > MOST_LISTED:
+            listed += ", …"
+        message = f"the text to replace stands in the file more than once, at the lines {listed}; give more around it"
         raise FileOperationError(message)
     start = offsets[0]
-    return text[:start] + new + text[start + len(old) :], lines[0]
+    end = start + len(old)
+    replaced = text[:start] + new + text[end:]
+    return replaced, lines[0]
 
 
 def _offsets(text: str, old: str) -> list[int]:

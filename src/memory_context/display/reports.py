@@ -32,9 +32,11 @@ def decisions(made: Sequence[Decision]) -> Html:
     if not made:
         return soft("no decisions yet")
     columns = ("message", "judge", "brought back", "looked for", "why", "tokens", "seconds")
-    drawn = table(columns, [_decision(decision) for decision in made[-SHOWN:]], (5, 6))
-    if len(made) > SHOWN:
-        return joined((soft(f"⋯ {len(made) - SHOWN:,} earlier ones"), drawn))
+    rows = [_decision(decision) for decision in made[-SHOWN:]]
+    drawn = table(columns, rows, (5, 6))
+    earlier = len(made) - SHOWN
+    if earlier > 0:
+        return joined((soft(f"⋯ {earlier:,} earlier ones"), drawn))
     return drawn
 
 
@@ -44,7 +46,8 @@ def _decision(decision: Decision) -> list[str]:
         asked = f"{asked[:ASKED]}…"
     keys = list[str]()
     for key in decision.opened or decision.found:
-        keys += [tag("code", key, cls="key"), " "]
+        keys.append(tag("code", key, cls="key"))
+        keys.append(" ")
     return [
         asked,
         decision.judge,
@@ -69,7 +72,8 @@ def decisions_text(made: Sequence[Decision]) -> str:
 def stats(done: ContextStats) -> Html:
     """Draw what a context has done, and a bar for what is left of what was folded."""
     rows = [(label, f"{value:,}") for label, value in _stats(done)]
-    rows.append((SAVED, tag("b", f"{done.tokens_saved:,}")))
+    saved = tag("b", f"{done.tokens_saved:,}")
+    rows.append((SAVED, saved))
     drawn = table(("", ""), rows, (1,))
     if not done.tokens_folded:
         return drawn
@@ -96,7 +100,8 @@ def stats_text(done: ContextStats) -> str:
 
 def package(made: ContextPackage) -> Html:
     """Draw a package: its budget, what each tier got of it, what went in and what did not."""
-    head = tag("div", tag("b", "ContextPackage"), soft(f" for: {made.task[:ASKED]}"), cls="head")
+    task = soft(f" for: {made.task[:ASKED]}")
+    head = tag("div", tag("b", "ContextPackage"), task, cls="head")
     share = bar(made.tokens / max(made.budget, 1), 1.0)
     used = tag("div", share, f" {made.tokens:,} of {made.budget:,} tokens, ")
     ratio = f"{made.compression_ratio:.0%} of the {made.all_tokens:,} tokens that the tiers hold"
@@ -107,11 +112,13 @@ def package(made: ContextPackage) -> Html:
         title = joined((key, f" {entry.item.summary} ", size))
         parts.append(folded(title, tag("pre", entry.text)))
     if made.left_out:
-        rows = [
-            (f"{left.rank:,}", left.tier, left.key, f"{left.tokens:,}", left.reason)
-            for left in made.left_out[:SHOWN]
-        ]
-        drawn = table(("rank", "tier", "key", "tokens", "why"), rows, (0, 3))
+        rows = list[Sequence[str]]()
+        for left in made.left_out[:SHOWN]:
+            rank = f"{left.rank:,}"
+            tokens = f"{left.tokens:,}"
+            rows.append((rank, left.tier, left.key, tokens, left.reason))
+        columns = ("rank", "tier", "key", "tokens", "why")
+        drawn = table(columns, rows, (0, 3))
         parts.append(folded(f"{len(made.left_out):,} left out", drawn))
     return joined(parts)
 

@@ -55,20 +55,22 @@ def _reference_of(line: str, known: AbstractSet[str]) -> MemoryRef | None:
     if not line.startswith("[MemoryRef: ") or not line.rstrip().endswith("]"):
         return None
     refs = MemoryRef.find_all(line)
-    return refs[0] if len(refs) == 1 and refs[0].key in known else None
+    if len(refs) != 1 or refs[0].key not in known:
+        return None
+    return refs[0]
 
 
 def conversation(view: Transcript) -> Html:
     """Draw a conversation: its totals, and its messages in a table."""
     largest = max((entry.tokens for entry in view.entries), default=1)
-    hidden = len(view.entries) - FIRST - LAST
-    if hidden > 0:
-        more = soft(f"⋯ {hidden:,} more messages")
-        rows = [_row(entry, view, largest) for entry in view.entries[:FIRST]]
-        rows.append(tag("tr", tag("td"), tag("td", more), tag("td")))
-        rows += [_row(entry, view, largest) for entry in view.entries[-LAST:]]
-    else:
-        rows = [_row(entry, view, largest) for entry in view.entries]
+    last_from = len(view.entries) - LAST
+    rows = list[Html]()
+    for index, entry in enumerate(view.entries):
+        if index < FIRST or index >= last_from:
+            rows.append(_row(entry, view, largest))
+        elif index == FIRST:
+            more = soft(f"⋯ {last_from - FIRST:,} more messages")
+            rows.append(tag("tr", tag("td"), tag("td", more), tag("td")))
     head = tag("div", tag("b", view.title), soft(f" {_facts(view)}"), cls="head")
     body = tag("table", tag("tbody", *rows)) if rows else soft("no messages yet")
     return joined((head, _totals(view), body))
@@ -80,7 +82,8 @@ def _facts(view: Transcript) -> str:
 
 def _totals(view: Transcript) -> Html:
     """Draw how much of everything that was said stands in the prompt, and how much in the store only."""
-    prompt, stored = _prompt_tokens(view), sum(view.stored.values())
+    prompt = _prompt_tokens(view)
+    stored = sum(view.stored.values())
     whole = max(prompt + stored, 1)
     rows = [_total(prompt, whole, f"tokens in the prompt{_of_limit(view)}")]
     if stored:
@@ -120,7 +123,8 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
             else:
                 said.append(_plain_text(part.text))
     if entry.images:
-        said.append(soft(f"{entry.images} {'image' if entry.images == 1 else 'images'}"))
+        images = "image" if entry.images == 1 else "images"
+        said.append(soft(f"{entry.images} {images}"))
     share = bar(entry.tokens / max(largest, 1))
     return tag(
         "tr",
@@ -131,9 +135,10 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
 
 
 def _cut(text: str) -> str:
-    if len(text) <= CELL:
+    more = len(text) - CELL
+    if more <= 0:
         return text
-    return f"{text[:CELL]}… ({len(text) - CELL:,} more characters)"
+    return f"{text[:CELL]}… ({more:,} more characters)"
 
 
 def _folded_text(ref: MemoryRef, preview: str, stored: int) -> Html:
@@ -151,7 +156,9 @@ def _plain_text(text: str) -> Html:
     lines = text.split("\n")
     if len(lines) <= SHORT_LINES and len(text) <= SHORT_CHARACTERS:
         return tag("pre", text)
-    size = f"{len(lines):,} lines" if len(lines) > 1 else f"{len(text):,} characters"
+    size = f"{len(lines):,} lines"
+    if len(lines) == 1:
+        size = f"{len(text):,} characters"
     title = joined((_cut(lines[0]), " ", soft(f"· {size}")))
     return folded(title, text_of(text, len(lines)))
 
@@ -166,7 +173,8 @@ def conversation_text(view: Transcript) -> str:
     largest = max((entry.tokens for entry in view.entries), default=1)
     for entry in view.entries:
         calls = "; ".join(f"{name}({arguments})" for name, arguments in entry.calls)
-        said = " ".join(" ".join((calls, *entry.texts)).split())
+        words = " ".join((calls, *entry.texts)).split()
+        said = " ".join(words)
         if len(said) > CELL:
             said = f"{said[:CELL]}…"
         role = ROLES.get(entry.role, entry.role)

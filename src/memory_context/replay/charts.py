@@ -8,9 +8,13 @@ from dataclasses import dataclass
 from html import escape
 
 # All lengths are in the chart's own units; a browser scales the whole.
-WIDTH, HEIGHT = 360, 250
-LEFT, RIGHT, TOP, BOTTOM = 42, 22, 12, 36
-LINE_HEIGHT = 11.0
+WIDTH = 360
+HEIGHT = 250
+LEFT = 42
+RIGHT = 338
+TOP = 12
+BOTTOM = 214
+NUMBER_HEIGHT = 9.5
 # The chart is 360 units wide: more points than that could not be told apart.
 MOST_POINTS = 300
 # As many colours as the page's style has classes c0 to c7; behind them dashes tell lines apart.
@@ -87,17 +91,22 @@ def _round_step(least: float) -> float:
 
 def escaped(text: str) -> str:
     """Return `text` as it may stand in HTML; characters that show nothing are replaced."""
-    shown = (char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in text)
-    return escape("".join(shown))
+    shown = ""
+    for char in text:
+        shown += char if char.isprintable() else "\N{REPLACEMENT CHARACTER}"
+    return escape(shown)
 
 
 def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, across: str) -> str:
     """Draw a line for each of `series`, whose first value stands at 1."""
-    count = max((len(values) for _, values in series), default=0)
-    highest = max((max(values) for _, values in series if values), default=0.0)
-    step = axis(1, max(count, 2), LEFT, WIDTH - RIGHT, whole=True).step
-    x = Axis(1, max(count, 2), step, LEFT, WIDTH - RIGHT)
-    y = axis(0, max(highest, 1), HEIGHT - BOTTOM, TOP)
+    longest = 2
+    highest = 1.0
+    for _, values in series:
+        longest = max(longest, len(values))
+        highest = max(highest, max(values, default=0.0))
+    step = axis(1, longest, LEFT, RIGHT, whole=True).step
+    x = Axis(1, longest, step, LEFT, RIGHT)
+    y = axis(0, highest, BOTTOM, TOP)
     parts = list(_frame(x, y, across))
     ends = list[tuple[float, float, Mark]]()
     for mark, values in series:
@@ -109,24 +118,24 @@ def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, acros
 
 def _line(mark: Mark, values: Sequence[float], x: Axis, y: Axis) -> str:
     every = max(math.ceil(len(values) / MOST_POINTS), 1)
+    last = len(values) - 1
     points = list[str]()
     for index, value in enumerate(values):
         # The last value is always drawn, because the number of the line stands behind it.
-        if index % every == 0 or index == len(values) - 1:
+        if index % every == 0 or index == last:
             points.append(f"{x.position(index + 1):.1f},{y.position(value):.1f}")
-    return (
-        f'<polyline class="line {mark.style}" points="{" ".join(points)}">{mark.title}</polyline>'
-    )
+    path = " ".join(points)
+    return f'<polyline class="line {mark.style}" points="{path}">{mark.title}</polyline>'
 
 
 def _end_numbers(ends: list[tuple[float, float, Mark]]) -> Iterator[str]:
     """Write the numbers of lines or points behind them, none on top of another."""
     ends = sorted(ends, key=lambda end: end[0])
-    heights = spread([end[0] for end in ends], LINE_HEIGHT - 1.5, HEIGHT - BOTTOM)
-    for y, (_, x, mark) in zip(heights, ends, strict=True):
-        yield (
-            f'<text class="end {mark.style}" x="{x + 4:.1f}" y="{y + 3.5:.1f}">{mark.number}</text>'
-        )
+    heights = [y for y, _, _ in ends]
+    spread_heights = spread(heights, NUMBER_HEIGHT, BOTTOM)
+    for y, (_, x, mark) in zip(spread_heights, ends, strict=True):
+        place = f'x="{x + 4:.1f}" y="{y + 3.5:.1f}"'
+        yield f'<text class="end {mark.style}" {place}>{mark.number}</text>'
 
 
 def spread(positions: Sequence[float], gap: float, end: float) -> list[float]:
@@ -153,26 +162,29 @@ def point_chart(
     # together by it.
     if lowest < 2 * NARROWEST:
         lowest = min(lowest, 0.0)
-    x = axis(min(xs), max(xs), LEFT, WIDTH - RIGHT)
-    y = axis(lowest, max(ys), HEIGHT - BOTTOM, TOP)
-    dots = [(mark, x.position(value), y.position(height)) for mark, value, height in series]
-    circles = [
-        f'<circle class="dot {mark.style}" cx="{cx:.1f}" cy="{cy:.1f}" r="3.5">{mark.title}</circle>'
-        for mark, cx, cy in dots
-    ]
-    numbers = _end_numbers([(cy, cx + DOT, mark) for mark, cx, cy in dots])
-    return _svg(title, [*_frame(x, y, across, up), *circles, *numbers])
+    x = axis(min(xs), max(xs), LEFT, RIGHT)
+    y = axis(lowest, max(ys), BOTTOM, TOP)
+    parts = list(_frame(x, y, across, up))
+    ends = list[tuple[float, float, Mark]]()
+    for mark, value, height in series:
+        cx = x.position(value)
+        cy = y.position(height)
+        place = f'cx="{cx:.1f}" cy="{cy:.1f}"'
+        parts.append(f'<circle class="dot {mark.style}" {place} r="3.5">{mark.title}</circle>')
+        ends.append((cy, cx + DOT, mark))
+    return _svg(title, [*parts, *_end_numbers(ends)])
 
 
 def _frame(x: Axis, y: Axis, across: str, up: str = "") -> Iterator[str]:
     """Draw the grid with its numbers, and name what they count."""
     for value in y.ticks():
         at = y.position(value)
-        yield f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{at:.1f}" y2="{at:.1f}"/>'
+        ends = f'x1="{LEFT}" x2="{RIGHT}" y1="{at:.1f}" y2="{at:.1f}"'
+        yield f'<line class="grid" {ends}/>'
         yield _tick(LEFT - 4, at + 3.5, short_number(value), "end")
     for value in x.ticks():
-        yield _tick(x.position(value), HEIGHT - BOTTOM + 14, short_number(value), "middle")
-    yield _tick((LEFT + WIDTH - RIGHT) / 2, HEIGHT - 6, escaped(across), "middle")
+        yield _tick(x.position(value), BOTTOM + 14, short_number(value), "middle")
+    yield _tick((LEFT + RIGHT) / 2, HEIGHT - 6, escaped(across), "middle")
     if up:
         yield _tick(2, HEIGHT - 6, f"\N{UPWARDS ARROW} {escaped(up)}", "start")
 

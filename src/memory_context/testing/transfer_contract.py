@@ -11,6 +11,7 @@ from memory_context.stores import MemoryStore
 from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory
 
 LONG_AGO = datetime(2020, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
+A_DAY_LATER = LONG_AGO + timedelta(days=1)
 
 
 def _old(content: str = "a text", **values: Any) -> MemoryItem:  # noqa: ANN401 - a field's values
@@ -23,14 +24,19 @@ class TransferContract:
 
     def test_list_all_pages(self, store: MemoryStore) -> None:
         """Any number of memories is listed, once each and oldest first, inactive ones too."""
-        moments = [LONG_AGO + timedelta(seconds=number // 3) for number in range(450)]
-        items = [memory(created_at=moment) for moment in moments]
-        items[0] = replace(items[0], is_active=False)
+        moments = list[datetime]()
+        items = list[MemoryItem]()
+        for number in range(450):
+            # Three share a moment: pages must not lose the rest of those that a page ends with.
+            moment = LONG_AGO + timedelta(seconds=number // 3)
+            moments.append(moment)
+            items.append(memory(created_at=moment, is_active=number > 0))
         store.restore(ANN, reversed(items))
 
         listed = list(store.list_all(ANN))
 
-        assert 450 == len({item.memory_key for item in listed})
+        keys = {item.memory_key for item in listed}
+        assert 450 == len(keys)
         assert moments == [item.created_at for item in listed]
 
     def test_restored_unchanged(self, store: MemoryStore) -> None:
@@ -40,7 +46,7 @@ class TransferContract:
             shared=True,
             is_active=False,
             access_count=7,
-            accessed_at=LONG_AGO + timedelta(days=1),
+            accessed_at=A_DAY_LATER,
         )
         active = _old("a yak", memory_key="y", access_count=1, accessed_at=LONG_AGO)
 
@@ -82,15 +88,17 @@ class TransferContract:
         restored = store.restore(ANN, [*clashes.values(), fine])
 
         assert (1, 0) == (restored.written, restored.unchanged)
-        for (word, item), conflict in zip(clashes.items(), restored.conflicts, strict=True):
+        conflicts = restored.conflicts
+        for (word, item), conflict in zip(clashes.items(), conflicts, strict=True):
             assert item.id == conflict.id
             assert word in conflict.reason
-        assert shared.memory_key in restored.conflicts[2].reason
+        assert shared.memory_key in conflicts[2].reason
         assert [fine, *before] == list(store.list_all(ANN))
 
     def test_two_records_with_one_key(self, store: MemoryStore) -> None:
         """Of records with one key the first is written, and the others are conflicts."""
-        one, two = _old("one", memory_key="k"), _old("two", memory_key="k")
+        one = _old("one", memory_key="k")
+        two = _old("two", memory_key="k")
 
         restored = store.restore(ANN, [one, two, one])
 
@@ -101,7 +109,7 @@ class TransferContract:
     def test_deletions_move(self, store: MemoryStore) -> None:
         """Deletions are restored with time and reason; of two of a key the later one stays."""
         early = Deletion("a", LONG_AGO, "early")
-        late = Deletion("a", LONG_AGO + timedelta(days=1), "late")
+        late = Deletion("a", A_DAY_LATER, "late")
 
         assert Restored(written=2) == store.restore(ANN, [early, late])
         assert Restored(unchanged=1) == store.restore(ANN, [early])
