@@ -38,7 +38,7 @@ class FoldPolicy:
         tool_thresholds: Other thresholds for the results of some tools; None: never folded.
         preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of it.
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
-            first model call that sees it, and folded later, in batches, when that pays. `MemoryContext` only.
+            first model call that sees it, and folded later, in batches, when that pays.
         read_cap: With ``after_reading``, texts with more tokens are folded at once all the same.
         summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
             one they are described by their kind.
@@ -119,11 +119,10 @@ class RecallPolicy:
 
     Attributes:
         expansion_budget: The most that is brought back at once; 0 for nothing.
-        results: Whether tools' results are looked at too, and not only messages of users and agents. `MemoryContext`
-            only.
+        results: Whether tools' results are looked at too, and not only messages of users and agents.
         user_layer_tokens: The most that a conversation begins with of what is known about its user: preferences, notes
             with the tag ``always``, recent threads and commands, what exists. 0 for nothing. A conversation without a
-            `thread_id` begins so only for a user with preferences or such notes. `MemoryContext` only.
+            `thread_id` begins so only for a user with preferences or such notes.
         judge: Decides what is brought back; keyword matching (`LexicalJudge`) without one.
         judge_limits: What a judge with a model may cost in one conversation, and how long it may take.
 
@@ -190,7 +189,7 @@ def fold_at_once_policy(fold: FoldMoment | FoldPolicy, threshold: int | None) ->
     policy = fold_policy_of(fold, threshold)
     if policy.fold != "at_once":
         message = (
-            'here texts are folded at once; fold="after_reading" works in a MemoryContext only'
+            'a chat history folds at once; fold="after_reading" is for an agent\'s conversation'
         )
         raise InvalidArgumentError(message)
     return policy
