@@ -21,6 +21,7 @@ _DEVICE = re.compile(
 )
 _RESERVED = frozenset(_RESERVED_CHARACTERS)
 _SPECIAL = "/\\.\0" + _RESERVED_CHARACTERS
+# Encoded any number of times (%25 is the sign itself): a dot, a slash, a backslash or NUL.
 _PERCENT_ENCODED = re.compile(r"%(25)*(2e|2f|5c|00)", re.IGNORECASE)
 # Of confusables.txt (Unicode Technical Standard 39), what looks like / \ . : and is no letter or digit of a living
 # script; those that NFKC turns into the character itself need no list.

@@ -30,11 +30,14 @@ if sys.platform != "win32":
     _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
+# For the owner alone: what an agent notes may be private.
 FOLDER_MODE, FILE_MODE = 0o700, 0o600
+# All of them are walked at each write, to know what they take.
 MOST_ENTRIES = 10_000
 TRIES = 10
 LOOK_AGAIN_SECONDS = 0.002
 Parts: TypeAlias = tuple[str, ...]
+# A child has copies of the handles, and a lock is free only when all copies are closed.
 _held: set[int] = set()
 
 
@@ -83,6 +86,7 @@ def folder(start: int, parts: Parts, *, make: bool = False) -> Generator[int]:
         FileOperationError: A file is in the way.
         InvalidPathError: A link is in the way.
     """
+    # A copy, so that the caller's handle stays open when the first step closes this one.
     handle = os.dup(start)
     try:
         for name in parts:
@@ -106,6 +110,7 @@ def _step(handle: int, name: str, *, make: bool) -> int:
                 os.mkdir(name, FOLDER_MODE, dir_fd=handle)
             _sync(handle)
         except OSError as error:
+            # What O_NOFOLLOW raises for a link: ELOOP on Linux and macOS, EMLINK on FreeBSD.
             if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
                 raise _in_the_way(handle, name) from error
             raise
@@ -142,6 +147,7 @@ def _refuse_foreign(status: os.stat_result, name: str) -> None:
     if not stat.S_ISREG(status.st_mode):
         message = f"{name!r} is a link, a pipe or a device, and is not opened"
         raise InvalidPathError(message)
+    # Writing through a hard link would change a file outside the agent's folder.
     if status.st_nlink > 1:
         message = f"{name!r} has another name elsewhere (a hard link), and is not opened"
         raise InvalidPathError(message)
@@ -174,6 +180,7 @@ def read(start: int, parts: Parts, limit: int) -> bytes:
             # Again, by the handle: somebody may have put something else there in between.
             _refuse_unreadable(os.fstat(handle), parts[-1])
             with os.fdopen(handle, "rb", closefd=False) as file:
+                # One byte more than allowed tells that there are more, without reading them.
                 data = file.read(limit + 1)
     if len(data) > limit:
         message = f"the file has more than the {limit} bytes that all files of the agent may have"
@@ -242,6 +249,8 @@ def remove(start: int, parts: Parts) -> None:
         _refuse_foreign(status, parts[-1])
         if stat.S_ISDIR(status.st_mode):
             doomed = _own_name()
+            # A rename is one step: nobody sees the folder half deleted, whatever happens while it
+            # goes.
             os.rename(parts[-1], doomed, src_dir_fd=parent, dst_dir_fd=start)
             _sync(start)
             clear_away(start, doomed)

@@ -199,6 +199,7 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is nothing under this path.
         """
         with self._explained(agent_instance_id, relative_path):
+            # An agent that has written nothing yet has an empty list, not an error.
             parts = path_parts(relative_path) if relative_path != "" else ()
             try:
                 with self._root(agent_instance_id) as root:
@@ -219,6 +220,7 @@ class AgentMemoryService:
                 if handles.is_folder(status):
                     message = f"{brief(relative_file_path)} is a directory, not a file"
                     raise InvalidPathError(message)
+                # Read inside the lock: between reading and writing nobody else changes the file.
                 data = _utf8(edit(lambda: self._text(root, parts) if status else None))
                 self._refuse_excess(root, parts, len(data), status.st_size if status else None)
                 handles.replace(root, parts, data)
@@ -235,6 +237,7 @@ class AgentMemoryService:
         entries = list(handles.walk(root, sweep=True))
         used = sum(entry.size for entry in entries)
         after = used - (old_size or 0) + size
+        # Over a quota that was lowered since, files may still be shortened.
         if after > self.quota_bytes and size > (old_size or 0):
             message = (
                 f"the agent's files have {used} of at most {self.quota_bytes} bytes, and would have {after}; "
@@ -386,4 +389,5 @@ def _refuse_move(root: int, old: Parts, new: Parts) -> None:
         message = f"{brief('/'.join(new))} exists already"
         raise FileOperationError(message)
     for entry in _entries(root, old):
+        # Every file below gets a longer path, which may pass the limit.
         path_parts("/".join(new) + entry.path[len("/".join(old)) :])

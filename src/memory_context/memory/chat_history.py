@@ -239,6 +239,7 @@ class _SessionsInStore:
         lines = list[Line]()
         for item in reversed(self._newest(session, self._limit)):
             # A line with a lone surrogate is kept as bytes.
+            # Not splitlines, which also splits at U+2028 and others that JSON leaves in a string.
             for line in item.data.decode("utf-8", "surrogatepass").split("\n"):
                 lines.append((line, item.memory_key, item.created_at))
         return lines

@@ -24,6 +24,7 @@ from memory_context.text.similarity import runs
 from memory_context.text.terms import names
 
 GLOBAL = "global"
+# Five words in a row hardly stand in two texts by chance.
 QUOTED_WORDS = 5
 SAME_BEGINNING = 24
 

@@ -586,6 +586,7 @@ class MemoryManager:
         if item.is_active:
             return item
         if room is None and item.tier in BUILT_IN:
+            # Evicted memories do not count: reviving one takes room again.
             room = BUILT_IN[item.tier].room
             # The caller's own policy may hold more, so this one must not evict anything.
             room = room and with_changes(room, evict=0.0)

@@ -152,6 +152,7 @@ class Database:
             if _SCHEMA_GONE.search(str(error)):
                 self._ready_pool = None  # the next use creates the schema again
             raise self._store_error(error) from error
+        # Drivers raise these for lone surrogates and for integers of more than 64 bits.
         except (UnicodeEncodeError, OverflowError) as error:
             message = f"the database cannot take this value: {error}"
             raise StoreError(message) from error
@@ -160,6 +161,7 @@ class Database:
         """Create or upgrade the schema, and empty an outdated index, once for each pool."""
         with self._lock:
             pool = self.engine.pool  # a new one after the file was replaced
+            # Per pool, not per object: what was checked in one file says nothing of another one.
             if self._ready_pool is pool:
                 return
             # Each is looked up by a reading transaction first: a writing one would wait for other

@@ -219,6 +219,7 @@ def _set_aside(log: str) -> None:
     with suppress(FileNotFoundError):
         facts = path.stat()
         if facts.st_size:
+            # By its inode, so that two that are set aside do not overwrite each other.
             path.replace(f"{log}.{facts.st_ino}")
         else:
             path.unlink()
@@ -298,6 +299,7 @@ def _give_up(connection: sa.Connection, opened: OpenedFile) -> None:
     elif driver.watch.is_first_to_miss(driver, opened.file):
         events.FILE_REPLACED.log(database=opened.path)
         connection.engine.dispose()
+    # Not only closed: the pool would hand it out again, and it still has the old file.
     connection.invalidate()
     message = f"{opened.path} was removed, renamed or replaced while it was open; what is there now is used from now on"
     raise StoreUnavailableError(message)

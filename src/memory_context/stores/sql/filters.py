@@ -216,6 +216,7 @@ def _checked(column: sa.Column[Any], value: object) -> object:
         fits = kind is bool  # for Python a bool is an int as well
     elif isinstance(value, str):
         fits = fits and is_storable(value)
+    # Compared without a zone, a moment would mean another one on another machine.
     elif isinstance(value, datetime):
         fits = fits and value.tzinfo is not None
     if not fits:

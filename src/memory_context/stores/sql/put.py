@@ -73,6 +73,7 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
     Raises:
         KeyExistsError: The key, or the id, belongs to another memory.
     """
+    # Not a lookup before the insert: between the two another process could insert the same.
     while not insert_record(connection, item):
         known = _by_identity(connection, item)
         if known is not None:
@@ -154,6 +155,7 @@ def _overwrite(
     connection: sa.Connection, old: MemoryItem, new: MemoryItem, options: PutOptions
 ) -> MemoryItem:
     """Write *new* into the row of *old*, which keeps its id and `created_at`."""
+    # References and reads point to the id, so it stays.
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
     if _has_twin(connection, item):
         item = replace(item, identity=None)
@@ -182,6 +184,7 @@ def _has_twin(connection: sa.Connection, item: MemoryItem) -> bool:
 def _store_again(connection: sa.Connection, known: MemoryItem, item: MemoryItem) -> MemoryItem:
     """Note that *item* was stored again as *known*; see `stored_again`."""
     again = stored_again(known, item)
+    # Nothing changed: then nothing is written, and other writers do not wait.
     if again is not known:
         row = (memories.c.user_id == item.user_id, memories.c.id == known.id)
         update = sa.update(memories).where(*row)

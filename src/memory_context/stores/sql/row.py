@@ -43,6 +43,7 @@ def encode_row(item: MemoryItem) -> dict[str, Any]:
     """
     check_content(item.content, item.media_type)
     values = {name: getattr(item, name) for name in _FIELDS}
+    # JSON knows no tuples, and comparing with what is read back would find a difference.
     values["tags"] = list(item.tags)
     values["content_metadata"] = dict(item.content_metadata)
     if isinstance(item.content, str) and is_storable(item.content):

@@ -21,7 +21,9 @@ from memory_context.runtime.after_fork import Lock, before_fork, in_child
 from memory_context.stores.sql.file_watch import FileWatch, WatchedConnection
 from memory_context.stores.sql.urls import is_memory, supported
 
+# As long as sqlite3 waits by itself, its default `timeout` being 5 s.
 BUSY_MILLISECONDS = 5000
+# libpq waits without an end by default; a fold in an agent's run must not.
 CONNECT_SECONDS = 5
 CACHE_KIB = 16_000
 WRITES = "memory_context_writes"  # the execution option of writing transactions

@@ -73,6 +73,7 @@ def excerpt(
 
     chosen = packed(question, ranking)
     if not chosen:
+        # The first look spares counting a text that is far too large.
         if len(text) <= CHARACTERS_PER_UNIT * budget and cost(text) <= budget:
             whole = text.removesuffix("\n")
             return Excerpt(whole, ((first_line, first_line + whole.count("\n")),))
@@ -85,6 +86,7 @@ def excerpt(
         if spent <= budget:
             return shown
         # Segments cost more together than one by one. The least of them come last.
+        # As many as the overspending says, and one at least, so that this ends.
         del chosen[min(len(chosen) - 1, len(chosen) * budget // spent) :]
     return Excerpt("")
 
@@ -96,6 +98,7 @@ def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
         beginning = f"{shown} {GAP}"
         if cost(beginning) <= budget:
             return Excerpt(beginning)
+        # A quarter less each time: few counts, and little room wasted.
         shown = shown[: len(shown) * 3 // 4]
     return Excerpt("")
 

@@ -49,6 +49,7 @@ class SegmentPacker:
         self._text, self._segments, self._containers = text, found.segments, found.containers
         self._scores, self._ranking, self._cost = scores, ranking, cost
         sample = text[:SAMPLE]
+        # By length at first: tokens are counted only of what may be shown.
         unit = max(cost(sample), 1) / max(len(sample), 1)
         self._costs = [max(1.0, unit * (segment.end - segment.start)) for segment in found.segments]
         self._gap = GAP_CHARACTERS * max(1.0, unit)
@@ -81,6 +82,7 @@ class SegmentPacker:
             if heap and rate * GOOD_ENOUGH < -heap[0][0]:
                 heapq.heappush(heap, (-rate, index))
                 continue
+            # The heap gives the best first: the others are worth less still.
             if rate < self._ranking.least and spent > self._ranking.gist:
                 break
             price = self._price(index)
@@ -97,6 +99,8 @@ class SegmentPacker:
     def _worth(self, index: int) -> float:
         ranking, scores = self._ranking, self._scores
         relevance = scores.relevance[index]
+        # Nothing is shown at first, when every segment is rated: then looking up the worth is
+        # enough.
         value_of = self._novelty if self._shown else scores.worth.__getitem__
         new = sum(map(value_of, scores.names[index]))
         worth = (
@@ -106,6 +110,8 @@ class SegmentPacker:
         )
         if relevance:
             repetitions = self._answers[scores.hits[index]]
+            # Cubed, so that one segment with all that is asked beats several that hold a part of
+            # it.
             worth += ranking.asked * relevance**3 / math.sqrt(1 + repetitions)
         return worth + self._gained.get(index, 0.0)
 
@@ -129,6 +135,7 @@ class SegmentPacker:
         """Return what it costs to show a segment: itself, the one that it needs, and the gaps around it."""
         price = self._costs[index] + self._gap
         neighbours = (index - 1 in self._taken) + (index + 1 in self._taken)
+        # Each gap has two sides, so each neighbour takes half of one away.
         price -= self._gap / 2 * neighbours
         segment = self._segments[index]
         if segment.container not in self._opened:

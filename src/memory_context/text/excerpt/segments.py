@@ -20,6 +20,7 @@ LONGEST = 160
 SHORT = 50
 LONG_STRING = 160
 LONG_VALUE = 120
+# Deeper members stay whole: a path of a dozen steps costs more tokens than it tells.
 DEEPEST = 12
 DEEPEST_INDENTATION = 200  # a run of spaces is looked at once for each segment of it
 HEADER_LINES = 20
@@ -48,6 +49,7 @@ _DEFINITION = re.compile(
     """,
     re.VERBOSE,
 )
+# The line of dashes below a Markdown table's header, with colons where columns are aligned.
 _MARKDOWN_RULE = re.compile(r"\|?\s*:?-{2,}:?\s*(?:\|\s*:?-{2,}:?\s*)+\|?\s*")
 _SPACE = re.compile(r"[ \t\n\r]*")
 _decoder = json.JSONDecoder()
@@ -124,6 +126,7 @@ def split_regions(text: str, regions: list[tuple[int, int]]) -> Segmentation:
 
 
 def _is_json(text: str) -> bool:
+    # A cheap look first: decoding a large text that is no JSON would be for nothing.
     if not text.startswith(("{", "["), _skip_space(text, 0)):
         return False
     try:
@@ -139,6 +142,7 @@ def _starts_of_json_lines(text: str) -> list[int]:
     for start, end in _lines(text, 0, len(text)):
         if start == end:
             continue
+        # One line that is no object, and it is a text: a log may begin with one or two.
         if text[start] != "{" or text[end - 1] != "}" or not _is_json(text[start:end]):
             return []
         starts.append(start)
@@ -153,6 +157,7 @@ def _split_container(text: str, start: int, path: str, found: Segmentation, dept
     for step, begin, value, end in _members(text, start):
         size += 1
         length = end - value
+        # Without its quotes, so that the segments are slices of the string as it stands.
         if text[value] == '"' and length > LONG_STRING:
             found.containers.append(Container("text", path + step))
             _split_text(text, value + 1, end - 1, found.segments, len(found.containers) - 1)
@@ -184,8 +189,10 @@ def _members(text: str, start: int) -> Iterator[tuple[str, int, int, int]]:
         step = f"[{index}]"
         if is_object:
             name, place = cast("tuple[str, int]", scanstring(text, place + 1))
+            # RFC 9535 has the dot for names only; any other key stands in brackets.
             step = f".{name}" if name.isidentifier() else f"[{json.dumps(name)}]"
             place = _skip_space(text, text.index(":", place) + 1)
+        # The decoder finds the end of a value faster than any loop of ours, however deep it is.
         _, end = _decoder.raw_decode(text, place)
         yield step, begin, place, end
         place = _skip_space(text, end)
@@ -230,6 +237,8 @@ def _enter_scope(text: str, begin: int, scopes: list[tuple[int, int]], index: in
     if text[begin : begin + 1] in ("", "\n"):
         return scopes[-1][1] if scopes else None
     depth = _indentation(text, begin)
+    # A closing bracket still belongs to the definition at its own depth; any other line there ends
+    # it.
     closes = text[begin + depth : begin + depth + 1] in (")", "]", "}")
     while scopes and scopes[-1][0] >= depth + closes:
         scopes.pop()
@@ -254,6 +263,7 @@ def _end_of_header(text: str, start: int, end: int) -> int:
         return places[1][1]
     for mark in ",\t;|":
         count = lines[0].count(mark)
+        # Twice at least: one comma in every line is prose as often as it is a table.
         if count > 1 and all(line.count(mark) == count for line in lines):
             return places[0][1]
     return 0
@@ -264,6 +274,7 @@ def _packed(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
     begun: tuple[int, int] | None = None
     for line_start, line_end in _lines(text, start, end):
         bounds = [line_start, line_end]
+        # Minified JSON, base64 and paragraphs are one line each, and would be one segment.
         if line_end - line_start > LONG_LINE:
             bounds[1:1] = _breaks(text, line_start, line_end)
         for begin, stop in pairwise(bounds):

@@ -86,6 +86,7 @@ def analyze(text: str) -> Analysis:
     words = Counter(_COMPOUND.findall(text))
     counts: dict[str, int] = {}
     get = counts.get  # this is the inner loop of indexing
+    # Each different word once: a log repeats its words thousands of times.
     for word, count in words.items():
         for lexeme in _lexemes_of(word):
             counts[lexeme] = get(lexeme, 0) + count
@@ -133,6 +134,7 @@ def _lexemes_of(word: str) -> tuple[str, ...]:
     # Most words are one of these two, and need no regular expression.
     if word.isalpha() and (word.islower() or word[1:].islower() or word.isupper()):
         return _stemmed(word.lower())
+    # Numbers match whole, and have no stem.
     if word.isdigit():
         return (word[:LONGEST],)
     return tuple(dict.fromkeys(_of_compound(word)))

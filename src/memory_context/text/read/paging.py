@@ -11,6 +11,7 @@ from memory_context.model.selection import Cost, Page
 from memory_context.runtime import prompts
 from memory_context.text.read.line_ranges import LineSpan, parse_ranges, spans_of_lines
 
+# Prose has about four characters to a token, code fewer; what is beyond twice that is not tried.
 CHARACTERS_TRIED_PER_TOKEN = 8
 
 

@@ -109,6 +109,7 @@ class EmbeddingWorker:
         with self._lock:
             thread = self._thread
             self._closing = True
+        # A finalizer may close the store in this very thread, which cannot wait for itself.
         if thread and thread is not threading.current_thread():
             thread.join()
         self._closing = False

@@ -122,6 +122,7 @@ def _frequencies(
     counts = [0] * len(names)
     for row in connection.execute(_FREQUENCIES, {"names": json.dumps(names)}):
         counts[row.key] = row.doc
+    # Names stand in the order of the lexemes, each with all its steps.
     steps = len(bm25.STEPS)
     frequencies: dict[str, list[int]] = {}
     for position, lexeme in enumerate(wanted):
