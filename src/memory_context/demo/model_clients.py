@@ -84,11 +84,13 @@ def _sum_up(messages: Sequence[LLMMessage]) -> str:
 
 
 def _read_on(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
-    """Read the lines around the assertion that was recalled."""
-    above = re.split(_ASSERTION, _all_text(messages))[0]
-    gap = list(_GAP.finditer(above))[-1]
-    number = int(gap[1]) + above.count("\n", gap.end()) - 1
-    lines = f"{number - LINES_ABOVE}-{number + LINES_BELOW}"
+    """Read the lines around the assertion that was recalled; without one, the end of the text."""
+    above, *recalled = re.split(_ASSERTION, _all_text(messages))
+    gaps = list(_GAP.finditer(above))
+    lines = "-40"
+    if recalled and gaps:
+        number = int(gaps[-1][1]) + above.count("\n", gaps[-1].end()) - 1
+        lines = f"{number - LINES_ABOVE}-{number + LINES_BELOW}"
     arguments = {"key": MemoryRef.find_all(above)[-1].key, "lines": lines}
     return [FunctionCall("read_on", json.dumps(arguments), RETRIEVE)]
 
