@@ -54,6 +54,7 @@ def fold_what_was_read(
             if folded is not None:
                 folds[index][place] = folded
     for index, folded_texts in folds.items():
+        # What would not be shorter as a reference stays, and is not looked at again.
         changed[index] = folder.with_folds(messages[index], folded_texts)
     if any(folds.values()):
         folder.fail_open.stats.add(late_folds=1)

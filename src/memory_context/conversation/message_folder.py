@@ -53,7 +53,9 @@ class MessageFolder:
             if all(message.facts for message in run):
                 taken += run
             elif len(taken) < seen:
-                taken += [message if message.facts else self._noted(message) for message in run]
+                taken += [
+                    message if message.facts else self.with_folds(message, {}) for message in run
+                ]
             else:
                 taken += self.take_in(run, taken)
         return taken
@@ -132,28 +134,22 @@ class MessageFolder:
         return folded
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
-        """Return *message*, which was taken in, with *folds* in place of some texts; and count them."""
-        known = message.known
-        lines = dict(known.lines)
+        """Return *message* with *folds* in place of some texts, and with what is known of it then; count them."""
         for folded in folds.values():
-            self.count(folded)
-            lines[folded.item.memory_key] = folded.preview.ranges
-        keys = [folded.item.memory_key for folded in folds.values()]
+            vouch_for_placeholder(self.manager.scope.user_id, folded.text)
+            self.fail_open.stats.add(
+                folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
+            )
+        shown = message.with_texts({place: folded.text for place, folded in folds.items()})
+        known = self._told_by(shown, folds)
+        earlier = message.known
         facts = replace(
             known,
-            lines=lines,
-            folded=(*known.folded, *folds),
-            unread=tuple(place for place in known.unread if place not in folds),
-            trusted=tuple(dict.fromkeys((*known.trusted, *keys))),
+            folded=(*earlier.folded, *known.folded),
+            named=earlier.named,
+            trusted=tuple(dict.fromkeys((*earlier.trusted, *known.trusted))),
         )
-        return message.with_texts({place: folded.text for place, folded in folds.items()}, facts)
-
-    def count(self, folded: Folded) -> None:
-        """Note a fold that has taken its place."""
-        vouch_for_placeholder(self.manager.scope.user_id, folded.text)
-        self.fail_open.stats.add(
-            folds=1, tokens_folded=folded.item.token_count, tokens_shown=folded.tokens
-        )
+        return replace(shown, facts=facts)
 
     def may_fold(self, message: Message, text: str) -> bool:
         """Return whether *text* of *message* may be over its threshold, without counting its tokens.
@@ -167,9 +163,10 @@ class MessageFolder:
         self, message: Message, before: Sequence[Message], references: Mapping[str, Ranges]
     ) -> Message:
         texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
-        message = replace(message, texts=texts)
+        named = keys_named(message.text, references) if message.is_typed else ()
+        message = replace(message, texts=texts, facts=MessageFacts(named=tuple(sorted(named))))
         folds, unread = dict[int, Folded](), list[int]()
-        for place, text in message.texts.items():
+        for place, text in texts.items():
             if not self.may_fold(message, text) or hash_content(text) in self.made:
                 continue
             if self.fail_open.run_without_store(self._is_to_read, message, text):
@@ -178,40 +175,34 @@ class MessageFolder:
             folded = self.fail_open.run(self.fold_text, message, place, before)
             if folded is not None:
                 folds[place] = folded
-        named = frozenset[str]()
-        if message.is_typed:
-            named = keys_named(message.text, references)
-        noted = self.with_folds(self._noted(message, folds), folds)
-        facts = replace(noted.known, unread=tuple(unread), named=tuple(sorted(named)))
-        return replace(noted, facts=facts)
+        taken = self.with_folds(message, folds)
+        return replace(taken, facts=replace(taken.known, unread=tuple(unread)))
 
-    def _noted(self, message: Message, folds: Mapping[int, Folded] | None = None) -> Message:
-        """Return *message* with what its texts tell, which are those that stay and the placeholders in *folds*."""
+    def _told_by(self, message: Message, folds: Mapping[int, Folded]) -> MessageFacts:
+        """Return what the texts of *message* tell; *folds* are the placeholders that have just been made of some."""
         if message.is_ours:
-            return replace(message, facts=_facts_of_another(message))
-        folds = folds or {}
-        lines = dict[str, Ranges]()
-        trusted, folded = list[str](), list[int]()
+            return _facts_of_another(message)
         user_id = self.manager.scope.user_id
+        lines = dict[str, Ranges]()
+        trusted, folded = list[str](), list(folds)
         for place, text in message.texts.items():
-            shown = folds[place].text if place in folds else text
-            if not message.is_foldable or not (refs := MemoryRef.find_all(shown)):
+            refs = MemoryRef.find_all(text) if message.is_foldable else []
+            if not refs:
                 continue
             lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
-            trusted += vouched_in(user_id, shown)
-            made = self.made.get(hash_content(shown))
-            if made is not None:
+            trusted += vouched_in(user_id, text)
+            made = self.made.get(hash_content(text))
+            if place in folds:
+                lines[folds[place].item.memory_key] = folds[place].preview.ranges
+            elif made is not None:
                 lines |= made.lines
                 folded.append(place)
-            elif message.is_typed and place not in folds:
-                trusted += typed_in(user_id, shown)
+            elif message.is_typed:
+                trusted += typed_in(user_id, text)
             if message.source == RETRIEVE and not message.is_error:
-                for key, shown_lines in lines_shown(shown):
+                for key, shown_lines in lines_shown(text):
                     lines[key] = (*lines[key], shown_lines)
-        facts = MessageFacts(
-            lines=lines, folded=tuple(folded), trusted=tuple(dict.fromkeys(trusted))
-        )
-        return replace(message, facts=facts)
+        return MessageFacts(lines=lines, folded=tuple(folded), trusted=tuple(trusted))
 
     def _redacted(self, message: Message, text: str) -> str:
         """Return *text* as it may be stored, if it may be stored at all."""
