@@ -13,6 +13,8 @@ import psycopg
 import pytest
 from hypothesis import HealthCheck, settings
 
+from memory_context.testing import seeded_keys
+
 # No example has a deadline, and slow ones are no failure: both would measure the machine.
 # The quick suite tries the same few examples each time; `--hypothesis-profile=long` tries others, and more.
 settings.register_profile(
@@ -35,6 +37,13 @@ settings.load_profile("quick")
 POSTGRES_VARIABLE = "MEMORY_CONTEXT_TEST_POSTGRES"
 TOLD = "told"
 STORES = (pytest.param("memory", marks=pytest.mark.long), "file", "postgresql")
+
+
+@pytest.fixture(autouse=True)
+def repeatable_keys() -> Iterator[None]:
+    """Each test generates the same keys in every run, and so prompts of the same length."""
+    with seeded_keys(0):
+        yield
 
 
 @pytest.fixture(scope="session")

@@ -5,6 +5,8 @@ before it ended. A block of ``text`` right behind a program is what it prints. A
 in italics above it, ``*Not run by the tests: …*``, with the reason.
 
     python tests/pages.py PAGE     runs a page's programs, each in a folder of its own, and prints what each printed
+
+Keys are generated from the seed 0, so that a page can show them.
 """
 
 from __future__ import annotations
@@ -20,6 +22,8 @@ import traceback
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote
+
+from memory_context.testing import seeded_keys
 
 ROOT = Path(__file__).parents[1]
 ONE_PROGRAM = "<!-- one program -->"
@@ -74,7 +78,7 @@ def run(page: Path) -> list[dict[str, str]]:
     text = page.read_text("utf-8")
     shared = {"__name__": "__main__"} if ONE_PROGRAM in text else None
     results: list[dict[str, str]] = []
-    with tempfile.TemporaryDirectory() as folder:
+    with tempfile.TemporaryDirectory() as folder, seeded_keys(0):
         for number, program in enumerate(programs(page)):
             place = Path(folder) / ("all" if shared is not None else str(number))
             place.mkdir(exist_ok=True)

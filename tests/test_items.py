@@ -26,10 +26,9 @@ from memory_context.model.item import (
     hash_content,
     identity_of,
     is_storable,
-    longer_key,
-    new_key,
     to_content,
 )
+from memory_context.model.keys import KeyGenerator
 from memory_context.model.reference import MemoryRef
 
 any_text = st.text(st.characters(exclude_categories=()))
@@ -220,53 +219,11 @@ def test_what_a_text_column_takes(text: str, *, storable: bool) -> None:
 
 
 @property_test
-@given(any_text, any_text, st.booleans())
-def test_a_key_grows_until_there_is_no_longer_one(source: str, content: str, shared: bool) -> None:
-    """Each longer key is another one for the same item, and there is an end to it."""
-    item = _item(content) if shared else _item(content, identity=None)
-    item = replace(item, memory_key=new_key(source, item))
-    keys = [item.memory_key]
-    while (key := longer_key(item)) and len(keys) < 10:
-        item = replace(item, memory_key=key)
-        keys.append(key)
-    pieces = [len(key.rpartition("_")[2]) for key in keys]
-    assert sorted(set(pieces)) == pieces
-    assert 1 < len(pieces) < 10
-    assert len({key[0] for key in keys}) == 1
-
-
-def test_equal_contents_get_equal_keys_and_notes_their_own() -> None:
-    """A key is made from the content where equal contents are one record, and from the record's id elsewhere."""
-    assert new_key("npm", _item("log")) == new_key("npm", _item("log"))
-    assert new_key("npm", _item("log")) != new_key("npm", _item("log 2"))
-    assert new_key("note", _item("log", identity=None)) != new_key(
-        "note", _item("log", identity=None)
-    )
-
-
-@for_each(
-    "key",
-    [
-        "my-key",
-        "note_12345678",
-        "note_982d",
-        "abc",
-        "_",
-        "x_",
-        "3fa85f64-5717-4562-b3fc-2c963f66afa6",
-    ],
-)
-def test_a_key_that_its_writer_chose_is_not_lengthened(key: str) -> None:
-    """Whoever chose a key wants this one or an error."""
-    assert longer_key(_item(memory_key=key)) is None
-
-
-@property_test
 @given(any_text | st.binary(), any_text, st.integers(0, 10**9))
 def test_every_item_has_a_reference(content: Content, summary: str, tokens: int) -> None:
     """Key, summary and count make a reference that can be read again, whatever the record holds."""
     item = _item(content, summary=summary, token_count=tokens)
-    item = replace(item, memory_key=new_key(summary, item))
+    item = replace(item, memory_key=KeyGenerator().new_key(summary))
     assert item.ref == MemoryRef.parse(item.ref.render())
     assert (item.memory_key, tokens) == (item.ref.key, item.ref.tokens)
 

@@ -32,6 +32,7 @@ from memory_context import (
     RecallPolicy,
     SQLAlchemyStore,
 )
+from memory_context.testing import seeded_keys
 
 THREAD: Any = {"configurable": {"thread_id": "t"}}
 
@@ -104,22 +105,24 @@ async def test_many_results_as_in_autogen() -> None:
         "42", store=SQLAlchemyStore("sqlite://"), recall=RecallPolicy(user_layer_tokens=0)
     )
     question = "Which dock was order-27007 shipped to?"
-    await agent.ainvoke({"messages": [HumanMessage("Read all.")]}, THREAD)
-    await agent.ainvoke({"messages": [HumanMessage(question)]}, THREAD)
+    with seeded_keys(1):
+        await agent.ainvoke({"messages": [HumanMessage("Read all.")]}, THREAD)
+        await agent.ainvoke({"messages": [HumanMessage(question)]}, THREAD)
 
     calls = [FunctionCall(str(n), json.dumps({"number": n}), "read_page") for n in range(30)]
     given = [
         FunctionExecutionResult(content=page(n), name="read_page", call_id=str(n), is_error=False)
         for n in range(30)
     ]
-    await context.add_message(UserMessage(content="Read all.", source="user"))
-    await context.get_messages()
-    await context.add_message(AssistantMessage(content=calls, source="a"))
-    await context.add_message(FunctionExecutionResultMessage(content=given))
-    await context.get_messages()
-    await context.add_message(AssistantMessage(content="Read.", source="a"))
-    await context.add_message(UserMessage(content=question, source="user"))
-    *_, folded, _, recalled, _ = await context.get_messages()
+    with seeded_keys(1):
+        await context.add_message(UserMessage(content="Read all.", source="user"))
+        await context.get_messages()
+        await context.add_message(AssistantMessage(content=calls, source="a"))
+        await context.add_message(FunctionExecutionResultMessage(content=given))
+        await context.get_messages()
+        await context.add_message(AssistantMessage(content="Read.", source="a"))
+        await context.add_message(UserMessage(content=question, source="user"))
+        *_, folded, _, recalled, _ = await context.get_messages()
 
     assert isinstance(folded, FunctionExecutionResultMessage)
     values = agent.get_state(THREAD).values

@@ -150,8 +150,11 @@ def test_deleted(manager: MemoryManager) -> None:
         match=r"was deleted on \d{4}-\d\d-\d\d \d\d:\d\d UTC \(asked to\)",
     ):
         manager.retrieve(key)
-    assert key == manager.store("x")
-    assert "x" == manager.retrieve(key)
+    again = manager.store("x")
+    assert again != key
+    assert "x" == manager.retrieve(again)
+    with pytest.raises(exceptions.MemoryDeletedError):
+        manager.retrieve(key)
 
 
 @for_each(

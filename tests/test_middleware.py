@@ -54,6 +54,7 @@ from memory_context.exceptions import (
     InvalidThresholdError,
     StoreError,
 )
+from memory_context.testing import seeded_keys
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
 THREAD = {"configurable": {"thread_id": "t"}}
@@ -218,19 +219,21 @@ async def test_same_as_autogen(output: str, question: str) -> None:
         [[call("read_log", day="today")], "Read.", "At 02:20:34."], middleware, tools=[by_day]
     )
 
-    await run(agent, "Read the log.", "ainvoke")
-    await run(agent, question, "ainvoke")
+    with seeded_keys(1):
+        await run(agent, "Read the log.", "ainvoke")
+        await run(agent, question, "ainvoke")
     arguments = json.dumps({"day": "today"})
-    await context.add_message(UserMessage(content="Read the log.", source="user"))
-    await context.get_messages()
-    await context.add_message(
-        AssistantMessage(content=[FunctionCall("1", arguments, "read_log")], source="a")
-    )
     result = FunctionExecutionResult(content=output, name="read_log", call_id="1", is_error=False)
-    await context.add_message(FunctionExecutionResultMessage(content=[result]))
-    await context.get_messages()
-    await context.add_message(AssistantMessage(content="Read.", source="a"))
-    await context.add_message(UserMessage(content=question, source="user"))
+    with seeded_keys(1):
+        await context.add_message(UserMessage(content="Read the log.", source="user"))
+        await context.get_messages()
+        await context.add_message(
+            AssistantMessage(content=[FunctionCall("1", arguments, "read_log")], source="a")
+        )
+        await context.add_message(FunctionExecutionResultMessage(content=[result]))
+        await context.get_messages()
+        await context.add_message(AssistantMessage(content="Read.", source="a"))
+        await context.add_message(UserMessage(content=question, source="user"))
 
     theirs = [m.content[0].content if isinstance(m, FunctionExecutionResultMessage) else m.content
               for m in await context.get_messages()]  # fmt: skip

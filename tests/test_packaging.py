@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.metadata
+import re
 import subprocess
 import sys
 from importlib.resources import files
@@ -65,9 +66,10 @@ def test_missing_host() -> None:
         "except ImportError as error: print(type(error).__name__, error)"
     )
 
-    assert (
-        "note_2d711642\nMissingDependencyError MemoryContext needs AutoGen: pip install 'memory-context[autogen]'"
-        == run(code)
+    assert re.fullmatch(
+        r"note_[a-z0-9]{10}\nMissingDependencyError MemoryContext needs AutoGen: "
+        r"pip install 'memory-context\[autogen\]'",
+        run(code),
     )
 
 

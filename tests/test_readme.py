@@ -10,6 +10,10 @@ from pathlib import Path
 import pytest
 
 README = (Path(__file__).parents[1] / "README.md").read_text("utf-8")
+# Keys are generated from a seed, so that the README can show one.
+SEEDED = (
+    "from memory_context.testing import seeded_keys\n_keys = seeded_keys(0)\n_keys.__enter__()\n"
+)
 BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 
 
@@ -17,7 +21,11 @@ BLOCKS = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
 def test_code_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     """Each block of code is a program that runs without a word on stderr."""
     run = subprocess.run(
-        [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
+        [sys.executable, "-c", SEEDED + code],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
 
     assert (0, "") == (run.returncode, run.stderr)
@@ -26,7 +34,11 @@ def test_code_runs_as_it_stands(code: str, tmp_path: Path) -> None:
 def test_first_example_does_what_is_said(tmp_path: Path) -> None:
     """The first example prints the reference that the README shows, and what it says about the recall."""
     run = subprocess.run(
-        [sys.executable, "-c", BLOCKS[0]], capture_output=True, text=True, check=True, cwd=tmp_path
+        [sys.executable, "-c", SEEDED + BLOCKS[0]],
+        capture_output=True,
+        text=True,
+        check=True,
+        cwd=tmp_path,
     )
     [shown] = re.findall(r"^    (\[MemoryRef: .*\])$", README, re.MULTILINE)
 

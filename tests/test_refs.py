@@ -16,12 +16,11 @@ from memory_context.model.reference import (
     MAX_DESCRIPTION,
     MemoryRef,
     check_key,
-    generated_keys,
     one_line,
     without_references,
 )
 
-KEY = "npm_install_3f9a2c1b"
+KEY = "npm_install_3f9a2c1b0k"
 INVISIBLE = {
     "NUL": "\0",
     "escape": "\x1b",
@@ -59,7 +58,6 @@ tricky_text = st.lists(st.sampled_from([*PIECES, *INVISIBLE.values()]) | any_tex
 keys = st.from_regex(r"[A-Za-z0-9_.\-]{1,255}", fullmatch=True)
 counts = st.integers(0, 10**18 - 1)
 references = st.builds(MemoryRef, keys, tricky_text, counts) | st.builds(MemoryRef, keys)
-digests = st.text("0123456789abcdef", min_size=64, max_size=64)
 property_test = examples(200)
 
 
@@ -220,35 +218,6 @@ def test_what_cannot_be_a_key(key: object) -> None:
     """Everything else is refused before it can stand in a reference."""
     with pytest.raises(InvalidKeyError, match="not a memory key"):
         check_key(key)
-
-
-@property_test
-@given(any_text | keys, digests)
-def test_generated_keys_name_more_of_the_content_each_time(source: str, digest: str) -> None:
-    """Every key that is generated is a short one in lower case; each names the content by more of its digest."""
-    generated = list(generated_keys(source, digest))
-    pieces = [key.rpartition("_")[2] for key in generated]
-    assert all(re.fullmatch(r"[a-z0-9_]{1,64}", key) for key in generated)
-    assert all(digest.startswith(piece) for piece in pieces)
-    assert sorted(set(map(len, pieces))) == list(map(len, pieces))
-    assert len(generated) > 1
-
-
-@for_each(
-    "source, slug",
-    [
-        ("npm install", "npm_install"),
-        ("/src/App.tsx", "src_app_tsx"),
-        ("_x_", "x"),
-        ("日本", "memory"),
-        ("", "memory"),
-    ],
-)
-def test_a_generated_key_begins_with_its_source(source: str, slug: str) -> None:
-    """The letters and digits of a source make the readable half of a key."""
-    assert f"{slug}_{'0123456789abcdef'[:8]}" == next(
-        generated_keys(source, "0123456789abcdef" * 4)
-    )
 
 
 @property_test

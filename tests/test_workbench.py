@@ -38,7 +38,7 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
-from memory_context.testing import ScriptedChatClient
+from memory_context.testing import ScriptedChatClient, seeded_keys
 from messages import LOG, call, results
 
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
@@ -228,9 +228,11 @@ class TestFolding:
         tool = FunctionTool(run_job, "Run a job.", name=name)
         for context in (folding, plain):
             await context.add_message(call(name, arguments='{"job": "a"}'))
-        folded = await MemoryWorkbench([tool], folding).call_tool(name, {"job": "a"})
+        with seeded_keys(1):
+            folded = await MemoryWorkbench([tool], folding).call_tool(name, {"job": "a"})
 
-        await plain.add_message(results(run_job("a"), name=name))
+        with seeded_keys(1):
+            await plain.add_message(results(run_job("a"), name=name))
         await folding.add_message(results(text_of(folded), name=name))
 
         [_, expected] = await plain.get_messages()

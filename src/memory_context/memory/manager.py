@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from copy import copy
 from dataclasses import replace as with_changes
 from datetime import datetime
+from random import Random
 from typing import TYPE_CHECKING, Any, Self, get_args
 
 from memory_context.exceptions import (
     BudgetTooSmallError,
     InvalidArgumentError,
+    KeyExistsError,
     MemoryDeletedError,
     MemoryNotFoundError,
     NotSerializableError,
@@ -33,11 +35,11 @@ from memory_context.model.item import (
     hash_content,
     identity_of,
     is_secret,
-    new_key,
     now,
     to_content,
     with_zone,
 )
+from memory_context.model.keys import KeyGenerator
 from memory_context.model.reference import check_key
 from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope
 from memory_context.model.selection import Page, Selection
@@ -75,8 +77,11 @@ class MemoryManager:
             or where it fails, they are described by their kind.
         audit: The audit trail (`AuditEntry`) of who did what with which memory: a trail, the URL of
             a database, or True for the store's own database. No trail without it.
+        key_source: Draws the random characters of generated keys, such as ``random.Random(1)`` in
+            a test. Without it they come from the operating system's cryptographic source.
 
     Attributes:
+        key_generator: Generates the keys of what is stored here, and through the views of `within`.
         scope: What is read and written here: the user's memories, behind the walls of `within`.
         offered: The part of it that may be brought back without being asked for.
 
@@ -86,7 +91,7 @@ class MemoryManager:
         UnsupportedDatabaseError: The URL of a database other than SQLite and PostgreSQL.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each but the user has a default
         self,
         store: AnyStore | None = None,
         *,
@@ -97,6 +102,7 @@ class MemoryManager:
         password_variable: str = "MEMORY_CONTEXT_STORE_PASSWORD",  # noqa: S107 - the name of a variable
         summarizer: Summarizer | Summaries | None = None,
         audit: AuditTrail | Auditor | str | bool | None = None,
+        key_source: Random | None = None,
     ) -> None:
         writer = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns an integer into text
         self.scope = self.offered = Scope(writer.user_id)
@@ -111,6 +117,7 @@ class MemoryManager:
         self.summaries = as_summaries(summarizer)
         self._auditor = as_auditor(audit, self.memory_store, password_variable)
         self._audits_here = audit is True
+        self.key_generator = KeyGenerator(key_source)
 
     def __enter__(self) -> Self:
         """Return the manager itself."""
@@ -212,7 +219,8 @@ class MemoryManager:
             content: Text, bytes, or a dict or list, which is kept as JSON.
             description: One line; without it the content is described.
             type: ``note``, ``tool_output``, ``file_content``, ``decision``, …
-            key: The caller's own key. Without it one is made of `source` and the content's hash.
+            key: The caller's own key. Without it one is made of `source` and ten random
+                characters, unless the content is kept under a key already.
             source: What made the content: a tool, a file.
             tier: Where the memory belongs.
             tier_id: Which run, session, plan, task or project of the tier.
@@ -265,16 +273,26 @@ class MemoryManager:
         )
         if check:
             check(item)
-        if key is None:
-            item = with_changes(item, memory_key=new_key(source or type, item))
         with operation("store", self.who, type=type, tier=tier) as storing:
-            stored = self.memory_store.put(self.scope, item, replace=replace, room=room)
+            if key is None:
+                stored = self._put_under_new_key(item, source or type, room)
+            else:
+                stored = self.memory_store.put(self.scope, item, replace=replace, room=room)
             size = bytes_of(body)
             storing.note(key=stored.memory_key, tokens=stored.token_count, bytes=size)
         count("memories", type=type, tier=tier)
         count("bytes", size, type=type, tier=tier)
         self.audit("stored", stored.memory_key)
         return stored
+
+    def _put_under_new_key(
+        self, item: MemoryItem, made_by: str, room: Capacity | None
+    ) -> MemoryItem:
+        """Put *item* under a key that is generated, and generated again where another memory has it."""
+        while True:
+            keyed = with_changes(item, memory_key=self.key_generator.new_key(made_by))
+            with suppress(KeyExistsError):
+                return self.memory_store.put(self.scope, keyed, room=room)
 
     def kept(self, text: str) -> str:
         """Return `text` as the store keeps it, redacted: only so may it be cut or shown to a model.

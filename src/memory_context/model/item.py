@@ -16,7 +16,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidContentError
 from memory_context.model.drawers import Displayed
 from memory_context.model.media import BINARY as BINARY
 from memory_context.model.media import data_url, described, media_type_of
-from memory_context.model.reference import SHORTEST_DIGEST, MemoryRef, generated_keys
+from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import DETAIL
 from memory_context.runtime.atomic_file import draft_of
 
@@ -419,37 +419,3 @@ def with_hash(item: MemoryItem, content_hash: str) -> MemoryItem:
 def is_intact(item: MemoryItem) -> bool:
     """Return whether the content has its hash. What a store sealed is checked by its seal alone."""
     return item.media_type.startswith(SEALED) or item.content_hash == hash_content(item.content)
-
-
-def new_key(source: str, item: MemoryItem) -> str:
-    """Return the shortest key that is generated for *item*: of its hash if equal contents are one record."""
-    return next(generated_keys(source, _digest_of(item)))
-
-
-def longer_key(item: MemoryItem) -> str | None:
-    """Return the next longer of the keys that could have been generated for *item*; None if its writer chose it."""
-    slug, _, digits = item.memory_key.rpartition("_")
-    if not _is_generated(slug, digits, _digest_of(item)):
-        return None
-    for key in generated_keys(slug, _digest_of(item)):
-        if len(key.rpartition("_")[2]) > len(digits):
-            return key
-    return None
-
-
-def key_after(item: MemoryItem, content_hash: str) -> str:
-    """Return the key of *item* with another hash: a new one if it was generated from the hash that it has."""
-    slug, _, digits = item.memory_key.rpartition("_")
-    is_changed = content_hash != item.content_hash
-    if is_changed and item.identity and _is_generated(slug, digits, item.content_hash):
-        return next(generated_keys(slug, content_hash))
-    return item.memory_key
-
-
-def _digest_of(item: MemoryItem) -> str:
-    """Return the hex digits of which a generated key has the first: of the content, or of the id."""
-    return item.content_hash if item.identity else item.id.hex * 2
-
-
-def _is_generated(slug: str, digits: str, digest: str) -> bool:
-    return slug != "" and len(digits) >= SHORTEST_DIGEST and digest.startswith(digits)

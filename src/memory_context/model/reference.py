@@ -11,11 +11,8 @@ import regex
 
 from memory_context.exceptions import InvalidKeyError, InvalidReferenceError
 
-MAX_GENERATED_KEY = 64
 MAX_DESCRIPTION = 80
-SHORTEST_DIGEST = 8
 KEPT_REFERENCES = 2000  # the newest of a conversation
-_DIGEST_LENGTHS = (SHORTEST_DIGEST, 16, 32, 62)
 _KEY = re.compile(r"[A-Za-z0-9_.\-]{1,255}")
 _IGNORABLE = regex.compile(r"\p{Default_Ignorable_Code_Point}")
 # [MemoryRef: key], [MemoryRef: key - N tokens] or [MemoryRef: key - description - N tokens]
@@ -128,14 +125,6 @@ def leading_key(text: str) -> str | None:
     """Return the key of the reference that *text* begins with; None without one."""
     match = _REFERENCE.match(text)
     return match["key"] if match else None
-
-
-def generated_keys(source: str, digest: str) -> Iterator[str]:
-    """Yield keys for a text from *source* (a tool, a file), the shortest first, each with more of the hex *digest*."""
-    slug = re.sub(r"[^a-z0-9]+", "_", source.lower()).strip("_") or "memory"
-    for length in _DIGEST_LENGTHS:
-        longest_slug = MAX_GENERATED_KEY - length - 1
-        yield f"{slug[:longest_slug].strip('_')}_{digest[:length]}"
 
 
 def without_references(text: str) -> str:

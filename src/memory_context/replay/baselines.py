@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from random import Random
 
 from autogen_core.model_context import (
     TokenLimitedChatCompletionContext,
@@ -12,8 +13,8 @@ from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import Tool, ToolSchema
 
 from memory_context.autogen.messages import neutral_of, with_texts
-from memory_context.model.item import hash_content
-from memory_context.model.reference import MemoryRef, generated_keys
+from memory_context.model.keys import KeyGenerator
+from memory_context.model.reference import MemoryRef
 from memory_context.replay.prices import charged, tokens_of
 from memory_context.testing import ScriptedChatClient
 from memory_context.text.describe import describe
@@ -33,6 +34,8 @@ class OffloadContext(UnboundedChatCompletionContext):
         super().__init__()
         self.texts: dict[str, str] = {}
         self._counter, self._threshold, self._lines = counter, threshold, lines
+        # Seeded, so that every replay of a recording shows the same keys.
+        self._keys = KeyGenerator(Random(0))  # noqa: S311
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a copy of `message`, its large results shown by their ends."""
@@ -43,7 +46,7 @@ class OffloadContext(UnboundedChatCompletionContext):
         await super().add_message(with_texts(message, texts))
 
     def _offloaded(self, text: str, origin: str) -> str:
-        key = next(generated_keys(origin, hash_content(text)))
+        key = self._keys.new_key(origin)
         self.texts[key] = text
         ref = MemoryRef(key, describe(text), self._counter.count(text))
         return "\n".join((ref.render(), *ends_of(text, self._lines)))

@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
+from random import Random
 from typing import Any, TypeAlias
 
 from autogen_core.model_context import (
@@ -195,6 +196,8 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
         max_tokens=max_tokens,
     )
     manager = context.manager
+    # Seeded, so that every replay of a recording shows the same keys.
+    manager.key_generator.source = Random(0)  # noqa: S311
 
     def stored(key: str) -> str | None:
         item = manager.memory_store.get(manager.scope, key)

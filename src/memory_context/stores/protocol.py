@@ -44,7 +44,8 @@ class MemoryStore(Protocol):
 
         A record of the same user with the same `identity` is returned instead of a second one: it
         is active again, ends with the later `expires_at` of both, and `updated_at` says within a
-        minute when it was put last. A generated key that another memory has is made longer.
+        minute when it was put last. Its key is that of the first one, also where several writers
+        put it at once.
 
         Args:
             scope: Where it belongs.
@@ -57,7 +58,7 @@ class MemoryStore(Protocol):
                 read.
 
         Raises:
-            KeyExistsError: The writer's own key belongs to another content, and not *replace*.
+            KeyExistsError: The key belongs to another content, and not *replace*.
             TierFullError: There is no room.
             RecordChangedError: The record *replaces* is not there any more, or not as it was read.
             InvalidScopeError: The item does not belong into the scope.

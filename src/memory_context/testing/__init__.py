@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from memory_context.testing.faulty_store import Fault, FaultyStore, Injected, random_faults
     from memory_context.testing.scripted_client import PromptError, ScriptedChatClient, check_prompt
+    from memory_context.testing.seeding import seeded_keys
     from memory_context.testing.store_contract import MemoryStoreContract
 
 __all__ = [
@@ -23,6 +24,7 @@ __all__ = [
     "ScriptedChatClient",
     "check_prompt",
     "random_faults",
+    "seeded_keys",
 ]
 
 _MODULES = {
@@ -34,6 +36,7 @@ _MODULES = {
     "ScriptedChatClient": "scripted_client",
     "check_prompt": "scripted_client",
     "random_faults": "faulty_store",
+    "seeded_keys": "seeding",
 }
 
 

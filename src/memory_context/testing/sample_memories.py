@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from memory_context.model.item import (
@@ -12,8 +11,8 @@ from memory_context.model.item import (
     MemoryItem,
     hash_content,
     identity_of,
-    new_key,
 )
+from memory_context.model.keys import KeyGenerator
 from memory_context.model.scope import Scope
 
 ANN = Scope("ann")
@@ -36,15 +35,16 @@ def memory(
         values: Further fields of `MemoryItem`; without a *memory_key*, one is generated.
     """
     digest = hash_content(content)
-    fields: dict[str, Any] = {"user_id": "ann", "memory_key": "", "content_hash": digest}
+    fields: dict[str, Any] = {
+        "user_id": "ann",
+        "memory_key": KeyGenerator().new_key(source),
+        "content_hash": digest,
+    }
     if shared:
         fields["identity"] = identity_of(content, digest)
     if isinstance(content, bytes):
         fields["media_type"] = BINARY
-    item = MemoryItem(content=content, **(fields | values))
-    if item.memory_key:
-        return item
-    return replace(item, memory_key=new_key(source, item))
+    return MemoryItem(content=content, **(fields | values))
 
 
 def note(

@@ -11,7 +11,7 @@ from typing import Any, cast
 from uuid import UUID, uuid5
 
 from memory_context.exceptions import InvalidKeyError, InvalidRecordError
-from memory_context.model.item import MemoryItem, is_intact, new_key
+from memory_context.model.item import MemoryItem, is_intact
 from memory_context.model.record_json import item_from, record_of, recounted
 from memory_context.model.reference import check_key
 from memory_context.stores.files.category_folders import category_in, folder_of
@@ -20,8 +20,6 @@ from memory_context.text.tokens.counter import default_counter
 
 _FILE_IDS = UUID("6b1f3a9e-2c0d-5a44-9d57-0f2f7d6f1c11")
 """The namespace of the ids that files get which come without one: the same path, the same id."""
-# A key that no memory can have is told from one that a file gives; it is replaced below.
-_NO_KEY = "-"
 
 
 def path_of(item: MemoryItem) -> str:
@@ -66,21 +64,19 @@ def parse(path: str, data: bytes, modified_ns: int) -> MemoryItem:
     if not is_intact(item):
         item = recounted(item, default_counter().count)
         item = replace(item, updated_at=max(changed_at, item.created_at))
-    if "memory_key" not in record and item.memory_key == _NO_KEY:
-        return replace(item, memory_key=new_key("note", item))
     return item
 
 
 def _defaults(place: PurePosixPath, changed_at: datetime, record: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that a file may leave out. Its name is its id or its key, if it can be one."""
-    key = _NO_KEY
     try:
         memory_id = UUID(place.stem)
     except ValueError:
         # From the path, so that every process that reads the folder gives the file the same id.
         memory_id = uuid5(_FILE_IDS, str(place))
-        with suppress(InvalidKeyError):
-            key = check_key(place.stem)
+    key = str(record.get("id", memory_id))
+    with suppress(InvalidKeyError):
+        key = check_key(place.stem)
     moment = changed_at.isoformat()
     return {
         "id": str(memory_id),

@@ -1,4 +1,4 @@
-"""Putting a record: found again, inserted, overwritten, or under a longer key.
+"""Putting a record: found again, inserted, or overwritten.
 
 Every function works in the caller's transaction.
 """
@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 import sqlalchemy as sa
 
 from memory_context.exceptions import KeyExistsError, RecordChangedError
-from memory_context.model.item import MemoryItem, is_same, longer_key, now, stored_again
+from memory_context.model.item import MemoryItem, is_same, now, stored_again
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota
 from memory_context.stores.sql.capacity import make_room, quota_kept
@@ -64,7 +64,7 @@ def put(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> Mem
 
 
 def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOptions) -> MemoryItem:
-    """Insert *item*, under a longer key where another memory has its generated one.
+    """Insert *item*, or find what is there already.
 
     Each time that the insert clashes, the database is asked what it clashes with. Another process
     may have inserted the same content meanwhile, or deleted what was in the way; then it is tried
@@ -88,16 +88,12 @@ def _insert_or_find(connection: sa.Connection, item: MemoryItem, options: PutOpt
             continue
         if is_same(holder, item) and not options.replace:
             return _store_again(connection, holder, item)
-        if options.replace and holder.id == item.id:
+        if options.replace and (
+            holder.id == item.id or options.scope.sees(holder.tier, holder.tier_id)
+        ):
             return _overwrite(connection, holder, item, options)
-        key = longer_key(item)
-        if key is not None:
-            item = replace(item, memory_key=key)
-        elif options.replace and options.scope.sees(holder.tier, holder.tier_id):
-            return _overwrite(connection, holder, item, options)
-        else:
-            message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
-            raise KeyExistsError(message)
+        message = f"the key {item.memory_key!r} holds another memory; choose another key, forget it, or replace it"
+        raise KeyExistsError(message)
     indexing.insert(connection, item, options.batch)
     return item
 

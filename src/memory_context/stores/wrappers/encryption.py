@@ -18,8 +18,6 @@ from memory_context.model.item import (
     decoded,
     identity_of,
     is_text,
-    key_after,
-    longer_key,
     with_hash,
 )
 from memory_context.model.scope import Scope
@@ -85,13 +83,7 @@ class EncryptedStore(SealingStore):
         return base64.b64encode(os.urandom(KEY_BYTES)).decode()
 
     def inward(self, item: MemoryItem) -> MemoryItem:
-        """The encrypted record, under a key that tells nothing of the content."""
-        hashed = self._hash(item)
-        placed = replace(with_hash(item, hashed), memory_key=key_after(item, hashed))
-        return _sealed(placed, item, self._sealing_key(item.user_id))
-
-    def placed(self, item: MemoryItem) -> MemoryItem:
-        """See `StoreWrapper.placed`."""
+        """The encrypted record."""
         return _sealed(with_hash(item, self._hash(item)), item, self._sealing_key(item.user_id))
 
     def outward(self, item: MemoryItem) -> MemoryItem:
@@ -214,7 +206,7 @@ def _hashed(item: MemoryItem, key: DerivedKey) -> str:
 
 
 def _bound_to(item: MemoryItem) -> bytes:
-    """What the ciphertext is only valid with. The memory's key is inside, because the store may make it longer."""
+    """What the ciphertext is only valid with. The memory's key is inside, so that an error can name it."""
     return f"memory-context\0{item.user_id}".encode()
 
 
@@ -255,7 +247,7 @@ def _parts(item: MemoryItem) -> tuple[str, bytes, bytes]:
 
 
 def _opened(item: MemoryItem, facts: dict[str, Any], data: bytes) -> MemoryItem:
-    if not _is_under(item, str(facts["memory_key"])):
+    if item.memory_key != facts["memory_key"]:
         message = f"what stands under {item.memory_key!r} was encrypted as {facts['memory_key']!r}; it was moved there"
         raise EncryptionError(message)
     content = decoded(data, facts["media_type"])
@@ -264,8 +256,3 @@ def _opened(item: MemoryItem, facts: dict[str, Any], data: bytes) -> MemoryItem:
         name: facts[name] for name in ("summary", "content_metadata", "media_type", "content_hash")
     }
     return replace(item, content=content, identity=identity, **plain)
-
-
-def _is_under(item: MemoryItem, key: str) -> bool:
-    """Whether a record is the one that was sealed under `key`, which the store inside may have made longer."""
-    return item.memory_key == key or item.memory_key == longer_key(replace(item, memory_key=key))

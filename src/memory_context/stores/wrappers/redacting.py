@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import sqlalchemy as sa
 
-from memory_context.model.item import MemoryItem, key_after
+from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity
 from memory_context.runtime.after_fork import Lock
@@ -24,7 +24,7 @@ class RedactingStore(StoreWrapper):
     """A `MemoryStore` whose texts are redacted before they are stored, and what was stored before when it is read.
 
     That is content, summary, metadata, category and tags, and why memories were deleted. Where the content is changed,
-    its tokens, characters, lines and hash are those of what is stored, and no key tells of the hash of what was not.
+    its tokens, characters, lines and hash are those of what is stored.
     The metadata says what was taken out: ``{"redacted": {"github_token": 2}}``. Memories of type ``secret`` are left
     alone, binary content too; keys that callers bring and the names of agents, threads and tiers stay as they are.
 
@@ -66,9 +66,8 @@ class RedactingStore(StoreWrapper):
         room: Capacity | None = None,
         replaces: MemoryItem | None = None,
     ) -> MemoryItem:
-        """See `MemoryStore.put`. A key that was generated from the content's hash is that of the redacted content."""
+        """See `MemoryStore.put`."""
         inner = self.inward(item)
-        inner = changed(inner, memory_key=key_after(item, inner.content_hash))
         stored = self._put(scope, inner, inner, replace=replace, room=room, replaces=replaces)
         return stored if stored == inner else self.outward(stored)
 

@@ -1,0 +1,45 @@
+"""Generated keys: a slug of what made the text, and ten random characters.
+
+Nothing of a key tells of the content. Equal contents that are one record keep its key, because the
+store finds the record by its `identity`.
+"""
+
+from __future__ import annotations
+
+import re
+import string
+from dataclasses import dataclass
+from random import Random, SystemRandom
+
+MAX_GENERATED_KEY = 64
+RANDOM_CHARACTERS = 10
+_ALPHABET = string.digits + string.ascii_lowercase
+_MAX_SLUG = MAX_GENERATED_KEY - RANDOM_CHARACTERS - 1
+
+# The operating system's cryptographic source; `memory_context.testing.seeded_keys` puts another
+# one in its place.
+process_source: Random = SystemRandom()
+
+
+@dataclass(slots=True)
+class KeyGenerator:
+    """Generates keys. Safe under threads.
+
+    Attributes:
+        source: Draws the random characters; None: the process's source.
+    """
+
+    source: Random | None = None
+
+    def new_key(self, made_by: str) -> str:
+        """Return a key for a text that *made_by* (a tool, a file) made; it matches ``[a-z0-9_]{1,64}``."""
+        slug = re.sub(r"[^a-z0-9]+", "_", made_by.lower()).strip("_")
+        slug = slug[:_MAX_SLUG].strip("_") or "memory"
+        # A single draw, so that threads which share a seeded source get its numbers, and no mixtures.
+        source = self.source or process_source
+        number = source.randrange(len(_ALPHABET) ** RANDOM_CHARACTERS)
+        characters = ""
+        for _ in range(RANDOM_CHARACTERS):
+            number, digit = divmod(number, len(_ALPHABET))
+            characters += _ALPHABET[digit]
+        return f"{slug}_{characters}"
