@@ -165,6 +165,21 @@ class TestAsAPerson:
         assert again is not None
         assert hit.id == again.id
 
+    def test_drops_in_a_file_whose_name_cannot_be_a_key(
+        self, store: FileStore, folder: Path
+    ) -> None:
+        """Its key is its id, and stays the same however often the file is read."""
+        store.put(ANN, memory("first"))
+        (folder / "what to buy.json").write_text(
+            '{"user_id": "ann", "content": "a zeppelin"}', "utf-8"
+        )
+        store.refresh()
+        [item] = store.search(ANN, "zeppelin")
+
+        assert str(item.id) == item.memory_key
+        again = FileStore(folder).get(ANN, item.memory_key)
+        assert again == replace(item, match=None)
+
     def test_removes_a_file(self, store: FileStore, folder: Path) -> None:
         """A removed file is a deleted memory, and its reference says so, also after a restart."""
         store.put(ANN, memory(memory_key="k"))
