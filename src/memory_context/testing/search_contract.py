@@ -18,7 +18,7 @@ FINDABLE = [
 ]
 """Keys, contents, and a query that finds this memory alone.
 
-A generated key might match: ``tool_05aaefb6`` has the 05 of a date.
+A generated key might match: ``tool_05aaefb6k7`` has the 05 of a date.
 """
 HOSTILE_QUERIES = [
     "'; DROP TABLE agent_memories; --",
