@@ -205,7 +205,7 @@ def __dir__() -> list[str]:
 
 def _load_drawers() -> None:
     """Import what draws the library's values, which registers itself."""
-    from memory_context.display import notebook as notebook  # noqa: PLC0415 - once a value is shown
+    from memory_context.display import registered_drawers as registered_drawers  # noqa: PLC0415 - once a value is shown
 
 
 drawers.load_with(_load_drawers)

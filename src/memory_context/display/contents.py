@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, Final, cast
 
-from memory_context.display.html import Html, folded, image, joined, soft
+from memory_context.display.escaped_html import Html, folded, image, joined, soft
 from memory_context.display.json_tree import JsonTree, rows_of
 from memory_context.display.numbered_lines import (
     LOOKED_AT,

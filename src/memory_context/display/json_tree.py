@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, cast
 
-from memory_context.display.html import Html, folded, joined, soft, table, tag
+from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.tables import TextTable
 

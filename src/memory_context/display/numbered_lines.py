@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from memory_context.display.html import Html, escaped, joined, soft, tag
+from memory_context.display.escaped_html import Html, escaped, joined, soft, tag
 from memory_context.text.describe.logs import level_of
 
 HEAD = 24

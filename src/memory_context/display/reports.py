@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decision
-from memory_context.display.html import Html, bar, folded, joined, soft, table, tag
+from memory_context.display.escaped_html import Html, bar, folded, joined, soft, table, tag
 from memory_context.memory.context_package import ContextPackage
 
 SHOWN = 50

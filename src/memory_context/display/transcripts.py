@@ -6,7 +6,7 @@ from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
 from memory_context.display.contents import text_of
-from memory_context.display.html import (
+from memory_context.display.escaped_html import (
     BAR_WIDTH,
     Html,
     bar,

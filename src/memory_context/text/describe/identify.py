@@ -10,13 +10,14 @@ from memory_context.model.item import Content
 from memory_context.model.media import BINARY, described, media_type_of
 from memory_context.text.describe.custom_describers import registered_line
 from memory_context.text.describe.description import Description, Kind
+from memory_context.text.describe.diffs import describe_diff
 from memory_context.text.describe.file_lists import describe_listing
 from memory_context.text.describe.json_shapes import describe_json
 from memory_context.text.describe.logs import describe_log
 from memory_context.text.describe.markup import describe_markdown, describe_markup
 from memory_context.text.describe.plain_text import describe_encoded, describe_error, describe_plain
 from memory_context.text.describe.sample import Sample, sample_of
-from memory_context.text.describe.source_code import describe_diff, describe_source
+from memory_context.text.describe.source_code import describe_source
 from memory_context.text.describe.tabular import describe_records, describe_table
 from memory_context.text.describe.test_runs import describe_test_run
 from memory_context.text.describe.tracebacks import describe_traceback

@@ -1,4 +1,4 @@
-"""Source code: its language, its file, and the names that it defines; and the files of a diff."""
+"""Source code: its language, its file, and the names that it defines."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from memory_context.text.describe.description import (
     shortened,
     unique_names,
 )
-from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample, count_lines_starting
+from memory_context.text.describe.sample import COUNTED_AT_MOST, Sample
 
 LOOKED_AT = 120
 _MODIFIERS = r"(?:(?:public|private|protected|internal|static|final|abstract|async|override) )+"
@@ -50,19 +50,6 @@ _SIGNS = {
 # The number that `cat -n` and viewers of files put before a line, and the indent.
 _BEFORE_CODE = r"[ \t]{0,200}(?:\d{1,7}(?:\t|→|: ?| ?\| ?)[ \t]*)?"
 _ENDS = (":", ")", '"""', "]", ";", "{", "}", ",", "(", '"')
-_CHANGED_FILE = re.compile(r"^\+\+\+ (?:b/)?([^\t\n]+).*\n@@ -", re.MULTILINE)
-
-
-def describe_diff(sample: Sample) -> Description | None:
-    """Describe a diff by its files and its lines."""
-    text = sample.text
-    if not _CHANGED_FILE.search(sample.head[:4000]):
-        return None
-    paths = _CHANGED_FILE.findall(text)
-    added = count_lines_starting(text, "+") - count_lines_starting(text, "+++ ")
-    removed = count_lines_starting(text, "-") - count_lines_starting(text, "--- ")
-    facts = f"diff: {counted(len(paths), 'file')}, +{added:,} -{max(removed, 0):,}"
-    return Description(Kind.DIFF, facts, unique_names(paths))
 
 
 def describe_source(sample: Sample) -> Description | None:

@@ -12,7 +12,7 @@ from typing import TypeVar
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decisions
 from memory_context.display import drawn_memories, reports, transcripts
-from memory_context.display.html import Html, page, visible
+from memory_context.display.escaped_html import Html, page, visible
 from memory_context.memory.context_package import ContextPackage
 from memory_context.model import drawers
 from memory_context.model.item import MemoryItem, MemoryList
