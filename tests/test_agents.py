@@ -23,6 +23,7 @@ from autogen_core.models import (
     UserMessage,
 )
 from autogen_core.tools import FunctionTool
+from autogen_ext.models.openai._openai_client import convert_tools
 
 from for_each import for_each
 from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, MemoryRef, RecallPolicy
@@ -487,16 +488,48 @@ async def test_parts_for_a_model(arguments: dict[str, Any], expected: str) -> No
 
 
 def test_the_tool_stays_callable() -> None:
-    """Only the key is required; every other argument has a default, a description and a plain type."""
+    """Only the key is required; every other argument has a plain type, and no default that says nothing."""
     schema = MemoryContext("ann", store="sqlite://").tools()[0].schema
     parameters = schema["parameters"]
 
     assert ["key"] == list(parameters["required"])
     for name, argument in parameters["properties"].items():
-        assert argument["description"]
-        assert name == "key" or argument["default"] in (0, "")
+        assert argument.keys() <= {"type", "description"}, name
         assert argument["type"] in ("string", "integer")
-    assert MemoryContext("ann", store="sqlite://").manager.counter.count(json.dumps(schema)) < 450
+
+
+async def test_what_each_call_pays() -> None:
+    """Schemas and instructions take 450 tokens at most, as AutoGen sends them, with the word on passing references."""
+    context = MemoryContext("ann", store="sqlite://")
+    sent = convert_tools(await context.workbench([]).list_tools())
+
+    count = context.manager.counter.count
+    assert count(json.dumps(sent)) + count(context.instructions) <= 450
+
+
+@for_each(
+    "tool, arguments, expected",
+    [
+        (
+            "search_memory",
+            {"query": "", "limit": 1, "tier": "detail", "until": "2999-01-01"},
+            "kept",
+        ),
+        ("search_memory", {"query": "", "tags": "x", "category": "y"}, "Nothing"),
+        ("store_memory", {"content": "new", "type": "decision"}, "decision_"),
+        ("retrieve_memory", {"key": "kept", "contains": "b", "context": 1}, "1- a\n2: b\n3- c"),
+    ],
+)
+async def test_what_the_schema_skips(
+    tool: str, arguments: dict[str, object], expected: str
+) -> None:
+    """Arguments that models are not told of work."""
+    context = MemoryContext("ann", store="sqlite://")
+    context.manager.store("a\nb\nc", key="kept")
+    [called] = [one for one in context.tools() if one.name == tool]
+
+    assert expected in await called.run_json(arguments, CancellationToken())
+    assert not arguments.keys() <= called.schema["parameters"]["properties"].keys()
 
 
 async def test_lines_of_several_ranges_are_in_sight() -> None:

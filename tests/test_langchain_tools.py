@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any, ClassVar
 
 from langchain_core.messages import ToolCall, ToolMessage
 from langchain_core.tools import BaseTool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langchain_tests.integration_tests import RetrieversIntegrationTests, ToolsIntegrationTests
 from langchain_tests.unit_tests import ToolsUnitTests
 
 from for_each import for_each
-from langchain_memory_context import MemoryRetriever, memory_tools
-from memory_context import MemoryManager
+from langchain_memory_context import MemoryContextMiddleware, MemoryRetriever, memory_tools
+from memory_context import MemoryManager, default_counter
 from memory_context.runtime import prompts
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
@@ -194,3 +196,12 @@ def test_each_call_has_its_own_owner() -> None:
     assert "error" == call(retrieve, key="note").status
     current[0] = "ann"
     assert "Ann's" in str(call(retrieve, key="note").content)
+
+
+def test_what_each_call_pays() -> None:
+    """Schemas and instructions take 450 tokens at most, as LangChain sends them, with the word on passing references."""
+    middleware = MemoryContextMiddleware("sqlite://", user_id="ann")
+    sent = json.dumps([convert_to_openai_tool(tool) for tool in middleware.tools])
+
+    count = default_counter().count
+    assert count(sent) + count(middleware.instructions) <= 450

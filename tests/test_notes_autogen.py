@@ -527,8 +527,8 @@ async def test_without_notes() -> None:
     assert ["retrieve_memory", "search_memory", "store_memory"] == [
         tool.name for tool in context.tools()
     ]
-    assert "save_memory" not in context.instructions
-    assert MEMORY_INSTRUCTIONS == context_of().instructions
+    assert "save_memory" not in MEMORY_INSTRUCTIONS
+    assert MEMORY_INSTRUCTIONS == context.instructions == context_of().instructions
     with pytest.raises(InvalidArgumentError, match="notes=True"):
         async with context.run():
             pass

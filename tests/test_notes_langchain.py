@@ -402,7 +402,7 @@ def test_with_and_without() -> None:
             "MemoryContextMiddleware.after_agent",
         } == nodes[1] - nodes[0]
         assert (3, 7) == (len(plain.tools), len(full.tools))
-        assert MEMORY_INSTRUCTIONS == full.instructions != plain.instructions
+        assert MEMORY_INSTRUCTIONS == full.instructions == plain.instructions
         own = type("Own", (MemoryContextMiddleware,), {})
         with pytest.raises(InvalidArgumentError, match="MiddlewareWithNotes"):
             own(store, user_id="ann", notes=NotesPolicy(tiers=[TierPolicy("team")]))

@@ -513,8 +513,8 @@ class TestPassing:
             for bench in [MemoryWorkbench(FUNCTIONS, context, pass_by_reference=setting)]
         ]
 
-        assert "an argument of any other tool" in told[0]
-        assert "an argument of measure, run_job" in told[1]
+        assert "gives any other tool its text" in told[0]
+        assert "gives measure, run_job its text" in told[1]
         assert told[0].startswith(told[2])
         assert "argument" not in told[2]
 

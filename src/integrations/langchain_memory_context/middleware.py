@@ -235,8 +235,8 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     @property
     def instructions(self) -> str:
-        """Return the part of `MEMORY_INSTRUCTIONS` on the tools that this middleware gives."""
-        return prompts.MEMORY_INSTRUCTIONS if self._has_notes else prompts.READING_INSTRUCTIONS
+        """Return `MEMORY_INSTRUCTIONS`; what tools do for an agent, their schemas say."""
+        return prompts.MEMORY_INSTRUCTIONS
 
     def stats(self) -> ContextStats:
         """Return what this middleware has done so far, for all users."""

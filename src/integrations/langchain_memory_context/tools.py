@@ -49,6 +49,11 @@ class VerbTool(BaseTool):
         )
         self._verb, self._owner = verb, owner
 
+    @property
+    def tool_call_schema(self) -> Any:  # noqa: ANN401 - LangChain's is a model or a dict
+        """Return the arguments as every host tells a model of them, not LangChain's copy with titles and defaults."""
+        return self._verb.args
+
     def _run(self, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
         try:
             answer = self._verb.answer(self._owner(), self._verb.args(**arguments), self.max_tokens)

@@ -63,7 +63,7 @@ from memory_context.model.drawers import Displayed
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.model.transcript import Transcript
 from memory_context.runtime import events
-from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS, READING_INSTRUCTIONS
+from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS
 from memory_context.runtime.threads import off_loop
 from memory_context.stores import SQLAuditTrail, as_store
 
@@ -350,8 +350,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @property
     def instructions(self) -> str:
-        """Return the part of `MEMORY_INSTRUCTIONS` on the tools that this context has."""
-        return MEMORY_INSTRUCTIONS if self._has_notes else READING_INSTRUCTIONS
+        """Return `MEMORY_INSTRUCTIONS`; what tools do for an agent, their schemas say."""
+        return MEMORY_INSTRUCTIONS
 
     def shown_keys(self) -> list[str]:
         """Return the keys of the references that this conversation has shown."""

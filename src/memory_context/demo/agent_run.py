@@ -33,7 +33,7 @@ from memory_context.stores import MemoryStore
 from memory_context.text.tokens.counter import default_counter
 
 MEMORY_TOOLS = frozenset({RETRIEVE, SEARCH, STORE})
-INSTRUCTIONS = f"{prompts.DEMO_TASK}\n\n{prompts.READING_INSTRUCTIONS}"
+INSTRUCTIONS = f"{prompts.DEMO_TASK}\n\n{prompts.MEMORY_INSTRUCTIONS}"
 MAX_ITERATIONS = 10
 PREVIEW_LINES, ANSWER_LINES = 8, 24
 

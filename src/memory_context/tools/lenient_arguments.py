@@ -20,10 +20,10 @@ _LINES_WORD = re.compile(r"^(?:lines?|l)\s*")
 
 
 def plain_schema(schema: dict[str, Any]) -> None:
-    """Remove titles and null defaults, which tell a model nothing and cost tokens at every call."""
+    """Remove titles and empty defaults, which tell a model nothing and cost tokens at every call."""
     for argument in schema.get("properties", {}).values():
         argument.pop("title", None)
-        if argument.get("default", "") is None:
+        if not argument.get("default", True):
             del argument["default"]
 
 

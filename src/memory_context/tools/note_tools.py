@@ -51,8 +51,8 @@ class GetArgs(NoteArgs):
 
     tier: str = Field(default="", description=prompts.GET_TIER)
     key: Key = Field(default="", description=prompts.GET_KEY)
-    category: str = Field(default="", description=prompts.SEARCH_CATEGORY)
-    tags: list[str] = Field(default=[], description=prompts.SEARCH_TAGS)
+    category: str = Field(default="", description=prompts.NOTES_CATEGORY)
+    tags: list[str] = Field(default=[], description=prompts.NOTES_TAGS)
     offset: int = Field(default=0, ge=0, description=prompts.GET_OFFSET)
 
 
@@ -60,8 +60,8 @@ class ClearArgs(NoteArgs):
     """The arguments of `clear_memory`."""
 
     tier: str = Field(description=prompts.CLEAR_TIER)
-    category: str = Field(default="", description=prompts.SEARCH_CATEGORY)
-    tags: list[str] = Field(default=[], description=prompts.SEARCH_TAGS)
+    category: str = Field(default="", description=prompts.NOTES_CATEGORY)
+    tags: list[str] = Field(default=[], description=prompts.NOTES_TAGS)
 
 
 class ListArgs(NoteArgs):

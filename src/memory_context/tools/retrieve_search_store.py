@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import Any, cast
 
 from pydantic import Field, field_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from memory_context.exceptions import InvalidTierError
 from memory_context.memory.manager import MemoryManager
@@ -34,18 +35,21 @@ QUERY_SHOWN = 80
 
 
 class RetrieveArgs(LenientArgs):
-    """The arguments of `retrieve_memory`: whole references and lists are understood, too."""
+    """The arguments of `retrieve_memory`: whole references and lists are understood, too.
 
-    key: Key = Field(description=prompts.RETRIEVE_KEY)
+    Here as below, what a schema skips is understood but not told: each call pays for what is told.
+    """
+
+    key: Key
     lines: Lines = Field(default="", description=prompts.RETRIEVE_LINES)
-    contains: str = Field(default="", description=prompts.RETRIEVE_CONTAINS)
-    pattern: str = Field(default="", description=prompts.RETRIEVE_PATTERN)
-    context: Offset = Field(default=0, description=prompts.RETRIEVE_CONTEXT)
+    contains: str = ""
+    pattern: str = ""
+    context: SkipJsonSchema[Offset] = 0
     path: str = Field(default="", description=prompts.RETRIEVE_PATH)
     where: str = Field(default="", description=prompts.RETRIEVE_WHERE)
     columns: str = Field(default="", description=prompts.RETRIEVE_COLUMNS)
     query: str = Field(default="", description=prompts.RETRIEVE_QUERY)
-    offset: Offset = Field(default=0, description=prompts.RETRIEVE_OFFSET)
+    offset: Offset = 0
 
     @property
     def selection(self) -> Selection:
@@ -67,12 +71,12 @@ class SearchArgs(NoteArgs):
     """The arguments of `search_memory`."""
 
     query: str = Field(description=prompts.SEARCH_QUERY)
-    category: str = Field(default="", description=prompts.SEARCH_CATEGORY)
-    tags: list[str] = Field(default=[], description=prompts.SEARCH_TAGS)
-    tier: str = Field(default="", description=prompts.SEARCH_TIER)
+    category: SkipJsonSchema[str] = ""
+    tags: SkipJsonSchema[list[str]] = Field(default=[])
+    tier: SkipJsonSchema[str] = ""
     since: str = Field(default="", description=prompts.SEARCH_SINCE)
-    until: str = Field(default="", description=prompts.SEARCH_UNTIL)
-    limit: int = Field(default=5, description=prompts.SEARCH_LIMIT)
+    until: SkipJsonSchema[str] = ""
+    limit: SkipJsonSchema[int] = 5
 
     @field_validator("limit")
     @classmethod
@@ -89,9 +93,9 @@ class SearchArgs(NoteArgs):
 class StoreArgs(LenientArgs):
     """The arguments of `store_memory`."""
 
-    content: Text = Field(description=prompts.STORE_CONTENT)
-    description: str = Field(default="", description=prompts.STORE_DESCRIPTION)
-    type: str = Field(default="note", description=prompts.STORE_TYPE)
+    content: Text
+    description: str = ""
+    type: SkipJsonSchema[str] = "note"
 
 
 def _retrieve(manager: MemoryManager, args: RetrieveArgs, most: int) -> ToolAnswer:
