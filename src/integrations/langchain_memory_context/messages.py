@@ -34,6 +34,8 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         case _:
             pass
     texts = _texts_of(message)
+    if calls and texts == {0: ""}:
+        texts = {}
     return Message(
         message_id,
         cast("Any", role),

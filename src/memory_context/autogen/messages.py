@@ -19,10 +19,6 @@ from autogen_core.models import (
 
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 
-# An assistant's thought is its second text: what it says is the first.
-_THOUGHT = 1
-
-
 def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
     """Return *message* as a conversation sees it: each result of a tool as a message of its own."""
     match message:
@@ -37,13 +33,14 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
             }
             return [Message(message_id, "user", source, texts, others=images)]
         case AssistantMessage(source=source, content=content, thought=thought):
-            said = {0: content} if isinstance(content, str) else {}
+            # What a model says beside its calls AutoGen keeps as a thought.
+            words = [content] if isinstance(content, str) else []
             if thought:
-                said[_THOUGHT] = thought
+                words.append(thought)
             calls = tuple(
                 FunctionCall(call.id, call.name, call.arguments) for call in calls_of(message)
             )
-            return [Message(message_id, "assistant", source, said, calls)]
+            return [Message(message_id, "assistant", source, dict(enumerate(words)), calls)]
         case FunctionExecutionResultMessage(content=[]):
             return [Message(message_id, "tool", "tool", {})]
         case FunctionExecutionResultMessage(content=results):
@@ -80,7 +77,7 @@ def restored(messages: Iterable[Message]) -> Iterator[LLMMessage]:
             case "assistant":
                 calls = [AutoGenCall(call.id, call.arguments, call.name) for call in message.calls]
                 content: Any = calls or message.texts.get(0, "")
-                thought = message.texts.get(_THOUGHT)
+                thought = message.texts.get(0 if calls else 1)
                 yield AssistantMessage(content=content, thought=thought, source=message.source)
             case "tool":
                 yield FunctionExecutionResultMessage(

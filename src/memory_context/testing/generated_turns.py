@@ -1,0 +1,125 @@
+"""Random conversations for hosts, as hypothesis generates them."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+
+from hypothesis import strategies as st
+
+from memory_context.conversation.conversation import ConversationSettings
+from memory_context.conversation.message import FunctionCall, Message
+from memory_context.conversation.settings import FoldPolicy, RecallPolicy
+from memory_context.model.tool_names import RETRIEVE, SAVE
+from memory_context.testing.scripted_turns import ScriptedReply, ScriptedResult, ScriptedTurn
+
+TOOLS = ("read_log", "run", "search_orders")
+WORDS = ("Read the log.", "Thanks.", "中文 ok?", "What was the total of order-{n}-17?",
+         "Where did order-{n}-{m} go?", "Compare [ref:«{n}»] with «{m}».", "")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class GeneratedConversation:
+    """A conversation, and how it is kept.
+
+    Attributes:
+        settings: How it is kept.
+        turns: What is said and replied.
+        keeps_notes: Whether the agent keeps notes.
+        has_preference: Whether something is known about the user before.
+    """
+
+    settings: ConversationSettings
+    turns: tuple[ScriptedTurn, ...]
+    keeps_notes: bool = False
+    has_preference: bool = False
+
+
+def by_length(text: str) -> int:
+    """Count tokens by the length: keys that differ in their characters alone cost the same."""
+    return len(text) // 4
+
+
+small_texts = st.builds(
+    lambda words, n, m: words.format(n=n, m=m),
+    st.sampled_from(WORDS),
+    st.integers(0, 5),
+    st.integers(0, 90),
+)
+
+
+def order_log(number: int, lines: int) -> str:
+    """Return the output of a tool in which every line names something of its own."""
+    said = [f"09:{n:02} order-{number}-{n} went to dock {n * 7 % 31}" for n in range(lines)]
+    return "\n".join(said)
+
+
+def order_table(number: int, rows: int) -> str:
+    """Return a JSON output with as many rows."""
+    return json.dumps([{"id": f"order-{number}-{n}", "total": n * 13} for n in range(rows)])
+
+
+large_texts = st.one_of(
+    st.builds(order_log, st.integers(0, 5), st.integers(5, 90)),
+    st.builds(order_table, st.integers(0, 5), st.integers(5, 90)),
+)
+settings_of_hosts = st.builds(
+    ConversationSettings,
+    st.builds(
+        FoldPolicy,
+        threshold=st.sampled_from([50, 200]),
+        fold=st.sampled_from(["at_once", "after_reading"]),
+        preview_tokens=st.sampled_from([0, 60]),
+        counter=st.just(by_length),
+    ),
+    st.one_of(st.none(), st.builds(RecallPolicy, results=st.booleans())),
+    st.sampled_from([None, 600, 2000]),
+)
+
+
+@st.composite
+def generated_conversations(draw: st.DrawFn) -> GeneratedConversation:
+    """Generate a conversation of up to six turns, and its settings."""
+    keeps_notes = draw(st.booleans())
+    turns = list[ScriptedTurn]()
+    for number in range(draw(st.integers(1, 6))):
+        source = draw(st.sampled_from(["user", "user", "user", "researcher"]))
+        text = draw(st.one_of(small_texts, small_texts, large_texts))
+        said = [Message("", "user", source, {0: text})]
+        if number == 0 and draw(st.booleans()):
+            said.insert(0, Message("", "system", "system", {0: "Be brief."}))
+        replies = list[ScriptedReply]()
+        for step in range(draw(st.integers(0, 3))):
+            name = f"{number}-{step}"
+            replies.append(draw(_calls(name, keeps_notes=keeps_notes)))
+        replies.append(ScriptedReply(draw(small_texts) or "Done."))
+        after_restart = number > 0 and draw(st.integers(0, 3)) == 0
+        fails = draw(st.integers(0, 5)) == 0
+        turns.append(ScriptedTurn(tuple(said), tuple(replies), after_restart, fails))
+    settings = draw(settings_of_hosts)
+    return GeneratedConversation(settings, tuple(turns), keeps_notes, draw(st.booleans()))
+
+
+@st.composite
+def _calls(draw: st.DrawFn, name: str, *, keeps_notes: bool) -> ScriptedReply:
+    """Generate up to three calls side by side; or one of a memory tool, whose key others may name."""
+    kinds = ["tools", "tools", "tools", "retrieve"] + ["save"] * keeps_notes
+    match draw(st.sampled_from(kinds)):
+        case "retrieve":
+            arguments = json.dumps({"key": "«0»", "lines": "1-3"}, ensure_ascii=False)
+            result = ScriptedResult(FunctionCall(f"call-{name}", RETRIEVE, arguments), None)
+            return ScriptedReply("", (result,))
+        case "save":
+            note = {"category": "findings", "content": f"{name}: {draw(small_texts)}"}
+            call = FunctionCall(f"call-{name}", SAVE, json.dumps(note, ensure_ascii=False))
+            return ScriptedReply("Noted.", (ScriptedResult(call, None),))
+        case _:
+            results = list[ScriptedResult]()
+            for index in range(draw(st.integers(1, 3))):
+                tool = draw(st.sampled_from(TOOLS))
+                arguments = json.dumps({"day": draw(st.sampled_from(["today", "order-1-17"]))})
+                call = FunctionCall(f"call-{name}-{index}", tool, arguments)
+                text = draw(st.one_of(small_texts, large_texts))
+                is_error = draw(st.integers(0, 4)) == 0
+                results.append(ScriptedResult(call, text, is_error))
+            return ScriptedReply(draw(st.sampled_from(["", "Let me look."])), tuple(results))

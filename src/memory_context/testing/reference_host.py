@@ -1,0 +1,153 @@
+"""The smallest host: messages in a list, and a state in JSON. Others must send their models the same prompts."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from uuid import uuid4
+
+from pydantic import TypeAdapter
+
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import (
+    Conversation,
+    ConversationFacts,
+    new_message_id,
+    without_notes_of_other_runs,
+)
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.message import Message
+from memory_context.conversation.run_notes import offered_places
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.testing.scripted_turns import HostStart, ScriptedResult, ScriptedTurn
+from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.verbs import MemoryToolError
+
+
+@dataclass(slots=True)
+class HostState:
+    """What a host keeps of a conversation.
+
+    Attributes:
+        messages: The prompt, as far as it goes.
+        facts: What is known beyond them.
+        seen: How many of them a model has seen.
+    """
+
+    messages: list[Message] = field(default_factory=list[Message])
+    facts: ConversationFacts = field(default_factory=ConversationFacts)
+    seen: int = 0
+
+
+_STATE = TypeAdapter(HostState)
+
+
+class ReferenceHost:
+    """A `ConversationHost` on `Conversation` alone.
+
+    Attributes:
+        stats: What was done so far.
+        rewrites: For each prompt, how often what was seen had been changed until then.
+    """
+
+    def __init__(self, start: HostStart) -> None:
+        self._start = start
+        self._state = HostState()
+        self.stats = ContextStats()
+        self.rewrites = list[int]()
+        self._open()
+
+    def _open(self) -> None:
+        start = self._start
+        counter = start.settings.fold.counter
+        self._owner = MemoryManager(
+            start.store, user_id=start.user_id, thread_id=start.thread_id, counter=counter
+        )
+        self._notes = ScopedMemory(self._owner)
+        view = self._owner.within(self._notes.places)
+        cache = start.settings.new_cache(view)
+        self._conversation = Conversation(
+            view, start.settings, FailOpen(self.stats), cache, named_thread=True
+        )
+
+    async def turn(self, turn: ScriptedTurn) -> list[list[Message]]:
+        """Take in what is said and what the model replies, and return its prompts."""
+        if self._start.keeps_notes:
+            self._show(ScopedMemory(self._owner, run_id=str(uuid4()), project_id="default"))
+        for message in turn.said:
+            await self._take_in([message])
+        prompts = list[list[Message]]()
+        for reply in turn.replies:
+            prompts.append(await self._prompt())
+            calls = tuple(result.call for result in reply.results)
+            words = {0: reply.text} if reply.text or not calls else {}
+            await self._take_in([Message("", "assistant", "assistant", words, calls)])
+            if reply.results:
+                await self._take_in([self._answer(result) for result in reply.results])
+        self._end_run()
+        return prompts
+
+    async def restart(self) -> None:
+        """Save the state as JSON, and load it."""
+        saved = json.dumps(_STATE.dump_python(self._state, mode="json"))
+        self._state = _STATE.validate_python(json.loads(saved))
+        self._open()
+
+    async def close(self) -> None:
+        """Do nothing: the store is the caller's."""
+
+    async def _prompt(self) -> list[Message]:
+        state = self._state
+        notes = self._notes if self._start.keeps_notes else None
+        messages, facts = await self._conversation.before_model(
+            state.messages, state.facts, state.seen, notes
+        )
+        self._state = HostState(messages, facts, len(messages))
+        self.rewrites.append(self.stats.compactions + self.stats.late_folds)
+        return list(messages)
+
+    async def _take_in(self, messages: list[Message]) -> None:
+        """Give *messages*, which come together, ids of this conversation, and append them folded."""
+        state = self._state
+        named = [replace(message, id=new_message_id()) for message in messages]
+        state.messages += await self._conversation.take_in(named, state.messages, state.facts)
+
+    def _answer(self, result: ScriptedResult) -> Message:
+        text, is_error, call = result.text, result.is_error, result.call
+        if text is None:
+            text, is_error = self._memory_tool(call.name, json.loads(call.arguments))
+        return Message("", "tool", call.name, {0: text}, answers=call.id, is_error=is_error)
+
+    def _memory_tool(self, name: str, arguments: object) -> tuple[str, bool]:
+        """Return what a memory tool answers, and whether it failed."""
+        most = self._start.settings.fold.threshold
+        try:
+            for verb in VERBS:
+                if verb.name == name:
+                    args = verb.args.model_validate(arguments)
+                    return verb.answer(self._conversation.manager, args, most).text, False
+            for noting in NOTE_VERBS:
+                if noting.name == name:
+                    args = noting.args.model_validate(arguments)
+                    return noting.answer(self._notes, args, most).text, False
+        except MemoryToolError as error:
+            return str(error), True
+        raise LookupError(name)
+
+    def _show(self, notes: ScopedMemory) -> None:
+        """Let the agent see what is open in *notes*."""
+        self._notes = notes
+        self._conversation.manager.set_places(notes.places, offered_places(notes))
+
+    def _end_run(self) -> None:
+        """Take the notes of the run out of the store and out of the prompt."""
+        ended, state = self._notes, self._state
+        if ended.run_id is None:
+            return
+        self._show(ScopedMemory(self._owner))
+        seen = without_notes_of_other_runs(state.messages[: state.seen], None)
+        unseen = without_notes_of_other_runs(state.messages[state.seen :], None)
+        self._state = HostState(seen + unseen, state.facts, len(seen))
+        self._conversation.fail_open.run(ended.end, "run")

@@ -1,0 +1,52 @@
+"""The contract of hosts: every host sends its model the prompts of the reference host."""
+
+from __future__ import annotations
+
+import pytest
+
+from hosts import AutoGenHost, LangChainHost
+from memory_context.testing.host_contract import ConversationHostContract
+from memory_context.testing.reference_host import ReferenceHost
+from memory_context.testing.scripted_turns import ConversationHost, HostStart
+
+
+class TestReferenceHost(ConversationHostContract):
+    """Two reference hosts side by side: nothing depends on chance."""
+
+    examples = 10
+
+    def host(self, start: HostStart) -> ConversationHost:
+        """A second one."""
+        return ReferenceHost(start)
+
+
+class TestMemoryContext(ConversationHostContract):
+    """AutoGen's context."""
+
+    def host(self, start: HostStart) -> ConversationHost:
+        """A context."""
+        return AutoGenHost(start)
+
+
+class TestMiddleware(ConversationHostContract):
+    """LangChain's middleware at top level."""
+
+    def host(self, start: HostStart) -> ConversationHost:
+        """An agent."""
+        return LangChainHost(start, "invoke")
+
+
+class TestMiddlewareAsync(ConversationHostContract):
+    """LangChain's middleware at top level, asynchronously."""
+
+    def host(self, start: HostStart) -> ConversationHost:
+        """An agent."""
+        return LangChainHost(start, "ainvoke")
+
+
+class TestMiddlewareInParentGraph(ConversationHostContract):
+    """LangChain's middleware in an agent that is a node of a parent graph."""
+
+    def host(self, start: HostStart) -> ConversationHost:
+        """A parent graph."""
+        return LangChainHost(start, "invoke", in_parent=True)
