@@ -14,6 +14,9 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 from memory_context.testing import seeded_keys
+from memory_context.testing.host_contract import (
+    pytest_addoption as pytest_addoption,  # --recordings DIR
+)
 
 # No example has a deadline, and slow ones are no failure: both would measure the machine.
 # The quick suite tries the same few examples each time; `--hypothesis-profile=long` tries others, and more.

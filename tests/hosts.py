@@ -34,7 +34,8 @@ from memory_context.conversation.message import Message
 from memory_context.testing import check_prompt
 from memory_context.testing.scripted_turns import HostStart, ScriptedReply, ScriptedTurn
 
-THREAD: Any = {"configurable": {"thread_id": "thread"}}
+# One call at a time: seeded keys come in the order in which texts are stored.
+THREAD: Any = {"configurable": {"thread_id": "thread"}, "max_concurrency": 1}
 
 
 class AutoGenHost:
@@ -107,9 +108,7 @@ class AutoGenHost:
 
 def spoken(reply: ScriptedReply) -> AssistantMessage:
     """What the model says, as AutoGen's agents add it."""
-    calls = [
-        FunctionCall(one.call.id, one.call.arguments, one.call.name) for one in reply.results
-    ]
+    calls = [FunctionCall(one.call.id, one.call.arguments, one.call.name) for one in reply.results]
     if not calls:
         return AssistantMessage(content=reply.text, source="assistant")
     return AssistantMessage(content=calls, thought=reply.text or None, source="assistant")
@@ -212,7 +211,10 @@ def answer_of(reply: ScriptedReply) -> AIMessage:
     """What the model says."""
     calls = [
         ToolCall(
-            name=one.call.name, args=json.loads(one.call.arguments), id=one.call.id, type="tool_call"
+            name=one.call.name,
+            args=json.loads(one.call.arguments),
+            id=one.call.id,
+            type="tool_call",
         )
         for one in reply.results
     ]

@@ -117,6 +117,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context",
         ("TokenCounter", "default_counter", "set_default_counter"),
     ),
+    "conversation": ("For hosts: the neutral conversation", "memory_context.conversation", ()),
     "testing": ("For your tests", "memory_context.testing", ()),
     "langchain": ("LangChain", "langchain_memory_context", ()),
     "exceptions": ("Exceptions", "memory_context.exceptions", ()),

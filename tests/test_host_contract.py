@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from hosts import AutoGenHost, LangChainHost
 from memory_context.testing.host_contract import ConversationHostContract
 from memory_context.testing.reference_host import ReferenceHost

@@ -19,6 +19,7 @@ from autogen_core.models import (
 
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 
+
 def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
     """Return *message* as a conversation sees it: each result of a tool as a message of its own."""
     match message:

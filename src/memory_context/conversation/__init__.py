@@ -1,4 +1,43 @@
-"""One conversation, whichever host keeps it: fold, recall, judge, pass by reference.
+"""One conversation, whichever host keeps it: fold, recall, compact, judge, pass by reference.
 
-`settings` has its policies, `fold` what leaves the prompt, `recall` what comes back.
+What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md). `settings` has the policies, `message`
+what is decided on, `conversation` the decisions.
 """
+
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import (
+    Conversation,
+    ConversationCache,
+    ConversationFacts,
+    ConversationSettings,
+    new_message_id,
+    without_notes_of_other_runs,
+)
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.message import (
+    Edits,
+    FunctionCall,
+    Message,
+    MessageFacts,
+    edits_between,
+    trusted_keys,
+)
+from memory_context.conversation.run_notes import offered_places
+
+__all__ = [
+    "ContextStats",
+    "Conversation",
+    "ConversationCache",
+    "ConversationFacts",
+    "ConversationSettings",
+    "Edits",
+    "FailOpen",
+    "FunctionCall",
+    "Message",
+    "MessageFacts",
+    "edits_between",
+    "new_message_id",
+    "offered_places",
+    "trusted_keys",
+    "without_notes_of_other_runs",
+]

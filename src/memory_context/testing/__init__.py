@@ -1,7 +1,7 @@
 """Fakes and checks to test agents and stores with; memory-context is tested with them too.
 
-`ScriptedChatClient` and `check_prompt` need AutoGen, `MemoryStoreContract` needs pytest; each is
-loaded when it is first used.
+`ScriptedChatClient` and `check_prompt` need AutoGen, `MemoryStoreContract` needs pytest,
+`ConversationHostContract` hypothesis too; each is loaded when it is first used.
 """
 
 from __future__ import annotations
@@ -11,29 +11,52 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from memory_context.testing.faulty_store import Fault, FaultyStore, Injected, random_faults
+    from memory_context.testing.host_contract import ConversationHostContract
+    from memory_context.testing.reference_host import ReferenceHost
     from memory_context.testing.scripted_client import PromptError, ScriptedChatClient, check_prompt
+    from memory_context.testing.scripted_turns import (
+        ConversationHost,
+        HostStart,
+        ScriptedReply,
+        ScriptedResult,
+        ScriptedTurn,
+    )
     from memory_context.testing.seeding import seeded_keys
     from memory_context.testing.store_contract import MemoryStoreContract
 
 __all__ = [
+    "ConversationHost",
+    "ConversationHostContract",
     "Fault",
     "FaultyStore",
+    "HostStart",
     "Injected",
     "MemoryStoreContract",
     "PromptError",
+    "ReferenceHost",
     "ScriptedChatClient",
+    "ScriptedReply",
+    "ScriptedResult",
+    "ScriptedTurn",
     "check_prompt",
     "random_faults",
     "seeded_keys",
 ]
 
 _MODULES = {
+    "ConversationHost": "scripted_turns",
+    "ConversationHostContract": "host_contract",
     "Fault": "faulty_store",
     "FaultyStore": "faulty_store",
+    "HostStart": "scripted_turns",
     "Injected": "faulty_store",
     "MemoryStoreContract": "store_contract",
     "PromptError": "scripted_client",
+    "ReferenceHost": "reference_host",
     "ScriptedChatClient": "scripted_client",
+    "ScriptedReply": "scripted_turns",
+    "ScriptedResult": "scripted_turns",
+    "ScriptedTurn": "scripted_turns",
     "check_prompt": "scripted_client",
     "random_faults": "faulty_store",
     "seeded_keys": "seeding",

@@ -15,7 +15,7 @@ from memory_context.testing.scripted_turns import ScriptedReply, ScriptedResult,
 
 TOOLS = ("read_log", "run", "search_orders")
 WORDS = ("Read the log.", "Thanks.", "中文 ok?", "What was the total of order-{n}-17?",
-         "Where did order-{n}-{m} go?", "Compare [ref:«{n}»] with «{m}».", "")  # fmt: skip
+         "Where did order-{n}-{m} go?", "What is «{n}»?", "")  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from itertools import pairwise, zip_longest
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import Phase, given, settings
 
 from memory_context.conversation.conversation import ConversationSettings
 from memory_context.conversation.message import Message
@@ -31,6 +31,7 @@ from memory_context.testing.generated_turns import (
 from memory_context.testing.recorded_turns import recorded_scripts
 from memory_context.testing.reference_host import ReferenceHost
 from memory_context.testing.scripted_turns import ConversationHost, HostStart, ScriptedTurn
+from memory_context.testing.seeding import seeded_keys
 
 OPTION = "--recordings"
 WORD = re.compile(r"[a-zA-Z0-9_-]+")
@@ -65,9 +66,10 @@ class ConversationHostContract:
             def compared(conversation: GeneratedConversation) -> None:
                 asyncio.run(pair.compare(conversation))
 
-            if self.examples is not None:
-                compared = settings(max_examples=self.examples)(compared)
-            compared()
+            # Shrinking holds hundreds of conversations more, and takes minutes.
+            phases = (Phase.explicit, Phase.reuse, Phase.generate)
+            most = self.examples or settings.default.max_examples
+            settings(max_examples=most, phases=phases)(compared)()
 
     def test_recorded_runs(self, request: pytest.FixtureRequest) -> None:
         """The recorded runs of the folder that ``--recordings`` names give the same prompts."""
@@ -121,15 +123,15 @@ class HostPair:
                     PREFERENCE, key="style", tags=["always"]
                 )
             starts.append(
-                HostStart(
-                    store, user_id, "thread", conversation.settings, conversation.keeps_notes
-                )
+                HostStart(store, user_id, "thread", conversation.settings, conversation.keeps_notes)
             )
         reference = ReferenceHost(starts[0])
-        expected = await self._prompts(reference, conversation.turns, starts[0])
+        with seeded_keys():
+            expected = await self._prompts(reference, conversation.turns, starts[0])
         host = self._contract.host(starts[1])
         try:
-            given = await self._prompts(host, conversation.turns, starts[1])
+            with seeded_keys():
+                given = await self._prompts(host, conversation.turns, starts[1])
         finally:
             await host.close()
         check_stable(expected, reference.rewrites, notes_may_end=conversation.keeps_notes)
@@ -181,9 +183,7 @@ class KeyNames:
         """Return *message* without what only its host knows of it, its keys as numbers."""
         # Some frameworks give a message that only calls tools an empty text.
         texts = [self._numbered(text) for text in message.texts.values() if text]
-        calls = [
-            replace(call, arguments=self._numbered(call.arguments)) for call in message.calls
-        ]
+        calls = [replace(call, arguments=self._numbered(call.arguments)) for call in message.calls]
         return Message(
             "",
             message.role,
