@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise, zip_longest
 from pathlib import Path
+from typing import Self
 
 import pytest
 from hypothesis import Phase, given, settings
@@ -68,7 +69,7 @@ class ConversationHostContract:
 
             # Shrinking holds hundreds of conversations more, and takes minutes.
             phases = (Phase.explicit, Phase.reuse, Phase.generate)
-            most = self.examples or settings.default.max_examples
+            most = self.examples or settings().max_examples
             settings(max_examples=most, phases=phases)(compared)()
 
     def test_recorded_runs(self, request: pytest.FixtureRequest) -> None:
@@ -99,7 +100,7 @@ class HostPair:
         self._stores = [FaultyStore(SQLAlchemyStore("sqlite://"), self._faults()) for _ in range(2)]
         self._conversations = 0
 
-    def __enter__(self) -> HostPair:
+    def __enter__(self) -> Self:
         """Return the pair."""
         return self
 
