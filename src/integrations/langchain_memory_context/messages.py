@@ -34,8 +34,6 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
         case _:
             pass
     texts = _texts_of(message)
-    if calls and texts == {0: ""}:
-        texts = {}
     return Message(
         message_id,
         cast("Any", role),
@@ -101,6 +99,8 @@ def plain_texts(message: BaseMessage) -> list[str]:
 
 def _texts_of(message: BaseMessage) -> dict[int, str]:
     """Return the texts by the place of their block; text blocks side by side are one, with line breaks between them."""
+    if message.content == "" and getattr(message, "tool_calls", None):
+        return {}  # a model that only calls tools says nothing
     texts = dict[int, list[str]]()
     start = last = -1
     for place, text in _text_blocks(message.content):
