@@ -271,9 +271,9 @@ def measure_exact(rows: Rows, chance: random.Random, scale: float, folder: Path)
                 "order N in 1,500 lines" if "order" in question.text else "worker-N, T-N, /dev/sdXN"
             )
             right = question.line in brought.text
-            alike = [
-                line for output in outputs for line in output.split("\n") if line in brought.text
-            ]
+            # A reference's description may quote the first line of a text.
+            shown = re.sub(r"(?m)^\[MemoryRef: .*", "", brought.text)
+            alike = [line for output in outputs for line in output.split("\n") if line in shown]
             tally(rows, row, way).add(brought, right, 1, share=len(alike) - right)
         if way != "the newest three":
             measure_quiet(rows, "messages that need nothing, lists", way, bring)

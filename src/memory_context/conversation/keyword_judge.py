@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
+from memory_context.conversation.asked_terms import asked_terms
+from memory_context.conversation.relevance import (
+    found_in,
+    promising_chunks,
+    relevant,
+    wanted_lexemes,
+)
 from memory_context.model.item import MemoryItem, is_secret
+from memory_context.text.excerpt.record import Record
+from memory_context.text.index.term_hits import TermHits, term_hits
 from memory_context.text.terms import is_name, terms, weight
 
 LEAST_SHARE = 0.5
-LEAST_WORDS = 2
-JUDGED_CHARACTERS = 5_000_000
 # Phrases that refer to an earlier conversation without naming anything.
 _VAGUE = re.compile(
     r"\b(?:same as|last time|as before|like before|as usual|the usual|previous(?:ly)?|earlier|again|remember|"
@@ -28,10 +35,17 @@ Intent: TypeAlias = Literal["concrete", "ambiguous"]
 
 @dataclass(frozen=True, slots=True)
 class RecallCandidate:
-    """A memory of the conversation whose text is not in the prompt, with the lines of it that are."""
+    """A memory of the conversation whose text is not in the prompt.
+
+    Attributes:
+        item: The memory.
+        seen: The lines of it that are in the prompt.
+        recency: Higher for memories that came later.
+    """
 
     item: MemoryItem
     seen: Ranges = ()
+    recency: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +58,7 @@ class Question:
         candidates: The conversation's references whose text is not in the prompt, lexically best first.
         has_memories: Whether the user has other memories, to search.
         in_sight: Whether a text stands in the prompt before the message.
+        hits: What the index says of the message's terms; None where there is no index.
     """
 
     message: str
@@ -51,6 +66,7 @@ class Question:
     candidates: tuple[RecallCandidate, ...]
     has_memories: bool
     in_sight: Callable[[str], bool]
+    hits: TermHits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,12 +78,14 @@ class Expansion:
         query: What is wanted of it; without it and without lines, the newest message.
         lines: Which lines, as ``120-180``.
         why: The reason, for people.
+        records: What of it to show, where that is known.
     """
 
     key: str
     query: str | None = None
     lines: str | None = None
     why: str = ""
+    records: tuple[Record, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,22 +110,55 @@ class Verdict:
 def judge_by_keywords(question: Question) -> Verdict:
     """Return the verdict that needs no model.
 
-    Opened is what `keyword_matches` finds. The message is ambiguous, and searched for, if it refers back ("the same as
+    Opened is what `relevant_candidates` finds. The message is ambiguous, and searched for, if it refers back ("the same as
     last time"), or to something that occurs nowhere ("connect to the DB" in a conversation without one), and nothing of
     the conversation answers it.
     """
-    seen = {candidate.item.memory_key: candidate.seen for candidate in question.candidates}
-    items = [candidate.item for candidate in question.candidates]
-    matches = keyword_matches(question.message, items, seen)
-    if matches:
-        expansions = [
-            Expansion(match.item.memory_key, question.message, why=match.why) for match in matches
-        ]
-        return Verdict(expand=tuple(expansions), why="; ".join(match.why for match in matches))
+    expansions = relevant_candidates(question)
+    if expansions:
+        reasons = [expansion.why for expansion in expansions]
+        return Verdict(expand=expansions, why="; ".join(reasons))
     why = _reason_to_search(question) if question.has_memories else None
     if why is None:
         return Verdict(why="nothing out of sight is meant")
     return Verdict("ambiguous", search=_VAGUE.sub(" ", question.message), why=why)
+
+
+def relevant_candidates(question: Question) -> tuple[Expansion, ...]:
+    """Return the candidates that the message is about, with the records that are meant, best first."""
+    candidates = {candidate.item.memory_key: candidate for candidate in question.candidates}
+    for key, candidate in list(candidates.items()):
+        if isinstance(candidate.item.content, bytes) or is_secret(candidate.item):
+            del candidates[key]
+    texts = {key: candidate.item.text for key, candidate in candidates.items()}
+    asked = asked_terms(question.message)
+    hits = question.hits
+    if hits is None:
+        items = [candidate.item for candidate in candidates.values()]
+        hits = term_hits(items, wanted_lexemes(asked))
+
+    def is_seen(key: str, start: int, stop: int) -> bool:
+        text = texts[key]
+        first = 1 + text.count("\n", 0, start)
+        last = first + text.count("\n", start, stop)
+        if any(begin <= first and last <= end for begin, end in candidates[key].seen):
+            return True
+        record = text[start:stop]
+        return record in question.message or question.in_sight(record)
+
+    chunks = [chunk for chunk in promising_chunks(asked, hits) if chunk[0] in texts]
+    found = found_in(asked, hits, chunks, texts.__getitem__)
+    recency = {key: candidate.recency for key, candidate in candidates.items()}
+    relevances = relevant(question.message, found, texts.__getitem__, is_seen, recency)
+    return tuple(
+        Expansion(
+            relevance.key,
+            question.message,
+            why=f"it holds {', '.join(relevance.terms)}",
+            records=tuple(relevance.records),
+        )
+        for relevance in relevances
+    )
 
 
 def _reason_to_search(question: Question) -> str | None:
@@ -124,93 +175,16 @@ def _reason_to_search(question: Question) -> str | None:
     return f"{words} does not occur in this conversation; searched earlier ones"
 
 
-@dataclass(frozen=True, slots=True)
-class KeywordMatch:
-    """A memory that holds what is asked for.
+def is_answered(query: str, held: Iterable[str]) -> bool:
+    """Return whether the words *held* are at least half of what a query asks for, and one of its names, if it has some.
 
-    Attributes:
-        item: The memory.
-        why: The reason, for people.
-        weight: The weight of the words that its best passage holds.
+    Names (words with digits or punctuation) weigh three times as much as other words.
     """
-
-    item: MemoryItem
-    why: str
-    weight: int
-
-
-def keyword_matches(
-    question: str,
-    candidates: Iterable[MemoryItem],
-    seen: Mapping[str, Ranges],
-    *,
-    described: bool = False,
-) -> list[KeywordMatch]:
-    """Return the candidates whose best passage holds at least half of what *question* asks for, best first.
-
-    A candidate with a passage in sight that is as good does not count. A passage is a line and the ones beside it. Names
-    (words with digits or punctuation) weigh three times as much as other words; if the question has names, one of them
-    must occur there, else two other words. The contents of secrets are not looked at.
-
-    Args:
-        question: What is asked.
-        candidates: The memories.
-        seen: For each key, the ranges of lines that stand in the prompt.
-        described: Whether descriptions, keys and tags are passages too; then one word will do.
-    """
-    words = terms(question)
-    if not words:
-        return []
-    matches = list[KeywordMatch]()
-    for item in candidates:
-        match = _match(words, item, seen.get(item.memory_key, ()), described=described)
-        if match is not None:
-            matches.append(match)
-    return sorted(matches, key=lambda match: -match.weight)
-
-
-def _match(
-    words: list[str], item: MemoryItem, seen: Ranges, *, described: bool
-) -> KeywordMatch | None:
-    passages = dict[int, set[str]]()
-    if not isinstance(item.content, bytes) and not is_secret(item):
-        passages = _passages(item.text, words)
-    if described:
-        # Line 0 stands for the description; what the first line holds counts with it.
-        name = f"{item.summary} {item.memory_key} {' '.join(item.tags)}".lower()
-        passages[0] = {word for word in words if word in name} | passages.get(1, set())
-    best = max(passages.values(), key=_weight, default=set[str]())
-    if not _enough(best, words, 1 if described else LEAST_WORDS):
-        return None
-    for line, held in passages.items():
-        if held == best and any(first <= line <= last for first, last in seen):
-            return None
-    held_words = ", ".join(word for word in words if word in best)
-    return KeywordMatch(item, f"it holds {held_words}", _weight(best))
-
-
-def _passages(text: str, words: list[str]) -> dict[int, set[str]]:
-    """Return, for each line (from 1) with a word of the question, the words in it or in the lines beside it."""
-    hits = dict[int, set[str]]()
-    for number, line in enumerate(text[:JUDGED_CHARACTERS].lower().split("\n"), 1):
-        held = {word for word in words if word in line}
-        if held:
-            hits[number] = held
-    nothing = set[str]()
-    return {
-        number: hits.get(number - 1, nothing) | held | hits.get(number + 1, nothing)
-        for number, held in hits.items()
-    }
-
-
-def _enough(held: set[str], words: list[str], least_words: int) -> bool:
-    """Return whether a passage that holds these of the question's words answers it."""
-    asks_for_name = any(is_name(word) for word in words)
-    if asks_for_name and not any(is_name(word) for word in held):
+    words = terms(query)
+    found = {word.lower() for word in held}.intersection(words)
+    if any(map(is_name, words)) and not any(map(is_name, found)):
         return False
-    if not asks_for_name and len(held) < least_words:
-        return False
-    return _weight(held) >= LEAST_SHARE * _weight(words)
+    return bool(found) and _weight(found) >= LEAST_SHARE * _weight(words)
 
 
 def _weight(words: Iterable[str]) -> int:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Self
 
+from memory_context.conversation.asked_terms import asked_terms
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.judge import BoundedJudge, Decision, decision
 from memory_context.conversation.keyword_judge import (
@@ -16,8 +17,9 @@ from memory_context.conversation.keyword_judge import (
     Ranges,
     RecallCandidate,
     Verdict,
-    keyword_matches,
+    is_answered,
 )
+from memory_context.conversation.relevance import promising_chunks, wanted_lexemes
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
@@ -25,7 +27,10 @@ from memory_context.model.reference import MemoryRef, without_references
 from memory_context.runtime import prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
-from memory_context.text.excerpt.excerpt import Excerpt, excerpt
+from memory_context.stores import term_hits_in
+from memory_context.text.excerpt.excerpt import ANSWER, Excerpt, excerpt
+from memory_context.text.excerpt.record import show_records
+from memory_context.text.index.term_hits import TermHits
 from memory_context.text.quoting import quoted
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.terms import terms
@@ -99,11 +104,13 @@ class _Gathered:
         opened: The memories that a person has named: opened without a judge.
         candidates: What a judge may open, lexically best first.
         has_memories: Whether there is more to search.
+        hits: What the index says of the message's terms.
     """
 
     opened: tuple[MemoryItem, ...]
     candidates: tuple[RecallCandidate, ...]
     has_memories: bool
+    hits: TermHits
 
 
 @dataclass(slots=True)
@@ -139,6 +146,7 @@ class Recaller:
             gathered.candidates,
             gathered.has_memories,
             request.in_sight,
+            gathered.hits,
         )
         undecided = bool(gathered.candidates or gathered.has_memories)
         judge, verdict = "nobody", Verdict()
@@ -169,38 +177,39 @@ class Recaller:
         ]
         opened_keys = {item.memory_key for item in opened}
         others = [key for key in request.references if key not in opened_keys]
-        hits = list[MemoryItem]()
-        if others:
-            inside = {"memory_key": others}
-            hits += store.search(
-                scope, request.message, limit=OFFERED, filters=inside, passages=False
-            )
+        asked = asked_terms(request.message)
+        term_hits, keys = TermHits(), list[str]()
+        if others and asked:
+            wanted = wanted_lexemes(asked)
+            term_hits = term_hits_in(store, scope, wanted, {"memory_key": others})
+            keys += dict.fromkeys(key for key, _, _ in promising_chunks(asked, term_hits))
+        items = {item.memory_key: item for item in store.get_many(scope, keys)}
+        hits = [items[key] for key in keys if key in items]
         if self.bounded_judge.sees_beyond_keywords:
             # A model may see that a text is meant which shares no word with the message: the newest fill the list.
             matched = {hit.memory_key for hit in hits}
             newest = [key for key in reversed(others) if key not in matched]
             hits += store.get_many(scope, newest[: OFFERED - len(hits)])
+        recency = {key: place for place, key in enumerate(request.references)}
         candidates = [
-            RecallCandidate(hit, request.references[hit.memory_key])
+            RecallCandidate(hit, request.references[hit.memory_key], recency[hit.memory_key])
             for hit in hits
             if not is_secret(hit) and not request.in_sight(hit.text)
         ]
         known = store.count(scope, {"memory_key": [*request.references, *request.mentioned]})
         has_others = store.count(scope) > known
         self.fail_open.note_read()
-        return _Gathered(tuple(opened), tuple(candidates), has_others)
+        return _Gathered(tuple(opened), tuple(candidates), has_others, term_hits)
 
     def _find(self, request: RecallRequest, query: str, gathered: _Gathered) -> list[MemoryItem]:
         """Return the user's other memories that match *query*; without words in it, the last used ones."""
         known = {*request.references, *request.mentioned}
         known |= {item.memory_key for item in gathered.opened}
-        hits = self.manager.memory_store.search(
-            self.manager.offered, query, limit=OFFERED, passages=False
-        )
+        hits = self.manager.memory_store.search(self.manager.offered, query, limit=OFFERED)
         others = [hit for hit in hits if hit.memory_key not in known]
         if terms(query):
-            matches = keyword_matches(query, others, {}, described=True)
-            return [match.item for match in matches[:FOUND]]
+            answering = [hit for hit in others if hit.match and is_answered(query, hit.match.why)]
+            return answering[:FOUND]
         others.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
         return others[:FOUND]
 
@@ -222,7 +231,8 @@ class Recaller:
         left = self.budget - count("\n".join(frame))
         for rank, expansion in enumerate(expansions):
             item = items[expansion.key]
-            part, lines = self._part(item, expansion, request, left // (len(expansions) - rank))
+            share = left if expansion.records else left // (len(expansions) - rank)
+            part, lines = self._part(item, expansion, request, share)
             if part and not request.in_sight(lines.text):
                 parts.append(part)
                 left -= count(part) + 1
@@ -250,8 +260,12 @@ class Recaller:
         if left < LEAST_BUDGET:
             return "", Excerpt("")
         lines = _lines_of(item, expansion, left, count)
+        if expansion.records:
+            lines = show_records(item.text, expansion.records, left, count)
         if lines is None:
-            lines = excerpt(item.text, expansion.query or request.message, left, count)
+            lines = excerpt(
+                item.text, expansion.query or request.message, left, count, ranking=ANSWER
+            )
         shown = quoted(lines.text)
         if not shown:
             return "", lines

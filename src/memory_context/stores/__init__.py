@@ -6,7 +6,7 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 from memory_context.stores.opening import AnyStore, as_store
-from memory_context.stores.protocol import Administration, Filters, MemoryStore, Mode
+from memory_context.stores.protocol import Administration, Filters, MemoryStore, Mode, term_hits_in
 from memory_context.stores.sql.audit_trail import SQLAuditTrail, as_auditor
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.wrappers.compression import CompressedStore
@@ -35,6 +35,7 @@ __all__ = [
     "as_auditor",
     "as_store",
     "reindexed",
+    "term_hits_in",
 ]
 
 _HOMES = {

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage
+from memory_context.text.index.term_hits import TermHits, term_hits
 
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
@@ -265,6 +266,24 @@ class SearchIndexed(Protocol):
             StoreError: The store could not do it.
         """
         ...
+
+
+@runtime_checkable
+class TermIndexed(Protocol):
+    """A store whose index knows which chunks hold a lexeme."""
+
+    def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
+        """Return which chunks of the memories that match hold each lexeme, and how rare each is."""
+        ...
+
+
+def term_hits_in(
+    store: MemoryStore, scope: Scope, lexemes: Sequence[str], filters: Filters
+) -> TermHits:
+    """Return what a store's index knows of some lexemes; without an index, what the newest texts say."""
+    if isinstance(store, TermIndexed):
+        return store.term_hits(scope, lexemes, filters)
+    return term_hits(store.query(scope, filters, order_by="-created_at"), lexemes)
 
 
 def url_of(resource: object) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
@@ -23,6 +23,7 @@ from memory_context.stores.files.writer_lock import WriterLock
 from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql.filters import Conditions
 from memory_context.text.index.embedders import AnyEmbedder
+from memory_context.text.index.term_hits import TermHits
 
 T = TypeVar("T")
 
@@ -150,6 +151,10 @@ class FileStore:
                 scope, query, limit=limit, filters=filters, mode=mode, passages=passages
             )
         )
+
+    def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
+        """See `TermIndexed.term_hits`."""
+        return self._read(lambda index: index.term_hits(scope, lexemes, filters))
 
     def delete(
         self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False

@@ -58,6 +58,7 @@ from memory_context.stores.sql.schema import (
     total_of,
 )
 from memory_context.text.index.embedders import AnyEmbedder, Vector, as_embedding_model
+from memory_context.text.index.term_hits import TermHits
 
 T = TypeVar("T")
 
@@ -230,6 +231,17 @@ class SQLAlchemyStore:
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [search.with_match(item, hit, query, wanted) for item, hit in found]
+
+    def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
+        """Return which chunks hold each of the lexemes, and how rare each is (see `TermHits`)."""
+        conditions = self._matching(scope, filters)
+
+        def look_up(connection: sa.Connection) -> TermHits:
+            return keyword_index.term_hits(connection, scope.user_id, lexemes, conditions)
+
+        if self.database.run(partial(indexing.is_pending, user_id=scope.user_id)):
+            self._catch_up(scope.user_id)
+        return self.database.run(look_up)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Rebuild the search index and missing vectors of all memories; return how many there are.

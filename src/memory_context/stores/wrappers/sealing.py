@@ -21,6 +21,7 @@ from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.wrappers.wrapper import StoreWrapper, wrappers
 from memory_context.text.index.analyzer import held_by
 from memory_context.text.index.chunks import card_of, searchable
+from memory_context.text.index.term_hits import TermHits, term_hits
 
 SEARCHED = 500
 RANKED = 40
@@ -109,6 +110,12 @@ class SealingStore(StoreWrapper):
             return opened.search(
                 scope, query, limit=limit, filters=filters, mode=mode, passages=passages
             )
+
+    def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
+        """See `TermIndexed.term_hits`: of the newest 500 that match, which are opened for it."""
+        return term_hits(
+            self.query(scope, filters, limit=SEARCHED, order_by="-created_at"), lexemes
+        )
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`. Sealed columns are refused."""

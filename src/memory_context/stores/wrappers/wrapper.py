@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import Any, ClassVar, Self
@@ -21,8 +21,10 @@ from memory_context.stores.protocol import (
     Mode,
     SearchIndexed,
     StoreSettings,
+    term_hits_in,
     url_of,
 )
+from memory_context.text.index.term_hits import TermHits
 
 
 class StoreWrapper:
@@ -233,6 +235,10 @@ class StoreWrapper:
     def forget_user(self, user_id: str) -> Receipt:
         """See `Administration.forget_user`."""
         return self._administration("forget_user").forget_user(user_id)
+
+    def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
+        """See `TermIndexed.term_hits`."""
+        return term_hits_in(self.inner, scope, lexemes, filters)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Rebuild the search index of the store inside; return how many memories it holds.

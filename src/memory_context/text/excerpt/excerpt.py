@@ -9,17 +9,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from memory_context.model.selection import Cost
 from memory_context.runtime.prompts import GAP, GAP_AT_LINE, MORE_MEMBERS
 from memory_context.text.excerpt.hotspots import LARGE, hotspots
 from memory_context.text.excerpt.packing import SegmentPacker
+from memory_context.text.excerpt.regions import fill
 from memory_context.text.excerpt.scoring import Ranking, score
 from memory_context.text.excerpt.segments import Segment, Segmentation, split, split_regions
 
 CHARACTERS_PER_UNIT = 8
-READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0)
+# Of the budget of a question a fifth, but 400 at least, goes to the best segments wherever they stand.
+BEST_PART = 5
+LEAST_BEST = 400
+READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0, fills=True)
+ANSWER = replace(READING, fills=False)
 PREVIEW = Ranking()
 ENDS = Ranking(names=0, plain=1, asked=0, near=2000, far=0, end=1, near_end=2000, least=0)
 WHATEVER = Ranking(least=0)
@@ -69,7 +74,12 @@ def excerpt(
 
     def packed(question: str, ranking: Ranking) -> list[int]:
         scores = score(text, found, question, ranking, known)
-        return SegmentPacker(text, found, scores, ranking, cost).pack(budget)
+        if not ranking.fills:
+            return SegmentPacker(text, found, scores, ranking, cost).pack(budget)
+        first = min(budget, max(budget // BEST_PART, LEAST_BEST))
+        best = SegmentPacker(text, found, scores, ranking, cost).pack(first)
+        scores = score(text, found, question, replace(ranking, share=0), known)
+        return fill(text, found, scores.relevance, best, budget, cost)
 
     chosen = packed(question, ranking)
     if not chosen:

@@ -49,6 +49,7 @@ class Ranking:
         share: Segments with a smaller share than this of what the best one holds of the question are left out.
         least: What a segment must be worth, by its price.
         gist: This much is shown whatever it is worth.
+        fills: Whether what the best segments leave of the budget goes to the regions that hold most of the question.
     """
 
     names: float = 1.0
@@ -69,6 +70,7 @@ class Ranking:
     share: float = 0.0
     least: float = 0.03
     gist: int = 40
+    fills: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -115,7 +115,7 @@ def split(text: str, *, structured: bool = True) -> Segmentation:
 def split_regions(text: str, regions: list[tuple[int, int]]) -> Segmentation:
     """Split some regions of `text`, of which the first is its beginning, without looking at the rest."""
     found = Segmentation(regions=regions)
-    has_header = bool(_end_of_header(text, *regions[0]))
+    has_header = bool(end_of_header(text, *regions[0]))
     for number, (start, end) in enumerate(regions):
         if number > 0 and has_header:
             for begin, stop in _packed(text, start, end):
@@ -216,7 +216,7 @@ def _lines(text: str, start: int, end: int) -> Iterator[tuple[int, int]]:
 
 def _split_text(text: str, start: int, end: int, segments: list[Segment], container: int) -> None:
     """Split into lines: short ones together with the next, long ones apart where a reader would break them."""
-    header = _end_of_header(text, start, end)
+    header = end_of_header(text, start, end)
     if header:
         parent = len(segments)
         segments.append(Segment(start, header, container))
@@ -252,7 +252,7 @@ def _indentation(text: str, begin: int) -> int:
     return _SPACE.match(text, begin, begin + DEEPEST_INDENTATION).end() - begin  # type: ignore[union-attr] # matches anything
 
 
-def _end_of_header(text: str, start: int, end: int) -> int:
+def end_of_header(text: str, start: int, end: int) -> int:
     """Return where the header of the table that begins here ends; 0 where none begins."""
     head = _lines(text, start, min(end, start + HEADER_CHARACTERS))
     places = list(islice(head, HEADER_LINES))[:-1]  # the last one may be cut

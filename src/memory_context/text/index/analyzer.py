@@ -41,7 +41,7 @@ _UNSPACED = (
     "\uac00-\ud7af\uf900-\ufaff\U00020000-\U0003ffff"
 )
 # Up to three signs between words, as in "://" and "../"; a longer run is a rule or a border.
-_COMPOUND = re.compile(rf"[\w{_MARKS}]+(?:[./:@#\\-]{{1,3}}[\w{_MARKS}]+)*")
+COMPOUND = re.compile(rf"[\w{_MARKS}]+(?:[./:@#\\-]{{1,3}}[\w{_MARKS}]+)*")
 _SEGMENT = re.compile(r"[^/:@#\\]+")
 _WORD = re.compile(rf"(?:[^\W_]|[{_MARKS}])+")
 _PART = re.compile(rf"(?:[^\W\d_]|[{_MARKS}])+|\d+")
@@ -83,12 +83,12 @@ class Analysis:
 
 def analyze(text: str) -> Analysis:
     """Return the lexemes of `text`; words that say nothing (``the``, ``of``) have none."""
-    words = Counter(_COMPOUND.findall(text))
+    words = Counter(COMPOUND.findall(text))
     counts: dict[str, int] = {}
     get = counts.get  # this is the inner loop of indexing
     # Each different word once: a log repeats its words thousands of times.
     for word, count in words.items():
-        for lexeme in _lexemes_of(word):
+        for lexeme in lexemes_of(word):
             counts[lexeme] = get(lexeme, 0) + count
     for lexeme in _dates(text, words):
         counts[lexeme] = get(lexeme, 0) + 1
@@ -110,8 +110,8 @@ def held_by(text: str, wanted: Iterable[str]) -> set[str]:
     """Return those of the lexemes `wanted` that `text` is found by."""
     missing = set(wanted)
     found = set[str]()
-    words = dict.fromkeys(_COMPOUND.findall(text))
-    for lexemes in chain(map(_lexemes_of, words), [_dates(text, words)]):
+    words = dict.fromkeys(COMPOUND.findall(text))
+    for lexemes in chain(map(lexemes_of, words), [_dates(text, words)]):
         found |= missing.intersection(lexemes)
         missing -= found
         if not missing:
@@ -122,12 +122,12 @@ def held_by(text: str, wanted: Iterable[str]) -> set[str]:
 def words_found_by(text: str, lexemes: Iterable[str]) -> list[str]:
     """Return the words of `text`, as they are written, that one of `lexemes` finds; each once, in order."""
     wanted = frozenset(lexemes)
-    words = dict.fromkeys(_COMPOUND.findall(text))
-    return [word for word in words if not wanted.isdisjoint(_lexemes_of(word))]
+    words = dict.fromkeys(COMPOUND.findall(text))
+    return [word for word in words if not wanted.isdisjoint(lexemes_of(word))]
 
 
 @lru_cache(_CACHED_WORDS)
-def _lexemes_of(word: str) -> tuple[str, ...]:
+def lexemes_of(word: str) -> tuple[str, ...]:
     """Return the lexemes of a run of letters, digits and what joins them."""
     if not word.isascii():
         return tuple(dict.fromkeys(_of_any_script(word)))

@@ -16,6 +16,8 @@ B = 0.75
 MAX_TERMS = 32
 MAX_TRIED = 256
 MAX_READ = 200_000
+# Of so many chunks together it is looked up which lexeme they hold.
+MAX_HELD = 6_000
 LENGTH_BITS = 7
 FINE_BITS = 4
 # The largest length whose step has seven bits: (16 + 15) << 6.
@@ -108,6 +110,13 @@ def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> 
     read = accumulate(held[lexeme] for lexeme in rarest_first)
     cheap = sum(entries <= MAX_READ for entries in read)
     return rarest_first[: max(min(cheap, terms), MAX_TERMS)]
+
+
+def readable(holding: Mapping[str, int]) -> list[str]:
+    """Return the lexemes whose chunks are few enough to be looked up one by one, rarest first."""
+    rarest_first = sorted(holding, key=holding.__getitem__)
+    read = accumulate(holding[lexeme] for lexeme in rarest_first)
+    return rarest_first[: sum(entries <= MAX_HELD for entries in read)]
 
 
 def postings(

@@ -63,6 +63,14 @@ SCORED = sa.text(_SCORED % "")
 # Where nothing is filtered afterwards, only the best are looked up.
 BEST = sa.text(_SCORED % " ORDER BY score DESC, id LIMIT :most")
 
+# Each name is looked up by itself, and leads to the chunks that hold it.
+HOLDING = sa.text("""
+SELECT q.value ->> 0 AS lexeme, p.memory_id, p.start, p.stop
+FROM json_each(:names) AS q
+CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH (q.value ->> 1)
+CROSS JOIN agent_memory_passages AS p ON p.id = i.rowid
+""")
+
 
 def create(connection: sa.Connection) -> None:
     """Create the virtual tables, which `metadata` cannot describe."""
@@ -112,6 +120,19 @@ def values_of(
         for posting in bm25.postings(frequencies, statistics, terms)
     ]
     return {"postings": json.dumps(postings), "most": limit}
+
+
+def holding_of(
+    connection: sa.Connection, statistics: Statistics, lexemes: Sequence[str]
+) -> dict[str, int]:
+    """Return how many of the user's chunks hold each lexeme."""
+    frequencies = _frequencies(connection, statistics.owner, lexemes)
+    return {lexeme: sum(counts) for lexeme, counts in frequencies.items() if any(counts)}
+
+
+def quoted(name: str) -> str:
+    """Quote a lexeme's name for a MATCH."""
+    return f'"{name}"'
 
 
 def _frequencies(

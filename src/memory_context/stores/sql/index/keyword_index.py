@@ -6,6 +6,7 @@ query reads nothing of what other users have. Every function works in the caller
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -14,6 +15,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite
+from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import fts5, tsvector
 from memory_context.stores.sql.schema import (
     AnySelect,
@@ -27,6 +29,7 @@ from memory_context.text.index import bm25
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.index.bm25 import Statistics
 from memory_context.text.index.chunks import Chunk
+from memory_context.text.index.term_hits import TermHit, TermHits
 
 ANALYZER = "analyzer"
 MemoryIds: TypeAlias = AnySelect
@@ -52,6 +55,16 @@ _SCORED = {
 }
 _BEST = {
     dialect: index.BEST.columns(*_HIT_COLUMNS).subquery("scored")
+    for dialect, index in _INDEXES.items()
+}
+
+_HOLDING = {
+    dialect: index.HOLDING.columns(
+        sa.column("lexeme", sa.Text),
+        sa.column("memory_id", sa.Uuid),
+        sa.column("start", sa.BigInteger),
+        sa.column("stop", sa.BigInteger),
+    ).subquery("held")
     for dialect, index in _INDEXES.items()
 }
 
@@ -205,3 +218,32 @@ def ranked(
         ChunkHit(row.memory_id, row.start, row.stop, row.line, row.score)
         for row in connection.execute(best, values)
     ]
+
+
+def term_hits(
+    connection: sa.Connection, user_id: str, lexemes: Sequence[str], conditions: Conditions
+) -> TermHits:
+    """Return which chunks hold each lexeme, of the memories that meet the conditions.
+
+    Lexemes that stand in so many chunks that they tell nothing apart are counted only.
+    """
+    statistics = statistics_of(connection, user_id)
+    if statistics is None or not lexemes:
+        return TermHits()
+    dialect = connection.dialect.name
+    index = _INDEXES[dialect]
+    holding = index.holding_of(connection, statistics, lexemes)
+    names: list[tuple[str, str]] = []
+    for lexeme in bm25.readable(holding):
+        of_lexeme = bm25.names_of(lexeme, statistics.owner)
+        names += [(lexeme, index.quoted(name)) for name in of_lexeme]
+    held = _HOLDING[dialect]
+    # The conditions in a CASE, or SQLite would begin with the memories instead of the index.
+    meets = sa.case((sa.and_(sa.true(), *conditions), 1), else_=0)
+    statement = (
+        sa.select(held.c.lexeme, memories.c.memory_key, held.c.start, held.c.stop)
+        .join(memories, memories.c.id == held.c.memory_id)
+        .where(meets == 1)
+    )
+    rows = connection.execute(statement, {"names": json.dumps(names)})
+    return TermHits(statistics.passages, holding, [TermHit(*row) for row in rows])

@@ -57,6 +57,15 @@ SELECT id, memory_id, start, stop, line, sum(weight / (base + length)) AS score
 FROM hits JOIN weights USING (term, often)
 GROUP BY id, memory_id, start, stop, line
 """)
+# OFFSET 0 as above.
+HOLDING = sa.text("""
+SELECT q.lexeme, p.memory_id, p.start, p.stop
+FROM (SELECT value ->> 0 AS lexeme, value ->> 1 AS name FROM json_array_elements(CAST(:names AS json))) AS q
+CROSS JOIN LATERAL (
+    SELECT memory_id, start, stop FROM agent_memory_passages
+    WHERE lexemes @@ CAST(q.name AS tsquery) OFFSET 0
+) AS p
+""")
 # To rank a part of the chunks costs no more here than to rank all of them.
 BEST = SCORED
 
@@ -68,7 +77,7 @@ def add(connection: sa.Connection, rows: Sequence[dict[str, Any]]) -> None:
 
 def holds(connection: sa.Connection, passage: int, name: str) -> bool:
     """Return whether the chunk has a lexeme under this name."""
-    return connection.execute(_HOLDS, {"quoted": _quoted(name), "id": passage}).first() is not None
+    return connection.execute(_HOLDS, {"quoted": quoted(name), "id": passage}).first() is not None
 
 
 def values_of(
@@ -83,7 +92,7 @@ def values_of(
     for term, lexeme in enumerate(_rarest(connection, statistics.owner, wanted, terms)):
         names = bm25.names_of(lexeme, statistics.owner)
         for name, (_, often) in zip(names, bm25.STEPS, strict=True):
-            rows.append({"term": term, "often": often, "name": _quoted(name)})
+            rows.append({"term": term, "often": often, "name": quoted(name)})
     return {
         "wanted": json.dumps(rows),
         "passages": statistics.passages,
@@ -93,20 +102,35 @@ def values_of(
     }
 
 
+def holding_of(
+    connection: sa.Connection, statistics: Statistics, lexemes: Sequence[str]
+) -> dict[str, int]:
+    """Return how many of the user's chunks hold each lexeme, counting none further than it may be read."""
+    return _counted(connection, statistics.owner, lexemes, bm25.MAX_HELD)
+
+
 def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str], terms: int) -> list[str]:
     """Return all lexemes of a short query; of a long one the rarest."""
     if len(wanted) <= terms:
         return list(wanted)
-    rows: list[dict[str, str]] = []
-    for lexeme in wanted:
-        names = " | ".join(map(_quoted, bm25.names_of(lexeme, owner)))
-        rows.append({"lexeme": lexeme, "names": names})
     # A second look goes by more lexemes, and must know which of them are cheap to read.
     enough = ENOUGH if terms == bm25.MAX_TERMS else bm25.MAX_READ // bm25.MAX_TERMS
-    found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough})
-    return bm25.rarest({lexeme: [count] for lexeme, count in found}, terms)
+    found = _counted(connection, owner, wanted, enough)
+    return bm25.rarest({lexeme: [count] for lexeme, count in found.items()}, terms)
 
 
-def _quoted(name: str) -> str:
+def _counted(
+    connection: sa.Connection, owner: int, lexemes: Sequence[str], enough: int
+) -> dict[str, int]:
+    """Return how many chunks hold each lexeme; counting stops at `enough`."""
+    rows: list[dict[str, str]] = []
+    for lexeme in lexemes:
+        names = " | ".join(map(quoted, bm25.names_of(lexeme, owner)))
+        rows.append({"lexeme": lexeme, "names": names})
+    found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough + 1})
+    return {lexeme: count for lexeme, count in found if count}
+
+
+def quoted(name: str) -> str:
     """Quote a lexeme for a tsquery, in which quotes and backslashes are doubled."""
     return "'" + name.replace("\\", "\\\\").replace("'", "''") + "'"

@@ -1,0 +1,133 @@
+"""The terms of a message: its words, names and numbers, and phrases of them, each to be found whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+
+READ_AT_MOST = 20_000
+MOST_TERMS = 60
+SHORT_NUMBER = 4
+MOST_IN_PHRASE = 6
+# Straight and typographic quotes of several languages, and backticks; not an apostrophe, which has a letter on both sides.
+_OPENING, _CLOSING = "\"'`\u201c\u00ab\u2018", "\"'`\u201d\u00bb\u2019"
+_QUOTED = re.compile(
+    rf"(?<!\w)[{_OPENING}](?P<text>[^{_OPENING}{_CLOSING}\n]{{2,80}})[{_CLOSING}](?!\w)"
+)
+# What people say to be polite asks for nothing.
+_POLITE = """
+afternoon ahead bye evening fine go good great hello hey hi morning much nice night ok okay perfect please sorry thank
+thanks welcome wonderful work yes
+"""
+_PLEASANTRIES = frozenset(_POLITE.split())
+# A message with a verb of reporting speaks of something that is known already; one in the past tense mostly does.
+_REPORTS = re.compile(
+    r"\b(?:discuss|said|mention|decide|decision|agree|summar|recap|conclu|according to|presented|presentation)",
+    re.IGNORECASE,
+)
+_PAST = re.compile(r"\b(?:did|was|were|had|been)\b", re.IGNORECASE)
+_SENTENCE_START = re.compile(r"(?:^|[.!?:\n])\W*$")
+
+
+@dataclass(frozen=True, slots=True)
+class AskedTerm:
+    """A term of a message.
+
+    Attributes:
+        text: It, as it is written there.
+        words: The words that must stand side by side; one, or several for a phrase.
+        is_name: Whether it is written as a name: with a digit, with signs, quoted, or as a phrase of names.
+        is_capitalised: Whether a capital begins it in mid-sentence.
+    """
+
+    text: str
+    words: tuple[str, ...]
+    is_name: bool = False
+    is_capitalised: bool = False
+
+    @property
+    def is_phrase(self) -> bool:
+        """Return whether it has several words."""
+        return len(self.words) > 1
+
+    @property
+    def is_short_number(self) -> bool:
+        """Return whether it is a number of at most three digits, which says something only beside another word."""
+        return (
+            len(self.words) == 1 and self.words[0].isdigit() and len(self.words[0]) < SHORT_NUMBER
+        )
+
+
+def refers_back(message: str) -> int:
+    """Return how surely a message speaks of what is known already, from 0 to 2: then fewer terms in common will do."""
+    text = message[:READ_AT_MOST]
+    if _REPORTS.search(text):
+        return 2
+    return 1 if _PAST.search(text) else 0
+
+
+def asked_terms(message: str) -> list[AskedTerm]:
+    """Return the terms of a message, each once: phrases first, then words in their order."""
+    text = message[:READ_AT_MOST]
+    terms = dict[tuple[str, ...], AskedTerm]()
+    for term in (*_phrases(text), *_words(text)):
+        folded = tuple(word.casefold() for word in term.words)
+        terms.setdefault(folded, term)
+    return list(terms.values())[:MOST_TERMS]
+
+
+def _words(text: str) -> Iterator[AskedTerm]:
+    quoted = {match["text"].strip() for match in _QUOTED.finditer(text)}
+    for match in COMPOUND.finditer(text):
+        word = match.group().strip("./:@#\\-_")
+        if (
+            not lexemes_of(word)
+            or word.lower() in _PLEASANTRIES
+            or (len(word) == 1 and word.isascii() and not word.isdigit())
+        ):
+            continue
+        has_sign = not word.isalpha() or not (
+            word[1:].islower() or word.isupper() or len(word) == 1
+        )
+        yield AskedTerm(word, (word,), has_sign or word in quoted, _is_capitalised(text, match))
+
+
+def _is_capitalised(text: str, match: re.Match[str]) -> bool:
+    if not match.group()[0].isupper():
+        return False
+    before = text[max(0, match.start() - 20) : match.start()]
+    return _SENTENCE_START.search(before) is None
+
+
+def _phrases(text: str) -> Iterator[AskedTerm]:
+    """Yield what is quoted, runs of capitalised words, and numbers with the word before them."""
+    for match in _QUOTED.finditer(text):
+        words = tuple(COMPOUND.findall(match["text"]))
+        if 1 < len(words) <= MOST_IN_PHRASE:
+            yield AskedTerm(match["text"], words, is_name=True)
+    run = list[re.Match[str]]()
+    previous: re.Match[str] | None = None
+    for match in COMPOUND.finditer(text):
+        word = match.group()
+        follows = previous is not None and text[previous.end() : match.start()] in (" ", " #")
+        if not (word[0].isupper() and follows and run):
+            yield from _run(text, run)
+            run = []
+        if word[0].isupper():
+            run.append(match)
+        before = previous.group() if previous and follows else ""
+        if word.isdigit() and before.isalpha() and lexemes_of(before):
+            yield AskedTerm(f"{before} {word}", (before, word), is_name=True)
+        previous = match
+    yield from _run(text, run)
+
+
+def _run(text: str, run: list[re.Match[str]]) -> Iterator[AskedTerm]:
+    if len(run) > 1 and not _is_capitalised(text, run[0]) and not lexemes_of(run[0].group()):
+        run = run[1:]  # "The Magic Mountain", "Is Mara Lind"
+    words = [match.group() for match in run]
+    if 1 < len(words) <= MOST_IN_PHRASE:
+        yield AskedTerm(text[run[0].start() : run[-1].end()], tuple(words), is_name=True)

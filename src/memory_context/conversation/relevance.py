@@ -1,0 +1,356 @@
+"""What of a conversation's texts a message is about: places that hold its distinctive terms, by what the index says."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from memory_context.conversation.asked_terms import AskedTerm, refers_back
+from memory_context.text.excerpt.record import Record, record_at
+from memory_context.text.index.analyzer import COMPOUND, lexemes_of
+from memory_context.text.index.term_hits import TermHits
+
+MOST_CHUNKS = 40
+CHUNKS_OF_TERM = 8
+FEW = 3
+NEAR = 300
+ACROSS = 60
+# So many terms must a window hold of a message, and so much must their rarities be together: less if it refers back.
+LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
+WINDOW = 800
+# A window counts more beside others that hold something, for people stay with a subject for a while.
+OWN = 2.0
+BESIDE = (0.8, 0.6, 0.4, 0.2)
+LEAST_OF_BEST = 0.3
+PASSAGE_CHARACTERS = 7000
+VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
+VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
+
+
+@dataclass(frozen=True, slots=True)
+class Relevance:
+    """A memory that a message is about.
+
+    Attributes:
+        key: The memory.
+        records: What of it is meant, best first.
+        terms: The terms of the message that stand there.
+        score: How much they tell apart.
+    """
+
+    key: str
+    records: Sequence[Record]
+    terms: Sequence[str]
+    score: float
+
+
+@dataclass(slots=True)
+class _Occurrence:
+    """A place where a term stands, whole."""
+
+    term: int
+    key: str
+    start: int
+    stop: int
+    is_exact: bool
+
+
+@dataclass(slots=True)
+class _Found:
+    """All places of the terms in the chunks that were looked at."""
+
+    terms: Sequence[AskedTerm]
+    weights: list[float]
+    occurrences: dict[tuple[int, str, int], _Occurrence] = field(
+        default_factory=dict[tuple[int, str, int], "_Occurrence"]
+    )
+
+    def of(self, term: int) -> list[_Occurrence]:
+        """Return the places of a term: where it is written as in the message, if there are any, else its other forms."""
+        places = [one for one in self.occurrences.values() if one.term == term]
+        exact = [place for place in places if place.is_exact]
+        return exact or places
+
+    def held_near(self, place: _Occurrence) -> set[int]:
+        """Return the terms within 300 characters of a place."""
+        return {
+            one.term
+            for one in self.occurrences.values()
+            if one.key == place.key and place.start - NEAR <= one.start <= place.stop + NEAR
+        }
+
+    def weight_near(self, place: _Occurrence) -> float:
+        """Return how much the terms within 300 characters of a place tell apart."""
+        return sum(self.weights[term] for term in self.held_near(place))
+
+
+def wanted_lexemes(terms: Iterable[AskedTerm]) -> list[str]:
+    """Return the lexemes that the index is asked for."""
+    wanted = dict[str, None]()
+    for term in terms:
+        for word in term.words:
+            wanted.update(dict.fromkeys(lexemes_of(word)))
+    return list(wanted)
+
+
+def promising_chunks(terms: Sequence[AskedTerm], hits: TermHits) -> list[tuple[str, int, int]]:
+    """Return the chunks to look at: for each term its best ones, and those with most of the message.
+
+    A chunk is a key with the offsets of its first character and of the one behind its last.
+    """
+    held_by = defaultdict[tuple[str, int, int], set[str]](set)
+    for hit in hits.hits:
+        held_by[hit.memory_key, hit.start, hit.stop].add(hit.lexeme)
+    scores = {chunk: sum(map(hits.rarity, held)) for chunk, held in held_by.items()}
+    ranked = sorted(held_by, key=lambda chunk: -scores[chunk])
+    chosen = dict.fromkeys(ranked[:MOST_CHUNKS])
+    for term in terms:
+        main = {lexemes_of(word)[0] for word in term.words if lexemes_of(word)}
+        if not main:
+            continue
+        rarest = max(main, key=hits.rarity)
+        holding = [chunk for chunk in ranked if rarest in held_by[chunk]]
+        holding.sort(key=lambda chunk: -len(main & held_by[chunk]))
+        chosen.update(dict.fromkeys(holding[:CHUNKS_OF_TERM]))
+    return list(chosen)
+
+
+def found_in(
+    terms: Sequence[AskedTerm],
+    hits: TermHits,
+    chunks: Iterable[tuple[str, int, int]],
+    text_of: Callable[[str], str],
+) -> _Found:
+    """Return where the terms stand in some chunks."""
+    weights = list[float]()
+    for term in terms:
+        rarities = [hits.rarity(lexemes_of(word)[0]) for word in term.words if lexemes_of(word)]
+        weights.append(max(rarities, default=0.0))
+    found = _Found(terms, weights)
+    for key, start, stop in chunks:
+        _add_occurrences(found, key, text_of(key), start, stop)
+    return found
+
+
+def _add_occurrences(found: _Found, key: str, text: str, start: int, stop: int) -> None:
+    # A name may lie across the end of a chunk.
+    words = list(COMPOUND.finditer(text, max(0, start - ACROSS), stop + ACROSS))
+    held = [lexemes_of(word.group()) for word in words]
+    places = defaultdict[str, list[int]](list)
+    for place, lexemes in enumerate(held):
+        for lexeme in lexemes:
+            places[lexeme].append(place)
+    for number, term in enumerate(found.terms):
+        mains = [lexemes_of(word) for word in term.words]
+        if not mains[0] and len(mains) == 1:
+            continue
+        for place in _places_of(term, mains, places, words):
+            run = words[place : place + len(term.words)]
+            is_exact = all(
+                asked.casefold() == word.group().casefold()
+                for asked, word in zip(term.words, run, strict=True)
+            )
+            begin, end = run[0].start(), run[-1].end()
+            found.occurrences.setdefault(
+                (number, key, begin), _Occurrence(number, key, begin, end, is_exact)
+            )
+
+
+def _places_of(
+    term: AskedTerm,
+    mains: Sequence[tuple[str, ...]],
+    places: Mapping[str, Sequence[int]],
+    words: Sequence[re.Match[str]],
+) -> Iterable[int]:
+    anchor = next((index for index in range(len(mains) - 1, -1, -1) if mains[index]), None)
+    if anchor is None:
+        return
+    for place in places.get(mains[anchor][0], ()):
+        start = place - anchor
+        if start < 0 or start + len(mains) > len(words):
+            continue
+        beside = range(start, start + len(mains))
+        if all(
+            _is_word(asked, words[index].group())
+            for asked, index in zip(term.words, beside, strict=True)
+        ):
+            yield start
+
+
+def _is_word(asked: str, written: str) -> bool:
+    """Return whether a word of a text is the one that was asked for: a number whole, others by their lexeme."""
+    if asked.casefold() == written.casefold():
+        return True
+    if asked.isdigit():
+        parts = re.split(r"[/:@#\\_-]", written)
+        return asked in parts and not all(part.isdigit() for part in parts) and "." not in written
+    lexemes = lexemes_of(asked)
+    return not lexemes or lexemes[0] in lexemes_of(written)
+
+
+def _is_distinctive(found: _Found, number: int, text_of: Callable[[str], str]) -> bool:
+    """Return whether a term stands for one record: a name that stands at few places, or a rare word that is a value."""
+    term = found.terms[number]
+    places = found.of(number)
+    if term.is_short_number or not 0 < len(places) <= FEW:
+        return False
+    if term.is_name:
+        return True
+    if term.is_capitalised and len(found.held_near(places[0])) > 1:
+        return True
+    return all(_is_value(text_of(place.key), place) for place in places)
+
+
+def _is_value(text: str, place: _Occurrence) -> bool:
+    """Return whether a place is all of a value: of a field, a cell, a string."""
+    before, behind = text[max(0, place.start - 2) : place.start], text[place.stop : place.stop + 1]
+    opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
+    return opens and behind in VALUE_CLOSES
+
+
+def relevant(
+    message: str,
+    found: _Found,
+    text_of: Callable[[str], str],
+    is_seen: Callable[[str, int, int], bool],
+    recency: Mapping[str, int],
+) -> list[Relevance]:
+    """Return what a message is about, best first: the records that it names, else the passages that it speaks of.
+
+    Args:
+        message: The message.
+        found: Where its terms stand.
+        text_of: The text under a key.
+        is_seen: Whether a part of it stands in the prompt.
+        recency: For each key, a number that is higher for texts that came or were mentioned later.
+    """
+    chosen = _Chosen(found)
+    order = sorted(range(len(found.terms)), key=lambda number: _order(found, number), reverse=True)
+    is_open = False
+    for number in order:
+        if number in chosen.covered or not _is_distinctive(found, number, text_of):
+            continue
+        place = max(
+            found.of(number),
+            key=lambda one: (round(found.weight_near(one), 6), recency.get(one.key, 0), -one.start),
+        )
+        text = text_of(place.key)
+        record = record_at(text, place.start, place.stop)
+        is_open = is_open or not (record.heads or _is_value(text, place))
+        seen = is_seen(place.key, record.start, record.stop)
+        chosen.add(place.key, record, number, is_shown=not seen)
+    back = refers_back(message)
+    if chosen.covered and not (back and is_open):
+        return chosen.relevances()
+    for key, record, held in _passages(found, text_of, back):
+        if not is_seen(key, record.start, record.stop):
+            chosen.add_passage(key, record, held)
+    return chosen.relevances()
+
+
+def _order(found: _Found, number: int) -> tuple[bool, float]:
+    return found.terms[number].is_phrase, found.weights[number]
+
+
+class _Chosen:
+    """The records that were chosen, and the terms that they cover."""
+
+    def __init__(self, found: _Found) -> None:
+        self.covered = set[int]()
+        self._found = found
+        self._records = dict[str, list[Record]]()
+        self._terms = defaultdict[str, dict[int, None]](dict)
+
+    def add(self, key: str, record: Record, number: int, *, is_shown: bool) -> None:
+        """Note that a record covers a term, and the others that stand in it."""
+        held = {
+            place.term
+            for place in self._found.occurrences.values()
+            if place.key == key and record.start <= place.start < record.stop
+        }
+        words = set(self._found.terms[number].words)
+        for other, term in enumerate(self._found.terms):
+            if words.issuperset(term.words):
+                held.add(other)
+        self.covered |= held
+        if is_shown:
+            self.add_passage(key, record, sorted(held))
+
+    def add_passage(self, key: str, record: Record, held: Iterable[int]) -> None:
+        """Show a passage, unless it lies in one that is shown."""
+        records = self._records.setdefault(key, [])
+        if any(shown.start <= record.start and record.stop <= shown.stop for shown in records):
+            return
+        records.append(record)
+        self._terms[key].update(dict.fromkeys(held))
+
+    def relevances(self) -> list[Relevance]:
+        """Return what was chosen, for each memory the records in their order."""
+        found = list[Relevance]()
+        for key, records in self._records.items():
+            terms = [self._found.terms[number].text for number in self._terms[key]]
+            score = sum(self._found.weights[number] for number in self._terms[key])
+            found.append(Relevance(key, records, terms, score))
+        return found
+
+
+def _passages(
+    found: _Found, text_of: Callable[[str], str], back: int
+) -> Iterator[tuple[str, Record, list[int]]]:
+    """Yield the windows of lines that hold most of the message, best first; none where that is little."""
+    singles = {number for number, term in enumerate(found.terms) if not term.is_phrase}
+    counts = defaultdict[tuple[str, int], Counter[int]](Counter)
+    for place in found.occurrences.values():
+        if place.term in singles:
+            counts[place.key, _line_of(text_of(place.key), place.start) // WINDOW][place.term] += 1
+    plain = dict[tuple[str, int], float]()
+    for window, held in counts.items():
+        plain[window] = sum(found.weights[term] * n * 2.2 / (n + 1.2) for term, n in held.items())
+    most = (
+        max((sum(found.weights[term] for term in held), len(held)) for held in counts.values())
+        if counts
+        else (0.0, 0)
+    )
+    if not _is_enough(*most, back):
+        return
+    scores = dict[tuple[str, int], float]()
+    for (key, index), score in plain.items():
+        beside = 0.0
+        for distance, share in enumerate(BESIDE, 1):
+            before, behind = (key, index - distance), (key, index + distance)
+            beside += share * (plain.get(before, 0.0) + plain.get(behind, 0.0))
+        scores[key, index] = OWN * score + beside
+    ranked = sorted(scores, key=lambda window: -scores[window])
+    left = PASSAGE_CHARACTERS
+    for key, index in ranked:
+        text = text_of(key)
+        start, stop = _window_at(text, index)
+        left -= stop - start
+        if left < 0 or scores[key, index] < LEAST_OF_BEST * scores[ranked[0]]:
+            return
+        yield key, Record(start, stop), list(counts[key, index])
+
+
+def _line_of(text: str, place: int) -> int:
+    """Return where the line begins that a place is in; of a long line, the place itself."""
+    return text.rfind("\n", max(0, place - WINDOW), place) + 1 or place
+
+
+def _window_at(text: str, index: int) -> tuple[int, int]:
+    """Return the lines that begin in a window; of long lines, the window."""
+    begin, end = index * WINDOW, (index + 1) * WINDOW
+    start = begin
+    if index:
+        start = text.find("\n", begin - 1, end) + 1 or begin
+    stop = text.find("\n", min(end, len(text)) - 1, end + WINDOW)
+    if stop < 0:
+        stop = min(end, len(text))
+    return start, stop
+
+
+def _is_enough(weight: float, terms: int, back: int) -> bool:
+    """Return whether a window that holds so much of a message shows that the message is about it."""
+    least_terms, least_weight = LEAST_HELD[back]
+    return terms >= least_terms and weight >= least_weight

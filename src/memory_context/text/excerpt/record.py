@@ -1,0 +1,276 @@
+"""The record around a place in a text: an object of JSON, a row, a block, an item of a list, with what says whose it is.
+
+Only the neighbourhood of the place is read, however long the text is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memory_context.model.selection import Cost
+from memory_context.runtime.prompts import GAP, GAP_AT_LINE
+from memory_context.text.excerpt.excerpt import Excerpt
+from memory_context.text.excerpt.segments import end_of_header
+
+LONGEST_RECORD = 1200
+LONG_HEAD = 160
+HEAD_LINES = 6
+GAP_COST = 6
+LINES_LOOKED_AT = 400
+LONG_LINE = 600
+# How far before a place the objects that hold it are looked for.
+REACHES = (8_000, 64_000)
+# Strings of JSON or of a Python repr, and brackets. A string of JSON has no line break in it.
+_TOKEN = re.compile(r""""(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|[{}\[\]]""")
+# Where an object begins: an unescaped quote right behind a brace cannot stand inside a string.
+_OBJECT_START = re.compile(r"""\{\s*["']""")
+
+Span = tuple[int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """A part of a text that makes sense by itself.
+
+    Attributes:
+        start: Where it begins.
+        stop: Where it ends.
+        heads: What stands before it and says whose it is: header of a table, ids of the objects around it.
+    """
+
+    start: int
+    stop: int
+    heads: list[Span] = field(default_factory=list[Span])
+
+    @property
+    def spans(self) -> list[Span]:
+        """Return heads and record, in order."""
+        return [*self.heads, (self.start, self.stop)]
+
+
+def show_records(text: str, records: Sequence[Record], budget: int, cost: Cost) -> Excerpt:
+    """Return the records with their heads, with a gap between them; of those that come last, none that is too much.
+
+    Args:
+        text: The whole text.
+        records: Its records, best first.
+        budget: The most that the excerpt costs.
+        cost: What a text costs, in tokens or characters.
+    """
+    chosen, left = list[Record](), budget
+    for record in records:
+        price = sum(cost(text[start:stop]) + GAP_COST for start, stop in record.spans)
+        if price <= left:
+            chosen.append(record)
+            left -= price
+    chosen.sort(key=lambda record: record.start)
+    shown, ranges, behind = "", list[Span](), 0
+    line, counted = 1, 0
+    for start, stop in (span for record in chosen for span in record.spans):
+        start = max(start, behind)  # noqa: PLW2901 - records may overlap, or have a head in common
+        if start >= stop:
+            continue
+        line += text.count("\n", counted, start)
+        counted = start
+        shown += _gap_before(text, behind, start, line) + text[start:stop].rstrip("\n")
+        behind = stop
+        if text[start - 1 : start] in ("", "\n") and text[stop : stop + 1] in ("", "\n"):
+            ranges.append((line, line + text.count("\n", start, stop)))
+    if shown and text[behind:].strip():
+        shown += f" {GAP}"
+    return Excerpt(shown, tuple(ranges))
+
+
+def _gap_before(text: str, behind: int, start: int, line: int) -> str:
+    """Return what stands between what is shown already and the next part."""
+    if not text[behind:start].strip():
+        return "\n" if behind else ""
+    if text[start - 1] == "\n":
+        gap = GAP_AT_LINE.format(line=line) + "\n"
+        return "\n" + gap if behind else gap
+    return f" {GAP} " if behind else f"{GAP} "
+
+
+def record_at(text: str, start: int, stop: int) -> Record:
+    """Return the record that ``text[start:stop]`` lies in: whole, unless it is longer than 1,200 characters."""
+    line_start = text.rfind("\n", 0, start) + 1
+    line_stop = _line_stop(text, stop)
+    is_long = line_stop - line_start > LONG_LINE
+    if is_long or text[line_start : line_start + 40].lstrip()[:1] in ("{", "[", '"', "}", "]"):
+        found = _object_at(text, start)
+        if found is not None:
+            return found
+    if is_long:
+        return Record(
+            max(line_start, start - LONG_LINE // 2), min(line_stop, stop + LONG_LINE // 2)
+        )
+    header = end_of_header(text, 0, len(text))
+    if header and not _is_data(text[:header]):
+        heads = [(0, header)] if line_start > header else []
+        return Record(line_start, line_stop, heads)
+    return _block_at(text, line_start, line_stop)
+
+
+def _is_data(header: str) -> bool:
+    """Return whether a first line is a row like the others: most of its cells hold digits."""
+    cells = re.split(r"[,\t;|]", header)
+    with_digits = sum(any(map(str.isdigit, cell)) for cell in cells)
+    return 2 * with_digits > len(cells)
+
+
+def _line_stop(text: str, place: int) -> int:
+    stop = text.find("\n", place)
+    return len(text) if stop < 0 else stop
+
+
+def _object_at(text: str, start: int) -> Record | None:
+    """Return the largest object around a place that is not too long, with the beginnings of those around it."""
+    opened = list[int]()
+    for reach in REACHES:
+        opened = _opened_before(text, max(0, start - reach), start)
+        objects = [place for place in opened if text[place] == "{"]
+        if len(objects) > 1 or start <= reach:
+            break
+    record: Span | None = None
+    remaining = list(opened)
+    while remaining:
+        begin = remaining[-1]
+        end = _closed_behind(text, begin)
+        if end is None:
+            break
+        remaining.pop()
+        if text[begin] == "{" or record is None:
+            record = (begin, end)
+    if record is None:
+        return None
+    heads = [_head_of(text, place) for place in remaining if text[place] == "{"]
+    return Record(*record, [head for head in heads if head[1] <= record[0]])
+
+
+def _opened_before(text: str, begin: int, place: int) -> list[int]:
+    """Return where the brackets begin that are open at a place, outermost first, reading from `begin` on."""
+    if begin:
+        match = _OBJECT_START.search(text, begin, place)
+        newline = text.find("\n", begin, place)
+        begin = match.start() if match else place
+        if 0 <= newline < begin:
+            begin = newline
+    opened = list[int]()
+    for token in _TOKEN.finditer(text, begin, place):
+        mark = token.group()
+        if mark in ("{", "["):
+            opened.append(token.start())
+        elif mark in ("}", "]") and opened:
+            opened.pop()
+    return opened
+
+
+def _closed_behind(text: str, begin: int) -> int | None:
+    """Return where the container that begins here ends; None if it is too long."""
+    depth = 0
+    for token in _TOKEN.finditer(text, begin, begin + LONGEST_RECORD):
+        mark = token.group()
+        if mark in ("{", "["):
+            depth += 1
+        elif mark in ("}", "]"):
+            depth -= 1
+            if depth == 0:
+                return token.end()
+    return None
+
+
+def _head_of(text: str, begin: int) -> Span:
+    """Return the beginning of an object, up to the first container in it."""
+    stop = begin + LONG_HEAD
+    for token in _TOKEN.finditer(text, begin + 1, stop):
+        if token.group() in ("{", "["):
+            return begin, token.end()
+    return begin, stop
+
+
+def _block_at(text: str, line_start: int, line_stop: int) -> Record:
+    """Return the lines around one that belong together: between blank lines, or by their indentation."""
+    above = _lines_above(text, line_start)
+    block_start, block_stop = line_start, line_stop
+    for start, stop in above:
+        if stop == start or line_start - start > LONGEST_RECORD:
+            break
+        block_start = start
+    while block_stop < len(text) and text[block_stop : block_stop + 2] != "\n\n":
+        block_stop = _line_stop(text, block_stop + 1)
+        if block_stop - block_start > LONGEST_RECORD:
+            break
+    begins = block_start == 0 or text[block_start - 2 : block_start] == "\n\n"
+    is_whole_text = (block_start, block_stop) == (0, len(text))
+    if begins and not is_whole_text and block_stop - block_start <= LONGEST_RECORD:
+        return Record(block_start, block_stop)
+    return _item_at(text, line_start, line_stop, above)
+
+
+def _lines_above(text: str, line_start: int) -> list[Span]:
+    lines = list[Span]()
+    stop = line_start - 1
+    while stop >= 0 and len(lines) < LINES_LOOKED_AT:
+        start = text.rfind("\n", 0, stop) + 1
+        lines.append((start, stop))
+        stop = start - 1
+    return lines
+
+
+def _depth(text: str, line: Span) -> tuple[int, bool]:
+    """Return at which column the content of a line begins, and whether a dash before it opens an item."""
+    content = text[line[0] : line[1]]
+    depth = len(content) - len(content.lstrip())
+    is_item = content[depth : depth + 2] == "- "
+    return depth + 2 * is_item, is_item
+
+
+def _item_at(text: str, line_start: int, line_stop: int, above: list[Span]) -> Record:
+    """Return the item of an indented list that a line is in, or the line with what is indented below it."""
+    depth, is_item = _depth(text, (line_start, line_stop))
+    start, walked = line_start, 0
+    if depth and not is_item:
+        for line in above:
+            line_depth, opens = _depth(text, line)
+            if line_depth < depth or line_start - line[0] > LONGEST_RECORD:
+                break
+            walked += 1
+            if line_depth == depth:
+                start = line[0]
+            if opens and line_depth == depth:
+                is_item = True
+                break
+    outside = depth - 2 if is_item else depth
+    stop = line_stop
+    while stop < len(text):
+        next_stop = _line_stop(text, stop + 1)
+        next_depth, opens = _depth(text, (stop + 1, next_stop))
+        inside = next_depth > outside and not (opens and next_depth <= depth)
+        if not is_item and depth == 0:
+            inside = next_depth > 0
+        if not inside or next_stop - start > LONGEST_RECORD or next_stop == stop + 1:
+            break
+        stop = next_stop
+    heads = _heads_above(text, above[walked:], outside) if depth else []
+    return Record(start, stop, heads)
+
+
+def _heads_above(text: str, above: list[Span], depth: int) -> list[Span]:
+    """Return the lines that say what an item belongs to: less indented ones, and what stands beside these."""
+    heads = list[Span]()
+    for line in above:
+        if line[0] == line[1]:
+            continue
+        line_depth, opens = _depth(text, line)
+        is_parent = line_depth - 2 * opens < depth and line_depth <= depth
+        if not is_parent or len(heads) >= HEAD_LINES:
+            if len(heads) >= HEAD_LINES:
+                break
+            continue
+        heads.append((line[0], min(line[1], line[0] + LONG_HEAD)))
+        depth = line_depth - 2 if opens else line_depth + 1
+        if depth <= 0:
+            break
+    return heads[::-1]
