@@ -52,7 +52,10 @@ REFUSALS = {
 DELAYING_FAULTS = {Fault.DELAY, Fault.LOCKED}
 WRITE_FAULTS = {Fault.FULL, Fault.LOCKED}
 
-READS = {"get", "get_many", "query", "search", "deletion", "count", "sum", "usage", "users"}
+READS = {
+    *("get", "get_many", "query", "search", "term_hits"),
+    *("deletion", "count", "sum", "usage", "users"),
+}
 PAGED_READS = {"list_all", "list_deleted"}
 WRITES = {"put", "delete", "touch", "restore", "clear", "forget_user", "reindex"}
 
