@@ -156,9 +156,13 @@ def _as_shown(
     for one in note.inserted:
         inserted.setdefault(one.before, []).append(own_message(one.id, one.text, one.facts))
         replaced.update(one.facts.replaced)
+    orphaned = _orphaned(note, held)
     shown = list[Message]()
     seen = 0
     for index, message in enumerate(held):
+        if message.role != "system":
+            shown += [one for one in orphaned if one.id not in replaced]
+            orphaned = []
         if index == last_answer:
             seen = len(shown)
         shown += [one for one in inserted.get(message.id, ()) if one.id not in replaced]
@@ -166,6 +170,20 @@ def _as_shown(
             folded = note.folded.get(message.id)
             shown.append(message.with_texts(folded.texts, folded.facts) if folded else message)
     return shown, seen
+
+
+def _orphaned(note: DecisionNote, held: Sequence[Message]) -> list[Message]:
+    """Return what stays at the beginning although the message that it stood before has gone.
+
+    A summary in place of messages does not say what stood beside them in prompts alone: the user's layer, and the notes
+    on compactions, without which nothing leads to what is stored. Where nothing is left, a thread begins again.
+    """
+    if not any(message.role == "assistant" or message.is_summary for message in held):
+        return []
+    ids = {message.id for message in held}
+    lost = [one for one in note.inserted if one.before not in ids]
+    lasting = [one for one in lost if one.facts.kind in ("layer", "compaction")]
+    return [own_message(one.id, one.text, one.facts) for one in lasting]
 
 
 def note_of(facts: ConversationFacts, edits: Edits) -> DecisionNote:

@@ -47,7 +47,7 @@ class FoldPolicy:
             large ones, and leaves ``{"memory_key": …}``. `MemoryContextMiddleware` only.
         redact: What every text goes through before it is stored: callables from text to text, or LangChain's
             `PIIMiddleware`. `MemoryContextMiddleware` only; for `MemoryContext` there is `RedactingStore`.
-        max_threshold: No threshold is larger than this; a context with `max_tokens` sets it.
+        max_threshold: No threshold is larger than this; `max_tokens` sets it.
 
     Raises:
         InvalidThresholdError: A threshold below 50.
