@@ -177,7 +177,7 @@ def everything_behind(store: MemoryStore, prompt: Sequence[BaseMessage]) -> str:
     return "\n".join(texts)
 
 
-def each_way(*names: str) -> Any:
+def each_way(*names: str) -> pytest.MarkDecorator:
     """Run a test in both ways and at both levels."""
     return pytest.mark.parametrize(
         names, [("invoke", False), ("ainvoke", False), ("invoke", True), ("ainvoke", True)]
@@ -514,7 +514,7 @@ class TestBeside:
         summary = SummarizationMiddleware(
             ScriptedChatModel(["They talked."]), trigger=("messages", 6), keep=("messages", 2)
         )
-        listed = [memory, summary] if first else [summary, memory]
+        listed: list[Any] = [memory, summary] if first else [summary, memory]
         agent, model = agent_of(["Yes."] * 2, *listed, saver=saver)
         for number in range(12, 14):
             await run(agent, turn(number))
