@@ -40,8 +40,13 @@ def by_length(text: str) -> int:
     return len(text) // 4
 
 
+def small_text(words: str, n: int, m: int) -> str:
+    """Return *words* with numbers in their gaps."""
+    return words.format(n=n, m=m)
+
+
 small_texts = st.builds(
-    lambda words, n, m: words.format(n=n, m=m),
+    small_text,
     st.sampled_from(WORDS),
     st.integers(0, 5),
     st.integers(0, 90),
