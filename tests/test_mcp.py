@@ -179,7 +179,10 @@ class TestTools:
             async with connected("stdio", url, "--max-tokens", "300") as brief:
                 text = await brief.text("retrieve_memory", key="Night.Log")
             assert 200 < count(text) <= 300
-            assert 400 < count(await client.text("retrieve_memory", key="Night.Log")) <= 500
+            async with connected("stdio", url, "--page-tokens", "2000") as paged:
+                text = await paged.text("retrieve_memory", key="Night.Log")
+            assert 1500 < count(text) <= 2000
+            assert 3000 < count(await client.text("retrieve_memory", key="Night.Log")) <= 4000
 
             text, pages = "", [await client.text("retrieve_memory", key="Night.Log")]
             while "offset=" in pages[-1]:

@@ -309,7 +309,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _own_tools(self) -> list[MemoryTool]:
         owned = cast(
             "list[MemoryTool]",
-            memory_tools(self._owner, max_tokens=self._fold_policy.threshold),
+            memory_tools(
+                self._owner,
+                max_tokens=self._fold_policy.threshold,
+                page_tokens=self._settings.fold.page_budget,
+            ),
         )
         if self._passing.passes:
             tools = ", ".join(sorted(self._passing.tools or ())) or prompts.ANY_TOOL

@@ -15,7 +15,13 @@ from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.retrieve_search_store import VERBS
-from memory_context.tools.verbs import CountsTokens, MemoryToolError, Verb, problem_with
+from memory_context.tools.verbs import (
+    CountsTokens,
+    MemoryToolError,
+    Verb,
+    answer_limit,
+    problem_with,
+)
 
 Owner: TypeAlias = Callable[[], MemoryManager]
 NotesOwner: TypeAlias = Callable[[], ScopedMemory]
@@ -77,25 +83,34 @@ def _tools(
     kind: type[VerbTool],
     verbs: Iterable[Verb[Any]],
     owner: CountsTokens | Callable[[], CountsTokens],
-    max_tokens: int,
+    max_tokens: int | None,
+    page_tokens: int | None = None,
 ) -> list[BaseTool]:
     get_owner = owner if callable(owner) else lambda: owner
-    return [kind(verb, get_owner, max_tokens=max_tokens) for verb in verbs]
+    tools = list[BaseTool]()
+    for verb in verbs:
+        most = answer_limit(verb, max_tokens, page_tokens)
+        tools.append(kind(verb, get_owner, max_tokens=most))
+    return tools
 
 
 def memory_tools(
-    memories: MemoryManager | ScopedMemory | Owner, *, max_tokens: int = 500
+    memories: MemoryManager | ScopedMemory | Owner,
+    *,
+    max_tokens: int | None = None,
+    page_tokens: int | None = None,
 ) -> list[BaseTool]:
     """Return `retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
 
     Args:
         memories: The memories; or a callable that gives, at each call, those of whoever calls.
-        max_tokens: The most that an answer takes; 200, if that is less.
+        max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
+        page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
     """
     if isinstance(memories, ScopedMemory):
-        notes = note_tools(memories, max_tokens=max_tokens)
-        return [*_tools(MemoryTool, VERBS, memories.manager, max_tokens), *notes]
-    return _tools(MemoryTool, VERBS, memories, max_tokens)
+        owned = _tools(MemoryTool, VERBS, memories.manager, max_tokens, page_tokens)
+        return [*owned, *_tools(MemoryTool, NOTE_VERBS, memories, max_tokens)]
+    return _tools(MemoryTool, VERBS, memories, max_tokens, page_tokens)
 
 
 def file_tools(

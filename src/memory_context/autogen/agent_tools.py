@@ -20,10 +20,10 @@ from memory_context.tools.file_tools import FILES, AgentFiles
 from memory_context.tools.note_tools import CLEARING, GETTING, LISTING, SAVING
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import (
-    LEAST_ANSWER,
     CountsTokens,
     MemoryToolError,
     Verb,
+    answer_limit,
     problem_with,
 )
 
@@ -80,9 +80,9 @@ class _VerbTool(BaseTool[Any, Any]):
             cls.component_provider_override = f"memory_context.autogen.{cls.__name__}"
         super().__init_subclass__(**kwargs)
 
-    def __init__(self, max_tokens: int) -> None:
+    def __init__(self, max_tokens: int | None) -> None:
         super().__init__(self.verb.args, str, self.verb.name, self.verb.description)
-        self._max_tokens = max(max_tokens, LEAST_ANSWER)
+        self._max_tokens = answer_limit(self.verb, max_tokens)
 
     @abstractmethod
     def _memories(self) -> CountsTokens:
@@ -116,7 +116,7 @@ class _MemoryTool(_VerbTool, Component[MemoryToolConfig]):
 
     component_config_schema = MemoryToolConfig
 
-    def __init__(self, manager: MemoryManager, *, max_tokens: int = 500) -> None:
+    def __init__(self, manager: MemoryManager, *, max_tokens: int | None = None) -> None:
         super().__init__(max_tokens)
         self._manager = manager
         self._loaded = False
@@ -246,17 +246,26 @@ class ListCategoriesTool(_NoteTool, verb=LISTING):
 
 
 def memory_tools(
-    memories: MemoryManager | ScopedMemory, *, max_tokens: int = 500
+    memories: MemoryManager | ScopedMemory,
+    *,
+    max_tokens: int | None = None,
+    page_tokens: int | None = None,
 ) -> list[BaseTool[Any, Any]]:
     """Return the three tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
 
-    Their answers take at most `max_tokens` (200, if that is less).
+    Args:
+        memories: The memories.
+        max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
+        page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
     """
     if isinstance(memories, ScopedMemory):
-        notes = note_tools(memories, max_tokens=max_tokens)
-        return [*memory_tools(memories.manager, max_tokens=max_tokens), *notes]
-    kinds = (RetrieveMemoryTool, SearchMemoryTool, StoreMemoryTool)
-    return [kind(memories, max_tokens=max_tokens) for kind in kinds]
+        owned = memory_tools(memories.manager, max_tokens=max_tokens, page_tokens=page_tokens)
+        return [*owned, *note_tools(memories, max_tokens=answer_limit(SAVING, max_tokens))]
+    return [
+        RetrieveMemoryTool(memories, max_tokens=page_tokens or max_tokens),
+        SearchMemoryTool(memories, max_tokens=max_tokens),
+        StoreMemoryTool(memories, max_tokens=max_tokens),
+    ]
 
 
 def file_tools(

@@ -390,7 +390,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         """
         most = self.fold_policy.threshold
         notes = note_tools(lambda: self._notes, max_tokens=most) if self._has_notes else []
-        return [*memory_tools(self._view, max_tokens=most), *notes]
+        page = self._conversation.settings.fold.page_budget
+        return [*memory_tools(self._view, max_tokens=most, page_tokens=page), *notes]
 
     def workbench(
         self,

@@ -21,6 +21,7 @@ from memory_context.conversation.settings import (
 from memory_context.exceptions import NotSerializableError
 from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
 from memory_context.model.tiers_and_limits import Lifetime, TierPolicy
+from memory_context.model.tool_names import PAGE_TOKENS
 
 
 class TierConfig(BaseModel):
@@ -72,6 +73,7 @@ class FoldConfig(BaseModel):
     preview_tokens: int
     fold: FoldMoment
     read_cap: int
+    page_tokens: int = PAGE_TOKENS
     summarizer: ComponentModel | None = None
 
     @classmethod
@@ -88,6 +90,7 @@ class FoldConfig(BaseModel):
             preview_tokens=policy.preview_tokens,
             fold=policy.fold,
             read_cap=policy.read_cap,
+            page_tokens=policy.page_tokens,
             summarizer=_dumped_summarizer(policy.summarizer),
         )
 

@@ -18,7 +18,7 @@ _POLICY = "Replay this policy, as memory:threshold=800, and not the usual ones; 
 
 
 @app.command()
-def mcp(
+def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
     *,
     store: opt.Store = None,
     user: Annotated[
@@ -41,8 +41,20 @@ def mcp(
         ),
     ] = None,
     max_tokens: Annotated[
-        int, typer.Option(min=200, metavar="N", help="The most tokens of a tool's answer.")
-    ] = 500,
+        int | None,
+        typer.Option(
+            min=200, metavar="N", help="The most tokens of a tool's answer.", show_default="500"
+        ),
+    ] = None,
+    page_tokens: Annotated[
+        int | None,
+        typer.Option(
+            min=200,
+            metavar="N",
+            help="The most tokens of a page of retrieve_memory.",
+            show_default="--max-tokens, or 4000",
+        ),
+    ] = None,
     audit: opt.Audited = False,
 ) -> None:
     """Serve a user's memories to MCP clients. It uses standard input and output, or HTTP."""
@@ -50,7 +62,7 @@ def mcp(
     from memory_context.mcp import Served, serve
 
     served = Served(check_given(store, "mcp"), user, session, project, audit)
-    serve(served, http=http, host=host, max_tokens=max_tokens)
+    serve(served, http=http, host=host, max_tokens=max_tokens, page_tokens=page_tokens)
 
 
 @app.command()

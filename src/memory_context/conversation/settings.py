@@ -10,6 +10,7 @@ from memory_context.conversation.judge import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summaries import Summaries, Summarizer
 from memory_context.model.tiers_and_limits import TierPolicy
+from memory_context.model.tool_names import PAGE_TOKENS
 from memory_context.text.tokens.counter import TokenCounter
 
 FoldMoment: TypeAlias = Literal["at_once", "after_reading"]
@@ -40,6 +41,7 @@ class FoldPolicy:
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
             first model call that sees it, and folded later, in batches, when that pays.
         read_cap: With ``after_reading``, texts with more tokens are folded at once all the same.
+        page_tokens: The most that a page of `retrieve_memory` has; never more than a quarter of a context's `max_tokens`.
         summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
             one they are described by their kind.
         counter: Counts tokens; the process's default without one. A provider is never asked.
@@ -60,6 +62,7 @@ class FoldPolicy:
     preview_tokens: int = 300
     fold: FoldMoment = "at_once"
     read_cap: int = 2500
+    page_tokens: int = PAGE_TOKENS
     summarizer: Summarizer | Summaries | None = None
     counter: TokenCounter | Callable[[str], int] | None = None
     artifacts: Literal["keep", "store"] = "keep"
@@ -76,6 +79,7 @@ class FoldPolicy:
                 _check_threshold(tool, limit)
         _check_tokens("preview_tokens", self.preview_tokens)
         _check_tokens("read_cap", self.read_cap)
+        _check_tokens("page_tokens", self.page_tokens)
         if self.fold not in ("at_once", "after_reading"):
             message = f'fold must be "at_once" or "after_reading", not {self.fold!r}'
             raise InvalidArgumentError(message)
@@ -102,6 +106,11 @@ class FoldPolicy:
         """Return the most tokens that the results which answer one message may have together and stay whole."""
         most = max(RESULTS_TOGETHER, 2 * self.threshold)
         return most if self.max_threshold is None else min(most, 2 * self.max_threshold)
+
+    @property
+    def page_budget(self) -> int:
+        """Return the most tokens of a page of `retrieve_memory`, within what the context's limit leaves."""
+        return self._capped(self.page_tokens)
 
     def preview_budget(self, source: str | None) -> int:
         """Return the most tokens of a preview: of a person's words, a quarter of their threshold."""

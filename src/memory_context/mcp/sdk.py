@@ -30,7 +30,11 @@ Verbs: TypeAlias = Mapping[Verb[Any], CountsTokens]
 
 
 def mcp_server(
-    memories: MemoryManager | ScopedMemory, *, verbs: Verbs | None = None, max_tokens: int = 500
+    memories: MemoryManager | ScopedMemory,
+    *,
+    verbs: Verbs | None = None,
+    max_tokens: int | None = None,
+    page_tokens: int | None = None,
 ) -> Server[Any]:
     """Return an MCP server for one user's memories, to run on any transport of the SDK; `serve` runs it as a process.
 
@@ -38,10 +42,11 @@ def mcp_server(
         memories: The memories; or notes, whose tools it has then too. Whoever reaches the server reads and writes them
             as this user.
         verbs: Its tools, each with what it works on, in place of those.
-        max_tokens: The most tokens of a tool's answer; at least 200.
+        max_tokens: The most tokens of a tool's answer; at least 200. Without one, 500.
+        page_tokens: The most tokens of a page of `retrieve_memory`; without one `max_tokens`, and without both 4,000.
     """
     manager = memories.manager if isinstance(memories, ScopedMemory) else memories
-    tools = Tools(verbs or _verbs_on(memories), max_tokens)
+    tools = Tools(verbs or _verbs_on(memories), max_tokens, page_tokens)
     resources = Resources(manager)
     methods: Methods = {
         "ListTools": tools.listed,

@@ -35,7 +35,12 @@ class Served:
 
 
 def serve(
-    served: Served, *, http: int | None = None, host: str | None = None, max_tokens: int = 500
+    served: Served,
+    *,
+    http: int | None = None,
+    host: str | None = None,
+    max_tokens: int | None = None,
+    page_tokens: int | None = None,
 ) -> None:
     """Serve one user's memories until the client goes away, or the process is told to end (SIGINT, SIGTERM).
 
@@ -46,7 +51,8 @@ def serve(
         served: Whose memories.
         http: The port for streamable HTTP, 0 for any that is free; without it, standard input and output.
         host: The address of this machine that the port is on; 127.0.0.1 without one.
-        max_tokens: The most tokens of a tool's answer.
+        max_tokens: The most tokens of a tool's answer; 500 without one.
+        page_tokens: The most tokens of a page of `retrieve_memory`; without one `max_tokens`, and without both 4,000.
 
     Raises:
         InvalidArgumentError: The address is not a loopback one, the port is taken, or there is an address but no port.
@@ -69,7 +75,7 @@ def serve(
         sys.stderr.write(
             f"{NAME} mcp: the memories of {served.user!r} in {manager.memory_store!r}\n"
         )
-        server = mcp_server(notes, max_tokens=max_tokens)
+        server = mcp_server(notes, max_tokens=max_tokens, page_tokens=page_tokens)
         if listener is None:
             serve_stdio(server)
         else:

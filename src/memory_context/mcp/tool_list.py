@@ -11,10 +11,10 @@ from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_w
 from memory_context.model.tool_names import READING_TOOLS, STORE
 from memory_context.runtime import events, prompts
 from memory_context.tools.verbs import (
-    LEAST_ANSWER,
     CountsTokens,
     MemoryToolError,
     Verb,
+    answer_limit,
     problem_with,
 )
 
@@ -33,12 +33,18 @@ _ANSWER = {
 
 
 class Tools:
-    """Verbs, each with the memories that it works on; answers have at most `max_tokens` tokens, at least 200."""
+    """Verbs, each with the memories that it works on, and what `answer_limit` says of the size of answers."""
 
-    def __init__(self, verbs: Mapping[Verb[Any], CountsTokens], max_tokens: int) -> None:
+    def __init__(
+        self,
+        verbs: Mapping[Verb[Any], CountsTokens],
+        max_tokens: int | None,
+        page_tokens: int | None = None,
+    ) -> None:
         self._memories = {verb.name: memories for verb, memories in verbs.items()}
         self._verbs = {verb.name: verb for verb in verbs}
-        self._max_tokens = max(max_tokens, LEAST_ANSWER)
+        self._max_tokens = max_tokens
+        self._page_tokens = page_tokens
 
     def listed(self, _: Wire) -> Wire:
         """Answer ``tools/list``."""
@@ -67,7 +73,8 @@ class Tools:
             args = verb.args.model_validate(arguments)
         except ValidationError as error:
             raise MemoryToolError(problem_with(error)) from None
-        answer = verb.answer(self._memories[verb.name], args, self._max_tokens)
+        most = answer_limit(verb, self._max_tokens, self._page_tokens)
+        answer = verb.answer(self._memories[verb.name], args, most)
         text = on_wire(answer.text)
         return {
             **_content(text),

@@ -15,6 +15,7 @@ from memory_context.exceptions import (
     MemoryNotFoundError,
     StoreError,
 )
+from memory_context.model.tool_names import PAGE_TOKENS, RETRIEVE
 from memory_context.runtime import prompts
 from memory_context.text.read.paging import truncated
 from memory_context.text.tokens.counter import TokenCounter
@@ -22,6 +23,7 @@ from memory_context.text.tokens.counter import TokenCounter
 # A page needs its reference, what part it is and the next call: with less there is no room for
 # text.
 LEAST_ANSWER = 200
+USUAL_ANSWER = 500
 
 
 class CountsTokens(Protocol):
@@ -82,6 +84,14 @@ class Verb(Generic[Memories]):
         except MemoryContextError as error:
             told = advice(error, getattr(args, "key", ""))
             raise MemoryToolError(truncated(told, most, memories.counter.count)) from None
+
+
+def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | None = None) -> int:
+    """Return the most tokens of an answer of *verb*; of a page of `retrieve_memory`, what *page_tokens* says."""
+    most = max_tokens or USUAL_ANSWER
+    if verb.name == RETRIEVE:
+        most = page_tokens or max_tokens or PAGE_TOKENS
+    return max(most, LEAST_ANSWER)
 
 
 def advice(error: MemoryContextError, key: str) -> str:
