@@ -25,9 +25,13 @@ if TYPE_CHECKING:
         MemoryWorkbench,
         SQLMemory,
     )
+    from memory_context.conversation.fold_and_recall_policies import (
+        FoldPolicy,
+        NotesPolicy,
+        RecallPolicy,
+    )
     from memory_context.conversation.judge import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.conversation.pass_by_reference import PassingPolicy
-    from memory_context.conversation.settings import FoldPolicy, NotesPolicy, RecallPolicy
     from memory_context.exceptions import MemoryContextError
     from memory_context.mcp import mcp_server
     from memory_context.memory.assembler import ContextAssembler, ContextPackage
@@ -43,7 +47,7 @@ if TYPE_CHECKING:
     from memory_context.model.scope import Scope
     from memory_context.model.selection import Page, Selection
     from memory_context.model.tiers_and_limits import Confirmation, Quota, Room, TierPolicy, Usage
-    from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS
+    from memory_context.runtime.tool_descriptions_and_prompts import MEMORY_INSTRUCTIONS
     from memory_context.stores import (
         CompressedStore,
         EncryptedStore,
@@ -126,7 +130,7 @@ __all__ = [
 ]
 
 _HOMES = {
-    "MEMORY_INSTRUCTIONS": "runtime.prompts",
+    "MEMORY_INSTRUCTIONS": "runtime.tool_descriptions_and_prompts",
     "AgentMemoryService": "agent_files.service",
     "AuditEntry": "model.audit",
     "AuditTrail": "model.audit",
@@ -141,7 +145,7 @@ _HOMES = {
     "EncryptedStore": "stores",
     "FileEntry": "agent_files.service",
     "FileStore": "stores",
-    "FoldPolicy": "conversation.settings",
+    "FoldPolicy": "conversation.fold_and_recall_policies",
     "Judge": "conversation.judge",
     "JudgeLimits": "conversation.judge",
     "LLMJudge": "autogen",
@@ -156,10 +160,10 @@ _HOMES = {
     "MemoryRef": "model.reference",
     "MemoryStore": "stores",
     "MemoryWorkbench": "autogen",
-    "NotesPolicy": "conversation.settings",
+    "NotesPolicy": "conversation.fold_and_recall_policies",
     "Observed": "memory.metrics",
     "PassingPolicy": "conversation.pass_by_reference",
-    "RecallPolicy": "conversation.settings",
+    "RecallPolicy": "conversation.fold_and_recall_policies",
     "Page": "model.selection",
     "Quota": "model.tiers_and_limits",
     "Redacted": "text.redact",

@@ -17,7 +17,7 @@ from memory_context.conversation.model_judge import (
     verdict_of,
 )
 from memory_context.exceptions import InvalidArgumentError, JudgeError
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.tokens.counter import default_counter
 
 try:

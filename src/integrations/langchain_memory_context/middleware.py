@@ -27,16 +27,16 @@ from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
 from langgraph.types import Command
 
-from langchain_memory_context.carried_facts import (
+from langchain_memory_context.chat_model_judge import ChatModelJudge
+from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
+from langchain_memory_context.run_endings import AgentRun, called_in, calling, endings
+from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
     DecisionNote,
     carried_by,
     carrying,
     note_of,
 )
-from langchain_memory_context.chat_model_judge import ChatModelJudge
-from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
-from langchain_memory_context.run_endings import AgentRun, called_in, calling, endings
 from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
 from memory_context.conversation.context_stats import ContextStats
@@ -46,6 +46,14 @@ from memory_context.conversation.conversation import (
     ConversationSettings,
 )
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold_and_recall_policies import (
+    FoldPolicy,
+    NotesPolicy,
+    RecallPolicy,
+    fold_policy_of,
+    notes_policy_of,
+    recall_policy_of,
+)
 from memory_context.conversation.judge import Decision, Decisions
 from memory_context.conversation.key_trust import called_with
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
@@ -57,14 +65,6 @@ from memory_context.conversation.pass_by_reference import (
 )
 from memory_context.conversation.recall import KEPT_DECISIONS
 from memory_context.conversation.run_notes import offered_places
-from memory_context.conversation.settings import (
-    FoldPolicy,
-    NotesPolicy,
-    RecallPolicy,
-    fold_policy_of,
-    notes_policy_of,
-    recall_policy_of,
-)
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
@@ -72,7 +72,8 @@ from memory_context.memory.summaries import as_summaries
 from memory_context.model.audit import AuditTrail
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import events, prompts
+from memory_context.runtime import events
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop, wait_for
 from memory_context.stores import as_auditor, as_store
 

@@ -41,11 +41,7 @@ from memory_context.autogen.workbench import MemoryWorkbench
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import Conversation, ConversationSettings
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.judge import Decisions
-from memory_context.conversation.message import Message
-from memory_context.conversation.pass_by_reference import PassingPolicy
-from memory_context.conversation.run_notes import offered_places
-from memory_context.conversation.settings import (
+from memory_context.conversation.fold_and_recall_policies import (
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
@@ -54,6 +50,10 @@ from memory_context.conversation.settings import (
     recall_policy_of,
     refuse_middleware_settings,
 )
+from memory_context.conversation.judge import Decisions
+from memory_context.conversation.message import Message
+from memory_context.conversation.pass_by_reference import PassingPolicy
+from memory_context.conversation.run_notes import offered_places
 from memory_context.conversation.transcript_entries import entries_of, stored_behind
 from memory_context.exceptions import InvalidArgumentError, StateOwnerError, StoreError
 from memory_context.memory.manager import MemoryManager
@@ -63,8 +63,8 @@ from memory_context.model.drawers import Displayed
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.model.transcript import Transcript
 from memory_context.runtime import events
-from memory_context.runtime.prompts import MEMORY_INSTRUCTIONS
 from memory_context.runtime.threads import off_loop
+from memory_context.runtime.tool_descriptions_and_prompts import MEMORY_INSTRUCTIONS
 from memory_context.stores import SQLAuditTrail, as_store
 
 if TYPE_CHECKING:

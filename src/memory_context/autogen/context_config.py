@@ -11,13 +11,13 @@ from pydantic import BaseModel, Field
 
 from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.autogen.llm_summarizer import LLMSummarizer
-from memory_context.conversation.judge import Judge, JudgeLimits, LexicalJudge
-from memory_context.conversation.settings import (
+from memory_context.conversation.fold_and_recall_policies import (
     FoldMoment,
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
 )
+from memory_context.conversation.judge import Judge, JudgeLimits, LexicalJudge
 from memory_context.exceptions import NotSerializableError
 from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
 from memory_context.model.tiers_and_limits import Lifetime, TierPolicy

@@ -12,7 +12,7 @@ from autogen_core.tools import BaseTool, FunctionTool, ToolOverride, Workbench
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
 AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
 

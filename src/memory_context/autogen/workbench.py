@@ -39,7 +39,7 @@ from memory_context.conversation.pass_by_reference import (
 )
 from memory_context.exceptions import StateError
 from memory_context.model.reference import MemoryRef
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:

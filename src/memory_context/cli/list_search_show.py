@@ -225,7 +225,7 @@ def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
     """Return a hit as people read it: key and summary, where and why it was found, and the passage."""
     from memory_context.cli.screen import local
     from memory_context.display import numbered, plain
-    from memory_context.display.drawn_memories import passage_lines
+    from memory_context.display.drawn_memory_lists import passage_lines
     from memory_context.text.describe.description import counted
 
     facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]

@@ -10,6 +10,11 @@ from uuid import uuid4
 
 from memory_context.conversation.compaction import Compactor, check_limit
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold_and_recall_policies import (
+    LEAST_THRESHOLD,
+    FoldPolicy,
+    RecallPolicy,
+)
 from memory_context.conversation.judge import BoundedJudge, Decision, LexicalJudge
 from memory_context.conversation.key_trust import vouch_for_words
 from memory_context.conversation.late_fold import fold_what_was_read
@@ -28,7 +33,6 @@ from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.message_groups import recall_position
 from memory_context.conversation.recall import KEPT_DECISIONS, Recaller, RecallRequest
 from memory_context.conversation.run_notes import unseen_notes
-from memory_context.conversation.settings import LEAST_THRESHOLD, FoldPolicy, RecallPolicy
 from memory_context.exceptions import StateError, StateOwnerError
 from memory_context.memory.assembler import ContextAssembler
 from memory_context.memory.manager import MemoryManager

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from memory_context.conversation.settings import PREVIEW_PART
+from memory_context.conversation.fold_and_recall_policies import PREVIEW_PART
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt
 from memory_context.text.tokens.counter import TokenCounter

@@ -9,8 +9,8 @@ from typing import Any, Literal, TypeAlias
 
 from pydantic import TypeAdapter, ValidationError
 
+from memory_context.conversation.fold_and_recall_policies import PERSON
 from memory_context.conversation.keyword_judge import Ranges
-from memory_context.conversation.settings import PERSON
 from memory_context.model.reference import KEPT_REFERENCES
 
 MEMORY_SOURCE = "memory_context"

@@ -9,18 +9,18 @@ from typing import Any
 
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold import Folded, PreviewFocus, fold
+from memory_context.conversation.fold_and_recall_policies import LEAST_THRESHOLD, PERSON, FoldPolicy
 from memory_context.conversation.key_trust import typed_in, vouch_for_placeholder, vouched_in
 from memory_context.conversation.keyword_judge import Ranges
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import NO_FACTS, Message, MessageFacts, references_of
 from memory_context.conversation.retrieved_lines import lines_shown
-from memory_context.conversation.settings import LEAST_THRESHOLD, PERSON, FoldPolicy
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.user_layer import begins_layer
 from memory_context.model.item import MemoryItem, hash_content
 from memory_context.model.reference import MemoryRef, keys_named
 from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.tokens.counter import WIDEST_CHARACTER
 

@@ -10,7 +10,7 @@ from pydantic import BaseModel, Field
 from memory_context.conversation.keyword_judge import Expansion, Question, RecallCandidate, Verdict
 from memory_context.exceptions import JudgeError
 from memory_context.model.reference import one_line
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
 MAX_CANDIDATES = 30
 MAX_TEXT = 4000

@@ -10,7 +10,7 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Place
 from memory_context.model.tiers_and_limits import priority_of
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.quoting import quoted
 
 

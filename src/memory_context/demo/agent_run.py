@@ -28,7 +28,7 @@ from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.demo.machine_tools import machine_tools
 from memory_context.exceptions import MemoryContextError
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.stores import MemoryStore
 from memory_context.text.tokens.counter import default_counter
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from autogen_core.tools import FunctionTool
 
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
 MOST_FILES = 4_500  # about 400,000 characters: large for a prompt, quick to store
 PYTEST_TIMEOUT = 120  # seconds

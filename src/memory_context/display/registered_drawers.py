@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decisions
-from memory_context.display import drawn_memories, reports, transcripts
+from memory_context.display import drawn_memory_lists, reports, transcripts
 from memory_context.display.escaped_html import Html, page, visible
 from memory_context.memory.context_package import ContextPackage
 from memory_context.model import drawers
@@ -29,8 +29,8 @@ def _register(shown: type[T], as_text: Callable[[T], str], as_html: Callable[[T]
     )
 
 
-_register(MemoryItem, drawn_memories.memory_text, drawn_memories.memory)
-_register(MemoryList, drawn_memories.memories_text, drawn_memories.memories)
+_register(MemoryItem, drawn_memory_lists.memory_text, drawn_memory_lists.memory)
+_register(MemoryList, drawn_memory_lists.memories_text, drawn_memory_lists.memories)
 _register(Transcript, transcripts.conversation_text, transcripts.conversation)
 _register(ContextPackage, reports.package_text, reports.package)
 _register(ContextStats, reports.stats_text, reports.stats)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 
-from memory_context.display.contents import text_of
+from memory_context.display.drawn_contents import text_of
 from memory_context.display.escaped_html import (
     BAR_WIDTH,
     Html,

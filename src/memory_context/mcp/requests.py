@@ -6,7 +6,8 @@ from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
 
 from memory_context.exceptions import MemoryContextError, StoreError
-from memory_context.runtime import events, prompts
+from memory_context.runtime import events
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.verbs import advice
 

@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
 from memory_context.model.tool_names import READING_TOOLS, STORE
-from memory_context.runtime import events, prompts
+from memory_context.runtime import events
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.tools.verbs import (
     CountsTokens,
     MemoryToolError,

@@ -16,7 +16,8 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import PREFERENCE, MemoryItem, is_secret, now
 from memory_context.model.reference import one_line
 from memory_context.model.scope import DETAIL
-from memory_context.runtime import events, prompts
+from memory_context.runtime import events
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.deadlines import within
 from memory_context.text.similarity import groups, merged, shingles, word_set
 from memory_context.text.terms import names

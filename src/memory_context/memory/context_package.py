@@ -18,7 +18,7 @@ from memory_context.memory.assembly_budget import (
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.reference import names_key, one_line
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.similarity import runs
 from memory_context.text.terms import names

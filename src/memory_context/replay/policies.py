@@ -17,7 +17,11 @@ from autogen_core.model_context import (
 )
 
 from memory_context.autogen.context import MemoryContext
-from memory_context.conversation.settings import FoldMoment, FoldPolicy, RecallPolicy
+from memory_context.conversation.fold_and_recall_policies import (
+    FoldMoment,
+    FoldPolicy,
+    RecallPolicy,
+)
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.baselines import OffloadContext, RemovingContext, token_limited
 from memory_context.text.tokens.counter import TokenCounter

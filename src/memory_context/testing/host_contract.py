@@ -17,8 +17,8 @@ import pytest
 from hypothesis import Phase, given, settings
 
 from memory_context.conversation.conversation import ConversationSettings
+from memory_context.conversation.fold_and_recall_policies import FoldPolicy
 from memory_context.conversation.message import Message
-from memory_context.conversation.settings import FoldPolicy
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Scope

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
 FRAMES = (
     prompts.RECALL_HEADER,

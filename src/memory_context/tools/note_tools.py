@@ -15,7 +15,7 @@ from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.model.selection import Selection
 from memory_context.model.tool_names import CLEAR, GET, LIST, SAVE
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.paging import truncated
 from memory_context.text.read.partial_read import answer

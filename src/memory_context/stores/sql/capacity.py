@@ -13,7 +13,7 @@ from memory_context.model.tiers_and_limits import Capacity, Quota, check_quota, 
 from memory_context.runtime import events
 from memory_context.stores.sql.dialects import advisory_lock
 from memory_context.stores.sql.filters import Conditions
-from memory_context.stores.sql.removal import evict
+from memory_context.stores.sql.row_deletion import evict
 from memory_context.stores.sql.schema import memories, total_of
 
 # Any number of our own: it keeps our locks apart from those of other programs in the same database.

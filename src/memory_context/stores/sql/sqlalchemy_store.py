@@ -25,7 +25,7 @@ from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usag
 from memory_context.runtime import events
 from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql import backup as _backup
-from memory_context.stores.sql import forget_user, migrate, removal, urls
+from memory_context.stores.sql import forget_user, migrate, row_deletion, urls
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import restore as _restore
 from memory_context.stores.sql.capacity import quota_kept
@@ -276,7 +276,7 @@ class SQLAlchemyStore:
         """See `MemoryStore.delete`."""
         where = [*within(scope), memories.c.memory_key == key]
         if soft:
-            return self.database.run(partial(removal.evict, where=where), writes=True) > 0
+            return self.database.run(partial(row_deletion.evict, where=where), writes=True) > 0
         return self.delete_rows(scope.user_id, where, reason) > 0
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
@@ -441,7 +441,7 @@ class SQLAlchemyStore:
             step = partial(indexing.remove_batch, user_id=user_id, memory_id=memory_id)
             while self.database.run(step, writes=True):
                 pass
-        work = partial(removal.delete, user_id=user_id, where=where, reason=reason)
+        work = partial(row_deletion.delete, user_id=user_id, where=where, reason=reason)
         return self.database.run(work, writes=True)
 
     def _items(self, statement: AnySelect) -> list[MemoryItem]:

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from memory_context.exceptions import InvalidSelectionError, NothingMatchedError
 from memory_context.model.selection import Cost, Selection
-from memory_context.runtime import prompts
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.read.hints import listed
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN

@@ -6,7 +6,7 @@ import json
 import re
 from collections.abc import Callable, Sequence
 
-from memory_context.display.contents import SECRET_NOTE, content_of
+from memory_context.display.drawn_contents import SECRET_NOTE, content_of
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
 from memory_context.display.numbered_lines import NumberedLine, marked_line, numbered, shortened
 from memory_context.model.item import Match, MemoryItem, is_secret
