@@ -235,6 +235,23 @@ async def test_restore_of_something_else() -> None:
         await context.restore("nothing")
 
 
+async def test_turns_come_back_with_their_answers() -> None:
+    """What is asked about a compacted turn brings its question and its answer; the library's own notes are not stored."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1500)
+    for number in range(150):
+        answer = AssistantMessage(content=f"It is Orbit Rentals {number}.", source="coder")
+        await fill(context, user(f"Who rents us the projector-{number} for the hall?"), answer)
+    prompt = await fill(context, user("Remind me about projector-7, please."))
+
+    assert context.stats().compactions > 2
+    assert "Orbit Rentals 7." in shown(prompt[-2])
+    stored = await context.search("", 50)
+    texts = [item.text for item in stored if item.memory_type == "conversation"]
+    assert len(texts) > 2
+    assert not any("that stood here are kept" in text for text in texts)
+    assert not any("Recalled from memory" in text for text in texts)
+
+
 @examples(60)
 @given(conversations())
 def test_groups(messages: list[LLMMessage]) -> None:

@@ -139,6 +139,8 @@ class Compactor:
         oldest = messages[cut.start : cut.end]
         notes = [message for message in oldest if message.is_a("notes")]
         replaced = [message for message in oldest if not message.is_a("notes")]
+        if not _stored_of(replaced):
+            return messages
         rest = [*messages[: cut.start], *notes, *messages[cut.end :]]
         keys = [key for key in references_of(messages) if key not in _keys_in(rest)]
         note = self._note(replaced, keys)
@@ -150,22 +152,23 @@ class Compactor:
     def _note(self, messages: Sequence[Message], keys: Sequence[str]) -> Message:
         """Return the message that stands for *messages*, which are stored before it exists."""
         manager = self.folder.manager
-        known = [message.known.to_json() for message in messages]
+        stored = _stored_of(messages)
+        known = [message.known.to_json() for message in stored]
         tags = self._tags(messages)
         with self.folder.fail_open.writing():
             item = manager.remember(
-                as_lines(messages),
-                _description(messages, manager.kept),
+                as_lines(stored),
+                _description(stored, manager.kept),
                 CONVERSATION,
                 source=CONVERSATION,
                 tags=tags,
                 metadata={"keys": list(keys), "facts": known},
             )
-        said = "\n".join(_said(messages, manager.kept))
+        said = "\n".join(_said(stored, manager.kept))
         preview = excerpt(said, "", self._preview_budget(), manager.counter.count)
         listed = _newest(keys)
         lines = [
-            prompts.COMPACTED.format(count=len(messages)),
+            prompts.COMPACTED.format(count=len(stored)),
             item.ref.render(),
             preview.text,
             prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else "",
@@ -220,6 +223,25 @@ class Compactor:
         with self.folder.fail_open.writing():
             item = self.folder.manager.remember(text, type=kind, source=message.source, tags=tags)
         return item.ref
+
+
+def _stored_of(messages: Sequence[Message]) -> list[Message]:
+    """Return what is stored of compacted messages: of an earlier compaction its reference, of what was recalled nothing.
+
+    The texts behind both are in the store already, and a copy would be found in their place.
+    """
+    stored = list[Message]()
+    for message in messages:
+        if message.is_a("compaction"):
+            ref = next(
+                ref
+                for ref in MemoryRef.find_all(message.text)
+                if ref.key == message.known.stands_for
+            )
+            stored.append(message.with_texts({0: ref.render()}))
+        elif not message.is_ours:
+            stored.append(message)
+    return stored
 
 
 def _bare(message: Message, place: int, ref: MemoryRef) -> Message:

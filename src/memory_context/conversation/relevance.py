@@ -25,6 +25,8 @@ OWN = 2.0
 BESIDE = (0.8, 0.6, 0.4, 0.2)
 LEAST_OF_BEST = 0.3
 PASSAGE_CHARACTERS = 7000
+# Of a numbered thing that stands in many places, the best say enough; a question in plain words needs what is around.
+NAMED_CHARACTERS = 2400
 VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
 VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 
@@ -324,6 +326,8 @@ def _passages(
         scores[key, index] = OWN * score + beside
     ranked = sorted(scores, key=lambda window: -scores[window])
     left = PASSAGE_CHARACTERS
+    if any(char.isdigit() for term in found.terms if term.is_name for char in term.text):
+        left = NAMED_CHARACTERS
     for key, index in ranked:
         text = text_of(key)
         start, stop = _window_at(text, index)

@@ -15,6 +15,10 @@ from memory_context.text.excerpt.excerpt import Excerpt
 from memory_context.text.excerpt.segments import end_of_header
 
 LONGEST_RECORD = 1200
+# A stored conversation has one message a line, as JSON.
+SAID = '{"role": "'
+ASKED = '{"role": "user", "source": "'
+LONGEST_TURN = 2400
 LONG_HEAD = 160
 HEAD_LINES = 6
 GAP_COST = 6
@@ -97,6 +101,10 @@ def record_at(text: str, start: int, stop: int) -> Record:
     """Return the record that ``text[start:stop]`` lies in: whole, unless it is longer than 1,200 characters."""
     line_start = text.rfind("\n", 0, start) + 1
     line_stop = _line_stop(text, stop)
+    if text.startswith(SAID, line_start):
+        turn = _turn_at(text, line_start, line_stop)
+        if turn.stop - turn.start <= LONGEST_TURN:
+            return turn
     is_long = line_stop - line_start > LONG_LINE
     if is_long or text[line_start : line_start + 40].lstrip()[:1] in ("{", "[", '"', "}", "]"):
         found = _object_at(text, start)
@@ -111,6 +119,15 @@ def record_at(text: str, start: int, stop: int) -> Record:
         heads = [(0, header)] if line_start > header else []
         return Record(line_start, line_stop, heads)
     return _block_at(text, line_start, line_stop)
+
+
+def _turn_at(text: str, start: int, stop: int) -> Record:
+    """Return the turn that a line of a stored conversation belongs to: a question with what was answered."""
+    while start and not text.startswith(ASKED, start):
+        start = text.rfind("\n", 0, start - 1) + 1
+    while stop < len(text) and not text.startswith(ASKED, stop + 1):
+        stop = _line_stop(text, stop + 1)
+    return Record(start, stop)
 
 
 def _is_data(header: str) -> bool:
