@@ -233,9 +233,8 @@ class TestOurServer:
         page = (Path(__file__).parents[1] / "docs" / "mcp.md").read_text("utf-8")
         [code] = re.findall(r"mcp1_workbench.py` runs it.*?```python\n(.*?)```", page, re.DOTALL)
         start = f"env={dict(os.environ)!r}, command={COMMAND[0]!r}, args=[*{COMMAND[1:-1]!r}, "
-        code = code.replace('command="memory-context", args=[', start).replace(
-            "sqlite:////srv/ann/memory.db", sqlite_url
-        )
+        code = re.sub(r'command="memory-context",\s+args=\[', lambda _: start, code)
+        code = code.replace("sqlite:////srv/ann/memory.db", sqlite_url)
         done = subprocess.run(
             [sys.executable, "-c", code], capture_output=True, text=True, check=False, cwd=tmp_path
         )
