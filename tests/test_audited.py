@@ -40,7 +40,7 @@ async def test_a_secret_that_was_read_stays_one(sqlite_url: str, arguments: dict
         )
         agent = AssistantAgent(
             "ops",
-            ScriptedChatClient([[call], "done", "more"]),
+            ScriptedChatClient([[call], "done", *["more"] * 6]),
             workbench=context.workbench([]),
             model_context=context,
             max_tool_iterations=10,
@@ -48,7 +48,8 @@ async def test_a_secret_that_was_read_stays_one(sqlite_url: str, arguments: dict
         await agent.run(
             task=f"log in with staging-password, please. {'And tell me how it went. ' * 30}"
         )
-        await agent.run(task=f"and now? {'Tell me more of it. ' * 30}")
+        for turn in range(6):
+            await agent.run(task=f"and now, {turn}? {'Tell me more of it. ' * 15}")
 
         others = [
             item

@@ -26,7 +26,7 @@ BESIDE = (0.8, 0.6, 0.4, 0.2)
 LEAST_OF_BEST = 0.3
 PASSAGE_CHARACTERS = 7000
 # Of a numbered thing that stands in many places, the best say enough; a question in plain words needs what is around.
-NAMED_CHARACTERS = 2400
+NAMED_CHARACTERS = 4000
 VALUE_OPENS = frozenset(('"', "'", "=", ",", "\t", "|", ">"))
 VALUE_CLOSES = frozenset(('"', "'", ",", "\t", "|", "<", "\n", "", " ", ";"))
 
