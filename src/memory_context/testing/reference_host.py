@@ -23,7 +23,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.testing.scripted_turns import HostStart, ScriptedResult, ScriptedTurn
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.retrieve_search_store import VERBS
-from memory_context.tools.verbs import MemoryToolError
+from memory_context.tools.verbs import MemoryToolError, answer_limit
 
 
 @dataclass(slots=True)
@@ -122,16 +122,17 @@ class ReferenceHost:
 
     def _memory_tool(self, name: str, arguments: object) -> tuple[str, bool]:
         """Return what a memory tool answers, and whether it failed."""
-        most = self._start.settings.fold.threshold
+        fold = self._start.settings.fold
         try:
             for verb in VERBS:
                 if verb.name == name:
                     args = verb.args.model_validate(arguments)
+                    most = answer_limit(verb, fold.threshold, fold.page_budget)
                     return verb.answer(self._conversation.manager, args, most).text, False
             for noting in NOTE_VERBS:
                 if noting.name == name:
                     args = noting.args.model_validate(arguments)
-                    return noting.answer(self._notes, args, most).text, False
+                    return noting.answer(self._notes, args, fold.threshold).text, False
         except MemoryToolError as error:
             return str(error), True
         raise LookupError(name)
