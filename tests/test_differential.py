@@ -26,6 +26,7 @@ from memory_context import SQLAlchemyStore
 from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore, Filters, MemoryStore
+from memory_context.testing import seeded_keys
 from owners import Owner, as_json
 
 pytestmark = pytest.mark.long
@@ -378,9 +379,10 @@ class Two(RuleBasedStateMachine):
 
 @contextmanager
 def _the_same_chance(seed: int) -> Iterator[None]:
-    """Random ids that are the same each time: they are words of what is stored, and words decide what is found."""
+    """Random ids and keys that are the same each time: they are words of what is stored, and words decide what is found."""
     chance = random.Random(seed)
     with (
+        seeded_keys(seed),
         mock.patch("os.urandom", chance.randbytes),
         mock.patch("random._urandom", chance.randbytes),
     ):
