@@ -49,7 +49,9 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
     except (ValueError, RecursionError):
         if len(text) > REPR_AT_MOST or not _NUMBERS.fullmatch(_STRING_OR_NAME.sub("", text)):
             return None
-        return _evaluate(text)
+        value = _evaluate(text)
+        # Between braces may stand a set, which is neither.
+        return value if isinstance(value, list | dict) else None
 
 
 def read_literal(text: str) -> Literal | None:
