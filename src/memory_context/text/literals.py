@@ -50,8 +50,9 @@ def parse_literal(text: str) -> Any:  # noqa: ANN401 - whatever JSON holds
         if len(text) > REPR_AT_MOST or not _NUMBERS.fullmatch(_STRING_OR_NAME.sub("", text)):
             return None
         value = _evaluate(text)
-        # Between braces may stand a set, which is neither.
-        return value if isinstance(value, list | dict) else None
+        if isinstance(value, set):  # it stands between braces too
+            return None
+        return value
 
 
 def read_literal(text: str) -> Literal | None:
