@@ -113,7 +113,10 @@ class TestSmallMessages:
         [found] = await fill(context, message)
 
         assert isinstance(found.content, list)
-        assert ["look", image] == found.content[:2]
+        text, shown, _ = found.content
+        assert text == "look"
+        assert isinstance(shown, Image)
+        assert image.to_base64() == shown.to_base64()
         assert str(found.content[2]).startswith("[MemoryRef: browser_")
 
 

@@ -260,7 +260,9 @@ class TestRoundRobin:
             message = (await context.get_messages())[0]
             assert 1 == len(keys([message]))
             assert isinstance(message.content, list) is isinstance(task, MultiModalMessage)
-            assert isinstance(task, StructuredMessage) or image in message.content
+            if isinstance(task, MultiModalMessage):
+                shown = [piece for piece in message.content if isinstance(piece, Image)]
+                assert [image.to_base64()] == [picture.to_base64() for picture in shown]
 
 
 class TestSelector:

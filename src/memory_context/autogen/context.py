@@ -34,7 +34,7 @@ from memory_context.autogen.context_config import (
 from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.autogen.loop_lock import LoopLock
 from memory_context.autogen.message_list import MessageList
-from memory_context.autogen.messages import neutral_of, with_texts
+from memory_context.autogen.messages import neutral_of
 from memory_context.autogen.saved_state import ContextState, parse_state
 from memory_context.autogen.toolbox import AnyTool
 from memory_context.autogen.workbench import MemoryWorkbench
@@ -204,7 +204,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         ):
             error = f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
             raise InvalidArgumentError(error)
-        await self._to_the_end(partial(self._history.add, with_texts(message, {})))
+        await self._to_the_end(partial(self._history.add, message.model_copy(deep=True)))
 
     async def get_messages(self) -> list[LLMMessage]:
         """Return the messages, with what the newest one needs from memory before it; what was returned once stays."""

@@ -8,7 +8,7 @@ from itertools import count, groupby
 
 from autogen_core.models import LLMMessage
 
-from memory_context.autogen.messages import hosts_id, neutral_of, restored, with_texts
+from memory_context.autogen.messages import hosts_id, made_of, neutral_of
 from memory_context.autogen.saved_state import ContextFacts
 from memory_context.conversation.conversation import (
     Conversation,
@@ -20,26 +20,6 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.item import MemoryItem
 from memory_context.model.reference import KEPT_REFERENCES
 from memory_context.runtime.threads import off_loop
-
-
-@dataclass(frozen=True, slots=True)
-class HostedMessage:
-    """One of AutoGen's messages, and what it is to the conversation: of several results, one each."""
-
-    original: LLMMessage
-    parts: Sequence[Message]
-
-    def reading(self, parts: Sequence[Message]) -> HostedMessage:
-        """Return the message with the texts of *parts*: itself if they are the same."""
-        if parts == self.parts:
-            return self
-        texts = dict[int, str]()
-        for index, (old, new) in enumerate(zip(self.parts, parts, strict=True)):
-            for place, text in new.texts.items():
-                if text != old.texts[place]:
-                    texts[index if new.role == "tool" else place] = text
-        original = with_texts(self.original, texts) if texts else self.original
-        return HostedMessage(original, parts)
 
 
 @dataclass(slots=True)
@@ -61,7 +41,10 @@ class MessageList:
     facts: ConversationFacts = field(default_factory=ConversationFacts)
     seen: int = 0
     notes: ScopedMemory | None = None
-    _hosted: dict[str, HostedMessage] = field(default_factory=dict[str, "HostedMessage"])
+    # AutoGen's messages, by their ids, each with what it was made of.
+    _hosted: dict[str, tuple[list[Message], LLMMessage]] = field(
+        default_factory=dict[str, tuple[list[Message], LLMMessage]]
+    )
     _ids: Iterator[int] = field(default_factory=count)
 
     async def add(self, message: LLMMessage) -> None:
@@ -86,15 +69,13 @@ class MessageList:
 
     def hosted(self) -> list[LLMMessage]:
         """Return AutoGen's messages, the same objects as long as they say the same."""
-        hosted = dict[str, HostedMessage]()
+        hosted = dict[str, tuple[list[Message], LLMMessage]]()
         for host_id, group in groupby(self.messages, key=hosts_id):
             parts = list(group)
             known = self._hosted.get(host_id)
-            hosted[host_id] = (
-                known.reading(parts) if known else HostedMessage(next(restored(parts)), parts)
-            )
+            hosted[host_id] = known if known and known[0] == parts else (parts, made_of(parts))
         self._hosted = hosted
-        return [one.original for one in hosted.values()]
+        return [message for _, message in hosted.values()]
 
     def forget(self) -> None:
         """Forget the messages; memories stay in the store."""
@@ -133,10 +114,7 @@ class MessageList:
             return
         loaded = list[Message]()
         for message in messages:
-            host_id = self._next_id()
-            parts = neutral_of(message, host_id)
-            self._hosted[host_id] = HostedMessage(message, parts)
-            loaded += parts
+            loaded += neutral_of(message, self._next_id())
         known = facts.of_messages(len(loaded))
         self.messages = [
             replace(message, facts=one) for message, one in zip(loaded, known, strict=True)
@@ -178,11 +156,8 @@ class MessageList:
         return folded.text
 
     async def _take_in(self, message: LLMMessage) -> None:
-        host_id = self._next_id()
-        parts = neutral_of(message, host_id)
-        taken = await self.conversation.take_in(parts, self.messages, self.facts)
-        self._hosted[host_id] = HostedMessage(message, parts)
-        self.messages += taken
+        parts = neutral_of(message, self._next_id())
+        self.messages += await self.conversation.take_in(parts, self.messages, self.facts)
 
     def _next_id(self) -> str:
         return str(next(self._ids))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
@@ -66,24 +66,27 @@ def hosts_id(message: Message) -> str:
 def restored(messages: Iterable[Message]) -> Iterator[LLMMessage]:
     """Yield AutoGen's messages of which *messages* were made; results side by side are one message."""
     for _, group in groupby(messages, key=hosts_id):
-        run = list(group)
-        message = run[0]
-        match message.role:
-            case "system":
-                yield SystemMessage(content=message.text)
-            case "user" if list(message.texts) == [0] and not message.others:
-                yield UserMessage(content=message.text, source=message.source)
-            case "user":
-                yield UserMessage(content=_pieces(message), source=message.source)
-            case "assistant":
-                calls = [AutoGenCall(call.id, call.arguments, call.name) for call in message.calls]
-                content: Any = calls or message.texts.get(0, "")
-                thought = message.texts.get(0 if calls else 1)
-                yield AssistantMessage(content=content, thought=thought, source=message.source)
-            case "tool":
-                yield FunctionExecutionResultMessage(
-                    content=[_result(one) for one in run if one.texts]
-                )
+        yield made_of(list(group))
+
+
+def made_of(parts: Sequence[Message]) -> LLMMessage:
+    """Return AutoGen's message that says what *parts* say: one message, or the results of a turn's calls."""
+    message = parts[0]
+    match message.role:
+        case "system":
+            return SystemMessage(content=message.text)
+        case "user" if list(message.texts) == [0] and not message.others:
+            return UserMessage(content=message.text, source=message.source)
+        case "user":
+            return UserMessage(content=_pieces(message), source=message.source)
+        case "assistant":
+            calls = [AutoGenCall(call.id, call.arguments, call.name) for call in message.calls]
+            content: Any = calls or message.texts.get(0, "")
+            thought = message.texts.get(0 if calls else 1)
+            return AssistantMessage(content=content, thought=thought, source=message.source)
+        case "tool":
+            results = [_result(part) for part in parts if part.texts]
+            return FunctionExecutionResultMessage(content=results)
 
 
 def _pieces(message: Message) -> list[str | Image]:
@@ -100,24 +103,6 @@ def _result(message: Message) -> FunctionExecutionResult:
         call_id=message.answers or "",
         is_error=message.is_error,
     )
-
-
-def with_texts(message: LLMMessage, texts: Mapping[int, str]) -> LLMMessage:
-    """Return a copy of *message* with other texts at some places; it shares nothing with it that could change."""
-    match message:
-        case FunctionExecutionResultMessage(content=results):
-            copies = list[FunctionExecutionResult]()
-            for index, result in enumerate(results):
-                changed = {"content": texts[index]} if index in texts else {}
-                copies.append(result.model_copy(update=changed))
-            return message.model_copy(update={"content": copies})
-        case UserMessage(content=str(text)):
-            return message.model_copy(update={"content": texts.get(0, text)})
-        case UserMessage(content=pieces):
-            changed_pieces = [texts.get(index, piece) for index, piece in enumerate(pieces)]
-            return message.model_copy(update={"content": changed_pieces})
-        case _:
-            return message.model_copy(deep=True)
 
 
 def calls_of(message: LLMMessage) -> list[AutoGenCall]:

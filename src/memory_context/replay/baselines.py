@@ -12,7 +12,7 @@ from autogen_core.model_context import (
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 from autogen_core.tools import Tool, ToolSchema
 
-from memory_context.autogen.messages import neutral_of, with_texts
+from memory_context.autogen.messages import made_of, neutral_of
 from memory_context.model.keys import KeyGenerator
 from memory_context.model.reference import MemoryRef
 from memory_context.replay.prices import charged, tokens_of
@@ -39,11 +39,11 @@ class OffloadContext(UnboundedChatCompletionContext):
 
     async def add_message(self, message: LLMMessage) -> None:
         """Add a copy of `message`, its large results shown by their ends."""
-        texts = dict[int, str]()
-        for index, result in enumerate(neutral_of(message, "")):
-            if result.role == "tool" and self._counter.exceeds(result.text, self._threshold):
-                texts[index] = self._offloaded(result.text, result.source)
-        await super().add_message(with_texts(message, texts))
+        parts = neutral_of(message, "")
+        for index, part in enumerate(parts):
+            if part.role == "tool" and self._counter.exceeds(part.text, self._threshold):
+                parts[index] = part.with_texts({0: self._offloaded(part.text, part.source)})
+        await super().add_message(made_of(parts))
 
     def _offloaded(self, text: str, origin: str) -> str:
         key = self._keys.new_key(origin)
@@ -91,8 +91,9 @@ class RemovingContext(UnboundedChatCompletionContext):
     def _emptied(self, message: LLMMessage, position: int, count: int) -> LLMMessage:
         """Return the message without its first `count` outputs, as the same object each time."""
         if (position, count) not in self._without:
-            emptied = with_texts(message, dict.fromkeys(range(count), GONE))
-            self._without[position, count] = emptied
+            results = neutral_of(message, "")
+            emptied = [result.with_texts({0: GONE}) for result in results[:count]]
+            self._without[position, count] = made_of([*emptied, *results[count:]])
         return self._without[position, count]
 
 
