@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMessage, ToolMessage
@@ -33,32 +34,30 @@ def neutral_of(message: BaseMessage, message_id: str = "") -> Message:
                 calls.append(FunctionCall(str(call["id"]), call["name"], written(call["args"])))
         case _:
             pass
-    texts = _texts_of(message)
-    return Message(
+    neutral = Message(
         message_id,
         cast("Any", role),
         source,
-        texts,
+        _texts_of(message),
         tuple(calls),
         answers,
         is_error=getattr(message, "status", None) == "error",
         # LangChain marks what a model wrote in the person's name.
         is_summary="lc_source" in message.additional_kwargs,
         others=_other_blocks(message),
-        facts=_believed(MessageFacts.from_json(noted_on(message).get("message")), texts),
     )
+    facts = MessageFacts.from_json(noted_on(message).get("message"))
+    return neutral if facts is None else replace(neutral, facts=_believed(facts, neutral))
 
 
-def _believed(facts: MessageFacts | None, texts: Mapping[int, str]) -> MessageFacts | None:
-    """Return what a note on a message may say: nothing of references that do not stand in its *texts*."""
-    if facts is None:
-        return None
-    keys = {ref.key for text in texts.values() for ref in MemoryRef.find_all(text)}
+def _believed(facts: MessageFacts, message: Message) -> MessageFacts:
+    """Return what a note on *message* may say: nothing of references that do not stand in it."""
+    keys = {ref.key for text in message.billed() for ref in MemoryRef.find_all(text)}
+    texts = message.texts
     folded = [place for place in facts.folded if leading_key(texts.get(place, "")) is not None]
     return MessageFacts(
         lines={key: ranges for key, ranges in facts.lines.items() if key in keys},
         folded=tuple(folded),
-        unread=tuple(place for place in facts.unread if place in texts),
         named=facts.named,
         trusted=tuple(key for key in facts.trusted if key in keys),
     )
@@ -78,13 +77,36 @@ def with_note(message: AnyMessage, name: str, note: object) -> AnyMessage:
 
 
 def shown_as(message: AnyMessage, shown: Message) -> AnyMessage:
-    """Return *message* with the texts and the facts of *shown*; itself if it has them."""
+    """Return *message* with the texts, the calls and the facts of *shown*; itself if it has them."""
     facts = shown.known.to_json()
     if facts and facts != noted_on(message).get("message"):
         message = with_note(message, "message", facts)
-    if shown.texts != _texts_of(message):
+    standing = neutral_of(message)
+    if shown.texts != standing.texts:
         message = message.model_copy(update={"content": _with_texts(message, shown.texts)})
+    if isinstance(message, AIMessage) and shown.calls != standing.calls:
+        message = _with_calls(message, shown.calls)
     return message
+
+
+def _with_calls(message: AIMessage, calls: Sequence[FunctionCall]) -> AIMessage:
+    """Return *message* with the arguments of *calls*, wherever a provider's form repeats them."""
+    arguments = {call.id: json.loads(call.arguments) for call in calls}
+    tool_calls = [{**call, "args": arguments[str(call["id"])]} for call in message.tool_calls]
+    content = message.content
+    if isinstance(content, list):
+        content = [_with_input(block, arguments) for block in content]
+    # OpenAI's own form of the calls: LangChain sends `tool_calls` in its place.
+    others = {key: value for key, value in message.additional_kwargs.items() if key != "tool_calls"}
+    changed = {"tool_calls": tool_calls, "content": content, "additional_kwargs": others}
+    return message.model_copy(update=changed)
+
+
+def _with_input(block: str | dict[str, Any], arguments: Mapping[str, Any]) -> str | dict[str, Any]:
+    """Return a block of content, if it is Anthropic's form of a call with other *arguments*."""
+    if isinstance(block, dict) and block.get("type") == "tool_use" and block.get("id") in arguments:
+        return {**block, "input": arguments[block["id"]]}
+    return block
 
 
 def own(shown: Message) -> HumanMessage:

@@ -20,6 +20,7 @@ from memory_context.conversation.conversation import ConversationFacts
 from memory_context.conversation.message import (
     NO_FACTS,
     Edits,
+    FunctionCall,
     Message,
     MessageFacts,
     own_message,
@@ -52,10 +53,16 @@ class FoldedMessage:
     Attributes:
         texts: Its texts, by their places.
         facts: What is known of it.
+        calls: Its calls.
     """
 
     texts: Mapping[int, str]
     facts: MessageFacts
+    calls: tuple[FunctionCall, ...] = ()
+
+    def instead_of(self, message: Message) -> Message:
+        """Return *message* as it is shown."""
+        return replace(message.with_texts(self.texts, self.facts), calls=self.calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +175,7 @@ def _as_shown(
         shown += [one for one in inserted.get(message.id, ()) if one.id not in replaced]
         if message.id not in replaced:
             folded = note.folded.get(message.id)
-            shown.append(message.with_texts(folded.texts, folded.facts) if folded else message)
+            shown.append(folded.instead_of(message) if folded else message)
     return shown, seen
 
 
@@ -194,7 +201,7 @@ def note_of(facts: ConversationFacts, edits: Edits) -> DecisionNote:
     folded = dict[str, FoldedMessage]()
     for message_id, message in edits.changed.items():
         if message.known != NO_FACTS:
-            folded[message_id] = FoldedMessage(message.texts, message.known)
+            folded[message_id] = FoldedMessage(message.texts, message.known, message.calls)
     return DecisionNote(facts, tuple(inserted), folded)
 
 

@@ -63,7 +63,7 @@ def _folded(
     tool = request.tool_call["name"]
     [taken] = folder.take_in([replace(neutral, source=tool)], before)
     # What is small may still be folded with the results beside it, before the model sees them.
-    facts = taken.facts if taken.known.folded or taken.known.unread else None
+    facts = taken.facts if taken.known.folded else None
     message = cast("ToolMessage", shown_as(message, replace(taken, facts=facts)))
     return _without_artifact(folder, message, tool)
 

@@ -250,7 +250,6 @@ def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
     facts = MessageFacts(
         lines=dict.fromkeys((*known.lines, ref.key), ()),
         folded=tuple({*known.folded, place}),
-        unread=tuple(other for other in known.unread if other != place),
         named=known.named,
         trusted=tuple(dict.fromkeys((*known.trusted, ref.key))),
     )
@@ -259,7 +258,7 @@ def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
 
 def _keys_in(messages: Sequence[Message]) -> set[str]:
     """Return the keys of the references that stand in *messages*."""
-    texts = [text for message in messages for text in message.texts.values()]
+    texts = [text for message in messages for text in message.billed()]
     return {ref.key for text in texts for ref in MemoryRef.find_all(text)}
 
 

@@ -228,9 +228,8 @@ class Conversation:
         prompt = await off_loop(self.folder.take_in_all, kept, seen)
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
-        if self.settings.fold.fold == "after_reading":
-            late = await off_loop(self.fail_open.run, fold_what_was_read, prompt, seen, self.folder)
-            prompt = late or prompt
+        late = await off_loop(self.fail_open.run, fold_what_was_read, prompt, seen, self.folder)
+        prompt = late or prompt
         facts = replace(facts, user_id=user_id)
         prompt, facts = await self._with_recall(prompt, facts, seen)
         if notes is not None:

@@ -10,7 +10,7 @@ from memory_context.conversation.judge import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summaries import Summaries, Summarizer
 from memory_context.model.tiers_and_limits import TierPolicy
-from memory_context.model.tool_names import PAGE_TOKENS
+from memory_context.model.tool_names import FILE_READERS, PAGE_TOKENS
 from memory_context.text.tokens.counter import TokenCounter
 
 FoldMoment: TypeAlias = Literal["at_once", "after_reading"]
@@ -30,13 +30,17 @@ RESULTS_TOGETHER = 4000
 class FoldPolicy:
     """When a text is folded, and how much of it stays in the prompt; sizes are in tokens.
 
-    The defaults are those that cost least on recorded agent runs: fold at once, never rewrite (see `docs/why.md`).
+    The defaults are those that cost least on recorded agent runs: a tool's output is folded at once (see `docs/why.md`).
+    What must stand whole at first is folded later, in batches, when the calls that it makes dearer have cost as much as
+    the provider's cache: results of tools that read files and of `retrieve_memory`, a model's own long texts, and the
+    arguments of its calls.
 
     Attributes:
         threshold: Texts with more tokens are folded; 50 or more.
         source_thresholds: Other thresholds for messages by their source (in LangChain, by their ``name``). A person's
             own words (source ``user``) have 8,000 unless said otherwise.
-        tool_thresholds: Other thresholds for the results of some tools; None: never folded.
+        tool_thresholds: Other thresholds for the results of some tools; None: never folded. Tools that read files
+            (``read_file``, ``grep``, ``ls`` and so on) show a page of `page_tokens` unless said otherwise.
         preview_tokens: The most that stays of a folded text beside its reference; never more than a quarter of it.
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
             first model call that sees it, and folded later, in batches, when that pays.
@@ -100,6 +104,10 @@ class FoldPolicy:
         """Return the threshold for the results of *tool*; None where they are never folded."""
         threshold = self.tool_thresholds.get(tool, self.threshold)
         return None if threshold is None else self._capped(threshold)
+
+    def reads_files(self, tool: str) -> bool:
+        """Return whether the results of *tool* are read in pages: by its name, unless it has a threshold of its own."""
+        return tool in FILE_READERS and tool not in self.tool_thresholds
 
     @property
     def results_together(self) -> int:

@@ -1,25 +1,38 @@
-"""``fold="after_reading"``: texts that are shown in full once, and folded when that has paid for itself."""
+"""Texts that stood whole in the prompt and are folded when that has paid for itself: they have been read.
+
+With ``fold="after_reading"`` that is every large text; with any setting it is what a model read page by page, what it
+wrote itself, and the arguments of its calls. Folding them changes what a provider has cached, so it waits until the
+calls that they make dearer have cost as much.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
 
 from memory_context.conversation.fold import Folded
-from memory_context.conversation.message import Message
+from memory_context.conversation.fold_and_recall_policies import PREVIEW_PART
+from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.message_folder import MessageFolder
+from memory_context.conversation.pass_by_reference import strings_in
+from memory_context.model.item import MemoryItem
+from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
 REFERENCE_TOKENS = 40
+HEADING_CHARACTERS = 300
 # Providers charge a tenth for the unchanged beginning of a prompt.
 CACHED_PRICE = 0.1
 
 
 @dataclass(frozen=True, slots=True)
 class ReadText:
-    """A text that stands in the prompt in full.
+    """What could be folded of a message that a model has read.
 
     Attributes:
-        index: The index of its message in the prompt.
+        index: The index of the message in the prompt.
         saved: The tokens that folding it would save.
         reads: How many model calls have seen it.
     """
@@ -27,6 +40,23 @@ class ReadText:
     index: int
     saved: int
     reads: int
+
+
+@dataclass(frozen=True, slots=True)
+class LateFold:
+    """What stands in the prompt for the large texts of a message; all of it is stored.
+
+    Attributes:
+        folds: The placeholders, by the places of the texts.
+        pages: The headings of pages that were read from memory, by the places of the pages.
+        calls: The message's calls, with references in place of large arguments.
+        items: The memories that those references are of.
+    """
+
+    folds: dict[int, Folded] = field(default_factory=dict[int, Folded])
+    pages: dict[int, str] = field(default_factory=dict[int, str])
+    calls: tuple[FunctionCall, ...] = ()
+    items: list[MemoryItem] = field(default_factory=list[MemoryItem])
 
 
 def fold_what_was_read(
@@ -45,37 +75,151 @@ def fold_what_was_read(
     if start is None:
         return changed
     # All are stored before one is counted: a store that fails half-way leaves the prompt as it was.
-    folds = dict[int, dict[int, Folded]]()
+    folds = dict[int, LateFold]()
     for index in dict.fromkeys(text.index for text in read if text.index >= start):
-        message, before = messages[index], messages[:index]
-        folds[index] = {}
-        for place in message.known.unread:
-            folded = folder.fold_text(message, place, before, bare_focus=True)
-            if folded is not None:
-                folds[index][place] = folded
-    for index, folded_texts in folds.items():
-        # What would not be shorter as a reference stays, and is not looked at again.
-        changed[index] = folder.with_folds(messages[index], folded_texts)
-    if any(folds.values()):
+        folds[index] = _late_fold(messages[index], messages[:index], folder)
+    for index, fold in folds.items():
+        changed[index] = _applied(fold, messages[index], folder)
+    if changed != list(messages):
         folder.fail_open.stats.add(late_folds=1)
     return changed
 
 
 def _read_texts(messages: Sequence[Message], folder: MessageFolder) -> list[ReadText]:
-    """Return the texts that wait to be folded and that a model has answered behind, oldest first."""
-    preview = folder.policy.preview_tokens + REFERENCE_TOKENS
-    count = folder.manager.counter.count
+    """Return what is due one day and was seen by a model, oldest first."""
     texts = list[ReadText]()
     reads = 0
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        if reads:
-            for place in message.known.unread:
-                saved = max(0, count(message.texts[place]) - preview)
-                texts.append(ReadText(index, saved, reads))
+        saved = _saved_by_folding(message, folder) if reads else 0
+        if saved:
+            texts.append(ReadText(index, saved, reads))
         if message.role == "assistant":
             reads += 1
     return texts[::-1]
+
+
+def _saved_by_folding(message: Message, folder: MessageFolder) -> int:
+    """Return about how many tokens smaller *message* would be with references in place of its large texts."""
+    threshold = folder.late_threshold_of(message)
+    if threshold is None:
+        return 0
+    counter = folder.manager.counter
+    saved = 0
+    for place in _unfolded(message):
+        text = message.texts[place]
+        if counter.exceeds(text, threshold):
+            tokens = counter.count(text)
+            preview = min(folder.policy.preview_tokens, tokens // PREVIEW_PART)
+            saved += max(0, tokens - preview - REFERENCE_TOKENS)
+    for call in message.calls:
+        # A call that is short has no long argument.
+        if counter.exceeds(call.arguments, threshold):
+            large = _large_strings(call, folder, threshold)
+            saved += sum(counter.count(text) - REFERENCE_TOKENS for text in large)
+    return saved
+
+
+def _unfolded(message: Message) -> list[int]:
+    """Return the places of the texts that may still be folded: of memory tools, only what was read by page."""
+    is_memory_tool = message.role == "tool" and message.source in READING_TOOLS
+    if is_memory_tool and message.source != RETRIEVE:
+        return []
+    return [place for place in message.texts if place not in message.known.folded]
+
+
+def _large_strings(call: FunctionCall, folder: MessageFolder, threshold: int) -> list[str]:
+    """Return the texts in the arguments of *call* with more tokens than *threshold*; none of what is not JSON."""
+    try:
+        arguments = json.loads(call.arguments)
+    except (ValueError, RecursionError):
+        return []
+    exceeds = folder.manager.counter.exceeds
+    return [text for text in strings_in(arguments) if exceeds(text, threshold)]
+
+
+def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolder) -> LateFold:
+    """Return what is to stand for the large texts of *message*, stored.
+
+    Raises:
+        StoreError: The store failed.
+    """
+    late = LateFold(calls=message.calls)
+    for place in _unfolded(message):
+        if message.source == RETRIEVE and message.role == "tool":
+            late.pages[place] = _heading(message.texts[place])
+            continue
+        folded = folder.fold_text(message, place, before, is_late=True)
+        if folded is not None:
+            late.folds[place] = folded
+    threshold = folder.late_threshold_of(message)
+    if threshold is None or not message.calls:
+        return late
+    calls = list[FunctionCall]()
+    for call in message.calls:
+        kept = dict[str, str]()
+        for text in _large_strings(call, folder, threshold):
+            item = folder.store(text, "message", call.name)
+            late.items.append(item)
+            kept[text] = item.ref.render()
+        calls.append(_with_references(call, kept))
+    return replace(late, calls=tuple(calls))
+
+
+def _heading(page: str) -> str:
+    """Return what stays of a page that was read from memory: whose it is and which lines it showed."""
+    lines = [line[:HEADING_CHARACTERS] for line in page.split("\n", 2)[:2]]
+    return "\n".join([*lines, prompts.PAGE_WAS_READ])
+
+
+def _with_references(call: FunctionCall, references: Mapping[str, str]) -> FunctionCall:
+    """Return *call* with references in place of some texts of its arguments."""
+    if not references:
+        return call
+    arguments = _replaced(json.loads(call.arguments), references)
+    return replace(call, arguments=json.dumps(arguments, ensure_ascii=False))
+
+
+def _replaced(value: Any, references: Mapping[str, str]) -> Any:  # noqa: ANN401 - whatever JSON holds
+    match value:
+        case str():
+            return references.get(value, value)
+        case dict():
+            named = cast("Mapping[str, Any]", value)
+            return {name: _replaced(member, references) for name, member in named.items()}
+        case list():
+            members = cast("Sequence[Any]", value)
+            return [_replaced(member, references) for member in members]
+        case _:
+            return value
+
+
+def _applied(late: LateFold, message: Message, folder: MessageFolder) -> Message:
+    """Return *message* as *late* shows it, and count what was folded."""
+    shown = folder.with_folds(message, late.folds)
+    if late.pages:
+        facts = replace(
+            shown.known,
+            # Nothing of them is in sight any more.
+            lines=dict.fromkeys(shown.known.lines, ()),
+            folded=(*shown.known.folded, *late.pages),
+        )
+        shown = shown.with_texts(late.pages, facts)
+    if late.items:
+        keys = [item.memory_key for item in late.items]
+        facts = replace(
+            shown.known,
+            lines={**shown.known.lines, **dict.fromkeys(keys, ())},
+            trusted=(*shown.known.trusted, *keys),
+        )
+        shown = replace(shown, calls=late.calls, facts=facts)
+        counter = folder.manager.counter
+        folder.fail_open.stats.add(
+            folds=len(late.items),
+            tokens_folded=sum(item.token_count for item in late.items),
+            tokens_shown=sum(counter.count(item.ref.render()) for item in late.items),
+        )
+    return shown
 
 
 def late_fold_start(texts: Sequence[ReadText], seen_tokens: Sequence[int]) -> int | None:

@@ -37,7 +37,6 @@ class MessageFacts:
         kind: What the message is for, if this library has put it there.
         lines: For each reference that stands in it, the ranges of lines that are in sight.
         folded: The places of its texts that are placeholders of this conversation.
-        unread: The places of its texts that are shown in full until they have been read.
         named: The keys that a person names in it.
         trusted: The keys that may be passed on to tools because of it.
         noted: For each note that it shows, when that was last changed.
@@ -49,7 +48,6 @@ class MessageFacts:
     kind: Kind = ""
     lines: Mapping[str, Ranges] = field(default_factory=dict[str, Ranges])
     folded: tuple[int, ...] = ()
-    unread: tuple[int, ...] = ()
     named: tuple[str, ...] = ()
     trusted: tuple[str, ...] = ()
     noted: Mapping[str, str] = field(default_factory=dict[str, str])

@@ -75,15 +75,27 @@ class MessageFolder:
         return taken
 
     def threshold_of(self, message: Message) -> int | None:
-        """Return the threshold for the texts of *message*; None if they are never folded."""
-        if not message.is_foldable or message.source in READING_TOOLS:
+        """Return the threshold above which texts of *message* are folded as they come in; None if they never are."""
+        threshold = self.late_threshold_of(message)
+        is_read_first = message.role == "assistant" or message.source in READING_TOOLS
+        if threshold is None or is_read_first:
+            return None
+        if message.role == "tool" and self.policy.reads_files(message.source):
+            return max(threshold, self.policy.page_budget)
+        if self.policy.fold == "after_reading":
+            return max(threshold, self.policy.read_cap)
+        return threshold
+
+    def late_threshold_of(self, message: Message) -> int | None:
+        """Return the threshold above which texts of *message* are folded once they were read; None if they never are."""
+        if message.role == "system" or message.is_ours:
             return None
         if message.role == "tool":
             return self.policy.tool_threshold(message.source)
-        return self.policy.threshold_for(message.source)
+        return self.policy.threshold_for(message.source if message.role == "user" else None)
 
     def fold_text(
-        self, message: Message, place: int, before: Sequence[Message], *, bare_focus: bool = False
+        self, message: Message, place: int, before: Sequence[Message], *, is_late: bool = False
     ) -> Folded | None:
         """Return what stands in the prompt for a text of *message*; None if it stays as it is.
 
@@ -91,26 +103,25 @@ class MessageFolder:
             message: The message.
             place: The place of the text in it.
             before: The messages before it, which say what it is about.
-            bare_focus: Whether the names in *before* are left out: they may have left the prompt.
+            is_late: Whether a model has read the text. Then the names in *before*, which may have left the prompt, do
+                not decide what its preview shows.
 
         Raises:
             StoreError: The store failed.
         """
         text = message.texts[place]
-        threshold = self.threshold_of(message)
+        threshold = self.late_threshold_of(message) if is_late else self.threshold_of(message)
         # Looking for what a text is about is the dear part, so its tokens are counted first.
         if threshold is None or not self.manager.counter.exceeds(text, threshold):
             return None
-        known = set[str]() if bare_focus else self.ledger.names(before)
+        known = set[str]() if is_late else self.ledger.names(before)
         arguments = _arguments_of(message, before)
         by_person = message.source == PERSON and message.is_question
         focus = PreviewFocus(_question(message, arguments, before), known, by_person=by_person)
 
         def commit(text: str) -> MemoryItem:
             kind = "tool_output" if message.role == "tool" else "message"
-            facts = _record_facts(message, arguments)
-            with self.fail_open.writing():
-                return self.manager.remember(text, type=kind, source=message.source, metadata=facts)
+            return self.store(text, kind, message.source, _record_facts(message, arguments))
 
         tool = message.source if message.role == "tool" else None
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
@@ -132,6 +143,17 @@ class MessageFolder:
                     tokens_shown=folded.tokens,
                 )
         return folded
+
+    def store(
+        self, text: str, kind: str, source: str, facts: Mapping[str, Any] | None = None
+    ) -> MemoryItem:
+        """Store a text of a conversation, and return its memory.
+
+        Raises:
+            StoreError: The store failed.
+        """
+        with self.fail_open.writing():
+            return self.manager.remember(text, type=kind, source=source, metadata=facts)
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts, and with what is known of it then; count them."""
@@ -165,18 +187,14 @@ class MessageFolder:
         texts = {place: self._redacted(message, text) for place, text in message.texts.items()}
         named = keys_named(message.text, references) if message.is_typed else ()
         message = replace(message, texts=texts, facts=MessageFacts(named=tuple(sorted(named))))
-        folds, unread = dict[int, Folded](), list[int]()
+        folds = dict[int, Folded]()
         for place, text in texts.items():
             if not self.may_fold(message, text) or hash_content(text) in self.made:
-                continue
-            if self.fail_open.run_without_store(self._is_to_read, message, text):
-                unread.append(place)
                 continue
             folded = self.fail_open.run(self.fold_text, message, place, before)
             if folded is not None:
                 folds[place] = folded
-        taken = self.with_folds(message, folds)
-        return replace(taken, facts=replace(taken.known, unread=tuple(unread)))
+        return self.with_folds(message, folds)
 
     def _told_by(self, message: Message, folds: Mapping[int, Folded]) -> MessageFacts:
         """Return what the texts of *message* tell; *folds* are the placeholders that have just been made of some."""
@@ -186,7 +204,8 @@ class MessageFolder:
         lines = dict[str, Ranges]()
         trusted, folded = list[str](), list(folds)
         for place, text in message.texts.items():
-            refs = MemoryRef.find_all(text) if message.is_foldable else []
+            may_refer = message.is_foldable or place in folds
+            refs = MemoryRef.find_all(text) if may_refer else []
             if not refs:
                 continue
             lines |= {ref.key: lines.get(ref.key, ()) for ref in refs}
@@ -212,14 +231,6 @@ class MessageFolder:
             for redact in self.policy.redact:
                 text = redact(text)
         return text
-
-    def _is_to_read(self, message: Message, text: str) -> bool:
-        """Return whether a model shall read *text* in full first."""
-        threshold = self.threshold_of(message)
-        if self.policy.fold != "after_reading" or threshold is None:
-            return False
-        exceeds = self.manager.counter.exceeds
-        return exceeds(text, threshold) and not exceeds(text, self.policy.read_cap)
 
     def _sharing(self, messages: Sequence[Message]) -> MessageFolder:
         """Return this folder, with a lower threshold if the results among *messages* are too many tokens together."""

@@ -1,4 +1,4 @@
-"""The names of the tools that a model calls, and how much a page of the one that reads has."""
+"""The names of the tools that a model calls, of common tools that read files, and how much a page has."""
 
 RETRIEVE = "retrieve_memory"
 SEARCH = "search_memory"
@@ -11,3 +11,23 @@ LIST = "list_categories"
 PAGE_TOKENS = 4000
 READING_TOOLS = frozenset({RETRIEVE, SEARCH, GET, LIST})
 MEMORY_TOOLS = READING_TOOLS | {STORE, SAVE, CLEAR}
+# Tools whose results are reading already: those of coding agents, of deepagents, and of the file servers of MCP.
+FILE_READERS = frozenset(
+    {
+        "cat",
+        "directory_tree",
+        "get_file_contents",
+        "glob",
+        "grep",
+        "list_directory",
+        "ls",
+        "open_file",
+        "read",
+        "read_file",
+        "read_multiple_files",
+        "read_text_file",
+        "search_files",
+        "view",
+        "view_file",
+    }
+)
