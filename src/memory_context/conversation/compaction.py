@@ -10,6 +10,7 @@ from memory_context.conversation.message import (
     Message,
     MessageFacts,
     as_lines,
+    named_keys,
     own_message,
     references_of,
     trusted_keys,
@@ -17,7 +18,7 @@ from memory_context.conversation.message import (
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.message_groups import groups
 from memory_context.exceptions import BudgetTooSmallError, InvalidArgumentError
-from memory_context.model.item import CONVERSATION, SECRET
+from memory_context.model.item import CONVERSATION
 from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.telemetry import operation
@@ -142,7 +143,7 @@ class Compactor:
         if not _stored_of(replaced):
             return messages
         rest = [*messages[: cut.start], *notes, *messages[cut.end :]]
-        keys = [key for key in references_of(messages) if key not in _keys_in(rest)]
+        keys = [key for key in references_of(messages) if key not in named_keys(rest)]
         note = self._note(replaced, keys)
         return [*messages[: cut.start], note, *notes, *messages[cut.end :]]
 
@@ -154,7 +155,7 @@ class Compactor:
         manager = self.folder.manager
         stored = _stored_of(messages)
         known = [message.known.to_json() for message in stored]
-        tags = self._tags(messages)
+        tags = self.folder.secret_tags(messages)
         with self.folder.fail_open.writing():
             item = manager.remember(
                 as_lines(stored),
@@ -184,14 +185,6 @@ class Compactor:
         )
         return own_message(self.new_id(), "\n".join(filter(None, lines)), facts)
 
-    def _tags(self, messages: Sequence[Message]) -> list[str]:
-        """Return ``secret`` if the messages name one: what is stored of them is as secret."""
-        store, scope = self.folder.manager.memory_store, self.folder.manager.scope
-        keys = list(_keys_in(messages))
-        own = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
-        inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
-        return [SECRET] if own or inherited else []
-
     def _squeezed(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with their largest texts folded to bare references, as far as it takes to be below the limit."""
         over = sum(self.folder.ledger.tokens(messages)) - self.limit
@@ -219,10 +212,7 @@ class Compactor:
         if place in message.known.folded:
             return MemoryRef.find_all(text)[0]
         kind = "tool_output" if message.role == "tool" else "message"
-        tags = self._tags([message])
-        with self.folder.fail_open.writing():
-            item = self.folder.manager.remember(text, type=kind, source=message.source, tags=tags)
-        return item.ref
+        return self.folder.store(text, kind, message.source, named_in=[message]).ref
 
 
 def _stored_of(messages: Sequence[Message]) -> list[Message]:
@@ -254,12 +244,6 @@ def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
         trusted=tuple(dict.fromkeys((*known.trusted, ref.key))),
     )
     return message.with_texts({place: ref.render()}, facts)
-
-
-def _keys_in(messages: Sequence[Message]) -> set[str]:
-    """Return the keys of the references that stand in *messages*."""
-    texts = [text for message in messages for text in message.billed()]
-    return {ref.key for text in texts for ref in MemoryRef.find_all(text)}
 
 
 def _newest(keys: Sequence[str]) -> list[str]:

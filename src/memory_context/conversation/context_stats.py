@@ -17,6 +17,8 @@ class ContextStats(Displayed):
         folds: Texts that were replaced by a reference.
         tokens_folded: Their tokens.
         tokens_shown: The tokens of the references and previews in their place.
+        asked_again: How often a model read a text with `retrieve_memory` as soon as it was folded: a sign that the
+            threshold of its tool is too low.
         recalls: Texts that were brought back.
         tokens_recalled: Their tokens in the prompt.
         tokens_noted: The tokens of the run's notes that were put into prompts.
@@ -30,6 +32,7 @@ class ContextStats(Displayed):
     folds: int = 0
     tokens_folded: int = 0
     tokens_shown: int = 0
+    asked_again: int = 0
     recalls: int = 0
     tokens_recalled: int = 0
     tokens_noted: int = 0

@@ -39,7 +39,8 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.user_layer import UserLayer, user_layer
 from memory_context.model.item import CONVERSATION, MemoryItem, hash_content
-from memory_context.model.reference import MemoryRef
+from memory_context.model.reference import MemoryRef, leading_key
+from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime.threads import off_loop
 
 
@@ -189,6 +190,9 @@ class Conversation:
             if MemoryRef.find_all(text):
                 trusted = trusted_keys(before, facts.trusted)
                 vouch_for_words(self.manager.scope.user_id, text, trusted)
+        asked_again = _asked_again(said, before)
+        if asked_again:
+            self.fail_open.stats.add(asked_again=asked_again)
         layer, used = self.cache.layer, self.cache.used
         if layer is None:
             return
@@ -377,6 +381,18 @@ def _is_of_other_run(message: Message, run_id: str | None) -> bool:
 
 def _stands_for(message: Message, key: str) -> bool:
     return message.is_a("compaction") and message.known.stands_for == key
+
+
+def _asked_again(said: Message, before: Sequence[Message]) -> int:
+    """Return how many texts a model reads that were folded right before: it could not do without them."""
+    reading = [call.arguments for call in said.calls if call.name == RETRIEVE]
+    asked = set[str]()
+    for message in reversed(before):
+        if message.role == "assistant" or not reading:
+            break
+        keys = [leading_key(message.texts[place]) for place in message.known.folded]
+        asked.update(key for key in keys if key and any(key in text for text in reading))
+    return len(asked)
 
 
 def recall_request(question: Message, messages: Sequence[Message]) -> RecallRequest:

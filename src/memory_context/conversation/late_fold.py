@@ -158,8 +158,8 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
     calls = list[FunctionCall]()
     for call in message.calls:
         kept = dict[str, str]()
-        for text in _large_strings(call, folder, threshold):
-            item = folder.store(text, "message", call.name)
+        for text in dict.fromkeys(_large_strings(call, folder, threshold)):
+            item = folder.store(text, "message", call.name, named_in=[message])
             late.items.append(item)
             kept[text] = item.ref.render()
         calls.append(_with_references(call, kept))

@@ -11,7 +11,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from memory_context.conversation.fold_and_recall_policies import PERSON
 from memory_context.conversation.keyword_judge import Ranges
-from memory_context.model.reference import KEPT_REFERENCES
+from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
 
 MEMORY_SOURCE = "memory_context"
 """The source of messages that this library puts into a conversation."""
@@ -194,6 +194,12 @@ def references_of(messages: Iterable[Message]) -> dict[str, Ranges]:
         for key, ranges in message.known.lines.items():
             references[key] = (*references.get(key, ()), *ranges)
     return references
+
+
+def named_keys(messages: Iterable[Message]) -> set[str]:
+    """Return the keys of all references that are written in *messages*, in calls too."""
+    texts = [text for message in messages for text in message.billed()]
+    return {ref.key for text in texts for ref in MemoryRef.find_all(text)}
 
 
 def trusted_keys(messages: Iterable[Message], others: Iterable[str] = ()) -> list[str]:

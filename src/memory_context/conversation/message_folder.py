@@ -13,11 +13,17 @@ from memory_context.conversation.fold_and_recall_policies import LEAST_THRESHOLD
 from memory_context.conversation.key_trust import typed_in, vouch_for_placeholder, vouched_in
 from memory_context.conversation.keyword_judge import Ranges
 from memory_context.conversation.ledger import Ledger
-from memory_context.conversation.message import NO_FACTS, Message, MessageFacts, references_of
+from memory_context.conversation.message import (
+    NO_FACTS,
+    Message,
+    MessageFacts,
+    named_keys,
+    references_of,
+)
 from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.user_layer import begins_layer
-from memory_context.model.item import MemoryItem, hash_content
+from memory_context.model.item import SECRET, MemoryItem, hash_content
 from memory_context.model.reference import MemoryRef, keys_named
 from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -121,7 +127,9 @@ class MessageFolder:
 
         def commit(text: str) -> MemoryItem:
             kind = "tool_output" if message.role == "tool" else "message"
-            return self.store(text, kind, message.source, _record_facts(message, arguments))
+            facts = _record_facts(message, arguments)
+            named_in = [message] if message.role == "assistant" else []
+            return self.store(text, kind, message.source, facts, named_in)
 
         tool = message.source if message.role == "tool" else None
         with operation("fold", self.manager.who, tool=tool, characters=len(text)) as folding:
@@ -145,15 +153,31 @@ class MessageFolder:
         return folded
 
     def store(
-        self, text: str, kind: str, source: str, facts: Mapping[str, Any] | None = None
+        self,
+        text: str,
+        kind: str,
+        source: str,
+        facts: Mapping[str, Any] | None = None,
+        named_in: Sequence[Message] = (),
     ) -> MemoryItem:
-        """Store a text of a conversation, and return its memory.
+        """Store a text of a conversation, as secret as what the messages *named_in* refer to; return its memory.
 
         Raises:
             StoreError: The store failed.
         """
+        tags = self.secret_tags(named_in)
         with self.fail_open.writing():
-            return self.manager.remember(text, type=kind, source=source, metadata=facts)
+            return self.manager.remember(text, type=kind, source=source, tags=tags, metadata=facts)
+
+    def secret_tags(self, messages: Sequence[Message]) -> list[str]:
+        """Return ``secret`` if *messages* name a secret: what is stored of them is as secret."""
+        keys = list(named_keys(messages))
+        if not keys:
+            return []
+        store, scope = self.manager.memory_store, self.manager.scope
+        own = store.count(scope, {"memory_key": keys, "memory_type": SECRET})
+        inherited = store.count(scope, {"memory_key": keys, "tags": SECRET})
+        return [SECRET] if own or inherited else []
 
     def with_folds(self, message: Message, folds: Mapping[int, Folded]) -> Message:
         """Return *message* with *folds* in place of some texts, and with what is known of it then; count them."""

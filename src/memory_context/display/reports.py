@@ -16,6 +16,7 @@ STATS = {
     "folds": "texts replaced by a reference",
     "tokens_folded": "their tokens",
     "tokens_shown": "tokens of references and previews",
+    "asked_again": "texts read again as soon as they were folded",
     "recalls": "texts brought back",
     "tokens_recalled": "their tokens",
     "late_folds": "late folds",
@@ -23,7 +24,7 @@ STATS = {
     "tokens_compacted": "tokens that they took out of the prompt",
     "store_failures": "failures of the store",
 }
-RARE = frozenset({"late_folds", "compactions", "tokens_compacted", "store_failures"})
+RARE = frozenset({"asked_again", "late_folds", "compactions", "tokens_compacted", "store_failures"})
 SAVED = "tokens that every later prompt is smaller by"
 
 

@@ -87,6 +87,12 @@ METRICS: Mapping[str, Metric] = {
     "late_folds": _metric(
         "folds.late", "counter", "{batch}", "Batches of texts that were folded after reading"
     ),
+    "asked_again": _metric(
+        "folds.asked_again",
+        "counter",
+        "{text}",
+        "Texts that a model read as soon as they were folded",
+    ),
     "tokens_folded": _metric(
         "tokens.folded", "counter", "{token}", "Tokens of the texts that were folded"
     ),
