@@ -178,7 +178,7 @@ class TestTools:
             count = MemoryManager("sqlite://", user_id="ann").counter.count
             async with connected("stdio", url, "--max-tokens", "300") as brief:
                 text = await brief.text("retrieve_memory", key="Night.Log")
-            assert 200 < count(text) <= 300
+            assert 100 < count(text) <= 300
             async with connected("stdio", url, "--page-tokens", "2000") as paged:
                 text = await paged.text("retrieve_memory", key="Night.Log")
             assert 1500 < count(text) <= 2000

@@ -262,7 +262,7 @@ def memory_tools(
         owned = memory_tools(memories.manager, max_tokens=max_tokens, page_tokens=page_tokens)
         return [*owned, *note_tools(memories, max_tokens=answer_limit(SAVING, max_tokens))]
     return [
-        RetrieveMemoryTool(memories, max_tokens=page_tokens or max_tokens),
+        RetrieveMemoryTool(memories, max_tokens=answer_limit(RETRIEVING, max_tokens, page_tokens)),
         SearchMemoryTool(memories, max_tokens=max_tokens),
         StoreMemoryTool(memories, max_tokens=max_tokens),
     ]

@@ -45,7 +45,8 @@ class FoldPolicy:
         fold: ``at_once``; or ``after_reading``, for work that must read each output once: a text is shown in full to the
             first model call that sees it, and folded later, in batches, when that pays.
         read_cap: With ``after_reading``, texts with more tokens are folded at once all the same.
-        page_tokens: The most that a page of `retrieve_memory` has; never more than a quarter of a context's `max_tokens`.
+        page_tokens: The most that a page of `retrieve_memory` has; the last one of a text may be half as large again.
+            Never more than a quarter of a context's `max_tokens`.
         summarizer: Describes folded texts in its own words, within its limits (`Summaries`, `LLMSummarizer`); without
             one they are described by their kind.
         counter: Counts tokens; the process's default without one. A provider is never asked.
@@ -117,8 +118,11 @@ class FoldPolicy:
 
     @property
     def page_budget(self) -> int:
-        """Return the most tokens of a page of `retrieve_memory`, within what the context's limit leaves."""
-        return self._capped(self.page_tokens)
+        """Return the most tokens of a page of `retrieve_memory`, within what the context's limit leaves.
+
+        The last page of a text may be half as large again, and is within it too.
+        """
+        return self._capped(self.page_tokens * 3 // 2) * 2 // 3
 
     def preview_budget(self, source: str | None) -> int:
         """Return the most tokens of a preview: of a person's words, a quarter of their threshold."""

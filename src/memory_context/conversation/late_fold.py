@@ -18,7 +18,7 @@ from memory_context.conversation.message import FunctionCall, Message
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.pass_by_reference import strings_in
 from memory_context.model.item import MemoryItem
-from memory_context.model.tool_names import READING_TOOLS, RETRIEVE
+from memory_context.model.tool_names import FILE_READERS, READING_TOOLS, RETRIEVE
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
 REFERENCE_TOKENS = 40
@@ -89,14 +89,23 @@ def _read_texts(messages: Sequence[Message], folder: MessageFolder) -> list[Read
     """Return what is due one day and was seen by a model, oldest first."""
     texts = list[ReadText]()
     reads = 0
+    goes_on_reading = True
     for index in range(len(messages) - 1, -1, -1):
         message = messages[index]
-        saved = _saved_by_folding(message, folder) if reads else 0
-        if saved:
-            texts.append(ReadText(index, saved, reads))
+        is_needed = goes_on_reading and message.role == "tool" and _is_reader(message.source)
+        if reads and not is_needed:
+            saved = _saved_by_folding(message, folder)
+            if saved:
+                texts.append(ReadText(index, saved, reads))
         if message.role == "assistant":
             reads += 1
+            goes_on_reading &= any(_is_reader(call.name) for call in message.calls)
     return texts[::-1]
+
+
+def _is_reader(tool: str) -> bool:
+    """Return whether *tool* reads in pages. Who reads on needs the pages before: they stay until something else is done."""
+    return tool == RETRIEVE or tool in FILE_READERS
 
 
 def _saved_by_folding(message: Message, folder: MessageFolder) -> int:

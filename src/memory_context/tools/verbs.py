@@ -87,10 +87,13 @@ class Verb(Generic[Memories]):
 
 
 def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | None = None) -> int:
-    """Return the most tokens of an answer of *verb*; of a page of `retrieve_memory`, what *page_tokens* says."""
+    """Return the most tokens of an answer of *verb*.
+
+    A page of `retrieve_memory` takes *page_tokens*, the last one of a text up to half as much again.
+    """
     most = max_tokens or USUAL_ANSWER
-    if verb.name == RETRIEVE:
-        most = page_tokens or max_tokens or PAGE_TOKENS
+    if verb.name == RETRIEVE and (page_tokens or not max_tokens):
+        most = (page_tokens or PAGE_TOKENS) * 3 // 2
     return max(most, LEAST_ANSWER)
 
 

@@ -87,7 +87,8 @@ def _excerpt_page(text: str, query: str, budget: int | None, cost: Cost) -> Page
 def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost: Cost) -> str:
     """Return a page for a model: reference, which part of the whole it is, text, and the call for the next page.
 
-    It takes at most `most`, in the unit of `cost`. Binary content is described.
+    It takes at most `most`, in the unit of `cost`; two thirds of that where more follows, so that no text ends with a
+    small page: each page costs a call, and every call sends all pages before it. Binary content is described.
 
     Raises:
         InvalidSelectionError: See `read_part`.
@@ -101,13 +102,18 @@ def answer(item: MemoryItem, selection: Selection, offset: int, most: int, cost:
     frame = prompts.PAGE.format(ref=head, part=_LARGEST_PART, text="")
     # The footer is longest where the next page begins far behind.
     footer = _footer(item, selection, len(item.text) or 1, most, cost)
-    budget = most - cost(f"{frame}\n\n{footer}")
+    around = cost(f"{frame}\n\n{footer}")
+    budget = most - around
+    most_if_more_follows = most * 2 // 3 - around
     while True:
         try:
             page = read_part(item.text, selection, offset, budget, cost)
         except NothingMatchedError as error:
             message = prompts.NOTHING_MATCHED.format(ref=head, message=error)
             return truncated(message, most, cost)
+        if page.next_offset is not None and budget > most_if_more_follows > 0:
+            budget = most_if_more_follows
+            continue
         body = prompts.PAGE.format(ref=head, part=page.part, text=page.text.removesuffix("\n"))
         framed = f"{body}\n{_footer(item, selection, page.next_offset, most, cost)}"
         spent = cost(framed)
