@@ -14,6 +14,9 @@ MEMORY_TOOLS = READING_TOOLS | {STORE, SAVE, CLEAR}
 # Tools whose results are reading already: those of coding agents, of deepagents, and of the file servers of MCP.
 FILE_READERS = frozenset(
     {
+        "Glob",
+        "Grep",
+        "Read",
         "cat",
         "directory_tree",
         "get_file_contents",
@@ -22,7 +25,6 @@ FILE_READERS = frozenset(
         "list_directory",
         "ls",
         "open_file",
-        "read",
         "read_file",
         "read_multiple_files",
         "read_text_file",
