@@ -122,10 +122,8 @@ def _saved_by_folding(message: Message, folder: MessageFolder) -> int:
             preview = min(folder.policy.preview_tokens, tokens // PREVIEW_PART)
             saved += max(0, tokens - preview - REFERENCE_TOKENS)
     for call in message.calls:
-        # A call that is short has no long argument.
-        if counter.exceeds(call.arguments, threshold):
-            large = _large_strings(call, folder, threshold)
-            saved += sum(counter.count(text) - REFERENCE_TOKENS for text in large)
+        large = _large_strings(call, folder)
+        saved += sum(counter.count(text) - REFERENCE_TOKENS for text in large)
     return saved
 
 
@@ -137,8 +135,12 @@ def _unfolded(message: Message) -> list[int]:
     return [place for place in message.texts if place not in message.known.folded]
 
 
-def _large_strings(call: FunctionCall, folder: MessageFolder, threshold: int) -> list[str]:
-    """Return the texts in the arguments of *call* with more tokens than *threshold*; none of what is not JSON."""
+def _large_strings(call: FunctionCall, folder: MessageFolder) -> list[str]:
+    """Return the texts in the arguments of *call* that are as large as outputs that are folded; none of what is not JSON."""
+    threshold = folder.policy.threshold_for(None)
+    # A call that is short has no long argument.
+    if not folder.manager.counter.exceeds(call.arguments, threshold):
+        return []
     try:
         arguments = json.loads(call.arguments)
     except (ValueError, RecursionError):
@@ -161,13 +163,12 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
         folded = folder.fold_text(message, place, before, is_late=True)
         if folded is not None:
             late.folds[place] = folded
-    threshold = folder.late_threshold_of(message)
-    if threshold is None or not message.calls:
+    if not message.calls:
         return late
     calls = list[FunctionCall]()
     for call in message.calls:
         kept = dict[str, str]()
-        for text in dict.fromkeys(_large_strings(call, folder, threshold)):
+        for text in dict.fromkeys(_large_strings(call, folder)):
             item = folder.store(text, "message", call.name, named_in=[message])
             late.items.append(item)
             kept[text] = item.ref.render()

@@ -98,7 +98,10 @@ class MessageFolder:
             return None
         if message.role == "tool":
             return self.policy.tool_threshold(message.source)
-        return self.policy.threshold_for(message.source if message.role == "user" else None)
+        if message.role == "user":
+            return self.policy.threshold_for(message.source)
+        # An answer is what the next questions are about.
+        return max(self.policy.threshold_for(None), self.policy.read_cap)
 
     def fold_text(
         self, message: Message, place: int, before: Sequence[Message], *, is_late: bool = False
