@@ -45,10 +45,10 @@ from memory_context.replay.baselines import GONE, old_outputs
 from memory_context.replay.measure import ReplayedCall, StoredTexts, figures_of
 from memory_context.replay.model_calls import needs_of, past_of
 from memory_context.replay.needed_values import passages, shows
-from memory_context.replay.policies import check_policy
+from memory_context.replay.policies import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import to_messages
-from memory_context.text.tokens.counter import CallableCounter
+from memory_context.text.tokens.counter import CallableCounter, TokenCounter
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"
 LONG = "\n".join(f"step {number} of the build went well" for number in range(40)) + f"\n{OUTPUT}"
@@ -660,15 +660,20 @@ async def test_runs_are_read_one_by_one() -> None:
 
 async def test_a_run_counts_for_all_policies_or_for_none() -> None:
     """What is interrupted between two policies leaves the figures as they were."""
-    comparing = Comparing([parse_policy("mask"), parse_policy("buffered")], letters())
+    mask = parse_policy("mask")
+    opened = list[TokenCounter]()
+
+    def open_once(counter: TokenCounter) -> Replayed:
+        opened.append(counter)
+        if len(opened) > 1:
+            raise KeyboardInterrupt
+        return mask.open(counter)
+
+    comparing = Comparing([mask, Policy("mask, once", open_once)], letters())
     await comparing.add(run_with(OUTPUT, "job-4711"))
     before = comparing.results()
-
-    def interrupt(_prompts: int) -> None:
-        raise KeyboardInterrupt
-
     with pytest.raises(KeyboardInterrupt):
-        await comparing.add(run_with(LONG, "job-4711"), interrupt)
+        await comparing.add(run_with(LONG, "job-4711"))
     assert before == comparing.results()
 
 

@@ -8,9 +8,7 @@ import pty
 import signal
 import subprocess
 import sys
-from html import unescape
 from html.parser import HTMLParser
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree as ET
@@ -22,15 +20,7 @@ from commands import in_this_process, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import run
-from memory_context.replay.charts import (
-    Mark,
-    axis,
-    escaped,
-    line_chart,
-    point_chart,
-    short_number,
-    spread,
-)
+from memory_context.replay.charts import Mark, line_chart, round_step, short_number
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
 from memory_context.replay.html_report import STYLE
 from memory_context.replay.policies import default_policies, parse_policy
@@ -248,7 +238,7 @@ def test_nothing_of_the_users_is_changed(runs: Path, tmp_path: Path) -> None:
 
 
 def test_ctrl_c_shows_what_is_done_so_far(tmp_path: Path) -> None:
-    """A bar with rate and time left while it works; after Ctrl-C the figures of whole runs, and exit code 130."""
+    """A bar with the time left while it works; after Ctrl-C the figures of whole runs, and exit code 130."""
     many = write(tmp_path / "many.jsonl", *(run_of(f"r{number}", 4) for number in range(400)))
     ours, theirs = pty.openpty()
     environment = {**os.environ, "TERM": "xterm-256color", "COLUMNS": "120"}
@@ -267,7 +257,6 @@ def test_ctrl_c_shows_what_is_done_so_far(tmp_path: Path) -> None:
         found = json.loads(process.stdout.read())
     assert process.returncode == 130
     assert b"many.jsonl" in seen
-    assert b" prompts, " in seen
     assert b"Traceback" not in seen
     assert not found["complete"]
     assert 0 < found["runs"] < 400
@@ -299,16 +288,15 @@ class Reader(HTMLParser):
 
 
 def test_the_report_is_one_file_with_everything(runs: Path, tmp_path: Path) -> None:
-    """A table, three charts and the definitions; no script, nothing to load, a style for phones and for the dark."""
+    """A table, two charts and the definitions; no script, nothing to load, a style for phones and for the dark."""
     page = tmp_path / "report.html"
     done = replay(runs, "--report", page)
     assert (done.returncode, done.stderr) == (0, "")
     reader = Reader.of(page)
     tags = [tag for tag, _ in reader.tags]
     assert 1 + len(DEFAULTS) == tags.count("tr")
-    assert 3 == tags.count("figure")
+    assert 2 == tags.count("figure")
     assert 2 * len(DEFAULTS) == tags.count("polyline")
-    assert len(DEFAULTS) == tags.count("circle")
     assert not {"script", "link", "img", "iframe", "object"} & set(tags)
     assert not {"src", "href", "srcset", "onload"} & {
         name for _, attributes in reader.tags for name in attributes
@@ -354,46 +342,23 @@ def test_a_replay_without_model_calls_has_a_report(tmp_path: Path) -> None:
 
 
 @for_each(
-    "low, high, ticks",
+    "highest, ticks",
     [
-        (0, 14_500, ["0", "5k", "10k", "15k"]),
-        (0.5, 1.0, ["0.5", "0.6", "0.7", "0.8", "0.9", "1"]),
-        (1, 1, ["1", "1.02", "1.04", "1.06", "1.08", "1.1"]),
-        (0, 3_000_000, ["0", "1M", "2M", "3M"]),
+        (14_500, ["0", "5k", "10k", "15k"]),
+        (5, ["0", "1", "2", "3", "4", "5"]),
+        (0.5, ["0", "1"]),
+        (3_000_000, ["0", "1M", "2M", "3M"]),
     ],
 )
-def test_axes_have_round_numbers(low: float, high: float, ticks: list[str]) -> None:
-    """Values lie between the first and the last of them."""
-    found = axis(low, high, 0, 100)
-    assert found.low <= low <= high <= found.high
-    assert 0 <= found.position(low) <= found.position(high) <= 100
-    assert ticks == [short_number(value) for value in found.ticks()]
-
-
-def test_numbers_of_lines_do_not_cover_each_other() -> None:
-    """They keep their distance, in order, and above the axis."""
-    assert [10, 20, 30, 90, 100] == spread([10, 10, 11, 95, 99], 10, 100)
-
-
-def test_points_that_lie_together_have_numbers_apart() -> None:
-    """Each number stands inside the chart and on none of the others."""
-    marks = [(Mark(number, f"memory:threshold={number}"), 0.5, 0.7) for number in range(1, 9)]
-    chart = ET.fromstring(point_chart(marks, "x", "visible", "cost"))
-    numbers = [one for one in chart.iter("text") if one.get("class", "").startswith("end")]
-    heights = sorted(float(one.get("y", "")) for one in numbers)
-    assert [str(number) for number in range(1, 9)] == sorted(str(one.text) for one in numbers)
-    assert all(after - before >= 9.4 for before, after in pairwise(heights))
-    assert 0 < heights[0] <= heights[-1] <= 250 - 36 + 3.5
+def test_axes_have_round_numbers(highest: float, ticks: list[str]) -> None:
+    """At most five steps lead to the highest value."""
+    step = round_step(highest)
+    assert ticks == [short_number(number * step) for number in range(len(ticks))]
+    assert (len(ticks) - 2) * step < highest <= (len(ticks) - 1) * step
 
 
 def test_long_lines_are_thinned_out() -> None:
     """A run of 100,000 calls makes no page of megabytes, and keeps its end."""
     drawn = line_chart([(Mark(1, "unbounded"), range(100_000))], "x", "call")
     assert len(drawn) < 20_000
-    assert "338.0," in drawn
-
-
-def test_what_cannot_be_printed_is_replaced() -> None:
-    """Control characters and lone surrogates have no place in HTML."""
-    assert "a�&lt;�" == escaped("a\x00<\ud800")
-    assert "'\"" == unescape(escaped("'\""))
+    assert "350.0," in drawn

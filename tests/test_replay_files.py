@@ -5,7 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -242,15 +242,15 @@ def test_errors_of_tools_stay_errors() -> None:
     [
         ("", "is empty; a recording is an object with"),
         ("{", "line 1: not valid JSON"),
-        ('{\n\n"messages": [\n{"role": "user",}\n]}', "line 4: not valid JSON"),
+        ('{\n\n"messages": [\n{"role": "user",}\n]}', "not valid JSON: .* line 4"),
         ("not a recording\n{}", "line 1: not valid JSON"),
         ("7", "line 1: .* this is 7"),
-        ('"text"', "this is the text 'text'"),
-        ("[]", "this is an empty list"),
-        ("{}", "this is an empty object"),
-        ('{"prompt": 1, "completion": 2}', "this is an object with 'prompt', 'completion'"),
-        ('{"messages": ["hello"]}', "message 1 is the text 'hello'"),
-        ('{"messages": [{"role": "user"}, {"from": "x"}]}', "message 2 is an object with 'from'"),
+        ('"text"', 'this is "text"'),
+        ("[]", r"this is \[\]"),
+        ("{}", r"this is \{\}"),
+        ('{"prompt": 1, "completion": 2}', r'this is \{"prompt": 1, "completion": 2\}'),
+        ('{"messages": ["hello"]}', 'message 1 is "hello"'),
+        ('{"messages": [{"role": "user"}, {"from": "x"}]}', r'message 2 is \{"from": "x"\}'),
         ('{"role": "user", "content": "x"}\n{"role": "user"}', "line 1: this is a single message"),
         ('{"messages": []}\n\n{"messages": 1}', "line 3: "),
         ('[{"messages": []}, {"message": []}]', "item 2 of the list"),
@@ -261,9 +261,9 @@ def test_errors_of_tools_stay_errors() -> None:
         ('[{"role": "assistant", "tool_calls": "run"}]', "parts of the wrong kind"),
         (
             '[{"type": "function", "function": {"name": "a tool, and no message"}}]',
-            "object with 'type', 'function'",
+            r'this is \{"type": "function"',
         ),
-        ('{"type": "TeamState", "agent_states": {}}', "'type', 'agent_states'"),
+        ('{"type": "TeamState", "agent_states": {}}', '"type": "TeamState"'),
     ],
 )
 def test_what_is_no_recording_is_named(tmp_path: Path, text: str, said: str) -> None:
@@ -334,7 +334,7 @@ def test_lines_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
     path = tmp_path / "pipe"
     os.mkfifo(path)
     line = json.dumps({"id": "r", "messages": OPENAI}) + "\n"
-    seen = list[float]()
+    seen = list[Recording]()
 
     def write() -> None:
         with path.open("w", encoding="utf-8", buffering=1) as pipe:
@@ -343,28 +343,12 @@ def test_lines_are_read_when_they_are_asked_for(tmp_path: Path) -> None:
     writer = Thread(target=write)
     writer.start()
     with pytest.raises(InvalidArgumentError, match="pipe, line 3"):
-        seen += [placed.share for placed in stream_recordings(path)]
+        seen += stream_recordings(path)
     writer.join()
 
     path.unlink()
     path.write_text(line * 3 + "{]", encoding="utf-8")
     runs = stream_recordings(path)
-    assert ["r", "r", "r"] == [next(runs).recording.id for _ in range(3)]
+    assert ["r", "r", "r"] == [next(runs).id for _ in range(3)]
     with pytest.raises(InvalidArgumentError, match="line 4"):
         next(runs)
-
-
-def test_shares_of_a_file_grow_to_the_whole(tmp_path: Path) -> None:
-    """What a progress bar shows: of lines by their bytes, of a document by its runs."""
-    run = {"messages": OPENAI}
-
-    def shares(text: str) -> Iterator[float]:
-        path = tmp_path / "runs"
-        path.write_text(text, encoding="utf-8")
-        return (placed.share for placed in stream_recordings(path))
-
-    assert [0.5, 1.0] == list(shares(json.dumps([run, run])))
-    many = list(shares((json.dumps(run) + "\n") * 200))
-    assert many == sorted(many)
-    assert many[0] < 0.5
-    assert 1.0 == many[-1]

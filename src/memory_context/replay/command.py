@@ -7,16 +7,12 @@ import json
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    Progress,
-    TaskProgressColumn,
-    TextColumn,
-    TimeRemainingColumn,
-)
+from rich.markup import escape
+from rich.progress import Progress
 
 from memory_context.display import facts, make_console, plain
 from memory_context.exceptions import InvalidArgumentError
@@ -144,56 +140,13 @@ def _show(
 
 
 def _replay_files(files: Sequence[Path], comparing: Comparing) -> None:
-    with asyncio.Runner() as runner, _progress() as progress:
-        runner.get_loop()  # now: a Ctrl-C while the first one is made would print a warning
-        bar = _ProgressBar(progress, sum(file.stat().st_size for file in files))
-        for file in files:
-            bar.begin(file)
-            for placed in stream_recordings(file):
-                bar.expect(placed.share, len(comparing.all_policies))
-                runner.run(comparing.add(placed.recording, bar.advance))
-
-
-def _progress() -> Progress:
     console = Console(stderr=True)
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[prompts]:,} prompts, {task.fields[rate]:,.0f}/s"),
-        TimeRemainingColumn(),
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    )
-
-
-class _ProgressBar:
-    """Shows how far the reading of the files is, in bytes, and how many prompts have been built.
-
-    Each policy has the same part of a run.
-    """
-
-    def __init__(self, progress: Progress, total: int) -> None:
-        self._progress = progress
-        self._task = progress.add_task("", total=total or None, prompts=0, rate=0.0)
-        self._size = 0
-        self._share = 0.0
-        self._bytes_per_step = 0.0
-
-    def begin(self, file: Path) -> None:
-        """Show the name of `file`."""
-        self._size, self._share = file.stat().st_size, 0.0
-        self._progress.update(self._task, description=plain(file.name).plain)
-
-    def expect(self, share: float, steps: int) -> None:
-        """Note that after `steps` more, `share` of the file will be done."""
-        self._bytes_per_step = max(share - self._share, 0.0) * self._size / steps
-        self._share = max(share, self._share)
-
-    def advance(self, prompts: int) -> None:
-        """Show that one more step is done, and has built so many prompts."""
-        task = self._progress.tasks[0]
-        built = task.fields["prompts"] + prompts
-        rate = built / task.elapsed if task.elapsed else 0.0
-        self._progress.update(self._task, advance=self._bytes_per_step, prompts=built, rate=rate)
+    # Without a terminal nothing is drawn: logs would fill with bars.
+    progress = Progress(console=console, transient=True, disable=not console.is_terminal)
+    with asyncio.Runner() as runner, progress:
+        runner.get_loop()  # now: a Ctrl-C while the first one is made would print a warning
+        for file in files:
+            name = escape(plain(file.name).plain)
+            watch = partial(progress.wrap_file, total=file.stat().st_size, description=name)
+            for recording in stream_recordings(file, watch):
+                runner.run(comparing.add(recording))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from statistics import median
 
@@ -173,21 +173,13 @@ class Comparing:
         """Return those that are replayed, each once."""
         return list({policy.name: policy for policy in (*self._bases(), *self.policies)}.values())
 
-    async def add(
-        self, recording: Recording, done: Callable[[int], None] = lambda _prompts: None
-    ) -> None:
-        """Replay `recording` through every policy. If that is cut short, it counts nowhere.
-
-        Args:
-            recording: The run.
-            done: Called after each policy with the number of prompts that it has built.
-        """
+    async def add(self, recording: Recording) -> None:
+        """Replay `recording` through every policy. If that is cut short, it counts nowhere."""
         meter = TokenMeter(self.meter.counter)
         needs = needs_by_call(recording.messages, meter)
         calls_of = dict[str, list[Figures]]()
         for policy in self.all_policies:
             calls_of[policy.name] = await replay(recording, needs, policy, meter, self.price)
-            done(len(needs))
 
         self.runs += 1
         if len(needs) > len(self._reached):

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
+from functools import cache
+from operator import add
 from time import perf_counter
 
 from autogen_core.models import AssistantMessage, LLMMessage
@@ -47,18 +49,7 @@ class Figures:
     seconds: float = field(default=0.0, compare=False)
 
     def __add__(self, other: Figures) -> Figures:
-        return Figures(
-            self.calls + other.calls,
-            self.tokens + other.tokens,
-            self.cost + other.cost,
-            self.needed + other.needed,
-            self.named + other.named,
-            self.visible + other.visible,
-            self.lost + other.lost,
-            self.trips + other.trips,
-            self.peaks + other.peaks,
-            self.seconds + other.seconds,
-        )
+        return Figures(*map(add, astuple(self), astuple(other)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,13 +67,13 @@ class ReplayedCall:
     before: Sequence[ChargedMessage] = ()
 
 
-@dataclass(slots=True)
 class StoredTexts:
     """The stored texts of one run, by their keys, and the keys that texts name; each is read once."""
 
-    read: Callable[[str], str | None]
-    texts: dict[str, str] = field(default_factory=dict[str, str])
-    _keys: dict[str, list[str]] = field(default_factory=dict[str, list[str]])
+    def __init__(self, read: Callable[[str], str | None]) -> None:
+        # The same messages stand in every later prompt, and name the same texts.
+        self._text = cache(read)
+        self._keys_in = cache(_keys_in)
 
     def behind(self, prompt: Iterable[ChargedMessage]) -> list[str]:
         """Return the texts behind the references of a prompt, and behind those in such texts."""
@@ -96,19 +87,9 @@ class StoredTexts:
                     unread.append(text)
         return list(found.values())
 
-    def _keys_in(self, text: str) -> list[str]:
-        # The same messages stand in every later prompt: each is searched for references once.
-        if text not in self._keys:
-            self._keys[text] = [ref.key for ref in MemoryRef.find_all(text)]
-        return self._keys[text]
 
-    def _text(self, key: str) -> str | None:
-        if key not in self.texts:
-            text = self.read(key)
-            if text is None:
-                return None
-            self.texts[key] = text
-        return self.texts[key]
+def _keys_in(text: str) -> list[str]:
+    return [ref.key for ref in MemoryRef.find_all(text)]
 
 
 @dataclass(slots=True)

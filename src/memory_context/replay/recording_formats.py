@@ -46,7 +46,7 @@ _WRAPPERS = (
 )
 # In this order: the most telling name of a run first.
 _IDS = ("id", "thread_id", "run_id", "name")
-_SKETCHED_KEYS = 5
+SKETCHED = 60  # characters
 _MESSAGES: TypeAdapter[list[LLMMessage]] = TypeAdapter(list[LLMMessage])
 
 
@@ -209,14 +209,5 @@ def _call(call: Json, arguments: object) -> Json:
 
 
 def _sketch(value: object) -> str:
-    """Say in a few words what a value out of a JSON file looks like."""
-    if isinstance(value, str):
-        return f"the text {value[:40]!r}"
-    if not value and isinstance(value, dict | list):
-        return "an empty object" if isinstance(value, dict) else "an empty list"
-    if isinstance(value, dict):
-        keys = [repr(key) for key in cast("Json", value)]
-        return f"an object with {', '.join(keys[:_SKETCHED_KEYS])}"
-    if items := _as_list(value):
-        return f"a list of {len(items)}"
-    return json.dumps(value)
+    """Return the beginning of a value out of a JSON file."""
+    return json.dumps(value, ensure_ascii=False)[:SKETCHED]
