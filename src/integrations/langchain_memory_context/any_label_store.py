@@ -3,116 +3,62 @@
 from __future__ import annotations
 
 from abc import ABC
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import wraps
-from typing import Any, Literal, ParamSpec, cast
+from typing import Any
 
 from langgraph.store.base import (
-    NOT_PROVIDED,
     BaseStore,
     GetOp,
     ListNamespacesOp,
     MatchCondition,
-    NotProvided,
     Op,
     PutOp,
     SearchOp,
 )
 
-P = ParamSpec("P")
 Namespace = tuple[str, ...]
 
 
-def _sync(operation: Callable[P, Op]) -> Callable[P, Any]:
-    """Return the method that carries out by `batch` what the method *operation* asks for."""
+def _verbs(
+    described: Callable[..., Any], make: Callable[..., Op]
+) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return a verb with the signature of *described* that carries out the operation it makes; and its asynchronous twin."""
 
-    @wraps(operation)
-    def verb(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - each operation's own
-        store = cast("BaseStore", args[0])
-        return store.batch([operation(*args, **kwargs)])[0]
+    @wraps(described)
+    def verb(store: BaseStore, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - each operation's own
+        return store.batch([make(*args, **options)])[0]
 
-    return verb
+    @wraps(described)
+    async def averb(store: BaseStore, *args: Any, **options: Any) -> Any:  # noqa: ANN401 - each operation's own
+        return (await store.abatch([make(*args, **options)]))[0]
+
+    return verb, averb
 
 
-def _async(operation: Callable[P, Op]) -> Callable[P, Any]:
-    """Return the method that carries out by `abatch` what the method *operation* asks for."""
+def _delete(namespace: Namespace, key: str) -> PutOp:
+    return PutOp(namespace, key, None)
 
-    @wraps(operation)
-    async def verb(*args: P.args, **kwargs: P.kwargs) -> Any:  # noqa: ANN401 - each operation's own
-        store = cast("BaseStore", args[0])
-        return (await store.abatch([operation(*args, **kwargs)]))[0]
 
-    return verb
+def _list_namespaces(
+    *,
+    prefix: Namespace | None = None,
+    suffix: Namespace | None = None,
+    **page: Any,  # noqa: ANN401 - depth, limit and offset
+) -> ListNamespacesOp:
+    conditions = list[MatchCondition]()
+    if prefix:
+        conditions.append(MatchCondition("prefix", prefix))
+    if suffix:
+        conditions.append(MatchCondition("suffix", suffix))
+    return ListNamespacesOp(tuple(conditions), **page)
 
 
 class AnyLabelStore(BaseStore, ABC):
     """Makes operations of the verbs; `batch` and `abatch` carry them out."""
 
-    def _get(
-        self: BaseStore, namespace: Namespace, key: str, *, refresh_ttl: bool | None = None
-    ) -> GetOp:
-        """Return the item under *key*; None if there is none."""
-        return GetOp(namespace, str(key), refresh_ttl is not False)
-
-    get = _sync(_get)
-    aget = _async(_get)
-
-    def _search(
-        self: BaseStore,
-        namespace_prefix: Namespace,
-        /,
-        *,
-        query: str | None = None,
-        filter: dict[str, Any] | None = None,  # noqa: A002 - LangGraph's name
-        limit: int = 10,
-        offset: int = 0,
-        refresh_ttl: bool | None = None,
-    ) -> SearchOp:
-        """Return a page of the items below a namespace that match."""
-        return SearchOp(namespace_prefix, filter, limit, offset, query, refresh_ttl is not False)
-
-    search = _sync(_search)
-    asearch = _async(_search)
-
-    def _put(
-        self: BaseStore,
-        namespace: Namespace,
-        key: str,
-        value: Mapping[str, Any],
-        index: Literal[False] | list[str] | None = None,
-        *,
-        ttl: float | NotProvided | None = NOT_PROVIDED,
-    ) -> PutOp:
-        """Store *value*, in place of one that is there, for *ttl* minutes; with the index False no query finds it."""
-        minutes = None if isinstance(ttl, NotProvided) else ttl
-        return PutOp(namespace, str(key), dict(value), index, minutes)
-
-    put = _sync(_put)
-    aput = _async(_put)
-
-    def _delete(self: BaseStore, namespace: Namespace, key: str) -> PutOp:
-        """Delete the item under *key*, if there is one."""
-        return PutOp(namespace, str(key), None)
-
-    delete = _sync(_delete)
-    adelete = _async(_delete)
-
-    def _list_namespaces(
-        self: BaseStore,
-        *,
-        prefix: Namespace | None = None,
-        suffix: Namespace | None = None,
-        max_depth: int | None = None,
-        limit: int = 100,
-        offset: int = 0,
-    ) -> ListNamespacesOp:
-        """Return a sorted page of the namespaces that match, ``*`` for any label, cut to a depth."""
-        conditions = list[MatchCondition]()
-        if prefix:
-            conditions.append(MatchCondition("prefix", prefix))
-        if suffix:
-            conditions.append(MatchCondition("suffix", suffix))
-        return ListNamespacesOp(tuple(conditions), max_depth, limit, offset)
-
-    list_namespaces = _sync(_list_namespaces)
-    alist_namespaces = _async(_list_namespaces)
+    get, aget = _verbs(BaseStore.get, GetOp)
+    search, asearch = _verbs(BaseStore.search, SearchOp)
+    put, aput = _verbs(BaseStore.put, PutOp)
+    delete, adelete = _verbs(BaseStore.delete, _delete)
+    list_namespaces, alist_namespaces = _verbs(BaseStore.list_namespaces, _list_namespaces)

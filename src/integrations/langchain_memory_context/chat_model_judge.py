@@ -10,13 +10,8 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from langchain_memory_context.messages import plain_texts
 from memory_context.conversation.keyword_judge import Question, Verdict
-from memory_context.conversation.model_judge import (
-    StrictAnswer,
-    judge_prompt,
-    parse_answer,
-    verdict_of,
-)
-from memory_context.exceptions import InvalidArgumentError, JudgeError
+from memory_context.conversation.model_judge import StrictAnswer, judge_prompt, verdict_of
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.tokens.counter import default_counter
 
@@ -64,13 +59,8 @@ class ChatModelJudge:
         )
         given = await self._asked().ainvoke(messages, config)
         answer, parsed = _parts_of(given)
-        tokens = _tokens(messages, answer)
-        try:
-            return verdict_of(
-                parse_answer(parsed or "".join(plain_texts(answer))), question, tokens
-            )
-        except JudgeError as error:
-            raise JudgeError(str(error), tokens=tokens) from error
+        text = parsed or "".join(plain_texts(answer))
+        return verdict_of(text, question, _tokens(messages, answer))
 
     def _asked(self) -> Runnable[Any, Any]:
         try:

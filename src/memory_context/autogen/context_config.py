@@ -7,7 +7,7 @@ from typing import Any, Self
 
 from autogen_core import ComponentModel
 from autogen_core.models import LLMMessage
-from pydantic import BaseModel, Field
+from pydantic import BaseModel
 
 from memory_context.autogen.llm_judge import LLMJudge
 from memory_context.autogen.llm_summarizer import LLMSummarizer
@@ -22,6 +22,11 @@ from memory_context.exceptions import NotSerializableError
 from memory_context.memory.summaries import Summaries, Summarizer, SummaryLimits
 from memory_context.model.tiers_and_limits import Lifetime, TierPolicy
 from memory_context.model.tool_names import PAGE_TOKENS
+
+
+def _settings_of(policy: object, config: type[BaseModel]) -> dict[str, Any]:
+    """Return those settings of *policy* that *config* has, too."""
+    return {name: getattr(policy, name) for name in config.model_fields}
 
 
 class TierConfig(BaseModel):
@@ -46,16 +51,7 @@ def dumped_tiers(tiers: Iterable[TierPolicy]) -> list[TierConfig]:
         if tier.confirm is not None or tier.validate is not None:
             message = f"the tier {tier.name!r} cannot be dumped: it has a confirm or a validate of its own"
             raise NotSerializableError(message)
-        configs.append(
-            TierConfig(
-                name=tier.name,
-                max_chars=tier.max_chars,
-                max_items=tier.max_items,
-                lifetime=tier.lifetime,
-                auto_include=tier.auto_include,
-                evict=tier.evict,
-            )
-        )
+        configs.append(TierConfig.model_validate(tier, from_attributes=True))
     return configs
 
 
@@ -83,21 +79,15 @@ class FoldConfig(BaseModel):
         Raises:
             NotSerializableError: Its summarizer is not an `LLMSummarizer` with its default limits.
         """
-        return cls(
-            threshold=policy.threshold,
-            source_thresholds=dict(policy.source_thresholds),
-            tool_thresholds=dict(policy.tool_thresholds),
-            preview_tokens=policy.preview_tokens,
-            fold=policy.fold,
-            read_cap=policy.read_cap,
-            page_tokens=policy.page_tokens,
-            summarizer=_dumped_summarizer(policy.summarizer),
-        )
+        settings = _settings_of(policy, cls)
+        settings["summarizer"] = _dumped_summarizer(policy.summarizer)
+        return cls(**settings)
 
     def policy(self) -> FoldPolicy:
         """Return the policy that was dumped."""
-        summarizer = self.summarizer and LLMSummarizer.load_component(self.summarizer)
-        settings: dict[str, Any] = {**dict(self), "summarizer": summarizer}
+        settings = dict(self)
+        if self.summarizer is not None:
+            settings["summarizer"] = LLMSummarizer.load_component(self.summarizer)
         return FoldPolicy(**settings)
 
 
@@ -117,18 +107,15 @@ class RecallConfig(BaseModel):
         Raises:
             NotSerializableError: Its judge is neither a `LexicalJudge` nor an `LLMJudge`.
         """
-        return cls(
-            expansion_budget=policy.expansion_budget,
-            results=policy.results,
-            user_layer_tokens=policy.user_layer_tokens,
-            judge=_dumped_judge(policy.judge),
-            judge_limits=policy.judge_limits,
-        )
+        settings = _settings_of(policy, cls)
+        settings["judge"] = _dumped_judge(policy.judge)
+        return cls(**settings)
 
     def policy(self) -> RecallPolicy:
         """Return the policy that was dumped."""
-        judge = self.judge and LLMJudge.load_component(self.judge)
-        settings: dict[str, Any] = {**dict(self), "judge": judge}
+        settings = dict(self)
+        if self.judge is not None:
+            settings["judge"] = LLMJudge.load_component(self.judge)
         return RecallPolicy(**settings)
 
 
@@ -146,15 +133,15 @@ class NotesConfig(BaseModel):
         Raises:
             NotSerializableError: One of its tiers asks or checks by a callable.
         """
-        return cls(
-            tiers=dumped_tiers(policy.tiers), project=policy.project, ends_task=policy.ends_task
-        )
+        settings = _settings_of(policy, cls)
+        settings["tiers"] = dumped_tiers(policy.tiers)
+        return cls(**settings)
 
     def policy(self) -> NotesPolicy:
         """Return the policy that was dumped."""
-        return NotesPolicy(
-            tiers=loaded_tiers(self.tiers), project=self.project, ends_task=self.ends_task
-        )
+        settings = dict(self)
+        settings["tiers"] = loaded_tiers(self.tiers)
+        return NotesPolicy(**settings)
 
 
 class MemoryContextConfig(BaseModel):
@@ -170,7 +157,7 @@ class MemoryContextConfig(BaseModel):
     notes: NotesConfig | bool = False
     max_tokens: int | None = None
     audit: bool | str = False
-    initial_messages: list[LLMMessage] | None = Field(default=None)
+    initial_messages: list[LLMMessage] | None = None
 
 
 def _dumped_judge(judge: Judge | None) -> ComponentModel | None:

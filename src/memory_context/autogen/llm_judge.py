@@ -14,13 +14,8 @@ from autogen_core.models import (
 from pydantic import BaseModel
 
 from memory_context.conversation.keyword_judge import Question, Verdict
-from memory_context.conversation.model_judge import (
-    StrictAnswer,
-    judge_prompt,
-    parse_answer,
-    verdict_of,
-)
-from memory_context.exceptions import InvalidArgumentError, JudgeError
+from memory_context.conversation.model_judge import StrictAnswer, judge_prompt, verdict_of
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.tokens.counter import default_counter
 
@@ -85,11 +80,7 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
             # The client does not say what the call cost.
             count = default_counter().count
             tokens = sum(count(str(message.content)) for message in (*messages, result))
-        try:
-            answer = parse_answer(result.content)
-        except JudgeError as error:
-            raise JudgeError(str(error), tokens=tokens) from error
-        return verdict_of(answer, question, tokens)
+        return verdict_of(result.content, question, tokens)
 
     def _to_config(self) -> LLMJudgeConfig:
         return LLMJudgeConfig(model_client=self.model_client.dump_component())

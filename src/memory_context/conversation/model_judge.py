@@ -70,8 +70,12 @@ def _line(candidate: RecallCandidate) -> str:
     return f"{item.memory_key} - {description} - {item.token_count} tokens, {item.line_count} lines, in sight: {seen}"
 
 
-def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a model's client gives
+def parse_answer(content: Any, tokens: int = 0) -> JudgeAnswer:  # noqa: ANN401 - whatever a model's client gives
     """Return the answer in a model's words: JSON, also inside other text or a fence.
+
+    Args:
+        content: The model's words.
+        tokens: What the call cost.
 
     Raises:
         JudgeError: There is no JSON object of that form.
@@ -85,7 +89,7 @@ def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a mode
                 return answer
             start = content.find("{", start + 1)
     message = f"the model's answer is not the JSON object that was asked for: {content!r:.80}"
-    raise JudgeError(message)
+    raise JudgeError(message, tokens=tokens)
 
 
 def _answer_at(content: str, start: int) -> JudgeAnswer | None:
@@ -99,8 +103,13 @@ def _answer_at(content: str, start: int) -> JudgeAnswer | None:
         return None
 
 
-def verdict_of(answer: JudgeAnswer, question: Question, tokens: int) -> Verdict:
-    """Return the verdict that a model's answer means."""
+def verdict_of(content: Any, question: Question, tokens: int) -> Verdict:  # noqa: ANN401 - whatever a model's client gives
+    """Return the verdict that a model's words mean, which cost so many *tokens*.
+
+    Raises:
+        JudgeError: There is no JSON object of the form that was asked for.
+    """
+    answer = parse_answer(content, tokens)
     expansions = [
         Expansion(opening.key, opening.query, opening.lines, why="the model asked for it")
         for opening in answer.expand

@@ -7,17 +7,25 @@ the database has a column for each; the media type says which of them it is.
 from __future__ import annotations
 
 import base64
-import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import datetime
-from typing import Any, TypeAlias, cast
+from typing import Annotated, Any, TypeAlias
 from uuid import UUID
 
-from memory_context.exceptions import InvalidArgumentError, InvalidRecordError
+from pydantic import (
+    AfterValidator,
+    AwareDatetime,
+    BaseModel,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    ValidationError,
+)
+
+from memory_context.exceptions import InvalidRecordError
 from memory_context.model.item import (
     TEXT,
-    Content,
     Deletion,
     MemoryItem,
     check_content,
@@ -34,19 +42,95 @@ from memory_context.model.reference import check_key
 from memory_context.model.scope import Scope
 
 LARGEST_COUNT = 2**63 - 1  # of a BIGINT column
+# Never seen: what is not given is not handed on.
+_NOT_GIVEN: Any = None
 
-Parser: TypeAlias = Callable[[Any], Any]
-"""Returns the value of a field that stands in JSON; raises ValueError, TypeError or OverflowError."""
+
+def _storable(text: str) -> str:
+    if is_storable(text):
+        return text
+    message = "a text without NUL bytes and lone surrogates is needed"
+    raise ValueError(message)
+
+
+def _content(text: str) -> str:
+    _storable(text.replace("\0", ""))
+    return text
+
+
+def _moment(moment: datetime) -> datetime:
+    return in_utc(moment)
+
+
+def _user_id(value: Any) -> str:  # noqa: ANN401 - a text or an integer
+    return Scope(value).user_id
+
+
+Name: TypeAlias = Annotated[str, AfterValidator(_storable)]
+Key: TypeAlias = Annotated[str, AfterValidator(check_key)]
+Count: TypeAlias = Annotated[int, Field(ge=0, le=LARGEST_COUNT)]
+# What follows has no type of its own in JSON; a strict model would take only Python's.
+Identifier: TypeAlias = Annotated[UUID, Field(strict=False)]
+Moment: TypeAlias = Annotated[AwareDatetime, Field(strict=False), AfterValidator(_moment)]
+Words: TypeAlias = Annotated[tuple[Name, ...], Field(strict=False)]
+
+
+class _JsonRecord(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class JsonMemory(_JsonRecord):
+    """The fields of a memory in JSON, in their order; those that are not given have the defaults of `MemoryItem`."""
+
+    id: Identifier = _NOT_GIVEN
+    user_id: Annotated[str, PlainValidator(_user_id)]
+    memory_key: Key
+    memory_type: Name = _NOT_GIVEN
+    tier: Name = _NOT_GIVEN
+    tier_id: Name | None = None
+    category: Name | None = None
+    tags: Words = _NOT_GIVEN
+    summary: Name = _NOT_GIVEN
+    importance: Annotated[float, Field(allow_inf_nan=False)] = _NOT_GIVEN
+    agent_id: Name | None = None
+    thread_id: Name | None = None
+    media_type: Name = _NOT_GIVEN
+    content_metadata: Annotated[dict[str, Any], PlainValidator(check_metadata)] = _NOT_GIVEN
+    token_count: Count = _NOT_GIVEN
+    char_count: Count = _NOT_GIVEN
+    line_count: Count = _NOT_GIVEN
+    content_hash: Name = _NOT_GIVEN
+    identity: Name | None = None
+    created_at: Moment = _NOT_GIVEN
+    updated_at: Moment = _NOT_GIVEN
+    expires_at: Moment | None = None
+    is_active: bool = _NOT_GIVEN
+    accessed_at: Moment | None = None
+    access_count: Count = _NOT_GIVEN
+    content: Annotated[str, AfterValidator(_content)] = _NOT_GIVEN
+    content_bytes: Name = _NOT_GIVEN
+
+
+class JsonDeletion(_JsonRecord):
+    """The fields of a `Deletion` in JSON."""
+
+    memory_key: Key
+    deleted_at: Moment
+    reason: Name
+
+
+_CONTENT = {"content", "content_bytes"}
+_READS = {"accessed_at", "access_count"}
 
 
 def record_of(item: MemoryItem, *, reads: bool = True) -> dict[str, Any]:
     """Return *item* as a JSON object: every field but `match`; without *reads*, not when and how often it was read."""
+    left_out = _CONTENT if reads else _CONTENT | _READS
     record: dict[str, Any] = {}
-    for name in _FIELDS:
-        if name in _READS and not reads:
-            continue
-        value = getattr(item, name)
-        record[name] = value.isoformat() if isinstance(value, datetime) else value
+    for name in JsonMemory.model_fields:
+        if name not in left_out:
+            value = getattr(item, name)
+            record[name] = value.isoformat() if isinstance(value, datetime) else value
     record["id"] = str(item.id)
     record["tags"] = list(item.tags)
     record["content_metadata"] = dict(item.content_metadata)
@@ -63,16 +147,19 @@ def item_from(record: object) -> MemoryItem:
     Raises:
         InvalidRecordError: A field is unknown, missing or of the wrong kind; or `check_content` refuses the content.
     """
-    values = dict(_object(record))
+    values = _fields_of(JsonMemory, record)
+    if values.keys().isdisjoint(_CONTENT) or values.keys() >= _CONTENT:
+        message = "a record has one of content (a text) and content_bytes (base64)"
+        raise InvalidRecordError(message)
     try:
-        content = _take_content(values)
-        facts = _parsed(values, _FIELDS, needed={"user_id", "memory_key"})
-        item = MemoryItem(content=content, **facts)
+        if "content_bytes" in values:
+            data = base64.b64decode(values.pop("content_bytes"), validate=True)
+            values["content"] = decoded(data, values.get("media_type", TEXT))
+        item = MemoryItem(**values)
         check_content(item.content, item.media_type)
-    except InvalidRecordError:
-        raise
-    except InvalidArgumentError as error:
-        raise InvalidRecordError(str(error)) from error
+    except ValueError as error:
+        message = f"content: {error}"
+        raise InvalidRecordError(message) from error
     return item
 
 
@@ -91,7 +178,19 @@ def deletion_from(record: object) -> Deletion:
     Raises:
         InvalidRecordError: A field is unknown, missing or of the wrong kind.
     """
-    return Deletion(**_parsed(_object(record), _DELETION, needed=set(_DELETION)))
+    return Deletion(**_fields_of(JsonDeletion, record))
+
+
+def _fields_of(kind: type[_JsonRecord], record: object) -> dict[str, Any]:
+    """Return the fields that *record* gives, parsed."""
+    try:
+        parsed = kind.model_validate(record)
+    except ValidationError as error:
+        first = error.errors(include_url=False)[0]
+        field = ".".join(map(str, first["loc"])) or "record"
+        message = f"{field}: {first['msg']}"
+        raise InvalidRecordError(message) from error
+    return {name: getattr(parsed, name) for name in parsed.model_fields_set}
 
 
 def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryItem:
@@ -102,147 +201,3 @@ def recounted(item: MemoryItem, count_tokens: Callable[[str], int]) -> MemoryIte
         char_count=len(item.content),
         line_count=count_lines(item.content),
     )
-
-
-def _take_content(values: dict[str, Any]) -> Content:
-    """Remove the content from *values*, and return it."""
-    if ("content" in values) == ("content_bytes" in values):
-        message = "a record has one of content (a text) and content_bytes (base64)"
-        raise InvalidRecordError(message)
-    if "content" in values:
-        text: str = _parsed_field("content", _text, values.pop("content"))
-        return text
-    data: bytes = _parsed_field("content_bytes", _base64, values.pop("content_bytes"))
-    media_type = values.get("media_type", TEXT)
-    if not isinstance(media_type, str):
-        return data
-    try:
-        return decoded(data, media_type)
-    except UnicodeDecodeError as error:
-        message = f"content_bytes are not text, although the media type is {media_type!r}: {error}"
-        raise InvalidRecordError(message) from error
-
-
-def _parsed(
-    values: Mapping[str, Any], parsers: Mapping[str, Parser], needed: set[str]
-) -> dict[str, Any]:
-    fields = ", ".join(parsers)
-    if unknown := values.keys() - parsers.keys():
-        message = f"{_quoted(unknown)} is not a field; the fields are {fields}"
-        raise InvalidRecordError(message)
-    if missing := needed - values.keys():
-        message = f"{_quoted(missing)} is missing; the fields are {fields}"
-        raise InvalidRecordError(message)
-    return {name: _parsed_field(name, parsers[name], value) for name, value in values.items()}
-
-
-def _quoted(names: set[str]) -> str:
-    return ", ".join(map(repr, sorted(names)))
-
-
-def _parsed_field(name: str, parse: Parser, value: object) -> Any:  # noqa: ANN401 - any field
-    try:
-        return parse(value)
-    except (ValueError, TypeError, OverflowError) as error:
-        message = f"{name}: {error}"
-        raise InvalidRecordError(message) from error
-
-
-def _object(value: object) -> Mapping[str, Any]:
-    if isinstance(value, Mapping):
-        return cast("Mapping[str, Any]", value)
-    message = f"a record is a JSON object, not {value!r:.80}"
-    raise InvalidRecordError(message)
-
-
-def _text(value: object) -> str:
-    if isinstance(value, str) and is_storable(value.replace("\0", "")):
-        return value
-    message = f"a text is needed, without lone surrogates, not {value!r:.80}"
-    raise ValueError(message)
-
-
-def _name(value: object) -> str:
-    if isinstance(value, str) and is_storable(value):
-        return value
-    message = f"a text is needed, without NUL bytes and lone surrogates, not {value!r:.80}"
-    raise ValueError(message)
-
-
-def _number(value: object) -> float:
-    if isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value):
-        return float(value)
-    message = f"a number is needed, not {value!r:.80}"
-    raise ValueError(message)
-
-
-def _count(value: object) -> int:
-    if isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= LARGEST_COUNT:
-        return value
-    message = f"a whole number from 0 to 2**63 - 1 is needed, not {value!r:.80}"
-    raise ValueError(message)
-
-
-def _moment(value: object) -> datetime:
-    moment = datetime.fromisoformat(_name(value))
-    if moment.tzinfo is None:
-        message = f"a time needs a zone, as in 2026-01-31T12:00:00+00:00, not {value!r}"
-        raise ValueError(message)
-    return in_utc(moment)
-
-
-def _flag(value: object) -> bool:
-    if isinstance(value, bool):
-        return value
-    message = f"true or false is needed, not {value!r:.80}"
-    raise ValueError(message)
-
-
-def _words(value: object) -> tuple[str, ...]:
-    if isinstance(value, list):
-        return tuple(map(_name, cast("list[object]", value)))
-    message = f"a list of texts is needed, not {value!r:.80}"
-    raise ValueError(message)
-
-
-def _base64(value: object) -> bytes:
-    return base64.b64decode(_name(value), validate=True)
-
-
-def _or_none(parse: Parser) -> Parser:
-    return lambda value: None if value is None else parse(value)
-
-
-_READS = {"accessed_at", "access_count"}
-_FIELDS: dict[str, Parser] = {
-    "id": lambda value: UUID(_name(value)),
-    "user_id": lambda value: Scope(value).user_id,
-    "memory_key": lambda value: check_key(_name(value)),
-    "memory_type": _name,
-    "tier": _name,
-    "tier_id": _or_none(_name),
-    "category": _or_none(_name),
-    "tags": _words,
-    "summary": _name,
-    "importance": _number,
-    "agent_id": _or_none(_name),
-    "thread_id": _or_none(_name),
-    "media_type": _name,
-    "content_metadata": check_metadata,
-    "token_count": _count,
-    "char_count": _count,
-    "line_count": _count,
-    "content_hash": _name,
-    "identity": _or_none(_name),
-    "created_at": _moment,
-    "updated_at": _moment,
-    "expires_at": _or_none(_moment),
-    "is_active": _flag,
-    "accessed_at": _or_none(_moment),
-    "access_count": _count,
-}
-_DELETION: dict[str, Parser] = {
-    "memory_key": lambda value: check_key(_name(value)),
-    "deleted_at": _moment,
-    "reason": _name,
-}
