@@ -11,7 +11,6 @@ from langchain_core.language_models import BaseChatModel, LanguageModelInput
 from langchain_core.messages import AIMessage, AIMessageChunk, BaseMessage, ToolCall
 from langchain_core.outputs import ChatGeneration, ChatGenerationChunk, ChatResult
 from langchain_core.runnables import Runnable
-from langchain_core.tools import BaseTool
 from pydantic import Field, PrivateAttr
 
 from langchain_memory_context.messages import plain_texts
@@ -49,25 +48,11 @@ class ScriptedChatModel(BaseChatModel):
     def _llm_type(self) -> str:
         return "scripted"
 
-    def bind_tools(
-        self,
-        tools: Sequence[dict[str, Any] | type | Callable[..., Any] | BaseTool],
-        *,
-        tool_choice: str | None = None,
-        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
-    ) -> Runnable[LanguageModelInput, AIMessage]:
+    def bind_tools(self, tools: Any, **_: Any) -> Runnable[LanguageModelInput, AIMessage]:  # noqa: ANN401, ARG002 - any tools
         """Return the model itself: its script knows the tools."""
-        del tools, tool_choice, kwargs
         return self
 
-    def _generate(
-        self,
-        messages: list[BaseMessage],
-        stop: list[str] | None = None,
-        run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
-    ) -> ChatResult:
-        del stop, run_manager, kwargs
+    def _generate(self, messages: list[BaseMessage], *_: Any, **__: Any) -> ChatResult:  # noqa: ANN401 - LangChain's options
         return ChatResult(generations=[ChatGeneration(message=self._next(messages))])
 
     def _stream(
@@ -75,9 +60,9 @@ class ScriptedChatModel(BaseChatModel):
         messages: list[BaseMessage],
         stop: list[str] | None = None,
         run_manager: CallbackManagerForLLMRun | None = None,
-        **kwargs: Any,  # noqa: ANN401 - LangChain's signature
+        **_: Any,  # noqa: ANN401 - LangChain's signature
     ) -> Iterator[ChatGenerationChunk]:
-        del stop, kwargs
+        del stop
         message = self._next(messages)
         for word in re.findall(r"[^ ]* ?", "".join(plain_texts(message)))[:-1]:
             chunk = ChatGenerationChunk(message=AIMessageChunk(content=word))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import MINYEAR, UTC, datetime, timedelta
 from pathlib import Path
@@ -255,25 +255,15 @@ def check_metadata(metadata: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(metadata, Mapping | None):
         message = f"metadata must be a mapping, not {type(metadata).__name__}"
         raise InvalidContentError(message)
-    copy: dict[str, Any] = json.loads(_json(dict(metadata or {}), "metadata"))
-    for text in _texts(copy):
-        if not is_storable(text):
-            message = "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
-            raise InvalidContentError(message)
+    text = _json(dict(metadata or {}), "metadata")
+    # JSON writes a NUL byte as \u0000; behind an escaped backslash these characters stand for themselves.
+    if "\\u0000" in text.replace(r"\\", "") or not is_storable(text):
+        message = (
+            "metadata must not contain NUL bytes or lone surrogates; put such text into the content"
+        )
+        raise InvalidContentError(message)
+    copy: dict[str, Any] = json.loads(text)
     return copy
-
-
-def _texts(value: Any) -> Iterator[str]:  # noqa: ANN401 - whatever JSON holds
-    """Yield every text in a JSON value, keys included."""
-    if isinstance(value, str):
-        yield value
-    elif isinstance(value, dict):
-        for key, member in cast("dict[str, Any]", value).items():
-            yield key
-            yield from _texts(member)
-    elif isinstance(value, list):
-        for member in cast("Iterable[Any]", value):
-            yield from _texts(member)
 
 
 def _json(value: object, name: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from random import Random
+from typing import Any
 
 from autogen_core.model_context import (
     TokenLimitedChatCompletionContext,
     UnboundedChatCompletionContext,
 )
 from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
-from autogen_core.tools import Tool, ToolSchema
 
 from memory_context.autogen.messages import made_of, neutral_of
 from memory_context.model.keys import KeyGenerator
@@ -122,12 +122,7 @@ class _CountingClient(ScriptedChatClient):
         self._counter = counter
         self._counted: dict[int, tuple[LLMMessage, int]] = {}
 
-    def count_tokens(
-        self,
-        messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),  # noqa: ARG002 - the signature is AutoGen's
-    ) -> int:
+    def count_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:  # noqa: ANN401 - tools
         """Return the tokens of a prompt as the report counts them."""
         return sum(self._count(message) for message in messages)
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import AsyncGenerator, Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from collections.abc import AsyncGenerator, Callable, Iterator, Sequence
 from typing import Any, Literal, Self, TypeAlias
 
-from autogen_core import CancellationToken, Component, FunctionCall
+from autogen_core import Component, FunctionCall
 from autogen_core.models import (
     AssistantMessage,
     ChatCompletionClient,
@@ -21,7 +20,6 @@ from autogen_core.models import (
     SystemMessage,
     UserMessage,
 )
-from autogen_core.tools import Tool, ToolSchema
 from pydantic import BaseModel
 
 from memory_context.exceptions import NotSerializableError
@@ -41,7 +39,7 @@ class PromptError(AssertionError):
 class ScriptedChatClientConfig(BaseModel):
     """A script without functions, as a component's configuration holds it."""
 
-    script: list[str | list[dict[str, str]]]
+    script: list[Reply]
 
 
 class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfig]):
@@ -68,12 +66,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
     async def create(
         self,
         messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] | None = None,
-        cancellation_token: CancellationToken | None = None,
+        **_: Any,  # noqa: ANN401 - AutoGen's options, which a script does not heed
     ) -> CreateResult:
         """Return the script's next reply."""
         check_prompt(messages)
@@ -93,12 +86,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
     async def create_stream(
         self,
         messages: Sequence[LLMMessage],
-        *,
-        tools: Sequence[Tool | ToolSchema] = (),
-        tool_choice: Tool | Literal["auto", "required", "none"] = "auto",
-        json_output: bool | type[BaseModel] | None = None,
-        extra_create_args: Mapping[str, Any] | None = None,
-        cancellation_token: CancellationToken | None = None,
+        **_: Any,  # noqa: ANN401 - as those of `create`
     ) -> AsyncGenerator[str | CreateResult, None]:
         """Yield the words of the script's next reply, then the reply itself."""
         result = await self.create(messages)
@@ -110,15 +98,11 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
     async def close(self) -> None:
         """Do nothing: there is no connection to close."""
 
-    def count_tokens(
-        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
-    ) -> int:
-        """Count the tokens of the messages' JSON as memory-context does; *tools* cost none."""
+    def count_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:  # noqa: ANN401 - tools
+        """Count the tokens of the messages' JSON as memory-context does; tools cost none."""
         return sum(default_counter().count(message.model_dump_json()) for message in messages)
 
-    def remaining_tokens(
-        self, messages: Sequence[LLMMessage], *, tools: Sequence[Tool | ToolSchema] = ()
-    ) -> int:
+    def remaining_tokens(self, messages: Sequence[LLMMessage], **_: Any) -> int:  # noqa: ANN401 - tools
         """Return how many of 128,000 tokens the messages leave."""
         return 128_000 - self.count_tokens(messages)
 
@@ -126,9 +110,7 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         """Return the tokens of all prompts so far."""
         return self._usage
 
-    def total_usage(self) -> RequestUsage:
-        """Return the tokens of all prompts so far."""
-        return self._usage
+    total_usage = actual_usage
 
     @property
     def model_info(self) -> ModelInfo:
@@ -148,26 +130,17 @@ class ScriptedChatClient(ChatCompletionClient, Component[ScriptedChatClientConfi
         return self.model_info
 
     def _to_config(self) -> ScriptedChatClientConfig:
-        script: list[str | list[dict[str, str]]] = []
+        replies: list[Reply] = []
         for step in self.script:
             if callable(step):
                 message = "a script with functions cannot be serialized"
                 raise NotSerializableError(message)
-            if isinstance(step, str):
-                script.append(step)
-            else:
-                script.append([asdict(call) for call in step])
-        return ScriptedChatClientConfig(script=script)
+            replies.append(step)
+        return ScriptedChatClientConfig(script=replies)
 
     @classmethod
     def _from_config(cls, config: ScriptedChatClientConfig) -> Self:
-        script: list[Step] = []
-        for step in config.script:
-            if isinstance(step, str):
-                script.append(step)
-            else:
-                script.append([FunctionCall(**call) for call in step])
-        return cls(script)
+        return cls(config.script)
 
 
 def check_prompt(messages: Sequence[LLMMessage], *, open_calls: bool = False) -> None:
