@@ -40,16 +40,8 @@ def by_length(text: str) -> int:
     return len(text) // 4
 
 
-def small_text(words: str, n: int, m: int) -> str:
-    """Return *words* with numbers in their gaps."""
-    return words.format(n=n, m=m)
-
-
 small_texts = st.builds(
-    small_text,
-    st.sampled_from(WORDS),
-    st.integers(0, 5),
-    st.integers(0, 90),
+    str.format, st.sampled_from(WORDS), n=st.integers(0, 5), m=st.integers(0, 90)
 )
 
 

@@ -46,15 +46,6 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the recorded runs out where no folder of them is named."""
-    if config.getoption(OPTION) is not None:
-        return
-    left_out = [item for item in items if item.name == "test_recorded_runs"]
-    items[:] = [item for item in items if item not in left_out]
-    config.hook.pytest_deselected(items=left_out)
-
-
 class ConversationHostContract:
     """What every host of a conversation does: its model gets the prompts that `ReferenceHost` makes.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from typing import Any
 from uuid import uuid4
 
 from pydantic import TypeAdapter
@@ -23,7 +24,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.testing.scripted_turns import HostStart, ScriptedResult, ScriptedTurn
 from memory_context.tools.note_tools import NOTE_VERBS
 from memory_context.tools.retrieve_search_store import VERBS
-from memory_context.tools.verbs import MemoryToolError, answer_limit
+from memory_context.tools.verbs import MemoryToolError, Verb, answer_limit
 
 
 @dataclass(slots=True)
@@ -123,16 +124,14 @@ class ReferenceHost:
     def _memory_tool(self, name: str, arguments: object) -> tuple[str, bool]:
         """Return what a memory tool answers, and whether it failed."""
         fold = self._start.settings.fold
+        verbs: tuple[Verb[Any], ...] = (*VERBS, *NOTE_VERBS)
         try:
-            for verb in VERBS:
+            for verb in verbs:
                 if verb.name == name:
+                    memories = self._notes if verb in NOTE_VERBS else self._conversation.manager
                     args = verb.args.model_validate(arguments)
                     most = answer_limit(verb, fold.threshold, fold.page_budget)
-                    return verb.answer(self._conversation.manager, args, most).text, False
-            for noting in NOTE_VERBS:
-                if noting.name == name:
-                    args = noting.args.model_validate(arguments)
-                    return noting.answer(self._notes, args, fold.threshold).text, False
+                    return verb.answer(memories, args, most).text, False
         except MemoryToolError as error:
             return str(error), True
         raise LookupError(name)
