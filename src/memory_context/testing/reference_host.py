@@ -124,7 +124,7 @@ class ReferenceHost:
     def _memory_tool(self, name: str, arguments: object) -> tuple[str, bool]:
         """Return what a memory tool answers, and whether it failed."""
         fold = self._start.settings.fold
-        verbs: tuple[Verb[Any], ...] = (*VERBS, *NOTE_VERBS)
+        verbs: list[Verb[Any]] = [*VERBS, *NOTE_VERBS]
         try:
             for verb in verbs:
                 if verb.name == name:
