@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import closing
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +11,11 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, app
+from memory_context.cli.interruption import interruptible
+from memory_context.cli.open_store import check_given, opened_store
+from memory_context.cli.screen import print_json, print_paged, say, size
+from memory_context.display import plain
+from memory_context.text.describe.description import counted
 
 if TYPE_CHECKING:
     from memory_context.memory.export_file import DamagedLine
@@ -32,14 +39,7 @@ def export_(
     as_json: opt.AsJson = False,
 ) -> None:
     """Write all that a store holds to a file of JSON lines. Evicted memories and deletions go along."""
-    from dataclasses import asdict
-
-    from memory_context.cli.interruption import interruptible
-    from memory_context.cli.open_store import opened_store
-    from memory_context.cli.screen import print_json, print_paged, size
-    from memory_context.display import plain
     from memory_context.memory.transfer import ALL_USERS, export_memories
-    from memory_context.text.describe.description import counted
 
     left_behind = "The file was not written; one that was there is as it was."
     with (
@@ -64,16 +64,9 @@ def import_(
     as_json: opt.AsJson = False,
 ) -> int:
     """Read a file or another store into a store. It is created if there is none."""
-    from contextlib import closing
-    from dataclasses import asdict
-
-    from memory_context.cli.interruption import interruptible
-    from memory_context.cli.open_store import check_given, opened_store
-    from memory_context.cli.screen import print_json, print_paged, say
     from memory_context.memory.transfer import ALL_USERS, copy_memories, import_memories
     from memory_context.stores import as_store
     from memory_context.stores.opening import database_url
-    from memory_context.text.describe.description import counted
 
     left_behind = "What was written stays; import again to write the rest."
     user_id = user or ALL_USERS
@@ -105,7 +98,6 @@ def import_(
 
 
 def _named(problem: Conflict | DamagedLine) -> str:
-    from dataclasses import asdict
 
     return ", ".join(f"{name} {value}" for name, value in asdict(problem).items())
 
@@ -125,12 +117,6 @@ def backup(
     as_json: opt.AsJson = False,
 ) -> None:
     """Copy a SQLite database, which may be in use, to a new file."""
-    from dataclasses import asdict
-
-    from memory_context.cli.interruption import interruptible
-    from memory_context.cli.open_store import opened_store
-    from memory_context.cli.screen import print_json, print_paged, size
-    from memory_context.display import plain
     from memory_context.memory.transfer import backup_database
 
     left_behind = "There is no new copy; the older ones are there."

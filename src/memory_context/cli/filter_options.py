@@ -8,8 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memory_context.exceptions import InvalidArgumentError, InvalidFilterError
-from memory_context.memory.search_filters import search_filters
-from memory_context.stores.sql.filters import type_of
 
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGE = re.compile(r"(\d{1,6})([mhdw])")
@@ -34,6 +32,8 @@ def read_filters(
         InvalidArgumentError: A time cannot be read, or a column is given twice.
         InvalidFilterError: A condition cannot be read, or there is no such column.
     """
+    from memory_context.memory.search_filters import search_filters
+
     filters = search_filters(
         types=types or None,
         tier=tier,
@@ -75,6 +75,8 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
     Raises:
         InvalidFilterError: It cannot be read, or there is no such column.
     """
+    from memory_context.stores.sql.filters import type_of
+
     match = _FILTER.fullmatch(text)
     if match is None:
         message = f"{text!r} is not a filter: COLUMN=VALUE, with = != < <= > >="

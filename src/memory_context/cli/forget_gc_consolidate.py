@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated
 
 import typer
@@ -9,6 +10,14 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys, complete_users
+from memory_context.cli.interruption import interruptible
+from memory_context.cli.open_store import login, opened, opened_store
+from memory_context.cli.screen import confirm, print_json, print_paged, say
+from memory_context.display import plain
+from memory_context.exceptions import StoreError
+from memory_context.model.reference import key_in
+from memory_context.model.scope import Scope
+from memory_context.text.describe.description import counted
 
 _KEEP = "How long to keep memories: tool_output=30d, tier:detail=12h, evicted=4w, =365d:read; repeatable."
 _COUNTS = ("memories", "deletions", "audit_entries", "reads")  # of a receipt
@@ -36,11 +45,6 @@ def forget(
     as_json: opt.AsJson = False,
 ) -> None:
     """Delete memories for good. If one of them does not exist, none is deleted."""
-    from memory_context.cli.open_store import opened
-    from memory_context.cli.screen import confirm, print_json, print_paged, say
-    from memory_context.model.reference import key_in
-    from memory_context.text.describe.description import counted
-
     with opened(store, user, "forget", audit=audit) as memory:
         wanted = list(dict.fromkeys(map(key_in, keys)))
         refs = [str(memory.get(key).ref) for key in wanted]
@@ -69,12 +73,7 @@ def gc(
     as_json: opt.AsJson = False,
 ) -> None:
     """Delete expired memories for good. With --keep, older ones too."""
-    from memory_context.cli.interruption import interruptible
-    from memory_context.cli.open_store import login, opened_store
-    from memory_context.cli.screen import confirm, print_json, print_paged
     from memory_context.memory.retention_rules import RetentionRule, count_expired, delete_expired
-    from memory_context.model.scope import Scope
-    from memory_context.text.describe.description import counted
 
     user_id = Scope(user).user_id if user else None
     rules = [RetentionRule.parse(text) for text in keep or ()]
@@ -115,12 +114,6 @@ def forget_user(
     as_json: opt.AsJson = False,
 ) -> int:
     """Remove every trace of a user for good, and print a receipt."""
-    from dataclasses import asdict
-
-    from memory_context.cli.open_store import opened_store
-    from memory_context.cli.screen import confirm, print_json, print_paged
-    from memory_context.display import plain
-    from memory_context.exceptions import StoreError
     from memory_context.stores import Administration
 
     with opened_store(store, "forget-user") as database:
@@ -169,14 +162,7 @@ def consolidate(
     as_json: opt.AsJson = False,
 ) -> None:
     """Merge the notes of a tier that say the same. The old ones are evicted; their keys stay valid."""
-    from dataclasses import asdict
-
-    from memory_context.cli.interruption import interruptible
-    from memory_context.cli.open_store import opened
-    from memory_context.cli.screen import print_json, print_paged
-    from memory_context.display import plain
     from memory_context.memory import consolidation
-    from memory_context.text.describe.description import counted
 
     left_behind = "Merged notes stay merged, the others are as they were."
     with (

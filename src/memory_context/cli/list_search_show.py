@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from base64 import b64encode
+from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
 
@@ -10,6 +13,27 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
+from memory_context.cli.filter_options import read_filters
+from memory_context.cli.open_store import opened
+from memory_context.cli.screen import (
+    LINE,
+    NAME,
+    NUMBER,
+    TIME,
+    local,
+    page_facts,
+    print_json,
+    print_long_text,
+    print_paged,
+    say,
+    say_page,
+    table,
+)
+from memory_context.display import facts, harmless, numbered, plain
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.model.reference import key_in
+from memory_context.model.selection import Selection
+from memory_context.text.describe.description import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -44,20 +68,6 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     as_json: opt.AsJson = False,
 ) -> int:
     """List memories, without their contents."""
-    from memory_context.cli.filter_options import read_filters
-    from memory_context.cli.open_store import opened
-    from memory_context.cli.screen import (
-        LINE,
-        NAME,
-        NUMBER,
-        TIME,
-        local,
-        page_facts,
-        print_json,
-        print_paged,
-        say_page,
-        table,
-    )
     from memory_context.stores.sql.catalog import Catalog
 
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
@@ -108,10 +118,6 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     as_json: opt.AsJson = False,
 ) -> int:
     """Find memories by their contents, best first. Each comes with its best passage."""
-    from memory_context.cli.filter_options import read_filters
-    from memory_context.cli.open_store import opened
-    from memory_context.cli.screen import print_json, print_paged, say
-
     filters = read_filters(types, tier, category, tags, thread, since, until, where)
     with opened(store, user, "search", embedder, audit=audit) as memory:
         hits = memory.search(query, limit, mode=mode, filters=filters)
@@ -173,11 +179,6 @@ def show(  # noqa: PLR0913 - one of them selects
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a memory, or a part of it. Standard error says which part, and how to get the next page."""
-    from memory_context.cli.open_store import opened
-    from memory_context.cli.screen import print_json, say
-    from memory_context.model.reference import key_in
-    from memory_context.model.selection import Selection
-
     selection = Selection(
         lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
         query=query,
@@ -208,25 +209,19 @@ def show(  # noqa: PLR0913 - one of them selects
 
 def _record(item: MemoryItem | CatalogEntry) -> dict[str, object]:
     """Return what is known of a memory, without its content, as every ``--json`` gives it."""
-    from dataclasses import fields
-
     from memory_context.stores.sql.catalog import CatalogEntry
 
     return {field.name: getattr(item, field.name) for field in fields(CatalogEntry)}
 
 
 def _hit_record(hit: MemoryItem) -> dict[str, object]:
-    from dataclasses import asdict
 
     return {**_record(hit), "match": asdict(hit.match) if hit.match else None}
 
 
 def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
     """Return a hit as people read it: key and summary, where and why it was found, and the passage."""
-    from memory_context.cli.screen import local
-    from memory_context.display import numbered, plain
     from memory_context.display.drawn_memory_lists import passage_lines
-    from memory_context.text.describe.description import counted
 
     facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
     passage: list[RenderableType] = []
@@ -242,8 +237,6 @@ def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
 
 
 def _print_record(item: MemoryItem, *, as_json: bool) -> None:
-    from memory_context.cli.screen import print_json, print_paged
-    from memory_context.display import facts
 
     record = {**_record(item), "content_metadata": item.content_metadata}
     if as_json:
@@ -255,7 +248,6 @@ def _print_record(item: MemoryItem, *, as_json: bool) -> None:
 
 
 def _content_as_json(item: MemoryItem, page: Page | None) -> dict[str, object]:
-    from base64 import b64encode
 
     found: dict[str, object] = {"memory": _record(item)}
     if page:
@@ -275,12 +267,6 @@ def _print_content(
     Raises:
         InvalidArgumentError: The file cannot be written.
     """
-    import sys
-
-    from memory_context.cli.screen import print_long_text, say
-    from memory_context.display import harmless
-    from memory_context.exceptions import InvalidArgumentError
-
     content = item.data
     if page and not whole:
         content = (page.text.removesuffix("\n") + "\n").encode("utf-8", "surrogatepass")

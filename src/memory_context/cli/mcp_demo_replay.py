@@ -9,6 +9,7 @@ import typer
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import app
+from memory_context.cli.open_store import check_given
 
 _PORT = (
     "Serve streamable HTTP at this port (0: any free one) in place of standard input and output."
@@ -58,7 +59,6 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
     audit: opt.Audited = False,
 ) -> None:
     """Serve a user's memories to MCP clients. It uses standard input and output, or HTTP."""
-    from memory_context.cli.open_store import check_given
     from memory_context.mcp import Served, serve
 
     served = Served(check_given(store, "mcp"), user, session, project, audit)

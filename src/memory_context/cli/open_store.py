@@ -1,4 +1,7 @@
-"""From a command's options to an open store, and to the user whose memories are meant."""
+"""From a command's options to an open store, and to the user whose memories are meant.
+
+Every command imports this module, so what loads a database library is imported by the functions that need it.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +19,10 @@ from memory_context.exceptions import (
     MemoryNotFoundError,
     StoreUnavailableError,
 )
-from memory_context.stores import MemoryStore, SQLAlchemyStore, as_store
-from memory_context.stores.opening import FILES, database_url
-from memory_context.stores.sql.catalog import Catalog
-from memory_context.stores.sql.inspection import missing_file
 
 if TYPE_CHECKING:
     from memory_context.memory.manager import MemoryManager
+    from memory_context.stores import MemoryStore
 
 USERS_SHOWN = 20
 
@@ -46,6 +46,9 @@ def check_database(url: str | None, command: str) -> str:
         InvalidArgumentError: None was given.
         StoreUnavailableError: There is no such file.
     """
+    from memory_context.stores.opening import FILES, database_url
+    from memory_context.stores.sql.inspection import missing_file
+
     given = check_given(url, command)
     inside = database_url(given)
     if not inside.startswith(FILES) and (path := missing_file(inside)):
@@ -63,6 +66,9 @@ def opened_store(
     Raises:
         InvalidArgumentError: An embedder for a store around a database.
     """
+    from memory_context.stores import SQLAlchemyStore, as_store
+    from memory_context.stores.opening import database_url
+
     given = check_database(url, command)
     if embedder and database_url(given) != given:
         around = given.removesuffix(database_url(given))
@@ -90,9 +96,7 @@ def opened(
         InvalidArgumentError: There are several, and none was named.
         MemoryNotFoundError: Nothing is stored.
     """
-    from memory_context.memory.manager import (
-        MemoryManager,
-    )  # takes 0.4 s, which completion does not have
+    from memory_context.memory.manager import MemoryManager
 
     with opened_store(url, command, embedder) as store:
         yield MemoryManager(
@@ -129,6 +133,8 @@ def only_user(store: MemoryStore) -> str:
         InvalidArgumentError: There are several; names them.
         MemoryNotFoundError: There is none.
     """
+    from memory_context.stores.sql.catalog import Catalog
+
     users = Catalog(store).totals("user_id")
     if not users:
         message = "nothing is stored in this database yet"

@@ -2,8 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+
+from rich.text import Text
+
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, app
+from memory_context.cli.interruption import interruptible
+from memory_context.cli.open_store import check_given, opened_store
+from memory_context.cli.screen import print_json, print_paged, screen
+from memory_context.display import plain
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.text.describe.description import counted
 
 _STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "problem": "bold red"}
 
@@ -13,11 +23,7 @@ def reindex(
     *, store: opt.Store = None, embedder: opt.Embedder = None, as_json: opt.AsJson = False
 ) -> None:
     """Rebuild the search index, and compute missing vectors."""
-    from memory_context.cli.interruption import interruptible
-    from memory_context.cli.open_store import opened_store
-    from memory_context.cli.screen import print_json, print_paged
     from memory_context.memory.manager import MemoryManager
-    from memory_context.text.describe.description import counted
 
     left_behind = "The next search or reindex will do the rest."
     with (
@@ -34,12 +40,6 @@ def reindex(
 @app.command()
 def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     """Check the database and the installation, and say what to do."""
-    from dataclasses import asdict
-
-    from rich.text import Text
-
-    from memory_context.cli.screen import print_json, screen
-    from memory_context.display import plain
     from memory_context.memory.health import examined
 
     console = screen()
@@ -61,10 +61,6 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
 @app.command()
 def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Create or upgrade the schema of a database. PostgreSQL is only ever migrated by this command."""
-    from memory_context.cli.open_store import check_given
-    from memory_context.cli.screen import print_json, print_paged
-    from memory_context.display import plain
-    from memory_context.exceptions import InvalidArgumentError
     from memory_context.stores import SQLAlchemyStore, as_store
     from memory_context.stores.opening import database_url
     from memory_context.stores.sql.migrate import HEAD

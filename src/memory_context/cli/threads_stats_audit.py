@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
+from itertools import islice
 from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
@@ -9,6 +11,24 @@ import typer
 from memory_context.cli import options as opt
 from memory_context.cli.app import NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
+from memory_context.cli.filter_options import moment
+from memory_context.cli.open_store import only_user, opened, opened_store
+from memory_context.cli.screen import (
+    LINE,
+    NAME,
+    NUMBER,
+    TIME,
+    local,
+    page_facts,
+    print_json,
+    print_paged,
+    say,
+    say_page,
+    size,
+    table,
+)
+from memory_context.display import facts
+from memory_context.model.scope import Scope
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,20 +49,6 @@ def threads(
     as_json: opt.AsJson = False,
 ) -> int:
     """List conversations, the last used first. Only those that have stored something are known."""
-    from dataclasses import asdict
-
-    from memory_context.cli.open_store import opened
-    from memory_context.cli.screen import (
-        NAME,
-        NUMBER,
-        TIME,
-        local,
-        page_facts,
-        print_json,
-        print_paged,
-        say_page,
-        table,
-    )
     from memory_context.stores.sql.catalog import Catalog
 
     with opened(store, user, "threads") as memory:
@@ -68,13 +74,7 @@ def threads(
 @app.command()
 def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJson = False) -> int:
     """Show how much is stored, by user, type and tier."""
-    from dataclasses import asdict
-
-    from memory_context.cli.open_store import opened_store
-    from memory_context.cli.screen import print_json, print_paged, size
-    from memory_context.display import facts
     from memory_context.memory.retention_rules import count_expired
-    from memory_context.model.scope import Scope
     from memory_context.stores.sql.catalog import Catalog
 
     user_id = Scope(user).user_id if user else None
@@ -109,7 +109,6 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
 
 
 def _totals_table(plural: str, totals: Sequence[CatalogTotal]) -> Table:
-    from memory_context.cli.screen import NAME, NUMBER, TIME, local, table
 
     rows = [
         (t.name, f"{t.memories:,}", f"{t.tokens:,}", f"{t.characters:,}", local(t.newest))
@@ -148,12 +147,6 @@ def audit(
     as_json: opt.AsJson = False,
 ) -> int:
     """Show who did what with which memory, newest first. The audit trail must have been switched on."""
-    from dataclasses import asdict
-    from itertools import islice
-
-    from memory_context.cli.filter_options import moment
-    from memory_context.cli.open_store import only_user, opened_store
-    from memory_context.cli.screen import LINE, NAME, TIME, print_json, print_paged, say, table
     from memory_context.stores import SQLAuditTrail
 
     with opened_store(store, "audit") as database:
