@@ -65,12 +65,11 @@ class Kept:
 
 @pytest.fixture(scope="module")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Kept:
-    """`memory-context demo --keep`, run once."""
-    folder = tmp_path_factory.mktemp("temporary")
-    done = memory_context("demo", "--keep", TMPDIR=str(folder))
+    """`memory-context demo --store`, run once."""
+    url = f"sqlite:///{tmp_path_factory.mktemp('kept')}/memory.db"
+    done = memory_context("demo", "--store", url)
     assert (done.returncode, done.stderr) == (0, "")
-    [database] = folder.rglob("memory.db")
-    return Kept(done.stdout, f"sqlite:///{database}", " ".join(done.stdout.split()))
+    return Kept(done.stdout, url, " ".join(done.stdout.split()))
 
 
 def test_version() -> None:
@@ -225,12 +224,13 @@ def test_the_demo_recalls_by_itself(kept: Kept) -> None:
     assert "AssertionError: 14-weeks: not 6048000" in recalled
 
 
-def test_the_demo_reads_by_lines(kept: Kept) -> None:
-    """The model then reads the lines around the assertion, which it found in the prompt."""
-    wanted = re.search(r'retrieve_memory\({"key": "(\w+)", "lines": "([\d-]+)"}\)', kept.words)
+def test_the_demo_reads_on(kept: Kept) -> None:
+    """The model then asks for every line about the failed case, by a pattern."""
+    wanted = re.search(r'retrieve_memory\({"key": "(\w+)", "pattern": "14-weeks"}\)', kept.words)
     assert wanted
-    assert "test_seconds[14-weeks]" in str(kept.manager.retrieve(wanted[1], lines=wanted[2]))
-    assert "AssertionError: 14-weeks" in str(kept.manager.retrieve(wanted[1], lines=wanted[2]))
+    lines = str(kept.manager.retrieve(wanted[1], pattern="14-weeks"))
+    assert "test_seconds[14-weeks]" in lines
+    assert "AssertionError: 14-weeks" in lines
 
 
 def test_the_demo_answers_from_the_prompt(kept: Kept) -> None:
@@ -291,10 +291,10 @@ def test_a_pipe_gets_plain_text(kept: Kept) -> None:
 
 @pytest.mark.long
 def test_nothing_is_left_behind(tmp_path: Path) -> None:
-    """Without `--keep`, the demo leaves neither its database nor its project."""
+    """Without `--store`, the demo leaves neither its database nor its project."""
     done = memory_context("demo", TMPDIR=str(tmp_path))
     assert done.returncode == 0
-    assert "memory-context demo --keep" in done.stdout
+    assert "memory-context demo --store sqlite:///demo.db" in done.stdout
     assert list(tmp_path.iterdir()) == []
 
 

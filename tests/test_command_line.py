@@ -529,7 +529,7 @@ def test_ctrl_c_leaves_nothing_half_done(sqlite_url: str) -> None:
     interrupted = set[int]()
 
     def interrupt(process: subprocess.Popen[bytes], sent: bytes) -> None:
-        done = re.findall(rb"(\d+)/\d+", re.sub(rb"\x1b\[[\d;]*m", b"", sent))
+        done = re.findall(rb"(\d+)%", re.sub(rb"\x1b\[[\d;]*m", b"", sent))
         if done and int(done[-1]) >= 10 and process.pid not in interrupted:
             interrupted.add(process.pid)
             process.send_signal(signal.SIGINT)

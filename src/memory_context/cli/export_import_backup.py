@@ -14,8 +14,6 @@ from memory_context.cli.app import FAILED, app
 from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import check_given, opened_store
 from memory_context.cli.screen import print_json, print_paged, say, size
-from memory_context.display import plain
-from memory_context.text.describe.description import counted
 
 if TYPE_CHECKING:
     from memory_context.memory.export_file import DamagedLine
@@ -40,6 +38,7 @@ def export_(
 ) -> None:
     """Write all that a store holds to a file of JSON lines. Evicted memories and deletions go along."""
     from memory_context.memory.transfer import ALL_USERS, export_memories
+    from memory_context.text.describe.description import counted
 
     left_behind = "The file was not written; one that was there is as it was."
     with (
@@ -52,7 +51,7 @@ def export_(
     else:
         memories = counted(exported.memories, "memory")
         deletions = counted(exported.deletions, "deletion")
-        print_paged(plain(f"{file}: {memories}, {deletions}, {size(exported.size)}"))
+        print_paged(f"{file}: {memories}, {deletions}, {size(exported.size)}")
 
 
 @app.command("import")
@@ -67,6 +66,7 @@ def import_(
     from memory_context.memory.transfer import ALL_USERS, copy_memories, import_memories
     from memory_context.stores import as_store
     from memory_context.stores.opening import database_url
+    from memory_context.text.describe.description import counted
 
     left_behind = "What was written stays; import again to write the rest."
     user_id = user or ALL_USERS
@@ -128,5 +128,5 @@ def backup(
     if as_json:
         print_json(asdict(copied))
     else:
-        removed = [plain(f"removed {path}") for path in copied.removed]
-        print_paged(plain(f"{copied.path}: {size(copied.size)}"), *removed)
+        removed = [f"removed {path}" for path in copied.removed]
+        print_paged(f"{copied.path}: {size(copied.size)}", *removed)

@@ -13,11 +13,8 @@ from memory_context.cli.completion import complete_keys, complete_users
 from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import login, opened, opened_store
 from memory_context.cli.screen import confirm, print_json, print_paged, say
-from memory_context.display import plain
 from memory_context.exceptions import StoreError
-from memory_context.model.reference import key_in
 from memory_context.model.scope import Scope
-from memory_context.text.describe.description import counted
 
 _KEEP = "How long to keep memories: tool_output=30d, tier:detail=12h, evicted=4w, =365d:read; repeatable."
 _COUNTS = ("memories", "deletions", "audit_entries", "reads")  # of a receipt
@@ -45,6 +42,9 @@ def forget(
     as_json: opt.AsJson = False,
 ) -> None:
     """Delete memories for good. If one of them does not exist, none is deleted."""
+    from memory_context.model.reference import key_in
+    from memory_context.text.describe.description import counted
+
     with opened(store, user, "forget", audit=audit) as memory:
         wanted = list(dict.fromkeys(map(key_in, keys)))
         refs = [str(memory.get(key).ref) for key in wanted]
@@ -74,6 +74,7 @@ def gc(
 ) -> None:
     """Delete expired memories for good. With --keep, older ones too."""
     from memory_context.memory.retention_rules import RetentionRule, count_expired, delete_expired
+    from memory_context.text.describe.description import counted
 
     user_id = Scope(user).user_id if user else None
     rules = [RetentionRule.parse(text) for text in keep or ()]
@@ -129,7 +130,7 @@ def forget_user(
         receipt["scrubbed"] = "yes" if receipt["scrubbed"] else "no"
         for name, value in receipt.items():
             number = f"{value:,}" if isinstance(value, int) else value
-            print_paged(plain(f"{name.replace('_', ' ')}: {number}"))
+            print_paged(f"{name.replace('_', ' ')}: {number}")
     return 0 if any(receipt[name] for name in _COUNTS) else NOTHING_FOUND
 
 
@@ -163,6 +164,7 @@ def consolidate(
 ) -> None:
     """Merge the notes of a tier that say the same. The old ones are evicted; their keys stay valid."""
     from memory_context.memory import consolidation
+    from memory_context.text.describe.description import counted
 
     left_behind = "Merged notes stay merged, the others are as they were."
     with (
@@ -184,4 +186,4 @@ def consolidate(
     notes = counted(done.notes, "note")
     saved = f"{done.tokens_saved:,} tokens saved"
     lines.append(f"of {notes}, {merged:,} {became} {len(done.groups):,}: {saved}")
-    print_paged(*map(plain, lines))
+    print_paged(*lines)

@@ -10,9 +10,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from typing import TypeAlias
 
-from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-
 from memory_context.cli.screen import say
 
 ReportProgress: TypeAlias = Callable[[int, int], None]
@@ -26,26 +23,21 @@ def interruptible(label: str, left_behind: str) -> Generator[ReportProgress]:
         label: What is going on.
         left_behind: The sentence that tells, after Ctrl-C, what state things are in.
     """
-    done, total = 0, 0
+    from rich.console import Console
+    from rich.progress import Progress
+
     console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
-    )
     # Without a terminal nothing is drawn: logs would fill with bars.
-    bar = Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+    bar = Progress(console=console, transient=True, disable=not console.is_terminal)
     task = bar.add_task(label, total=None)
 
-    def report(now_done: int, now_total: int) -> None:
-        nonlocal done, total
-        done, total = now_done, now_total
+    def report(done: int, total: int) -> None:
         bar.update(task, completed=done, total=total)
 
     try:
         with bar:
             yield report
     except KeyboardInterrupt:
-        say(f"Interrupted after {done:,} of {total:,}. {left_behind}")
+        work = bar.tasks[0]
+        say(f"Interrupted after {work.completed:,.0f} of {work.total or 0:,.0f}. {left_behind}")
         raise

@@ -29,11 +29,8 @@ from memory_context.cli.screen import (
     say_page,
     table,
 )
-from memory_context.display import facts, harmless, numbered, plain
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.model.reference import key_in
 from memory_context.model.selection import Selection
-from memory_context.text.describe.description import counted
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
@@ -179,6 +176,8 @@ def show(  # noqa: PLR0913 - one of them selects
     as_json: opt.AsJson = False,
 ) -> None:
     """Print a memory, or a part of it. Standard error says which part, and how to get the next page."""
+    from memory_context.model.reference import key_in
+
     selection = Selection(
         lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
         query=query,
@@ -221,22 +220,27 @@ def _hit_record(hit: MemoryItem) -> dict[str, object]:
 
 def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
     """Return a hit as people read it: key and summary, where and why it was found, and the passage."""
+    from memory_context.display import plain
     from memory_context.display.drawn_memory_lists import passage_lines
+    from memory_context.text.describe.description import counted
 
     facts = [hit.memory_type, counted(hit.token_count, "token"), local(hit.created_at)]
     passage: list[RenderableType] = []
-    if hit.match:
-        if hit.match.lines:
-            facts.append(f"lines {hit.match.lines[0]}-{hit.match.lines[1]}")
-        if hit.match.why:
-            facts.append(f"found by {', '.join(hit.match.why)}")
-        lines = passage_lines(hit.match, hit.match.why) if hit.match.passage else []
-        passage += [numbered(line.number, line.text) for line in lines]
+    if hit.match and hit.match.lines:
+        facts.append(f"lines {hit.match.lines[0]}-{hit.match.lines[1]}")
+    if hit.match and hit.match.why:
+        facts.append(f"found by {', '.join(hit.match.why)}")
+    if hit.match and hit.match.passage:
+        for line in passage_lines(hit.match, hit.match.why):
+            numbered = f"{line.number:>5} {line.text}"
+            passage.append(plain(numbered, "dim"))
     heading = [plain(hit.memory_key, "bold cyan"), plain(hit.summary)]
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]
 
 
 def _print_record(item: MemoryItem, *, as_json: bool) -> None:
+
+    from memory_context.display import facts
 
     record = {**_record(item), "content_metadata": item.content_metadata}
     if as_json:
@@ -267,6 +271,8 @@ def _print_content(
     Raises:
         InvalidArgumentError: The file cannot be written.
     """
+    from memory_context.display import harmless
+
     content = item.data
     if page and not whole:
         content = (page.text.removesuffix("\n") + "\n").encode("utf-8", "surrogatepass")

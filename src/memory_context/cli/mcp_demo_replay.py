@@ -81,12 +81,11 @@ def demo(
     store: Annotated[
         str | None, typer.Option(metavar="URL", help=f"Use this database, and keep it: {opt.URLS}.")
     ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="Keep the temporary database.")] = False,
 ) -> None:
     """Watch an agent at work on this machine. Its large outputs are folded, stored and recalled."""
     from memory_context.demo import run_demo
 
-    run_demo(model=model, base_url=base_url, store_url=store, keep=keep)
+    run_demo(model=model, base_url=base_url, store_url=store)
 
 
 @app.command()

@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from dataclasses import asdict
 
-from rich.text import Text
-
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, app
 from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import check_given, opened_store
 from memory_context.cli.screen import print_json, print_paged, screen
-from memory_context.display import plain
 from memory_context.exceptions import InvalidArgumentError
-from memory_context.text.describe.description import counted
 
 _STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "problem": "bold red"}
 
@@ -24,6 +20,7 @@ def reindex(
 ) -> None:
     """Rebuild the search index, and compute missing vectors."""
     from memory_context.memory.manager import MemoryManager
+    from memory_context.text.describe.description import counted
 
     left_behind = "The next search or reindex will do the rest."
     with (
@@ -40,6 +37,9 @@ def reindex(
 @app.command()
 def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     """Check the database and the installation, and say what to do."""
+    from rich.text import Text
+
+    from memory_context.display import plain
     from memory_context.memory.health import examined
 
     console = screen()
@@ -81,4 +81,4 @@ def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
         done = f"revision {HEAD} already, nothing to do"
     else:
         done = f"migrated from revision {before} to {HEAD}"
-    print_paged(plain(f"{name or 'the database in memory'}: {done}"))
+    print_paged(f"{name or 'the database in memory'}: {done}")

@@ -8,21 +8,20 @@ import pydoc
 import sys
 from collections.abc import Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import typer
-from rich.cells import cell_len
-from rich.console import Console, Group, RenderableType
-from rich.table import Table
-from rich.text import Text
 
-from memory_context.display import harmless, make_console
 from memory_context.exceptions import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.table import Table
 
 PIPED_WIDTH = 2000
 KILO = 1000
 NAME, TIME, NUMBER, LINE = "name", "time", "number", "line"  # kinds of columns
 GAP = 2
-NARROWEST_LINE = 10
 _LESS = "-FRX"  # leave at once if it fits, show colours, keep the text on the screen
 
 
@@ -37,6 +36,8 @@ def _json_value(value: object) -> str:
 
 def screen() -> Console:
     """Return a console on standard output; piped, a line may have any length, unless COLUMNS says something else."""
+    from memory_context.display import make_console
+
     console = make_console()
     if not sys.stdout.isatty() and not os.environ.get("COLUMNS"):
         console.width = PIPED_WIDTH
@@ -44,10 +45,14 @@ def screen() -> Console:
 
 
 def print_paged(*parts: RenderableType) -> None:
-    """Print for people, through a pager what is taller than their screen."""
+    """Print for people, through a pager what is taller than their screen. Texts may be hostile."""
+    from rich.console import Group
+
+    from memory_context.display import plain
+
     console = screen()
     with console.capture() as capture:
-        console.print(Group(*parts))
+        console.print(Group(*(plain(part) if isinstance(part, str) else part for part in parts)))
     print_long_text("".join(f"{line.rstrip()}\n" for line in capture.get().splitlines()))
 
 
@@ -66,6 +71,8 @@ def print_long_text(text: str) -> None:
 
 def say(text: str) -> None:
     """Write a line to standard error: a remark that is not part of the answer."""
+    from memory_context.display import harmless
+
     typer.echo(harmless(text), err=True)
 
 
@@ -77,28 +84,28 @@ def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> 
             screen and never cut; a ``line`` has what the others leave of the screen and is cut there.
         rows: Texts, which may be hostile: the terminal shows them and obeys nothing.
     """
-    cells = [[Text(harmless(" ".join(cell.splitlines()))) for cell in row] for row in rows]
-    screen_width = screen().width
-    widths = list[int]()
-    left_for_line = screen_width
-    for index, (name, kind) in enumerate(columns):
-        longest = max([cell_len(name), *(row[index].cell_len for row in cells)])
-        widths.append(min(longest, screen_width // 2))
-        if kind != LINE:
-            left_for_line -= widths[-1] + GAP
+    from rich.table import Table
+    from rich.text import Text
+
+    from memory_context.display import harmless
+
     grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    for (name, kind), width in zip(columns, widths, strict=True):
+    widest_name = None
+    if LINE in dict(columns).values():
+        # Keys and types leave something to the line, which has what is left of the whole screen.
+        widest_name = screen().width // 3
+        grid.expand = True
+    for name, kind in columns:
         if kind == LINE:
-            widest = max(left_for_line, NARROWEST_LINE)
-            grid.add_column(name, overflow="ellipsis", no_wrap=True, max_width=widest)
+            grid.add_column(name, overflow="ellipsis", no_wrap=True, ratio=1)
         elif kind == NUMBER:
-            grid.add_column(name, justify="right", min_width=width)
+            grid.add_column(name, justify="right", no_wrap=True)
         elif kind == TIME:
-            grid.add_column(name, min_width=width)
+            grid.add_column(name, no_wrap=True)
         else:
-            grid.add_column(name, overflow="fold", max_width=width)
-    for row in cells:
-        grid.add_row(*row)
+            grid.add_column(name, overflow="fold", max_width=widest_name)
+    for row in rows:
+        grid.add_row(*(Text(harmless(" ".join(cell.splitlines()))) for cell in row))
     return grid
 
 
@@ -150,5 +157,7 @@ def confirm(question: str, *, yes: bool) -> None:
     if not sys.stdin.isatty():
         message = f"{question} There is no terminal to ask in: give --yes"
         raise InvalidArgumentError(message)
+    from memory_context.display import harmless
+
     if not typer.confirm(harmless(question), err=True):
         raise typer.Abort

@@ -27,7 +27,6 @@ from memory_context.cli.screen import (
     size,
     table,
 )
-from memory_context.display import facts
 from memory_context.model.scope import Scope
 
 if TYPE_CHECKING:
@@ -74,6 +73,7 @@ def threads(
 @app.command()
 def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJson = False) -> int:
     """Show how much is stored, by user, type and tier."""
+    from memory_context.display import facts
     from memory_context.memory.retention_rules import count_expired
     from memory_context.stores.sql.catalog import Catalog
 

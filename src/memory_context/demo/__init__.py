@@ -18,16 +18,12 @@ NEEDED = ("autogen-core", "autogen-agentchat", "pytest")
 
 
 def run_demo(
-    *,
-    model: str | None = None,
-    base_url: str | None = None,
-    store_url: str | None = None,
-    keep: bool = False,
+    *, model: str | None = None, base_url: str | None = None, store_url: str | None = None
 ) -> None:
     """Run the demo and show it on standard output.
 
     Without *model* the model is scripted; without *store_url* the database is a SQLite file in a
-    temporary folder, which *keep* leaves there. *base_url* is an OpenAI-compatible server to ask.
+    temporary folder. *base_url* is an OpenAI-compatible server to ask.
 
     Raises:
         MemoryContextError: An argument is wrong, a package or a key is missing, or the database or
@@ -36,30 +32,31 @@ def run_demo(
     if base_url and not model:
         message = "--base-url needs the name of the model there: --model NAME"
         raise InvalidArgumentError(message)
-    missing = [name for name in NEEDED if importlib.util.find_spec(name.replace("-", "_")) is None]
-    if missing:
-        message = f"the demo needs {' and '.join(missing)}: pip install 'memory-context[demo]'"
-        raise MissingDependencyError(message)
+    for name in NEEDED:
+        if importlib.util.find_spec(name.replace("-", "_")) is None:
+            message = f"the demo needs {name}: pip install 'memory-context[demo]'"
+            raise MissingDependencyError(message)
     # Imported after the check above: these load AutoGen.
     from memory_context.demo.agent_run import run_agent  # noqa: PLC0415
     from memory_context.demo.model_clients import real_client, scripted_client  # noqa: PLC0415
 
     client = real_client(model, base_url) if model else scripted_client()
     console = make_console()
-    with tempfile.TemporaryDirectory(prefix="memory-context-demo-") as temporary:
-        folder = tempfile.mkdtemp(prefix="memory-context-demo-") if keep else temporary
-        with SQLAlchemyStore(store_url or f"sqlite:///{folder}/memory.db") as store:
-            store.count(Scope(USER))  # an unreachable database is reported before the agent starts
-            said = model or "a script (--model NAME asks a real one)"
-            console.print(f"model: {said}; everything else is real")
-            console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
-            asyncio.run(run_agent(client, store, USER, Path(temporary), console))
-    if store.url and (store_url or keep):
+    with (
+        tempfile.TemporaryDirectory(prefix="memory-context-demo-") as folder,
+        SQLAlchemyStore(store_url or f"sqlite:///{folder}/memory.db") as store,
+    ):
+        store.count(Scope(USER))  # an unreachable database is reported before the agent starts
+        said = model or "a script (--model NAME asks a real one)"
+        console.print(f"model: {said}; everything else is real")
+        console.print(f"database: {store.url or 'in memory'}", soft_wrap=True)
+        asyncio.run(run_agent(client, store, USER, Path(folder), console))
+    if store_url and store.url:
         console.print("\nThe memories stay in the database. Look around in it:")
-        for verb in (["list"], ["search", "14-weeks"]):
-            database = ["--store", store.url, "--user", USER]
-            command(console, shlex.join(["memory-context", *verb, *database]))
-        command(console, shlex.join(["memory-context", "demo", "--store", store.url]))
+        database = f"--store {shlex.quote(store.url)}"
+        command(console, f"memory-context list {database} --user {USER}")
+        command(console, f"memory-context search 14-weeks {database} --user {USER}")
+        command(console, f"memory-context demo {database}")
     else:
         console.print("\nThe database has been deleted. To keep it and look around in it:")
-        command(console, "memory-context demo --keep")
+        command(console, "memory-context demo --store sqlite:///demo.db")

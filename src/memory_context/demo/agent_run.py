@@ -27,6 +27,7 @@ from memory_context.conversation.ledger import MESSAGE_TOKENS
 from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.demo.machine_tools import machine_tools
 from memory_context.exceptions import MemoryContextError
+from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.stores import MemoryStore
@@ -35,7 +36,7 @@ from memory_context.text.tokens.counter import default_counter
 MEMORY_TOOLS = frozenset({RETRIEVE, SEARCH, STORE})
 INSTRUCTIONS = f"{prompts.DEMO_TASK}\n\n{prompts.MEMORY_INSTRUCTIONS}"
 MAX_ITERATIONS = 10
-PREVIEW_LINES, ANSWER_LINES = 8, 24
+PREVIEW_LINES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +60,6 @@ class MeteredContext(MemoryContext):
         self.metered: list[MeteredCall] = []
         self._agent_tools = tools
         self._console = console
-        self._originals: dict[str, str] = {}
         self._shown = 0
 
     async def add_message(self, message: LLMMessage) -> None:
@@ -67,12 +67,10 @@ class MeteredContext(MemoryContext):
         await super().add_message(message)
         if plain := without_memory_tools(message):
             self.unfolded.append(plain)
-        if isinstance(message, FunctionExecutionResultMessage):
-            self._originals |= {result.call_id: result.content for result in message.content}
-        elif isinstance(message, UserMessage):
+        if isinstance(message, UserMessage):
             self._console.rule(style="dim")
             self._show("user", str(message.content), style="bold green")
-        else:
+        elif isinstance(message, AssistantMessage):
             calls = [f"{call.name}({call.arguments})" for call in calls_of(message)]
             said = "\n".join(calls) or str(message.content)
             self._show("model", display.plain(said), style="bold blue")
@@ -100,18 +98,18 @@ class MeteredContext(MemoryContext):
         return messages
 
     def _show_result(self, result: FunctionExecutionResult) -> None:
-        original = self._originals[result.call_id]
+        tokens = _count(result.content)
+        reference, _, preview = result.content.partition("\n")
         parts: list[ConsoleRenderable | str] = [
-            f"{result.name}: {len(original):,} characters, {_count(original):,} tokens"
+            f"{result.name}: {tokens:,} tokens",
+            display.quoted(result.content),
         ]
-        if result.content == original:
-            parts.append(display.quoted(original, ANSWER_LINES))
-        else:
-            ref, _, preview = result.content.partition("\n")
-            parts.append(
-                f"folded; a reference and a preview of {_count(result.content):,} tokens stay:"
-            )
-            parts += [display.plain(ref, "cyan"), display.quoted(preview, PREVIEW_LINES)]
+        if result.name not in MEMORY_TOOLS and MemoryRef.find_all(reference):
+            parts = [
+                f"{result.name}: folded; a reference and a preview of {tokens:,} tokens stay:",
+                display.plain(reference, "cyan"),
+                display.quoted(preview, PREVIEW_LINES),
+            ]
         self._show("tool", *parts, style="bold yellow")
 
     def _show(self, label: str, *parts: ConsoleRenderable | str, style: str) -> None:
@@ -167,11 +165,11 @@ def _show_balance(console: Console, calls: Sequence[MeteredCall], stats: Context
     rows = list[Sequence[str]]()
     for number, call in enumerate(calls, 1):
         unfolded = f"{call.unfolded:,}" if call.unfolded else "not needed"
-        rows.append((f"{number}  {call.after}", str(call.messages), f"{call.sent:,}", unfolded))
+        rows.append((f"{number}  {call.after}", f"{call.messages}", f"{call.sent:,}", unfolded))
     sent = [call.sent for call in calls]
     without = [call.unfolded for call in calls]
-    footer = ("total", "", f"{sum(sent):,}", f"{sum(without):,}")
-    console.print(display.table(columns, rows, footer))
+    rows.append(("total", "", f"{sum(sent):,}", f"{sum(without):,}"))
+    console.print(display.table(columns, rows))
     console.print(
         f"\n{sum(sent) / sum(without):.1%} of the tokens were sent; "
         f"the largest prompt had {max(sent):,} instead of {max(without):,}.\n"

@@ -19,11 +19,9 @@ from memory_context.model.reference import MemoryRef
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.testing import ScriptedChatClient
 
-LINES_ABOVE, LINES_BELOW = 12, 5
-_ASSERTION = r"(E +AssertionError: 14-weeks: .*)"
-_GAP = re.compile(r"…(\d+)")  # in recalled text: lines are left out, this one comes next
+FAILED_CASE = "14-weeks"
 _QUOTES = (
-    (_ASSERTION, "It fails with\n    {}"),
+    (r"^(E +AssertionError: 14-weeks: .*)", "It fails with\n    {}"),
     (r"^> +(.*)", "raised by\n    {}"),
     (r"^INFO .* 14-weeks: (.*)", "The log says of a week: {}. That is a week of five days."),
 )
@@ -84,23 +82,18 @@ def _sum_up(messages: Sequence[LLMMessage]) -> str:
 
 
 def _read_on(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
-    """Read the lines around the assertion that was recalled; without one, the end of the text."""
-    above, *recalled = re.split(_ASSERTION, _all_text(messages))
-    gaps = list(_GAP.finditer(above))
-    lines = "-40"
-    if recalled and gaps:
-        number = int(gaps[-1][1]) + above.count("\n", gaps[-1].end()) - 1
-        lines = f"{number - LINES_ABOVE}-{number + LINES_BELOW}"
-    arguments = {"key": MemoryRef.find_all(above)[-1].key, "lines": lines}
-    return [FunctionCall("read_on", json.dumps(arguments), RETRIEVE)]
+    """Ask the memory that was recalled for every line about the failed case."""
+    recalled = MemoryRef.find_all(_all_text(messages))[-1]
+    arguments = json.dumps({"key": recalled.key, "pattern": FAILED_CASE})
+    return [FunctionCall("read_on", arguments, RETRIEVE)]
 
 
 def _explain(messages: Sequence[LLMMessage]) -> str:
     """Quote the assertion, the line that raises it, and what was logged, each as it stands in the prompt."""
-    read = _all_text(messages[-1:])
+    prompt = _all_text(messages)
     answer = list[str]()
     for pattern, sentence in _QUOTES:
-        if quote := re.search(pattern, read, re.MULTILINE):
+        if quote := re.search(pattern, prompt, re.MULTILINE):
             answer.append(sentence.format(quote[1]))
     return "\n".join(answer) or "I could not find it in the output."
 

@@ -16,7 +16,6 @@ from memory_context.text.index.analyzer import wanted_by, words_found_by
 SHOWN = 50
 OPEN = 5
 PASSAGE_LINES = 10
-PLAIN_LINES = 20
 
 
 def memory(item: MemoryItem) -> Html:
@@ -146,31 +145,3 @@ def marks_of(passage: str, why: Sequence[str]) -> list[str]:
         if word.strip() and re.search(re.escape(word), passage, re.IGNORECASE):
             marks.append(word)
     return marks
-
-
-def memory_text(item: MemoryItem) -> str:
-    """Return a memory as text for a terminal: its reference, and its first lines."""
-    if is_secret(item):
-        return f"{item.ref}\n{SECRET_NOTE}"
-    lines = item.text[:100_000].split("\n")
-    shown = [shortened(line) for line in lines[:PLAIN_LINES]]
-    more = max(item.line_count, len(lines)) - len(shown)
-    if more > 0:
-        shown.append(f"… and {more:,} more lines")
-    return "\n".join((str(item.ref), *shown))
-
-
-def memories_text(items: Sequence[MemoryItem]) -> str:
-    """Return memories as text for a terminal: their references, and the passages of hits."""
-    if not items:
-        return "no memories"
-    lines = list[str]()
-    for item in items[:SHOWN]:
-        lines.append(str(item.ref))
-        if item.match and item.match.why and item.match.passage and not is_secret(item):
-            words = marks_of(item.match.passage, item.match.why)
-            for line in passage_lines(item.match, words):
-                lines.append(f"  {line.number}: {shortened(line.text)}")
-    if len(items) > SHOWN:
-        lines.append(f"… and {len(items) - SHOWN:,} more")
-    return "\n".join(lines)

@@ -7,6 +7,7 @@ the page's own; where a page takes the style away, as code hosts do, what is lef
 from __future__ import annotations
 
 import html
+import re
 from collections.abc import Iterable
 from typing import Final
 
@@ -43,6 +44,11 @@ border-bottom:1px solid rgba(128,128,128,.28);max-width:60em;white-space:normal;
 .mc mark{background:rgba(255,196,0,.42);color:inherit;border-radius:2px}
 .mc img{max-width:100%;max-height:360px}
 """.replace("\n", "").replace(".mc ", ".mc.mc ")  # to go before what Jupyter says of tables
+
+
+# Where markup ends a line of text; every other tag stands inside of one.
+_END_OF_LINE = re.compile("</(div|pre|summary|tr)>|<br>")
+_TAG = re.compile("<[^>]*>")
 
 
 class Html(str):
@@ -123,6 +129,13 @@ def bar_text(part: float) -> str:
     if part > 0:
         eighths = max(eighths, 1)
     return "█" * (eighths // 8) + _EIGHTHS[eighths % 8].strip()
+
+
+def as_text(markup: Html) -> str:
+    """Return the texts of markup for a terminal, a line for each row and block."""
+    lines = _END_OF_LINE.sub("\n", markup.replace("</td>", "  ").replace("</th>", "  "))
+    texts = html.unescape(_TAG.sub("", lines)).split("\n")
+    return "\n".join(line.rstrip() for line in texts if line.strip())
 
 
 def page(*parts: str) -> str:

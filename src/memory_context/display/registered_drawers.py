@@ -12,7 +12,7 @@ from typing import TypeVar
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.judge import Decisions
 from memory_context.display import drawn_memory_lists, reports, transcripts
-from memory_context.display.escaped_html import Html, page, visible
+from memory_context.display.escaped_html import Html, as_text, page
 from memory_context.memory.context_package import ContextPackage
 from memory_context.model import drawers
 from memory_context.model.item import MemoryItem, MemoryList
@@ -21,17 +21,17 @@ from memory_context.model.transcript import Transcript
 T = TypeVar("T")
 
 
-def _register(shown: type[T], as_text: Callable[[T], str], as_html: Callable[[T], Html]) -> None:
+def _register(shown: type[T], draw: Callable[[T], Html]) -> None:
     drawers.register(
         shown,
-        text=lambda value: visible(as_text(value)),
-        html=lambda value: page(as_html(value)),
+        text=lambda value: as_text(draw(value)),
+        html=lambda value: page(draw(value)),
     )
 
 
-_register(MemoryItem, drawn_memory_lists.memory_text, drawn_memory_lists.memory)
-_register(MemoryList, drawn_memory_lists.memories_text, drawn_memory_lists.memories)
-_register(Transcript, transcripts.conversation_text, transcripts.conversation)
-_register(ContextPackage, reports.package_text, reports.package)
-_register(ContextStats, reports.stats_text, reports.stats)
-_register(Decisions, reports.decisions_text, reports.decisions)
+_register(MemoryItem, drawn_memory_lists.memory)
+_register(MemoryList, drawn_memory_lists.memories)
+_register(Transcript, transcripts.conversation)
+_register(ContextPackage, reports.package)
+_register(ContextStats, reports.stats)
+_register(Decisions, reports.decisions)

@@ -60,21 +60,14 @@ def _decision(decision: Decision) -> list[str]:
     ]
 
 
-def decisions_text(made: Sequence[Decision]) -> str:
-    """Return decisions as text for a terminal: a line for each."""
-    lines = list[str]()
-    for decision in made[-SHOWN:]:
-        asked = " ".join(decision.asked.split())[:ASKED]
-        keys = ", ".join(decision.opened or decision.found) or "nothing"
-        lines.append(f"{asked} -> {keys} ({decision.judge}: {decision.why})")
-    return "\n".join(lines) or "no decisions yet"
-
-
 def stats(done: ContextStats) -> Html:
     """Draw what a context has done, and a bar for what is left of what was folded."""
-    rows = [(label, f"{value:,}") for label, value in _stats(done)]
-    saved = tag("b", f"{done.tokens_saved:,}")
-    rows.append((SAVED, saved))
+    rows = list[tuple[str, str]]()
+    for name, label in STATS.items():
+        value: int = getattr(done, name)
+        if value or name not in RARE:
+            rows.append((label, f"{value:,}"))
+    rows.append((SAVED, tag("b", f"{done.tokens_saved:,}")))
     drawn = table(("", ""), rows, (1,))
     if not done.tokens_folded:
         return drawn
@@ -83,30 +76,14 @@ def stats(done: ContextStats) -> Html:
     return joined((drawn, tag("div", bar(share, 1 - share), " ", soft(said))))
 
 
-def _stats(done: ContextStats) -> list[tuple[str, int]]:
-    """Return the figures by label; those of rare events only if there were some."""
-    figures = list[tuple[str, int]]()
-    for name, label in STATS.items():
-        value: int = getattr(done, name)
-        if value or name not in RARE:
-            figures.append((label, value))
-    return figures
-
-
-def stats_text(done: ContextStats) -> str:
-    """Return the figures as text for a terminal."""
-    figures = [*_stats(done), (SAVED, done.tokens_saved)]
-    return "\n".join(f"{value:>12,}  {label}" for label, value in figures)
-
-
 def package(made: ContextPackage) -> Html:
     """Draw a package: its budget, what each tier got of it, what went in and what did not."""
     task = soft(f" for: {made.task[:ASKED]}")
     head = tag("div", tag("b", "ContextPackage"), task, cls="head")
     share = bar(made.tokens / max(made.budget, 1), 1.0)
-    used = tag("div", share, f" {made.tokens:,} of {made.budget:,} tokens, ")
     ratio = f"{made.compression_ratio:.0%} of the {made.all_tokens:,} tokens that the tiers hold"
-    parts = [head, used, soft(ratio), _tiers(made)]
+    used = tag("div", share, f" {made.tokens:,} of {made.budget:,} tokens, ", soft(ratio))
+    parts = [head, used, _tiers(made)]
     for entry in made.entries:
         key = tag("code", entry.item.memory_key, cls="key")
         size = soft(f"· {entry.tier}, {entry.form}, {entry.tokens:,} tokens")
@@ -138,10 +115,3 @@ def _tiers(made: ContextPackage) -> Html:
         rows.append((tier, f"{allocated / whole:.0%}", f"{taken:,}", share, *counts))
     columns = ("tier", "share", "tokens", "", "in", "left out", "not looked at")
     return table(columns, rows, (1, 2, 4, 5, 6))
-
-
-def package_text(made: ContextPackage) -> str:
-    """Return a package as text for a terminal: its figures, and its text."""
-    tiers = ", ".join(f"{tier} {tokens:,}" for tier, tokens in made.tokens_by_tier.items())
-    tokens = f"{made.tokens:,} of {made.budget:,} tokens ({tiers})"
-    return f"ContextPackage: {tokens}, {len(made.left_out):,} left out\n{made.text}"

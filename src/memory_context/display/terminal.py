@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
 
 import regex
 from rich.console import Console, ConsoleRenderable, Group
@@ -11,7 +10,6 @@ from rich.table import Table
 from rich.text import Text
 
 LABEL_WIDTH = 8
-NUMBER_WIDTH = 5
 TAB = 4
 # Control and format characters, unassigned ones, and separators of lines; not line breaks.
 _UNSEEN = regex.compile(r"[^\P{C}\n]|[\p{Zl}\p{Zp}]")
@@ -45,41 +43,23 @@ def harmless(text: str) -> str:
     return _UNSEEN.sub("\N{REPLACEMENT CHARACTER}", text.expandtabs(TAB))
 
 
-def quoted(text: str, lines: int | None = None) -> Group:
-    """Return the first `lines` lines of `text` (all without it), and how many there are beyond them."""
-    every = text.rstrip("\n").split("\n")
-    if lines is None or len(every) <= lines:
-        return Group(plain("\n".join(every), "dim"))
-    more = Text(f"… and {len(every) - lines:,} more lines", style="dim italic")
-    return Group(plain("\n".join(every[:lines]), "dim"), more)
+def quoted(text: str, most: int | None = None) -> Group:
+    """Return the first *most* lines of a text (all without it), and how many there are beyond them."""
+    lines = text.rstrip("\n").split("\n")
+    shown = plain("\n".join(lines[:most]), "dim")
+    if most is None or len(lines) <= most:
+        return Group(shown)
+    return Group(shown, Text(f"… and {len(lines) - most:,} more lines", style="dim italic"))
 
 
-def numbered(number: int, line: str) -> Table:
-    """Return a line of a text with its number."""
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(width=NUMBER_WIDTH, justify="right", style="dim")
-    grid.add_column(overflow="fold")
-    grid.add_row(str(number), plain(line, "dim"))
-    return grid
-
-
-def table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], footer: Sequence[str] = ()
-) -> Table:
+def table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Table:
     """Return a table whose first column is text and whose others are numbers."""
-    grid = Table(
-        show_footer=bool(footer),
-        box=None,
-        pad_edge=False,
-        padding=(0, 2, 0, 0),
-        header_style="bold",
-    )
-    for index, name in enumerate(columns):
-        total = Text(footer[index], style="bold") if footer else ""
-        justify: Literal["left", "right"] = "right" if index else "left"
-        grid.add_column(name, footer=total, justify=justify, overflow="fold")
+    grid = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="bold")
+    grid.add_column(columns[0], overflow="fold")
+    for name in columns[1:]:
+        grid.add_column(name, justify="right", overflow="fold")
     for row in rows:
-        grid.add_row(*(Text(cell) for cell in row))
+        grid.add_row(*map(Text, row))
     return grid
 
 

@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 from memory_context.display.drawn_contents import text_of
 from memory_context.display.escaped_html import (
-    BAR_WIDTH,
     Html,
     bar,
-    bar_text,
     escaped,
     folded,
     joined,
@@ -71,21 +69,19 @@ def conversation(view: Transcript) -> Html:
         elif index == FIRST:
             more = soft(f"⋯ {last_from - FIRST:,} more messages")
             rows.append(tag("tr", tag("td"), tag("td", more), tag("td")))
-    head = tag("div", tag("b", view.title), soft(f" {_facts(view)}"), cls="head")
+    facts = " · ".join(f"{name} {value}" for name, value in view.facts)
+    head = tag("div", tag("b", view.title), soft(f" {facts}"), cls="head")
     body = tag("table", tag("tbody", *rows)) if rows else soft("no messages yet")
     return joined((head, _totals(view), body))
 
 
-def _facts(view: Transcript) -> str:
-    return " · ".join(f"{name} {value}" for name, value in view.facts)
-
-
 def _totals(view: Transcript) -> Html:
     """Draw how much of everything that was said stands in the prompt, and how much in the store only."""
-    prompt = _prompt_tokens(view)
+    prompt = sum(entry.tokens for entry in view.entries)
     stored = sum(view.stored.values())
     whole = max(prompt + stored, 1)
-    rows = [_total(prompt, whole, f"tokens in the prompt{_of_limit(view)}")]
+    limit = f", of {view.limit:,} at most" if view.limit else ""
+    rows = [_total(prompt, whole, f"tokens in the prompt{limit}")]
     if stored:
         texts = "text" if len(view.stored) == 1 else "texts"
         said = f"tokens of {len(view.stored):,} {texts} in the store, behind references"
@@ -96,14 +92,6 @@ def _totals(view: Transcript) -> Html:
 def _total(tokens: int, whole: int, said: str) -> Html:
     number = tag("td", f"{tokens:,}", cls="num")
     return tag("tr", number, tag("td", said), tag("td", bar(tokens / whole)))
-
-
-def _prompt_tokens(view: Transcript) -> int:
-    return sum(entry.tokens for entry in view.entries)
-
-
-def _of_limit(view: Transcript) -> str:
-    return f", of {view.limit:,} at most" if view.limit else ""
 
 
 def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
@@ -161,23 +149,3 @@ def _plain_text(text: str) -> Html:
         size = f"{len(text):,} characters"
     title = joined((_cut(lines[0]), " ", soft(f"· {size}")))
     return folded(title, text_of(text, len(lines)))
-
-
-def conversation_text(view: Transcript) -> str:
-    """Return a conversation as text for a terminal: a line for each message."""
-    stored = sum(view.stored.values())
-    tokens = f"{_prompt_tokens(view):,} tokens in the prompt{_of_limit(view)}"
-    if stored:
-        tokens = f"{tokens}, {stored:,} in the store"
-    lines = [f"{view.title} {_facts(view)}: {tokens}"]
-    largest = max((entry.tokens for entry in view.entries), default=1)
-    for entry in view.entries:
-        calls = "; ".join(f"{name}({arguments})" for name, arguments in entry.calls)
-        words = " ".join((calls, *entry.texts)).split()
-        said = " ".join(words)
-        if len(said) > CELL:
-            said = f"{said[:CELL]}…"
-        role = ROLES.get(entry.role, entry.role)
-        share = bar_text(entry.tokens / max(largest, 1))
-        lines.append(f"{role:9} {entry.tokens:>7,} {share:{BAR_WIDTH}} {entry.name}: {said}")
-    return "\n".join(lines)
