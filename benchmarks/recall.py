@@ -7,7 +7,9 @@ A conversation gets large outputs, then one question, and the prompt is looked a
 
 - for **records**: number, code and owner's id of a named record stand in what came back, or in the prompt before it;
 - for **numbers and names**: the line that answers stands there, whole;
-- for **messages that need nothing**: nothing came.
+- for **messages that need nothing**: nothing came;
+- for **compacted conversations** (``max_tokens=1500``): the name or number that answers a plain question about an early
+  turn, after 2, 8 and 26 compactions. Beside it: BM25 over the turns, and the newest turns, in as many tokens.
 
 Beside it: BM25 over chunks of 1,000 characters, the best 2,000 tokens of them; and "the newest three", the beginnings of
 the last three outputs in as many tokens.
@@ -50,6 +52,7 @@ from recall_data import (  # type: ignore[import-not-found] # beside this file
     record_outputs,
     record_questions,
 )
+from recall_turns import Fact, conversation  # type: ignore[import-not-found] # beside this file
 from rich.console import Console
 from rich.table import Table
 
@@ -140,14 +143,10 @@ def _shown(content: object) -> str:
 
 
 class PlainBM25:
-    """BM25 over chunks of 1,000 characters; the best ones within 2,000 tokens. It always brings as much."""
+    """BM25 over chunks; the best ones within some tokens. It always brings as much."""
 
-    def __init__(self, outputs: Sequence[str]) -> None:
-        self._chunks = [
-            output[start : start + CHUNK]
-            for output in outputs
-            for start in range(0, len(output), CHUNK)
-        ]
+    def __init__(self, chunks: Sequence[str], budget: int = BUDGET) -> None:
+        self._chunks, self._budget = chunks, budget
         self._words = [Counter(_words(chunk)) for chunk in self._chunks]
         self._holding = Counter(word for words in self._words for word in words)
         self._average = statistics.fmean(words.total() for words in self._words)
@@ -157,14 +156,14 @@ class PlainBM25:
         started = time.perf_counter()
         wanted = set(_words(question))
         scores = [self._score(words, wanted) for words in self._words]
-        shown, left = list[str](), BUDGET
+        shown, left = list[str](), self._budget
         for place in sorted(range(len(scores)), key=lambda place: -scores[place]):
             tokens = count(self._chunks[place])
             if tokens > left or not scores[place]:
                 break
             shown.append(self._chunks[place])
             left -= tokens
-        return Brought("\n".join(shown), "", BUDGET - left, time.perf_counter() - started)
+        return Brought("\n".join(shown), "", self._budget - left, time.perf_counter() - started)
 
     def _score(self, words: Counter[str], wanted: set[str]) -> float:
         score = 0.0
@@ -178,6 +177,15 @@ class PlainBM25:
 
 def _words(text: str) -> list[str]:
     return [word for word in re.findall(r"\w+", text.lower()) if word not in STOP_WORDS]
+
+
+def chunks_of(outputs: Sequence[str]) -> list[str]:
+    """Return chunks of 1,000 characters."""
+    return [
+        output[start : start + CHUNK]
+        for output in outputs
+        for start in range(0, len(output), CHUNK)
+    ]
 
 
 class NewestThree:
@@ -196,7 +204,7 @@ def ways_over(outputs: Sequence[str], folder: Path) -> dict[str, Way]:
     """Return the three ways to bring something back."""
     return {
         "memory-context": Library(outputs, folder),
-        "BM25, 1,000 characters": PlainBM25(outputs),
+        "BM25, 1,000 characters": PlainBM25(chunks_of(outputs)),
         "the newest three": NewestThree(outputs),
     }
 
@@ -240,9 +248,9 @@ def record_in_sight(person: Person, brought: Brought) -> bool:
 
 def measure_records(rows: Rows, chance: random.Random, scale: float, folder: Path) -> None:
     """Ask about records in conversations of several outputs of 30,000 to 100,000 tokens each."""
-    for conversation in range(max(1, round(4 * scale))):
+    for number in range(max(1, round(4 * scale))):
         sizes = (75_000, 100_000, 150_000, 220_000)
-        size = int(sizes[conversation % len(sizes)] * min(scale, 1.0))
+        size = int(sizes[number % len(sizes)] * min(scale, 1.0))
         outputs = record_outputs(chance, size, 5)
         questions = record_questions(chance, outputs, max(6, round(45 * min(scale, 1.0))))
         for way, bring in ways_over([output.text for output in outputs], folder).items():
@@ -255,9 +263,7 @@ def measure_records(rows: Rows, chance: random.Random, scale: float, folder: Pat
                 for form, was_seen in zip(question.forms, seen, strict=True):
                     tally(rows, f"  of them in {form}", way).add(brought, was_seen, 1)
             if way != "the newest three":
-                measure_quiet(
-                    rows, f"messages that need nothing, records {conversation + 1}", way, bring
-                )
+                measure_quiet(rows, f"messages that need nothing, records {number + 1}", way, bring)
 
 
 def measure_exact(rows: Rows, chance: random.Random, scale: float, folder: Path) -> None:
@@ -277,6 +283,88 @@ def measure_exact(rows: Rows, chance: random.Random, scale: float, folder: Path)
             tally(rows, row, way).add(brought, right, 1, share=len(alike) - right)
         if way != "the newest three":
             measure_quiet(rows, "messages that need nothing, lists", way, bring)
+
+
+def measure_compactions(rows: Rows, chance: random.Random, scale: float, folder: Path) -> None:
+    """Measure what an early turn's question brings after some compactions."""
+    for number in range(max(1, round(8 * scale))):
+        turns, facts = conversation(chance, 260)
+        asyncio.run(_after_compactions(rows, turns, facts, folder / f"turns{number}.db"))
+
+
+async def _after_compactions(
+    rows: Rows, turns: Sequence[tuple[str, str]], facts: Sequence[Fact], path: Path
+) -> None:
+    """Go through *turns*, and ask the five questions after 2, 8 and 26 compactions."""
+    settings: dict[str, Any] = {"store": f"sqlite:///{path}", "thread_id": "bench"}
+    context = MemoryContext("ann", max_tokens=1500, **settings)
+    said = list[str]()
+    asked_at = [2, 8, 26]
+    for question, answer in turns:
+        await context.add_message(UserMessage(content=question, source="user"))
+        await context.get_messages()
+        await context.add_message(AssistantMessage(content=answer, source="agent"))
+        said.append(f"user: {question}\nassistant: {answer}")
+        if asked_at and context.stats().compactions >= asked_at[0]:
+            row = f"early turns, {asked_at.pop(0)} compactions"
+            state = await context.save_state()
+            for fact in facts:
+                await _ask_fact(rows, row, fact, state, settings, said)
+            row = "messages that need nothing, compacted turns"
+            for message in NEEDS_NOTHING[:: 1 + 3 * bool(asked_at)]:
+                nothing = Fact("", "", message, "")
+                await _ask_fact(rows, row, nothing, state, settings, said)
+        if not asked_at:
+            break
+    await context.aclose()
+
+
+async def _ask_fact(
+    rows: Rows,
+    row: str,
+    fact: Fact,
+    state: Mapping[str, Any],
+    settings: Mapping[str, Any],
+    said: Sequence[str],
+) -> None:
+    context = MemoryContext("ann", max_tokens=1500, **settings)
+    await context.load_state(state)
+    before = await context.get_messages()
+    await context.add_message(UserMessage(content=fact.question, source="user"))
+    started = time.perf_counter()
+    messages = await context.get_messages()
+    seconds = time.perf_counter() - started
+    # A compaction may make room for what comes, so the recalled text is told by whether it is new.
+    old = [message.content for message in before]
+    came = "\n".join(
+        _shown(message.content) for message in messages[:-1] if message.content not in old
+    )
+    prompt = "\n".join(_shown(message.content) for message in messages[:-1])
+    brought = Brought(came, prompt, count(came) if came else 0, seconds)
+    right = fact.needed in prompt if fact.needed else not came
+    tally(rows, row, "memory-context").add(brought, right, 1)
+    await context.aclose()
+    for name, bring in (("BM25 over turns", _best_turns), ("the newest turns", _newest_turns)):
+        found = bring(said, fact.question)
+        right = fact.needed in found if fact.needed else not found
+        tally(rows, row, name).add(Brought(found, "", count(found), 0), right, 1)
+
+
+def _best_turns(said: Sequence[str], question: str) -> str:
+    """Return the best turns by BM25, in 375 tokens: a quarter of the limit, as recall has."""
+    return PlainBM25(said, 375)(question).text
+
+
+def _newest_turns(said: Sequence[str], question: str) -> str:  # noqa: ARG001 - the same for every question
+    """Return the newest turns that the limit holds."""
+    shown = list[str]()
+    left = 1500
+    for turn in reversed(said):
+        left -= count(turn)
+        if left < 0:
+            break
+        shown.append(turn)
+    return "\n".join(shown)
 
 
 def measure_quiet(rows: Rows, row: str, way: str, bring: Way) -> None:
@@ -453,7 +541,7 @@ def main() -> None:
     parser.add_argument("--judged", type=Path, help="the folder of the judged sets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--scale", type=float, default=1.0, help="below 1 for a shorter run")
-    parser.add_argument("--only", default="records,exact,meetings,reading,search")
+    parser.add_argument("--only", default="records,exact,compactions,meetings,reading,search")
     options = parser.parse_args()
     wanted = options.only.split(",")
     rows: Rows = {}
@@ -463,6 +551,8 @@ def main() -> None:
             measure_records(rows, random.Random(options.seed), options.scale, folder)
         if "exact" in wanted:
             measure_exact(rows, random.Random(options.seed), options.scale, folder)
+        if "compactions" in wanted:
+            measure_compactions(rows, random.Random(options.seed), options.scale, folder)
         if options.judged and "meetings" in wanted:
             measure_meetings(rows, options.judged, options.scale, folder)
         if rows:

@@ -235,6 +235,55 @@ async def test_restore_of_something_else() -> None:
         await context.restore("nothing")
 
 
+@for_each(
+    "question, comes",
+    [
+        ("Which company rents us the AV equipment?", True),
+        ("Who takes care of the dog?", True),
+        ("How does a dog see colours?", False),
+        ("Thanks, that is all.", False),
+        ("Could you answer a bit shorter from now on?", False),
+    ],
+)
+async def test_plain_questions_about_turns(question: str, comes: bool) -> None:
+    """A turn comes back as it was said, for two of its words, or for one that the question takes as known."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=700)
+    turns = [
+        ("Let us begin.", "Gladly."),
+        ("Who brings the projector?", "Brightline brings all the AV equipment."),
+        ("My sister looks after the dog.", "Then the kennel can be cancelled."),
+        *((f"Shorten paragraph {i}.", f"Here it is: {'word ' * 60}{i}") for i in range(30)),
+    ]
+    for asked, answered in turns:
+        await fill(context, user(asked), AssistantMessage(content=answered, source="coder"))
+    assert context.stats().compactions > 2
+    prompt = await fill(context, user(question))
+
+    recalled = shown(prompt[-2])
+    assert comes is recalled.startswith("Recalled")
+    if "AV" in question:
+        said = "user: Who brings the projector?\nassistant: Brightline brings all the AV equipment."
+        assert said in recalled
+    if comes:
+        assert '{"role"' not in recalled
+
+
+async def test_a_note_tells_who_asked_what_first() -> None:
+    """A note on compacted messages tells what was said before what tools gave, and nothing of earlier notes."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1000)
+    for number in range(20):
+        said = AssistantMessage(content=f"Deploy {number} went well.", source="coder")
+        asked = user(f"How was deploy {number}?")
+        given = results(f"deploy {number}: 0 errors, took {number * 7} s " * 6, number=number)
+        prompt = await fill(context, asked, call("deploy", number=number), given, said)
+    note = next(shown(one) for one in prompt if "kept in memory" in str(one.content))
+
+    assert context.stats().compactions > 1
+    assert note.index("user: How was deploy") < note.index("run: deploy")
+    assert "memory_context:" not in note
+    assert "Message" not in note
+
+
 async def test_turns_come_back_with_their_answers() -> None:
     """What is asked about a compacted turn brings its question and its answer; the library's own notes are not stored."""
     context = MemoryContext("ann", store="sqlite://", max_tokens=1500)

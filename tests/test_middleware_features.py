@@ -331,7 +331,7 @@ class TestLimit:
             raise StoreError(message)
 
         with monkeypatch.context() as patched:
-            for name in ("commit", "query", "count", "search"):
+            for name in ("put", "query", "count", "search"):
                 patched.setattr(store, name, fails, raising=False)
             for number in range(10):
                 await run(agent, turn(number))

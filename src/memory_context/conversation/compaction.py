@@ -66,7 +66,7 @@ def plan(
     System messages at the beginning, the user's layer and the task (the first message of a user) stay, and so do the
     newest group and the newest question that no model has seen, behind the first *seen* messages.
     """
-    head = _head(messages)
+    head = _head(messages, tokens, note)
     unseen = [index for index in range(seen, len(messages)) if messages[index].is_question]
     last = unseen[-1] if unseen else len(messages)
     ends = [end for start, end in groups(messages)[:-1] if start >= head and end <= last]
@@ -77,12 +77,19 @@ def plan(
     return Cut(head, ends[-1]) if ends and ends[-1] - head > 1 else None
 
 
-def _head(messages: Sequence[Message]) -> int:
-    """Return how many messages stay at the beginning: system messages, the user's layer, the task with its recall."""
+def _head(messages: Sequence[Message], tokens: Sequence[int], most: int) -> int:
+    """Return how many messages stay at the beginning: system messages, the user's layer, the task with its recall.
+
+    A short answer to the task stays with it: stored apart, it would not be found by what was asked.
+    """
     system = 0
     for index, message in enumerate(messages):
         if message.is_question:
-            return index + 1
+            answer = index + 1
+            is_answered = answer < len(messages) and messages[answer].role == "assistant"
+            if is_answered and not messages[answer].calls and tokens[answer] <= most:
+                return answer + 1
+            return answer
         if message.role != "system" and not message.is_ours:
             break
         if index == system and (message.role == "system" or message.is_a("layer")):
@@ -165,13 +172,11 @@ class Compactor:
                 tags=tags,
                 metadata={"keys": list(keys), "facts": known},
             )
-        said = "\n".join(_said(stored, manager.kept))
-        preview = excerpt(said, "", self._preview_budget(), manager.counter.count)
         listed = _newest(keys)
         lines = [
             prompts.COMPACTED.format(count=len(stored)),
             item.ref.render(),
-            preview.text,
+            *self._preview(stored),
             prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else "",
         ]
         # A compaction of a note takes over what that one stood for.
@@ -184,6 +189,20 @@ class Compactor:
             replaced=tuple(replaced),
         )
         return own_message(self.new_id(), "\n".join(filter(None, lines)), facts)
+
+    def _preview(self, stored: Sequence[Message]) -> Iterator[str]:
+        """Yield who asked what and what came of it; then, where that leaves something, what tools gave."""
+        manager = self.folder.manager
+        budget = self._preview_budget()
+        results = [message for message in stored if message.role == "tool"]
+        talk = [message for message in stored if message.role != "tool"]
+        said = "\n".join(_said(talk, manager.kept))
+        # What tools gave comes last, and has a third of the note at least.
+        shown = excerpt(said, "", budget * 2 // 3 if results else budget, manager.counter.count)
+        yield shown.text
+        given = "\n".join(_said(results, manager.kept))
+        left = max(0, budget - manager.counter.count(shown.text))
+        yield excerpt(given, "", left, manager.counter.count).text
 
     def _squeezed(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with their largest texts folded to bare references, as far as it takes to be below the limit."""
@@ -261,6 +280,8 @@ def _newest(keys: Sequence[str]) -> list[str]:
 def _said(messages: Sequence[Message], kept: Callable[[str], str]) -> Iterator[str]:
     """Yield one line for each message: who said what, as it is *kept*."""
     for message in messages:
+        if message.is_ours:
+            continue  # the note on an earlier compaction: its key is listed, and what it says is told no second time
         text = kept(message.text)
         if message.calls:
             text = f"calls {', '.join(call.name for call in message.calls)}"
@@ -269,5 +290,5 @@ def _said(messages: Sequence[Message], kept: Callable[[str], str]) -> Iterator[s
 
 def _description(messages: Sequence[Message], kept: Callable[[str], str]) -> str:
     question = next((message.text for message in messages if message.is_question), None)
-    first = next(_said(messages, kept)) if question is None else kept(question)
+    first = next(_said(messages, kept), "") if question is None else kept(question)
     return f"{len(messages)} messages: {' '.join(first.split())[:60]}"

@@ -14,6 +14,7 @@ from memory_context.conversation.relevance import (
     relevant,
     wanted_lexemes,
 )
+from memory_context.conversation.relevant_turns import is_conversation, relevant_turns
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.text.excerpt.record import Record
 from memory_context.text.index.term_hits import TermHits, term_hits
@@ -147,9 +148,13 @@ def relevant_candidates(question: Question) -> tuple[Expansion, ...]:
         return record in question.message or question.in_sight(record)
 
     chunks = [chunk for chunk in promising_chunks(asked, hits) if chunk[0] in texts]
-    found = found_in(asked, hits, chunks, texts.__getitem__)
+    spoken = [chunk for chunk in chunks if is_conversation(texts[chunk[0]])]
+    others = [chunk for chunk in chunks if not is_conversation(texts[chunk[0]])]
+    found = found_in(asked, hits, others, texts.__getitem__)
     recency = {key: candidate.recency for key, candidate in candidates.items()}
     relevances = relevant(question.message, found, texts.__getitem__, is_seen, recency)
+    said = found_in(asked, hits, spoken, texts.__getitem__)
+    relevances += relevant_turns(question.message, said, texts.__getitem__, is_seen)
     return tuple(
         Expansion(
             relevance.key,

@@ -20,6 +20,7 @@ from memory_context.conversation.keyword_judge import (
     is_answered,
 )
 from memory_context.conversation.relevance import promising_chunks, wanted_lexemes
+from memory_context.conversation.relevant_turns import is_conversation, show_turns
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.item import MemoryItem, encodable, is_secret
@@ -260,7 +261,9 @@ class Recaller:
         if left < LEAST_BUDGET:
             return "", Excerpt("")
         lines = _lines_of(item, expansion, left, count)
-        if expansion.records:
+        if expansion.records and is_conversation(item.text):
+            lines = show_turns(item.text, expansion.records, left, count)
+        elif expansion.records:
             lines = show_records(item.text, expansion.records, left, count)
         if lines is None:
             lines = excerpt(

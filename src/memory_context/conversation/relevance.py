@@ -49,7 +49,7 @@ class Relevance:
 
 
 @dataclass(slots=True)
-class _Occurrence:
+class Occurrence:
     """A place where a term stands, whole."""
 
     term: int
@@ -60,22 +60,22 @@ class _Occurrence:
 
 
 @dataclass(slots=True)
-class _Found:
+class FoundTerms:
     """All places of the terms in the chunks that were looked at."""
 
     terms: Sequence[AskedTerm]
     weights: list[float]
-    occurrences: dict[tuple[int, str, int], _Occurrence] = field(
-        default_factory=dict[tuple[int, str, int], "_Occurrence"]
+    occurrences: dict[tuple[int, str, int], Occurrence] = field(
+        default_factory=dict[tuple[int, str, int], "Occurrence"]
     )
 
-    def of(self, term: int) -> list[_Occurrence]:
+    def of(self, term: int) -> list[Occurrence]:
         """Return the places of a term: where it is written as in the message, if there are any, else its other forms."""
         places = [one for one in self.occurrences.values() if one.term == term]
         exact = [place for place in places if place.is_exact]
         return exact or places
 
-    def held_near(self, place: _Occurrence) -> set[int]:
+    def held_near(self, place: Occurrence) -> set[int]:
         """Return the terms within 300 characters of a place."""
         return {
             one.term
@@ -83,7 +83,7 @@ class _Found:
             if one.key == place.key and place.start - NEAR <= one.start <= place.stop + NEAR
         }
 
-    def weight_near(self, place: _Occurrence) -> float:
+    def weight_near(self, place: Occurrence) -> float:
         """Return how much the terms within 300 characters of a place tell apart."""
         return sum(self.weights[term] for term in self.held_near(place))
 
@@ -124,19 +124,19 @@ def found_in(
     hits: TermHits,
     chunks: Iterable[tuple[str, int, int]],
     text_of: Callable[[str], str],
-) -> _Found:
+) -> FoundTerms:
     """Return where the terms stand in some chunks."""
     weights = list[float]()
     for term in terms:
         rarities = [hits.rarity(lexemes_of(word)[0]) for word in term.words if lexemes_of(word)]
         weights.append(max(rarities, default=0.0))
-    found = _Found(terms, weights)
+    found = FoundTerms(terms, weights)
     for key, start, stop in chunks:
         _add_occurrences(found, key, text_of(key), start, stop)
     return found
 
 
-def _add_occurrences(found: _Found, key: str, text: str, start: int, stop: int) -> None:
+def _add_occurrences(found: FoundTerms, key: str, text: str, start: int, stop: int) -> None:
     # A name may lie across the end of a chunk.
     words = list(COMPOUND.finditer(text, max(0, start - ACROSS), stop + ACROSS))
     held = [lexemes_of(word.group()) for word in words]
@@ -156,7 +156,7 @@ def _add_occurrences(found: _Found, key: str, text: str, start: int, stop: int) 
             )
             begin, end = run[0].start(), run[-1].end()
             found.occurrences.setdefault(
-                (number, key, begin), _Occurrence(number, key, begin, end, is_exact)
+                (number, key, begin), Occurrence(number, key, begin, end, is_exact)
             )
 
 
@@ -192,7 +192,7 @@ def _is_word(asked: str, written: str) -> bool:
     return not lexemes or lexemes[0] in lexemes_of(written)
 
 
-def _is_distinctive(found: _Found, number: int, text_of: Callable[[str], str]) -> bool:
+def _is_distinctive(found: FoundTerms, number: int, text_of: Callable[[str], str]) -> bool:
     """Return whether a term stands for one record: a name that stands at few places, or a rare word that is a value."""
     term = found.terms[number]
     places = found.of(number)
@@ -205,7 +205,7 @@ def _is_distinctive(found: _Found, number: int, text_of: Callable[[str], str]) -
     return all(_is_value(text_of(place.key), place) for place in places)
 
 
-def _is_value(text: str, place: _Occurrence) -> bool:
+def _is_value(text: str, place: Occurrence) -> bool:
     """Return whether a place is all of a value: of a field, a cell, a string."""
     before, behind = text[max(0, place.start - 2) : place.start], text[place.stop : place.stop + 1]
     opens = before[-1:] in VALUE_OPENS or before in (": ", "= ")
@@ -214,7 +214,7 @@ def _is_value(text: str, place: _Occurrence) -> bool:
 
 def relevant(
     message: str,
-    found: _Found,
+    found: FoundTerms,
     text_of: Callable[[str], str],
     is_seen: Callable[[str, int, int], bool],
     recency: Mapping[str, int],
@@ -252,14 +252,14 @@ def relevant(
     return chosen.relevances()
 
 
-def _order(found: _Found, number: int) -> tuple[bool, float]:
+def _order(found: FoundTerms, number: int) -> tuple[bool, float]:
     return found.terms[number].is_phrase, found.weights[number]
 
 
 class _Chosen:
     """The records that were chosen, and the terms that they cover."""
 
-    def __init__(self, found: _Found) -> None:
+    def __init__(self, found: FoundTerms) -> None:
         self.covered = set[int]()
         self._found = found
         self._records = dict[str, list[Record]]()
@@ -299,7 +299,7 @@ class _Chosen:
 
 
 def _passages(
-    found: _Found, text_of: Callable[[str], str], back: int
+    found: FoundTerms, text_of: Callable[[str], str], back: int
 ) -> Iterator[tuple[str, Record, list[int]]]:
     """Yield the windows of lines that hold most of the message, best first; none where that is little."""
     singles = {number for number, term in enumerate(found.terms) if not term.is_phrase}
