@@ -121,8 +121,7 @@ def test_which_input_and_output(store: SQLAlchemyStore) -> None:
     """Loaded variables and `stop` are no input; where it cannot be told which is meant, the error says what to set."""
     memory = memory_of(store)
     memory.save_context({"input": "hi", "history": "old", "stop": ["x"]}, {"output": "hello"})
-    with pytest.warns(UserWarning, match="set output_key"):
-        memory.save_context({"input": "hi"}, {"output": "hello", "intermediate_steps": []})
+    memory.save_context({"input": "hi"}, {"output": "hello", "intermediate_steps": []})
     with pytest.raises(ValueError, match="One input key expected"):
         memory.save_context({"a": "1", "b": "2"}, {"output": "hello"})
     with pytest.raises(InvalidArgumentError, match="set output_key"):

@@ -9,14 +9,14 @@ Names are loaded when they are first used: importing this package loads neither 
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from memory_context import exceptions
 from memory_context.model import drawers
+from memory_context.runtime.lazy_names import lazy_names
 from memory_context.runtime.version import __version__
 
 if TYPE_CHECKING:
-    from memory_context import exceptions
     from memory_context.agent_files.service import AgentMemoryService, FileEntry
     from memory_context.autogen import (
         LLMJudge,
@@ -192,14 +192,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load the public *name* from the module that defines it."""
-    if name == "exceptions":
-        return importlib.import_module("memory_context.exceptions")
-    if name not in _HOMES:
-        message = f"module 'memory_context' has no attribute {name!r}"
-        raise AttributeError(message)
-    return getattr(importlib.import_module(f"memory_context.{_HOMES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)
 
 
 def __dir__() -> list[str]:

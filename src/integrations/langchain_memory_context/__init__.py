@@ -5,10 +5,10 @@ Names are loaded when they are first used: tools and retriever need langchain-co
 
 from __future__ import annotations
 
-import importlib
 from typing import TYPE_CHECKING, Any
 
 from memory_context.exceptions import MissingDependencyError
+from memory_context.runtime.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from langchain_memory_context.chat_model_judge import ChatModelJudge
@@ -42,16 +42,14 @@ _HOMES = {
     "memory_tools": "tools",
     "note_tools": "tools",
 }
+_load = lazy_names(__name__, _HOMES)
 _HOSTS = ("langchain", "langchain_classic", "langchain_core", "langgraph")
 
 
 def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
     """Load a public name from its home."""
-    if name not in _HOMES:
-        message = f"module 'langchain_memory_context' has no attribute {name!r}"
-        raise AttributeError(message)
     try:
-        return getattr(importlib.import_module(f"langchain_memory_context.{_HOMES[name]}"), name)
+        return _load(name)
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in _HOSTS:
             raise

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import warnings
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -270,15 +269,11 @@ class MemoryContextMemory(BaseMemory):
         raise InvalidArgumentError(message)
 
     def _output_key(self, outputs: Mapping[str, Any]) -> str:
-        if self.output_key is None:
-            if len(outputs) == 1:
-                return next(iter(outputs))
-            if OUTPUT in outputs:
-                warning = f"outputs {sorted(outputs)}: {OUTPUT!r} is remembered; set output_key"
-                warnings.warn(warning, stacklevel=3)
-                return OUTPUT
-        elif self.output_key in outputs:
-            return self.output_key
+        key = self.output_key or OUTPUT
+        if self.output_key is None and len(outputs) == 1:
+            key = next(iter(outputs))
+        if key in outputs:
+            return key
         message = (
             f"Got the output keys {sorted(outputs)}: set output_key to the one that is remembered"
         )

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 
 from memory_context.autogen.llm_judge import check_client
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
-from memory_context.runtime.threads import waiting_loop
+from memory_context.runtime.threads import result_of
 
 
 class LLMSummarizerConfig(BaseModel):
@@ -50,11 +50,7 @@ class LLMSummarizer(ComponentBase[LLMSummarizerConfig], Component[LLMSummarizerC
 
     def summarize(self, text: str, description: str) -> str | None:
         """Return the model's line; None if it has none. Must not run on an event loop's own thread."""
-        asking = self._asked(text, description)
-        loop = waiting_loop()
-        if loop is None:
-            return asyncio.run(asking)
-        return asyncio.run_coroutine_threadsafe(asking, loop).result()
+        return result_of(self._asked(text, description))
 
     async def _asked(self, text: str, description: str) -> str | None:
         question = prompts.SUMMARY_QUESTION.format(description=description, text=text)

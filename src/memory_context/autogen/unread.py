@@ -33,30 +33,30 @@ class UnreadWatch:
         self, messages: Sequence[LLMMessage], tools: Collection[str], *, ended: bool = False
     ) -> None:
         """Look at the conversation; `ended` if no run goes on."""
-        after = self._after_results(messages, tools) if self.keys and not self.warned else None
-        if after is not None and (is_question(after[0]) if after else ended):
+        if self.warned or not self.keys:
+            return
+        results = list[FunctionExecutionResult]()
+        following = list[LLMMessage]()  # after the newest results
+        for message in messages:
+            if isinstance(message, FunctionExecutionResultMessage):
+                results = message.content
+                following = []
+            elif not (isinstance(message, UserMessage) and message.source == MEMORY_SOURCE):
+                following.append(message)
+        is_folded = self._is_folded(results, tools)
+        nobody_reads = is_question(following[0]) if following else ended
+        if is_folded and nobody_reads:
             events.ENDED_UNREAD.log()
             self.warned = True
-        if after or ended:
+        if ended or (is_folded and following):
             self.keys.clear()
 
-    def _after_results(
-        self, messages: Sequence[LLMMessage], tools: Collection[str]
-    ) -> list[LLMMessage] | None:
-        """The messages after the newest results, if those are folded outputs; None otherwise, and for a handoff."""
-        newest = next((i for i in reversed(range(len(messages))) if _results(messages[i])), None)
-        results = [] if newest is None else _results(messages[newest])
-        folded = any(
-            ref.key in self.keys for result in results for ref in MemoryRef.find_all(result.content)
-        )
-        if newest is None or not folded or not all(result.name in tools for result in results):
-            return None
-        return [
-            m
-            for m in messages[newest + 1 :]
-            if not (isinstance(m, UserMessage) and m.source == MEMORY_SOURCE)
-        ]
-
-
-def _results(message: LLMMessage) -> list[FunctionExecutionResult]:
-    return message.content if isinstance(message, FunctionExecutionResultMessage) else []
+    def _is_folded(
+        self, results: Sequence[FunctionExecutionResult], tools: Collection[str]
+    ) -> bool:
+        """Return whether a folded output is among *results*; not for a handoff, which is none of the *tools*."""
+        for result in results:
+            if result.name not in tools:
+                return False
+        shown = MemoryRef.find_all("\n".join(result.content for result in results))
+        return any(ref.key in self.keys for ref in shown)

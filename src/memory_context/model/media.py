@@ -61,30 +61,14 @@ def media_type_of(data: bytes) -> str:
 
 
 def pixels_of(data: bytes) -> tuple[int, int] | None:
-    """Return width and height of an image in PNG, GIF or JPEG; None for anything else."""
+    """Return width and height of an image in PNG or GIF; None for anything else."""
     match media_type_of(data):
         case "image/png" if len(data) >= 24:
             return int.from_bytes(data[16:20]), int.from_bytes(data[20:24])
         case "image/gif" if len(data) >= 10:
             return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
-        case "image/jpeg":
-            return _pixels_of_jpeg(data)
         case _:
             return None
-
-
-def _pixels_of_jpeg(data: bytes) -> tuple[int, int] | None:
-    """Return what the first start-of-frame segment says (ITU-T T.81, B.2.2)."""
-    start = 2
-    while start + 9 <= len(data) and data[start] == 0xFF:
-        marker = data[start + 1]
-        if 0xC0 <= marker <= 0xCF and marker not in (0xC4, 0xC8, 0xCC):
-            height = int.from_bytes(data[start + 5 : start + 7])
-            width = int.from_bytes(data[start + 7 : start + 9])
-            return width, height
-        length = int.from_bytes(data[start + 2 : start + 4])
-        start += 2 + max(2, length)
-    return None
 
 
 def described(data: bytes, media_type: str) -> str:

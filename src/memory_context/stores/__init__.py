@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from memory_context.runtime.lazy_names import lazy_names
 from memory_context.stores.opening import AnyStore, as_store
 from memory_context.stores.protocol import Administration, Filters, MemoryStore, Mode, term_hits_in
 from memory_context.stores.sql.audit_trail import SQLAuditTrail, as_auditor
@@ -46,9 +46,5 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Import at the first use what needs POSIX or an extra, or compiles many patterns."""
-    if name not in _HOMES:
-        message = f"module 'memory_context.stores' has no attribute {name!r}"
-        raise AttributeError(message)
-    return getattr(importlib.import_module(f"memory_context.stores.{_HOMES[name]}"), name)
+# What needs POSIX or an extra, or compiles many patterns.
+__getattr__ = lazy_names(__name__, _HOMES)

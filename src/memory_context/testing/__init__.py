@@ -6,8 +6,9 @@
 
 from __future__ import annotations
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from memory_context.runtime.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from memory_context.testing.faulty_store import Fault, FaultyStore, Injected, random_faults
@@ -43,7 +44,7 @@ __all__ = [
     "seeded_keys",
 ]
 
-_MODULES = {
+_HOMES = {
     "ConversationHost": "scripted_turns",
     "ConversationHostContract": "host_contract",
     "Fault": "faulty_store",
@@ -63,9 +64,4 @@ _MODULES = {
 }
 
 
-def __getattr__(name: str) -> Any:  # noqa: ANN401 - any public name
-    """Load a public name from its module."""
-    if name not in _MODULES:
-        message = f"module 'memory_context.testing' has no attribute {name!r}"
-        raise AttributeError(message)
-    return getattr(importlib.import_module(f"memory_context.testing.{_MODULES[name]}"), name)
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -1,0 +1,19 @@
+"""Public names of a package that are imported when they are first used."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from typing import Any
+
+
+def lazy_names(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """Return the ``__getattr__`` (PEP 562) of *package*, which loads the names of *homes* from the modules there."""
+
+    def load(name: str) -> Any:  # noqa: ANN401 - any public name
+        if name not in homes:
+            message = f"module {package!r} has no attribute {name!r}"
+            raise AttributeError(message)
+        return getattr(importlib.import_module(f"{package}.{homes[name]}"), name)
+
+    return load
