@@ -464,7 +464,6 @@ async def test_ipython_gets_what_it_asks_for(context: MemoryContext) -> None:
         assert {"text/plain", "text/html"} == set(data)
         assert data == bundle(value)
     assert ["text/plain"] == list(context._repr_mimebundle_(include=["text/plain"]))
-    assert ["text/plain"] == list(context._repr_mimebundle_(exclude={"text/html"}))
 
 
 def test_values_do_not_load_what_draws_them() -> None:

@@ -40,24 +40,20 @@ class Displayed:
     __slots__ = ()
 
     def _repr_mimebundle_(
-        self, include: Collection[str] | None = None, exclude: Collection[str] | None = None
+        self, include: Collection[str] | None = None, **_: object
     ) -> dict[str, str]:
         """Return the value by media type; only its `repr` as text if nothing draws it.
 
         Args:
             include: The media types that are wanted; all if empty or None.
-            exclude: The media types that are not wanted.
+            **_: What IPython may say beyond that, and heeds itself.
         """
         value = self._drawn_as()
         drawers = _drawers_of(type(value))
         if drawers is None:
             return {"text/plain": repr(self)}
-        bundle: dict[str, str] = {}
-        for media_type, draw in drawers.items():
-            is_wanted = not include or media_type in include
-            if is_wanted and media_type not in (exclude or ()):
-                bundle[media_type] = draw(value)
-        return bundle
+        wanted = include or drawers
+        return {name: draw(value) for name, draw in drawers.items() if name in wanted}
 
     def _repr_pretty_(self, printer: Any, cycle: bool) -> None:  # noqa: ANN401, FBT001 - IPython's protocol
         """Print the value as text: IPython asks lists in this way. Inside another value, print one line."""

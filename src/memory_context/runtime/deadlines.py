@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextvars
-import queue
 import threading
 from collections.abc import Callable
+from concurrent.futures import Future, wait
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -18,24 +18,19 @@ def within(seconds: float, work: Callable[[], T], name: str) -> T:
         TimeoutError: There is no result within *seconds*.
         Exception: What *work* raises.
     """
-    answers = queue.SimpleQueue[tuple[T | None, Exception | None]]()
+    future = Future[T]()
 
     def run() -> None:
         try:
-            answers.put((work(), None))
+            future.set_result(work())
         except Exception as error:  # noqa: BLE001 - handed over
-            answers.put((None, error))
+            future.set_exception(error)
 
     context = contextvars.copy_context()
     # Not from a pool: a call that hangs would hold its thread, and several would use the pool up.
     threading.Thread(target=context.run, args=(run,), name=name, daemon=True).start()
-    try:
-        result, error = answers.get(timeout=seconds)
-    except queue.Empty:
+    if not wait([future], seconds).done:
         message = f"no answer within {seconds} s"
-        # The thread goes on, because Python cannot end it; its answer falls into a queue that
-        # nobody reads.
-        raise TimeoutError(message) from None
-    if error is not None:
-        raise error
-    return result  # type: ignore[return-value] # without an error, it is one
+        # The thread goes on, because Python cannot end it; nobody reads its answer.
+        raise TimeoutError(message)
+    return future.result()

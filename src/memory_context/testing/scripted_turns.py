@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass
 from typing import Protocol
+
+from pydantic import TypeAdapter
 
 from memory_context.conversation.conversation import ConversationSettings
 from memory_context.conversation.message import FunctionCall, Message
@@ -58,20 +61,15 @@ class ScriptedTurn:
     def naming(self, keys: Sequence[str]) -> ScriptedTurn:
         """Return the turn with *keys* in place of their numbers; numbers beyond the last one begin again."""
 
-        def named(text: str) -> str:
-            return _KEY_NUMBER.sub(
-                lambda match: keys[int(match[1]) % len(keys)] if keys else "nothing", text
-            )
+        def key_of(number: re.Match[str]) -> str:
+            return keys[int(number[1]) % len(keys)] if keys else "nothing"
 
-        said = [message.with_texts({0: named(message.text)}) for message in self.said]
-        replies = list[ScriptedReply]()
-        for reply in self.replies:
-            results = list[ScriptedResult]()
-            for result in reply.results:
-                call = replace(result.call, arguments=named(result.call.arguments))
-                results.append(replace(result, call=call))
-            replies.append(ScriptedReply(named(reply.text), tuple(results)))
-        return replace(self, said=tuple(said), replies=tuple(replies))
+        # A key has no character that JSON escapes.
+        text = json.dumps(asdict(self), ensure_ascii=False)
+        return _TURN.validate_json(_KEY_NUMBER.sub(key_of, text))
+
+
+_TURN = TypeAdapter(ScriptedTurn)
 
 
 @dataclass(frozen=True, slots=True)
