@@ -616,17 +616,59 @@ async def test_settings_reach_the_context() -> None:
 def test_figures_are_shown_as_shares() -> None:
     """Tokens and cost of the unbounded context's, values of those that are needed, peaks of the references'."""
     unbounded = Figures(
-        calls=4, tokens=1000, cost=200.0, needed=8, named=8, visible=8, peaks=(100, 400, 100)
+        calls=4,
+        tokens=1000,
+        cost=200.0,
+        all_counted=200.0,
+        needed=8,
+        named=8,
+        visible=8,
+        peaks=(100, 400, 100),
     )
     reference = Figures(
-        calls=4, tokens=500, cost=100.0, needed=8, named=4, visible=2, trips=2, peaks=(50, 100, 80)
+        calls=4,
+        tokens=500,
+        cost=100.0,
+        all_counted=150.0,
+        needed=8,
+        named=4,
+        visible=2,
+        trips=2,
+        peaks=(50, 100, 80),
     )
     row = Comparison(unbounded, reference).row("mine", reference)
     assert (
-        Row("mine", 0.5, 0.5, 0.5, 1.0, needed=8, named=0.5, visible=0.25, lost=0, trips=2, calls=4)
+        Row(
+            "mine",
+            0.5,
+            0.5,
+            0.75,
+            0.5,
+            1.0,
+            needed=8,
+            named=0.5,
+            visible=0.25,
+            lost=0,
+            trips=2,
+            calls=4,
+        )
         == row
     )
     assert 2.0 == Comparison(unbounded, reference).row("all", unbounded).peak_of_reference
+
+
+async def test_schemas_and_instructions_are_counted() -> None:
+    """A policy with tools of its own pays for their schemas at each request: in full at first, then at the cached price."""
+    recording = run_with("a", "b")
+    policies = [parse_policy("unbounded"), parse_policy("memory:recall=false")]
+    unbounded, memory = [await measure([recording], policy, letters()) for policy in policies]
+    carried = letters().count(policies[1].open(letters()).carried)
+
+    assert unbounded.cost == unbounded.all_counted == memory.cost
+    assert carried > 500
+    assert memory.all_counted - memory.cost == pytest.approx(
+        carried * (1 + 0.1 * (memory.calls - 1))
+    )
 
 
 async def test_the_report_has_a_row_for_each_policy() -> None:

@@ -80,8 +80,8 @@ def test_the_table_has_all_usual_policies_and_fits(runs: Path) -> None:
         line.split()[0]: line.split()[1:] for line in done.stdout.splitlines() if line[:1].islower()
     }
     assert set(DEFAULTS) < set(rows)
-    assert ["1.000"] * 3 == rows["unbounded"][:3]
-    assert ["3", "0"] == rows["buffered:size=1"][6:8]
+    assert ["1.000"] * 4 == rows["unbounded"][:4]
+    assert ["3", "0"] == rows["buffered:size=1"][7:9]
     assert "\x1b" not in done.stdout
     assert max(map(len, done.stdout.splitlines())) <= 110
 

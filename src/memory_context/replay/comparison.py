@@ -22,6 +22,7 @@ class Row:
         policy: Its name.
         tokens: Of its prompts, as a share of the unbounded context's.
         cost: As a share of the unbounded context's.
+        all_counted: The same with the schemas of its tools and its instructions.
         peak_of_unbounded: The largest prompt of a run, as a share of the unbounded context's; the median over the runs.
         peak_of_reference: The same in relation to "reference only".
         needed: Values that the model used and that stood only in earlier outputs; the same for every policy.
@@ -30,12 +31,12 @@ class Row:
         lost: Needed values that nothing could bring back.
         trips: Calls that needed a value from behind a reference.
         calls: Model calls; the same for every policy.
-        seconds: The wall time that the policy took.
     """
 
     policy: str
     tokens: float
     cost: float
+    all_counted: float
     peak_of_unbounded: float
     peak_of_reference: float
     needed: int
@@ -44,7 +45,6 @@ class Row:
     lost: int
     trips: int
     calls: int
-    seconds: float = field(default=0.0, compare=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +60,7 @@ class Comparison:
             policy,
             tokens=_share(figures.tokens, self.unbounded.tokens),
             cost=_share(figures.cost, self.unbounded.cost),
+            all_counted=_share(figures.all_counted, self.unbounded.all_counted),
             peak_of_unbounded=_median_peak(figures, self.unbounded),
             peak_of_reference=_median_peak(figures, self.reference),
             needed=figures.needed,
@@ -68,7 +69,6 @@ class Comparison:
             lost=figures.lost,
             trips=figures.trips,
             calls=figures.calls,
-            seconds=figures.seconds,
         )
 
 

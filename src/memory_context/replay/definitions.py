@@ -28,6 +28,9 @@ cost: Tokens, of which the prefix that is unchanged since the call before counts
 then by characters inside the first that differs. For each call that needs a value out of sight, a trip more. As a share
 of the unbounded context's.
 
++ tools: The cost with what every request of the policy carries beside its messages: the schemas of its own tools, and
+its instructions. A run's first request pays for them in full, each later one {_PRICE.cached:g}.
+
 trip: {_PRICE.cached:g} x the call's prompt + min({_PRICE.fetched:,}, tokens of the output that holds the value) +
 {_PRICE.asked}. The output is the newest one that holds it; of several values, the largest of these outputs. One trip
 for a call, however many values it needs.
@@ -52,7 +55,6 @@ lost: Needed values that are neither visible nor behind a reference in the promp
 
 trips: Calls that need a value which is not visible and stands behind a reference.
 
-s: Seconds of wall time that the policy took to take the messages and to make the prompts.
 """)
 
 POLICIES = _terms("""

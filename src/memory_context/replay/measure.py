@@ -28,6 +28,7 @@ class Figures:
         calls: Model calls.
         tokens: Tokens of their prompts.
         cost: What they cost, trips included, in tokens at full price.
+        all_counted: The same with the schemas of the policy's tools and its instructions, which every request carries.
         needed: Values that the recorded model used and that stood only in earlier outputs.
         named: Those of them whose name stood in the prompt.
         visible: Those of them that stood in the prompt with neighbours.
@@ -40,6 +41,7 @@ class Figures:
     calls: int = 0
     tokens: int = 0
     cost: float = 0.0
+    all_counted: float = 0.0
     needed: int = 0
     named: int = 0
     visible: int = 0
@@ -160,12 +162,16 @@ async def replay(
     try:
         feed, texts = ContextFeed(replayed), StoredTexts(replayed.stored)
         unanswered = iter(needs)
+        carried = meter.count(replayed.carried)
         calls, before = list[Figures](), list[ChargedMessage]()
         for message in recording.messages:
             if isinstance(message, AssistantMessage):
                 prompt = await feed.prompt()
                 call = ReplayedCall(next(unanswered), prompt, before)
-                calls.append(figures_of(call, texts, meter, price))
+                figures = figures_of(call, texts, meter, price)
+                # They stand before everything, so only the first request pays for them in full.
+                paid = price.call(carried, carried if calls else 0)
+                calls.append(replace(figures, all_counted=figures.cost + paid))
                 before = prompt
                 # A context that never waits would keep Ctrl-C out until the end of the run.
                 await asyncio.sleep(0)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import json
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
@@ -46,11 +47,13 @@ class Replayed:
             returned do not change.
         stored: Returns the text behind a reference, by its key; None if there is none.
         close: Lets go of what the context holds.
+        carried: What every request carries beside its messages: the schemas of the policy's own tools, and instructions.
     """
 
     context: ChatCompletionContext
     stored: Callable[[str], str | None] = _nothing
     close: Callable[[], Awaitable[None]] = _no_work
+    carried: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,7 +210,8 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
         item = manager.memory_store.get(manager.scope, key)
         return item.text if item else None
 
-    return Replayed(context, stored, context.aclose)
+    schemas = [json.dumps(tool.schema) for tool in context.tools()]
+    return Replayed(context, stored, context.aclose, "\n".join((context.instructions, *schemas)))
 
 
 def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:

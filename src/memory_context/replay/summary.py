@@ -71,6 +71,7 @@ def _policy_json(result: Result) -> dict[str, Any]:
         "policy": row.policy,
         "tokens": figures.tokens,
         "cost": round(figures.cost, 1),
+        "all_counted": round(figures.all_counted, 1),
         "peak": max(figures.peaks, default=0),
         "named": figures.named,
         "visible": figures.visible,
@@ -80,6 +81,7 @@ def _policy_json(result: Result) -> dict[str, Any]:
         "share": {
             "tokens": round(row.tokens, 6),
             "cost": round(row.cost, 6),
+            "all_counted": round(row.all_counted, 6),
             "peak": round(row.peak_of_unbounded, 6),
             "peak_of_reference": round(row.peak_of_reference, 6),
             "named": round(row.named, 6),

@@ -9,7 +9,10 @@ from rich.table import Table
 from memory_context.display import table
 from memory_context.replay.comparison import Row
 
-COLUMNS = ("policy", "tokens", "cost", "peak", "of ref", "named", "visible", "lost", "trips", "s")
+COLUMNS = (
+    *("policy", "tokens", "cost", "+ tools", "peak", "of ref"),
+    *("named", "visible", "lost", "trips"),
+)
 
 
 def report(rows: Iterable[Row]) -> Table:
@@ -22,6 +25,7 @@ def cells(row: Row) -> list[str]:
     shares = (
         row.tokens,
         row.cost,
+        row.all_counted,
         row.peak_of_unbounded,
         row.peak_of_reference,
         row.named,
@@ -32,5 +36,4 @@ def cells(row: Row) -> list[str]:
         *(f"{share:.3f}" for share in shares),
         f"{row.lost:,}",
         f"{row.trips:,}",
-        f"{row.seconds:.1f}",
     ]
