@@ -10,10 +10,14 @@ from langchain_core.runnables import Runnable, RunnableConfig
 
 from langchain_memory_context.messages import plain_texts
 from memory_context.conversation.keyword_judge import Question, Verdict
-from memory_context.conversation.model_judge import StrictAnswer, judge_prompt, verdict_of
+from memory_context.conversation.model_judge import (
+    StrictAnswer,
+    judge_prompt,
+    tokens_in,
+    verdict_of,
+)
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
-from memory_context.text.tokens.counter import default_counter
 
 try:
     from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
@@ -60,7 +64,12 @@ class ChatModelJudge:
         given = await self._asked().ainvoke(messages, config)
         answer, parsed = _parts_of(given)
         text = parsed or "".join(plain_texts(answer))
-        return verdict_of(text, question, _tokens(messages, answer))
+        usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
+        tokens = usage.get("total_tokens")
+        if not tokens:
+            asked = (*messages, answer)
+            tokens = tokens_in(text for message in asked for text in plain_texts(message))
+        return verdict_of(text, question, tokens)
 
     def _asked(self) -> Runnable[Any, Any]:
         try:
@@ -79,11 +88,3 @@ def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - w
     parts = cast("dict[str, Any]", given)
     parsed = parts.get("parsed")
     return parts["raw"], parsed.model_dump_json() if isinstance(parsed, StrictAnswer) else None
-
-
-def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
-    """Return what the call cost, in tokens; counted here if the model does not say, and never by asking a provider."""
-    usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
-    count = default_counter().count
-    texts = (text for message in (*messages, answer) for text in plain_texts(message))
-    return usage.get("total_tokens") or sum(map(count, texts))

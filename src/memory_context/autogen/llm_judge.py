@@ -14,10 +14,14 @@ from autogen_core.models import (
 from pydantic import BaseModel
 
 from memory_context.conversation.keyword_judge import Question, Verdict
-from memory_context.conversation.model_judge import StrictAnswer, judge_prompt, verdict_of
+from memory_context.conversation.model_judge import (
+    StrictAnswer,
+    judge_prompt,
+    tokens_in,
+    verdict_of,
+)
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
-from memory_context.text.tokens.counter import default_counter
 
 
 def check_client(model_client: object) -> None:
@@ -77,9 +81,7 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
         result = await self.model_client.create(messages, json_output=output)
         tokens = result.usage.prompt_tokens + result.usage.completion_tokens
         if not tokens:
-            # The client does not say what the call cost.
-            count = default_counter().count
-            tokens = sum(count(str(message.content)) for message in (*messages, result))
+            tokens = tokens_in(str(message.content) for message in (*messages, result))
         return verdict_of(result.content, question, tokens)
 
     def _to_config(self) -> LLMJudgeConfig:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any, Literal
 
 from pydantic import BaseModel, Field
@@ -11,6 +12,7 @@ from memory_context.conversation.keyword_judge import Expansion, Question, Recal
 from memory_context.exceptions import JudgeError
 from memory_context.model.reference import one_line
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.text.tokens.counter import default_counter
 
 MAX_CANDIDATES = 30
 MAX_TEXT = 4000
@@ -101,6 +103,11 @@ def _answer_at(content: str, start: int) -> JudgeAnswer | None:
         return JudgeAnswer.model_validate(value)
     except (ValueError, RecursionError):
         return None
+
+
+def tokens_in(texts: Iterable[str]) -> int:
+    """Return the tokens of a call's *texts*, for a client that does not say what it cost; no provider is asked."""
+    return sum(map(default_counter().count, texts))
 
 
 def verdict_of(content: Any, question: Question, tokens: int) -> Verdict:  # noqa: ANN401 - whatever a model's client gives

@@ -71,117 +71,104 @@ def traceback_of(error: BaseException) -> Traceback:
     return HiddenError, HiddenError(type(error).__name__), error.__traceback__
 
 
-def _event(name: str, level: int, message: str) -> Event:
+def _event(name: str, message: str, level: int = logging.WARNING) -> Event:
     return Event(PREFIX + name, level, message)
 
 
-STORE_FAILED = _event(
-    "store_failed", logging.WARNING, "memory failed, the agent goes on with full texts: %(error)s"
-)
+STORE_FAILED = _event("store_failed", "memory failed, the agent goes on with full texts: %(error)s")
 FILE_REPLACED = _event(
     "file_replaced",
-    logging.WARNING,
     "%(database)s was removed, renamed or replaced while it was open; what was in it is gone unless it is put back, and "
     "the database that is there now is used",
 )
 MEMORY_FAILED = _event(
     "memory_failed",
-    logging.WARNING,
     "memory failed, the agent goes on without %(memory)r: %(error)s",
 )
 READ_NOT_COUNTED = _event(
     "read_not_counted",
-    logging.WARNING,
     "the read of %(memory_key)s could not be counted: %(error)s",
 )
 NOTES_NOT_COUNTED = _event(
     "notes_not_counted",
-    logging.WARNING,
     "the reads of %(notes)d notes could not be counted: %(error)s",
 )
 NOTES_NOT_DELETED = _event(
     "notes_not_deleted",
-    logging.WARNING,
     "the notes of a %(lifetime)s that ended could not be deleted: %(error)s",
 )
 AUDIT_FAILED = _event(
     "audit_failed",
-    logging.WARNING,
     "the audit trail failed, %(entries)d entries wait or are lost: %(error)s",
 )
 USAGE_FAILED = _event(
-    "usage_failed", logging.WARNING, "stored memories could not be counted for a metric: %(error)s"
+    "usage_failed", "stored memories could not be counted for a metric: %(error)s"
 )
 ENDED_UNREAD = _event(
     "ended_unread",
-    logging.WARNING,
     "an agent's run ended with the reference of a folded output, which no model has read: by default AutoGen ends a "
     "run with the first tools' results; give AssistantAgent max_tool_iterations=10, for example, or "
     "reflect_on_tool_use=True",
 )
 NOT_INDEXED = _event(
     "not_indexed",
-    logging.WARNING,
     "the memory %(memory_id)s is stored, but not indexed yet: %(error)s",
 )
 INDEX_BEHIND = _event(
     "index_behind",
-    logging.WARNING,
     "%(memories)d memories are not indexed yet, and not searched; see reindex()",
 )
 VECTORS_FAILED = _event(
-    "vectors_failed", logging.WARNING, "vectors could not be made, reindex() makes them: %(error)s"
+    "vectors_failed", "vectors could not be made, reindex() makes them: %(error)s"
 )
 FILE_SKIPPED = _event(
     "file_skipped",
-    logging.WARNING,
     "%(file)s does not hold a memory and is skipped; `damaged` says why",
 )
 RECORD_UNREADABLE = _event(
     "record_unreadable",
-    logging.WARNING,
     "a part of the memory %(memory_key)s is not what was stored there and is left out: %(error)s",
 )
 TOKENS_ESTIMATED = _event(
     "tokens_estimated",
-    logging.WARNING,
     "tokens are estimated: the ranks of %(ranks)s are neither in tiktoken's cache nor in an installed package, "
     "and could not be downloaded; see TIKTOKEN_CACHE_DIR",
 )
-FOLDER_MISSING = _event("folder_missing", logging.ERROR, "%(error)s; its first use will fail")
-PATH_REFUSED = _event(
-    "path_refused", logging.WARNING, "refused %(path)s of agent %(agent)s: %(error)s"
-)
+FOLDER_MISSING = _event("folder_missing", "%(error)s; its first use will fail", level=logging.ERROR)
+PATH_REFUSED = _event("path_refused", "refused %(path)s of agent %(agent)s: %(error)s")
 DESCRIBER_FAILED = _event(
     "describer_failed",
-    logging.WARNING,
     "the describer registered for %(tool)s failed, the default line is used: %(error)s",
 )
-REQUEST_FAILED = _event(
-    "request_failed", logging.WARNING, "a request could not be answered: %(error)s"
+REQUEST_FAILED = _event("request_failed", "a request could not be answered: %(error)s")
+REQUEST_BROKE = _event(
+    "request_broke", "a request could not be answered: %(error)s", level=logging.ERROR
 )
-REQUEST_BROKE = _event("request_broke", logging.ERROR, "a request could not be answered: %(error)s")
-TOOL_BROKE = _event("tool_broke", logging.ERROR, "%(tool)s failed: %(error)s")
-EVICTED = _event("evicted", logging.INFO, "the tier %(tier)s is full; evicted: %(memory_keys)s")
+TOOL_BROKE = _event("tool_broke", "%(tool)s failed: %(error)s", level=logging.ERROR)
+EVICTED = _event(
+    "evicted", "the tier %(tier)s is full; evicted: %(memory_keys)s", level=logging.INFO
+)
 JUDGE_FAILED = _event(
-    "judge_failed", logging.INFO, "the judge %(judge)s failed, keyword matching decides: %(error)s"
+    "judge_failed",
+    "the judge %(judge)s failed, keyword matching decides: %(error)s",
+    level=logging.INFO,
 )
 SUMMARIZER_FAILED = _event(
     "summarizer_failed",
-    logging.INFO,
     "the summarizer %(summarizer)s failed, the text is described without it: %(problem)s",
+    level=logging.INFO,
 )
 MERGER_FAILED = _event(
-    "merger_failed", logging.INFO, "the merger failed, keyword matching decides: %(error)s"
+    "merger_failed", "the merger failed, keyword matching decides: %(error)s", level=logging.INFO
 )
 EXTRACTOR_FAILED = _event(
-    "extractor_failed", logging.INFO, "no preferences were proposed: %(error)s"
+    "extractor_failed", "no preferences were proposed: %(error)s", level=logging.INFO
 )
 RANKS_NOT_LOADED = _event(
-    "ranks_not_loaded", logging.DEBUG, "%(url)s could not be downloaded: %(error)s"
+    "ranks_not_loaded", "%(url)s could not be downloaded: %(error)s", level=logging.DEBUG
 )
 RANKS_NOT_KEPT = _event(
-    "ranks_not_kept", logging.DEBUG, "%(ranks)s could not be kept in %(folder)s: %(error)s"
+    "ranks_not_kept", "%(ranks)s could not be kept in %(folder)s: %(error)s", level=logging.DEBUG
 )
 
 EVENTS = tuple(value for value in list(globals().values()) if isinstance(value, Event))

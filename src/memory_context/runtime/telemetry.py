@@ -73,65 +73,47 @@ class Metric:
     description: str
 
 
-def _metric(name: str, kind: Instrument, unit: str, description: str) -> Metric:
+def _metric(name: str, unit: str, description: str, kind: Instrument = "counter") -> Metric:
     return Metric(f"{SCOPE}.{name}", kind, unit, description)
 
 
 METRICS: Mapping[str, Metric] = {
-    "memories": _metric("memories.stored", "counter", "{memory}", "Memories that were committed"),
-    "bytes": _metric("bytes.stored", "counter", "By", "Bytes of their contents"),
-    "messages": _metric(
-        "messages", "counter", "{message}", "Messages that came into conversations"
-    ),
-    "folds": _metric("folds", "counter", "{text}", "Texts that were replaced by a reference"),
+    "memories": _metric("memories.stored", "{memory}", "Memories that were committed"),
+    "bytes": _metric("bytes.stored", "By", "Bytes of their contents"),
+    "messages": _metric("messages", "{message}", "Messages that came into conversations"),
+    "folds": _metric("folds", "{text}", "Texts that were replaced by a reference"),
     "late_folds": _metric(
-        "folds.late", "counter", "{batch}", "Batches of texts that were folded after reading"
+        "folds.late", "{batch}", "Batches of texts that were folded after reading"
     ),
     "asked_again": _metric(
-        "folds.asked_again",
-        "counter",
-        "{text}",
-        "Texts that a model read as soon as they were folded",
+        "folds.asked_again", "{text}", "Texts that a model read as soon as they were folded"
     ),
-    "tokens_folded": _metric(
-        "tokens.folded", "counter", "{token}", "Tokens of the texts that were folded"
-    ),
-    "tokens_shown": _metric(
-        "tokens.shown", "counter", "{token}", "Tokens of references and previews"
-    ),
-    "recalls": _metric("recalls", "counter", "{memory}", "Memories that a context brought back"),
-    "tokens_recalled": _metric(
-        "tokens.recalled", "counter", "{token}", "Tokens that were brought back"
-    ),
-    "tokens_noted": _metric(
-        "tokens.noted", "counter", "{token}", "Tokens of a run's notes in prompts"
-    ),
+    "tokens_folded": _metric("tokens.folded", "{token}", "Tokens of the texts that were folded"),
+    "tokens_shown": _metric("tokens.shown", "{token}", "Tokens of references and previews"),
+    "recalls": _metric("recalls", "{memory}", "Memories that a context brought back"),
+    "tokens_recalled": _metric("tokens.recalled", "{token}", "Tokens that were brought back"),
+    "tokens_noted": _metric("tokens.noted", "{token}", "Tokens of a run's notes in prompts"),
     "compactions": _metric(
-        "compactions", "counter", "{compaction}", "Conversations' beginnings that were compacted"
+        "compactions", "{compaction}", "Conversations' beginnings that were compacted"
     ),
-    "tokens_compacted": _metric(
-        "tokens.compacted", "counter", "{token}", "Tokens that compactions took away"
-    ),
+    "tokens_compacted": _metric("tokens.compacted", "{token}", "Tokens that compactions took away"),
     "tokens_saved": _metric(
-        "tokens.saved", "updowncounter", "{token}", "Tokens folded, less shown, recalled, noted"
+        "tokens.saved",
+        "{token}",
+        "Tokens folded, less shown, recalled, noted",
+        kind="updowncounter",
     ),
-    "store_failures": _metric(
-        "store.failures", "counter", "{failure}", "Failures that a run went on after"
-    ),
-    "judge_calls": _metric("judge.calls", "counter", "{call}", "Questions to judges with a model"),
-    "judge_tokens": _metric("judge.tokens", "counter", "{token}", "Tokens that they cost"),
-    "summarizer_calls": _metric(
-        "summarizer.calls", "counter", "{call}", "Questions to summarizers"
-    ),
-    "audit_entries": _metric(
-        "audit.entries", "counter", "{entry}", "Entries that were written to a trail"
-    ),
+    "store_failures": _metric("store.failures", "{failure}", "Failures that a run went on after"),
+    "judge_calls": _metric("judge.calls", "{call}", "Questions to judges with a model"),
+    "judge_tokens": _metric("judge.tokens", "{token}", "Tokens that they cost"),
+    "summarizer_calls": _metric("summarizer.calls", "{call}", "Questions to summarizers"),
+    "audit_entries": _metric("audit.entries", "{entry}", "Entries that were written to a trail"),
     "audit_failures": _metric(
-        "audit.failures", "counter", "{failure}", "Times that a trail could not be written to"
+        "audit.failures", "{failure}", "Times that a trail could not be written to"
     ),
-    "duration": _metric("operation.duration", "histogram", "s", "How long an operation took"),
-    "usage_items": _metric("usage.items", "gauge", "{memory}", "Active memories, by tier"),
-    "usage_bytes": _metric("usage.bytes", "gauge", "By", "Bytes of their contents, by tier"),
+    "duration": _metric("operation.duration", "s", "How long an operation took", kind="histogram"),
+    "usage_items": _metric("usage.items", "{memory}", "Active memories, by tier", kind="gauge"),
+    "usage_bytes": _metric("usage.bytes", "By", "Bytes of their contents, by tier", kind="gauge"),
 }
 # Seconds: a transaction takes about a millisecond, a judge's or a summarizer's call seconds.
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10)

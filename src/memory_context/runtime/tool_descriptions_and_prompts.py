@@ -54,7 +54,6 @@ LIST_TOOL = "List the categories of the notes, with how many notes each holds."
 
 SAVED = "Saved in {tier} as {ref}"
 NOTE = "{ref} {facts}: {text}"
-NOTE_FACTS = "({facts})"
 NOTES_LEFT = "There are {count} more. Next: the same call with offset={offset}"
 NO_NOTES = "There are no such notes."
 NO_NOTE = (
