@@ -110,7 +110,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
     "consolidation": (
         "Consolidation",
         "memory_context.memory.consolidation",
-        ("consolidate", "ModelConsolidator", "propose_preferences"),
+        ("consolidate", "ModelConsolidator"),
     ),
     "tokens": (
         "Tokens",

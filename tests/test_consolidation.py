@@ -10,11 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from for_each import for_each
-from memory_context import ConversationMemory, MemoryManager, SQLAlchemyStore
+from memory_context import MemoryManager, SQLAlchemyStore
 from memory_context.exceptions import InvalidArgumentError, StoreError
-from memory_context.memory.chat_history import ChatTurn
-from memory_context.memory.consolidation import ModelConsolidator, consolidate, propose_preferences
+from memory_context.memory.consolidation import ModelConsolidator, consolidate
 from memory_context.text.similarity import groups, merged, resemblance, shingles
 from memory_context.text.terms import names
 
@@ -205,47 +203,6 @@ def test_a_source_that_changes_meanwhile(manager: MemoryManager) -> None:
     assert [(*keys, "mine")] == [group.sources for group in report.groups]
     assert {"changed", manager.get(report.groups[0].key).text} == offered(manager)
     assert ((), ()) == ((again := consolidate(manager, "project")).groups, again.finished)
-
-
-def test_proposed_preferences(manager: MemoryManager) -> None:
-    """Each preference out of a conversation is confirmed before it is written; known ones are not proposed again."""
-    conversation = ConversationMemory(manager=manager)
-    conversation.add_turn("t", "human", "Answer in German, and I like metric units.")
-    conversation.add_turn("t", "ai", "Gut.")
-    model = Model('Here: ["Answers in German.", "Metric units.", "Short answers."]')
-    asked = list[str]()
-
-    def confirm(text: str) -> bool:
-        asked.append(text)
-        return "Short" not in text
-
-    turns = conversation.get_turns("t")
-    stored = propose_preferences(manager, turns, ModelConsolidator(model), confirm)
-
-    assert ["Answers in German.", "Metric units."] == [item.text for item in stored]
-    assert {("user_preference", "global")} == {(item.memory_type, item.tier) for item in stored}
-    assert [turns[0].key, turns[1].key] == stored[0].content_metadata["extracted_from"]
-    assert "human: Answer in German" in model.asked[0][1]
-    asked.clear()
-    assert [] == propose_preferences(manager, turns, ModelConsolidator(model), confirm)
-    assert ["Short answers."] == asked
-
-
-@for_each("answer", ["I do not know.", "{}", "[1, 2]", "[", RuntimeError("no"), None])
-def test_no_preferences(manager: MemoryManager, answer: str | Exception | None) -> None:
-    """An extractor that fails, is late or talks nonsense proposes nothing."""
-    model = Model(answer)
-    found = propose_preferences(
-        manager,
-        [ChatTurn("human", "hi")],
-        ModelConsolidator(model),
-        lambda text: text == "",
-        seconds=0.2,
-    )
-    model.done.set()
-
-    assert [] == found
-    assert set() == offered(manager)
 
 
 LINES = st.lists(

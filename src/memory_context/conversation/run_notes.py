@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from memory_context.memory.scoped_memory import NEWEST_FIRST, ScopedMemory
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.memory.tier_notes import NEWEST_FIRST
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Place

@@ -2,7 +2,7 @@
 
 - `manager`: store, retrieve, search, forget (`MemoryManager`), with `descriptions`, `summaries`,
   `search_filters` and `reopening` beside it.
-- `scoped_memory`: notes in tiers (`ScopedMemory`), with `typed_notes`.
+- `scoped_memory`: notes in tiers (`ScopedMemory`), with `tier_notes`.
 - `chat_history`: the turns of chats (`ConversationMemory`).
 - `assembler`: what an agent starts with (`ContextAssembler`): `assembly_budget` chooses,
   `context_package` writes the text, `allocation_advice` learns from it; `user_layer` uses it.

@@ -1,20 +1,16 @@
-"""Merge notes that belong together, and learn preferences from a finished conversation."""
+"""Merge notes that belong together."""
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol, cast, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from memory_context.exceptions import InvalidArgumentError, RecordChangedError
-from memory_context.memory.chat_history import ChatTurn
-from memory_context.memory.context_package import GLOBAL
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import PREFERENCE, MemoryItem, is_secret, now
-from memory_context.model.reference import one_line
+from memory_context.model.item import MemoryItem, is_secret, now
 from memory_context.model.scope import DETAIL
 from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -28,9 +24,6 @@ OLDEST = "-created_at"
 NAMES_KEPT = 0.8
 RELATED = 0.3  # of their words, for a merger to be asked
 ASKED_AT_ONCE = 8
-MOST_PREFERENCES = 10
-MOST_CHARACTERS = 40_000
-PREFERENCE_CHARACTERS = 300
 
 
 @runtime_checkable
@@ -45,20 +38,8 @@ class NoteMerger(Protocol):
         ...
 
 
-@runtime_checkable
-class PreferenceExtractor(Protocol):
-    """Finds a person's preferences."""
-
-    def extract(self, turns: Sequence[ChatTurn]) -> Sequence[str]:
-        """Return the preferences of the person in a conversation, a sentence each.
-
-        It may raise anything, or take too long.
-        """
-        ...
-
-
 class ModelConsolidator:
-    """A `NoteMerger` and a `PreferenceExtractor` on any model.
+    """A `NoteMerger` on any model.
 
     Args:
         ask: Takes a system message and a question, and returns the model's answer.
@@ -75,19 +56,6 @@ class ModelConsolidator:
         ]
         question = prompts.MERGE_QUESTION.format(notes="\n\n".join(numbered))
         return self._ask(prompts.MERGE_SYSTEM.format(limit=max_tokens), question)
-
-    def extract(self, turns: Sequence[ChatTurn]) -> Sequence[str]:
-        """See `PreferenceExtractor.extract`."""
-        lines = [
-            prompts.PREFERENCES_TURN.format(role=turn.role, text=turn.text)
-            for turn in turns
-            if turn.text
-        ]
-        system = prompts.PREFERENCES_SYSTEM.format(limit=MOST_PREFERENCES)
-        answer = self._ask(system, "\n".join(lines)[-MOST_CHARACTERS:])
-        # Models put words or a code fence around the JSON list that they were asked for.
-        sentences: object = json.loads(answer[answer.find("[") : answer.rfind("]") + 1])
-        return [str(sentence) for sentence in _listed(sentences)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,59 +161,6 @@ def consolidate(  # noqa: PLR0913 - each is a setting of its own, with a default
         if progress:
             progress(done, len(found))
     return ConsolidationReport(len(notes), tuple(made), tuple(finished), dry_run)
-
-
-def propose_preferences(
-    memories: MemoryManager,
-    turns: Sequence[ChatTurn],
-    extractor: PreferenceExtractor,
-    confirm: Callable[[str], bool],
-    *,
-    seconds: float = 30.0,
-) -> list[MemoryItem]:
-    """Store a person's preferences from a finished conversation, each once it is confirmed.
-
-    Nothing calls this by itself. A preference that is stored already is not proposed again.
-
-    Args:
-        memories: The user's memories.
-        turns: The conversation, as `ConversationMemory.get_turns` returns it.
-        extractor: Reads it: `ModelConsolidator`, or any object with ``extract(turns)``. Where it
-            fails or is late, nothing is proposed.
-        confirm: Asked for each sentence before it is written; what is declined is not.
-        seconds: The deadline of the extraction.
-
-    Returns:
-        The stored preferences, in the tier ``global``.
-
-    Raises:
-        StoreError: The store could not do it.
-    """
-    try:
-        sentences: object = within(seconds, partial(extractor.extract, turns), "preferences")
-    except Exception as error:  # noqa: BLE001 - whatever an extractor of somebody else's raises
-        events.EXTRACTOR_FAILED.log(error)
-        return []
-    proposed = [
-        one_line(memories.kept(sentence), PREFERENCE_CHARACTERS)
-        for sentence in _listed(sentences)
-        if isinstance(sentence, str)
-    ]
-    known = memories.memory_store.query(
-        memories.scope, {"memory_type": PREFERENCE}, limit=None, order_by=OLDEST
-    )
-    said = {word_set(item.text) for item in known}
-    sources = {"extracted_from": list(dict.fromkeys(turn.key for turn in turns if turn.key))}
-    stored = list[MemoryItem]()
-    for text in proposed[:MOST_PREFERENCES]:
-        if not text or word_set(text) in said or not confirm(text):
-            continue
-        said.add(word_set(text))
-        item = memories.remember(
-            text, text, PREFERENCE, tier=GLOBAL, metadata=sources, importance=0.9
-        )
-        stored.append(item)
-    return stored
 
 
 @dataclass(frozen=True, slots=True)
@@ -399,8 +314,3 @@ def _portions(group: Sequence[MemoryItem], limit: int) -> list[list[MemoryItem]]
             left = limit - note.token_count
         portions[-1].append(note)
     return portions
-
-
-def _listed(sentences: object) -> Sequence[object]:
-    """Return what a model or an extractor gave, if it is a list; else nothing."""
-    return cast("Sequence[object]", sentences) if isinstance(sentences, list | tuple) else ()

@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace as with_changes
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, Self, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from memory_context.exceptions import (
     BudgetTooSmallError,
@@ -45,6 +45,7 @@ from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tiers_and_limits import Capacity, policies_with
 from memory_context.runtime import events
+from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
 from memory_context.stores.wrappers.wrapper import wrappers
@@ -61,7 +62,7 @@ MODES = get_args(Mode)
 BUILT_IN = policies_with()
 
 
-class MemoryManager:
+class MemoryManager(ClosedAtExit):
     """One user's memories in a store. Safe under threads.
 
     Args:
@@ -118,14 +119,6 @@ class MemoryManager:
         self._auditor = as_auditor(audit, self.memory_store, password_variable)
         self._audits_here = audit is True
         self.key_generator = KeyGenerator(key_source)
-
-    def __enter__(self) -> Self:
-        """Return the manager itself."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close it."""
-        self.close()
 
     def within(
         self, places: Iterable[Place], offered: Iterable[Place] | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
-from typing import Literal, Self, TypeAlias
+from typing import Literal, TypeAlias
 
 from opentelemetry.metrics import CallbackOptions, Observation
 
@@ -13,6 +13,7 @@ from memory_context.exceptions import StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.tiers_and_limits import Usage
 from memory_context.runtime import events
+from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, identify_users, meter
 from memory_context.stores.protocol import url_of
 
@@ -20,7 +21,7 @@ Unit: TypeAlias = Literal["items", "bytes"]
 
 
 @dataclass(slots=True, eq=False)
-class Observed:
+class Observed(ClosedAtExit):
     """Memories whose numbers are metrics until this is closed.
 
     Attributes:
@@ -30,14 +31,6 @@ class Observed:
 
     manager: MemoryManager
     users: bool
-
-    def __enter__(self) -> Self:
-        """Return itself."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close it."""
-        self.close()
 
     def close(self) -> None:
         """Observe them no longer."""

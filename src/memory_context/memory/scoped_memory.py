@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
-from inspect import isawaitable
-from typing import TYPE_CHECKING, Any, Self, overload
+from typing import TYPE_CHECKING, Any, overload
 
 from memory_context.exceptions import (
     InvalidArgumentError,
-    InvalidContentError,
     InvalidTierError,
-    RecordChangedError,
-    StoreError,
 )
-from memory_context.memory.manager import MemoryManager
-from memory_context.memory.search_filters import as_list, search_filters
-from memory_context.memory.typed_notes import TypedNotes
+from memory_context.memory.search_filters import as_list
+from memory_context.memory.tier_notes import NEWEST_FIRST, TierNotes, check_content
 from memory_context.model.category import Category, check_category, trees
 from memory_context.model.item import (
     PREFERENCE,
-    SECRET,
     Content,
     MemoryItem,
     MemoryList,
     check_metadata,
-    now,
     to_content,
 )
 from memory_context.model.reference import check_key, one_line
-from memory_context.model.scope import DETAIL, Place
+from memory_context.model.scope import DETAIL
 from memory_context.model.tiers_and_limits import (
     GLOBAL,
     PLAN,
@@ -43,25 +36,20 @@ from memory_context.model.tiers_and_limits import (
     Lifetime,
     TierPolicy,
     importance_of,
-    policies_with,
     wider,
 )
-from memory_context.runtime import events
-from memory_context.runtime.threads import result_of
 from memory_context.stores import Filters, Mode
-from memory_context.text.tokens.counter import TokenCounter
 
 if TYPE_CHECKING:
-    from memory_context.stores import AnyStore
+    pass
 
 
 DEFAULT_TIER = "session"
 DEFAULT_PRIORITY = 5
-NEWEST_FIRST = "created_at"
 ANY_STATE = {"is_active": [True, False]}
 
 
-class ScopedMemory(TypedNotes):
+class ScopedMemory(TierNotes):
     """The notes of one user in their tiers, with limits and a life of their own. Safe under threads.
 
     A tier is open where the id that it lives by is given: ``run`` with a `run_id`, ``task`` with a
@@ -85,80 +73,11 @@ class ScopedMemory(TypedNotes):
         InvalidArgumentError: A user beside a manager, which has one.
     """
 
-    def __init__(
-        self,
-        manager: MemoryManager | AnyStore | None = None,
-        *,
-        user_id: str | int | None = None,
-        run_id: str | None = None,
-        session_id: str | None = None,
-        plan_id: str | int | None = None,
-        task_id: str | int | None = None,
-        project_id: str | int | None = None,
-        policies: Iterable[TierPolicy] = (),
-    ) -> None:
-        self._owner = _manager(manager, user_id)
-        self._closes_owner = self._owner is not manager
-        self.run_id = run_id
-        self.session_id = session_id or self._owner.thread_id
-        self._other_ids: dict[str, Any] = {
-            "run_id": run_id, "plan_id": plan_id, "task_id": task_id, "project_id": project_id,
-        }  # fmt: skip
-        self.own_policies = tuple(policies)
-        self.policies = policies_with(self.own_policies)
-        ids: dict[Lifetime, str | int | None] = {
-            "run": run_id, "session": self.session_id, "task": task_id, "project": project_id,
-        }  # fmt: skip
-        self._tier_ids = dict[str, str | None]()
-        for name, policy in self.policies.items():
-            tier_id = ids.get(policy.lifetime)
-            if name == "plan" and plan_id is not None:
-                tier_id = plan_id
-            self._tier_ids[name] = None if tier_id is None else str(tier_id)
-        self.manager = self._owner.within(self.places)
-
-    def __enter__(self) -> Self:
-        """Return the notes themselves."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close them."""
-        self.close()
-
     def in_session(self, session_id: str | None) -> ScopedMemory:
         """Return the notes of the same run, plan, task and project in another session."""
         return ScopedMemory(
             self._owner, session_id=session_id, policies=self.own_policies, **self._other_ids
         )
-
-    @property
-    def places(self) -> frozenset[Place]:
-        """Return what is open here: pairs of a tier and the id of its run, session or task."""
-        return frozenset(
-            (tier, tier_id) for tier, tier_id in self._tier_ids.items() if tier_id is not None
-        )
-
-    @property
-    def open_tiers(self) -> list[str]:
-        """Return the tiers that can be written to, in the order of the policies."""
-        return [name for name, policy in self.policies.items() if self._is_open(policy)]
-
-    @property
-    def counter(self) -> TokenCounter:
-        """Return what counts tokens here."""
-        return self.manager.counter
-
-    def tier_id(self, tier: str) -> str | None:
-        """Return the id of the run, session, … that is open in `tier`; None where it has none.
-
-        Raises:
-            InvalidTierError: There is no such tier, or it is not open.
-        """
-        policy = self._policy(tier)
-        if not self._is_open(policy):
-            message = f"no {policy.lifetime} is open here, so there is no tier {tier!r}; {self._open_ones()}"
-            raise InvalidTierError(message)
-        return self._tier_ids[tier]
 
     def save(  # noqa: PLR0913 - each is a column of the record, with a default
         self,
@@ -495,42 +414,50 @@ class ScopedMemory(TypedNotes):
         """Return the user's preferences, newest first; of a category or below it if one is given."""
         return self._of_type("global", PREFERENCE, category=category)
 
-    def close(self) -> None:
-        """Give back connections, unless manager or store are the caller's."""
-        if self._closes_owner:
-            self._owner.close()
+    def add_reasoning(self, text: str, stage_id: str) -> str:
+        """Keep the reasoning of a stage of the task (importance 0.5), and return its key."""
+        facts = {"stage_id": stage_id}
+        return self._keep(text, "task", "reasoning", 0.5, tags=[_stage(stage_id)], metadata=facts)
 
-    def _policy(self, tier: str) -> TierPolicy:
-        if tier in self.policies:
-            return self.policies[tier]
-        message = f"there is no tier {tier!r:.80}; {self._open_ones()}"
-        raise InvalidTierError(message)
+    def add_tool_output(
+        self, tool_id: str, output: Content | dict[str, Any] | list[Any], stage_id: str = ""
+    ) -> str:
+        """Keep a tool's output in the task or a stage of it (importance 0.7); return its key."""
+        tags = [f"tool:{tool_id}"]
+        facts = {"tool_id": tool_id}
+        if stage_id:
+            tags.append(_stage(stage_id))
+            facts["stage_id"] = stage_id
+        return self._keep(output, "task", "tool_output", 0.7, tags=tags, metadata=facts)
 
-    def _is_open(self, policy: TierPolicy) -> bool:
-        return policy.lifetime == "user" or self._tier_ids[policy.name] is not None
+    def get_stage_outputs(self, stage_id: str) -> MemoryList:
+        """Return the reasoning and the tools' outputs of a stage of the task, oldest first."""
+        newest_first = self._of_type("task", "reasoning", "tool_output", tags=_stage(stage_id))
+        return newest_first[::-1]
 
-    def _open_ones(self) -> str:
-        return f"open are {', '.join(self.open_tiers)}"
+    def add_decision(self, decision: str, tags: Iterable[str] = ()) -> str:
+        """Keep a decision of the project (importance 0.9), and return its key."""
+        return self._keep(decision, "project", "decision", 0.9, tags=tags)
 
-    def _filters(
-        self,
-        tier: str | None,
-        category: str | None = None,
-        tags: str | Iterable[str] = (),
-        filters: Filters | None = None,
-    ) -> dict[str, Any]:
-        """Return the filters for the notes of a tier, or of all open ones."""
-        tiers = self.open_tiers
-        if tier is not None:
-            tiers = [tier]
-            if tier != DETAIL:
-                self.tier_id(tier)  # raises if it is not open
-        words = as_list(tags) or None
-        return search_filters(filters, tier=tiers, category=check_category(category), tags=words)
+    def query_decisions(self, tags: str | Iterable[str] = ()) -> MemoryList:
+        """Return the decisions of the project, newest first; with one of `tags` if some are given."""
+        return self._of_type("project", "decision", tags=tags)
 
-    def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:
-        scope = self.manager.scope
-        return self.manager.memory_store.query(scope, wanted, limit=limit, order_by=NEWEST_FIRST)
+    def add_convention(self, convention: str, scope: str) -> str:
+        """Keep a convention of the project (importance 0.8), tagged with `scope`; return its key."""
+        tags = [scope] if scope else []
+        facts = {"scope": scope}
+        return self._keep(convention, "project", "convention", 0.8, tags=tags, metadata=facts)
+
+    def add_failure(self, code: str, lesson: str) -> str:
+        """Keep code that failed in the project, and its lesson (importance 0.85); return its key."""
+        summary = one_line(self.manager.kept(lesson))
+        return self._keep(f"{lesson}\n\n{code}", "project", "failure", 0.85, description=summary)
+
+    def add_pattern(self, pattern: str, domain: str) -> str:
+        """Keep a pattern beyond projects (importance 0.7), tagged with `domain`; return its key."""
+        tags = [domain] if domain else []
+        return self._keep(pattern, "global", "pattern", 0.7, tags=tags, metadata={"domain": domain})
 
     def _of_type(
         self,
@@ -541,34 +468,6 @@ class ScopedMemory(TypedNotes):
     ) -> MemoryList:
         filters = {"memory_type": list(types)}
         return self.get(category=category, tags=tags, filters=filters, tier=tier)
-
-    def _as_stored(self, text: str) -> str:
-        return self.manager.kept(text)
-
-    def _keep(
-        self,
-        content: Content | dict[str, Any] | list[Any],
-        tier: str,
-        type: str,  # noqa: A002 - the word that the record uses
-        importance: float,
-        **details: Any,  # noqa: ANN401 - those of `MemoryManager.remember`
-    ) -> str:
-        tier_id = self.tier_id(tier)
-        _check_content(content)
-        check_category(details.get("category"))
-        if not details.get("description") and type != SECRET:
-            details["description"] = self._first_line(content)
-        item = self.manager.remember(
-            content,
-            type=type,
-            tier=tier,
-            tier_id=tier_id,
-            importance=importance,
-            room=self.policies[tier].room,
-            check=self._validate,
-            **details,
-        )
-        return item.memory_key
 
     def _changes(
         self,
@@ -581,7 +480,7 @@ class ScopedMemory(TypedNotes):
         """Return the fields of a note that an update changes, with their new values."""
         changes: dict[str, Any] = {}
         if content is not None:
-            _check_content(content)
+            check_content(content)
             body, media_type = to_content(content)
             changes = {"content": body, "media_type": media_type, **self.manager.facts_of(body)}
         if category is not None:
@@ -594,60 +493,6 @@ class ScopedMemory(TypedNotes):
             changes["importance"] = importance_of(priority)
         return changes
 
-    def _first_line(self, content: object) -> str | None:
-        """Return the first line of a text that is not blank, as the store keeps it."""
-        if not isinstance(content, str):
-            return None
-        first = next((line for line in content.splitlines() if line.strip()), "")
-        return one_line(self.manager.kept(first)) or None
-
-    def _validate(self, item: MemoryItem) -> None:
-        """Raise what the tier's own `validate` objects to."""
-        validate = self.policies[item.tier].validate
-        objection = validate(item) if validate else None
-        if objection:
-            message = f"the tier {item.tier!r} does not take this: {objection}"
-            raise InvalidArgumentError(message)
-
-    def _counted(self, items: Sequence[MemoryItem]) -> MemoryList:
-        """Count the notes as read, and return them so."""
-        keys = [item.memory_key for item in items]
-        self.manager.audit("expanded", *keys)
-        try:
-            self.manager.memory_store.touch(self.manager.scope, keys)
-        except StoreError as error:
-            user_id = self.manager.scope.user_id
-            events.NOTES_NOT_COUNTED.log(error, user_id=user_id, notes=len(items))
-            return MemoryList(items)
-        moment = now()
-        return MemoryList(
-            replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items
-        )
-
-    def _note(self, key: str) -> MemoryItem | None:
-        """Return the note under `key`, or None.
-
-        Raises:
-            InvalidTierError: The key belongs to a memory that is not a note.
-        """
-        item = self.manager.memory_store.get(self.manager.scope, check_key(key))
-        if item is not None and item.tier not in self.policies:
-            message = f"{key!r} is not a note: its tier is {item.tier!r}; promote() makes it one"
-            raise InvalidTierError(message)
-        return item
-
-    def _replaced(self, old: MemoryItem, new: MemoryItem) -> MemoryItem | None:
-        """Write a record in the place of the one read; None if somebody else was faster."""
-        room = self.policies[new.tier].room if new.is_active else None
-        try:
-            written = self.manager.memory_store.put(
-                self.manager.scope, new, room=room, replaces=old
-            )
-        except RecordChangedError:
-            return None
-        self.manager.audit("stored", written.memory_key)
-        return written
-
     def _check_wider(self, item: MemoryItem, to: str) -> None:
         allowed = [name for name in wider(item.tier, self.policies) if name in self.open_tiers]
         if to not in allowed:
@@ -655,29 +500,9 @@ class ScopedMemory(TypedNotes):
             message = f"a memory of the tier {item.tier!r} cannot be promoted to {to!r}; wider are {names}"
             raise InvalidTierError(message)
 
-    def _is_confirmed(self, question: Confirmation) -> bool:
-        """Ask whether it may be done; where a tier has nobody to ask, it may."""
-        confirm = self.policies[question.tier].confirm
-        if confirm is None:
-            return True
-        answer = confirm(question)
-        return bool(result_of(answer) if isawaitable(answer) else answer)
 
-
-def _manager(manager: MemoryManager | AnyStore | None, user_id: str | int | None) -> MemoryManager:
-    if not isinstance(manager, MemoryManager):
-        return MemoryManager(manager, user_id=user_id)  # type: ignore[arg-type] # says what is wrong with None
-    if user_id is not None:
-        message = "the manager has its user; give user_id with a store only"
-        raise InvalidArgumentError(message)
-    return manager
-
-
-def _check_content(content: object) -> None:
-    is_blank = isinstance(content, str) and not content.strip()
-    if is_blank or content in (None, b"", {}, []):
-        message = "there is nothing to keep: the content is empty"
-        raise InvalidContentError(message)
+def _stage(stage_id: str) -> str:
+    return f"stage:{stage_id}"
 
 
 __all__ = [

@@ -161,9 +161,6 @@ SUMMARIZER_FAILED = _event(
 MERGER_FAILED = _event(
     "merger_failed", "the merger failed, keyword matching decides: %(error)s", level=logging.INFO
 )
-EXTRACTOR_FAILED = _event(
-    "extractor_failed", "no preferences were proposed: %(error)s", level=logging.INFO
-)
 RANKS_NOT_LOADED = _event(
     "ranks_not_loaded", "%(url)s could not be downloaded: %(error)s", level=logging.DEBUG
 )

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Self, TypeVar
+from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -16,6 +16,7 @@ from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Quota, Receipt, Usage, as_quota
 from memory_context.runtime.after_fork import Lock, in_child
+from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
 from memory_context.stores.files.memory_index import MemoryIndex
@@ -28,7 +29,7 @@ from memory_context.text.index.term_hits import TermHits
 T = TypeVar("T")
 
 
-class FileStore:
+class FileStore(ClosedAtExit):
     """A `MemoryStore` in a folder: a JSON file for each memory at ``{directory}/{category}/{id}.json``.
 
     Files are read at the first use and on `refresh`: then what a person edited, moved to another category, removed or
@@ -73,12 +74,6 @@ class FileStore:
 
     def __repr__(self) -> str:
         return f"<FileStore {self.directory}>"
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        self.close()
 
     @property
     def url(self) -> str | None:

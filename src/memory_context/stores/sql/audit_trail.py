@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
-from typing import Self
 
 import sqlalchemy as sa
 
@@ -13,6 +12,7 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.audit import ACTIONS, Action, AuditEntry, Auditor, AuditTrail
 from memory_context.model.item import with_zone
 from memory_context.model.scope import Scope
+from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.opening import as_store
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.filters import Condition
@@ -24,7 +24,7 @@ from memory_context.stores.wrappers.wrapper import innermost
 PAGE = 500
 
 
-class SQLAuditTrail:
+class SQLAuditTrail(ClosedAtExit):
     """An `AuditTrail` in the table `agent_memory_audit`, safe for several threads and processes.
 
     Nothing is opened before the first use.
@@ -53,14 +53,6 @@ class SQLAuditTrail:
     def __repr__(self) -> str:
         """Name the database, without its password."""
         return f"<SQLAuditTrail in {self._store!r}>"
-
-    def __enter__(self) -> Self:
-        """Return the trail itself."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close it."""
-        self.close()
 
     @property
     def url(self) -> str | None:

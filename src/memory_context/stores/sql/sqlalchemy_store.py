@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -23,6 +23,7 @@ from memory_context.model.item import Deletion, Match, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage, as_quota
 from memory_context.runtime import events
+from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql import backup as _backup
 from memory_context.stores.sql import forget_user, migrate, row_deletion, urls
@@ -68,7 +69,7 @@ KEYS_PER_STATEMENT = 5000
 CATCH_UP = 32_000_000
 
 
-class SQLAlchemyStore:
+class SQLAlchemyStore(ClosedAtExit):
     """A `MemoryStore` in SQLite or PostgreSQL, safe for several threads and processes.
 
     Nothing is opened before the first use. SQLite databases are created and migrated then;
@@ -115,14 +116,6 @@ class SQLAlchemyStore:
     def __repr__(self) -> str:
         """Name the database, without its password."""
         return f"<SQLAlchemyStore {urls.shown_url(self.database.url)}>"
-
-    def __enter__(self) -> Self:
-        """Return the store itself."""
-        return self
-
-    def __exit__(self, *exception: object) -> None:
-        """Close it."""
-        self.close()
 
     @property
     def url(self) -> str | None:

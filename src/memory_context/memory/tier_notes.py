@@ -1,0 +1,266 @@
+"""What the tiers of a user are, which of them are open, and how notes are written there and found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidContentError,
+    InvalidTierError,
+    RecordChangedError,
+    StoreError,
+)
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.search_filters import as_list, search_filters
+from memory_context.model.category import check_category
+from memory_context.model.item import (
+    SECRET,
+    Content,
+    MemoryItem,
+    MemoryList,
+    now,
+)
+from memory_context.model.reference import check_key, one_line
+from memory_context.model.scope import DETAIL, Place
+from memory_context.model.tiers_and_limits import (
+    Confirmation,
+    Lifetime,
+    TierPolicy,
+    policies_with,
+)
+from memory_context.runtime import events
+from memory_context.runtime.closed_at_exit import ClosedAtExit
+from memory_context.runtime.threads import result_of
+from memory_context.stores import Filters
+from memory_context.text.tokens.counter import TokenCounter
+
+if TYPE_CHECKING:
+    from memory_context.stores import AnyStore
+
+
+NEWEST_FIRST = "created_at"
+
+
+class TierNotes(ClosedAtExit):
+    """The tiers of one user that are open, and how notes are written into them and found.
+
+    Args:
+        manager: The user's memories; or a database URL, an engine or a store, and a `user_id`.
+        user_id: Whose notes these are, where `manager` does not say.
+        run_id: The run.
+        session_id: The conversation; without it, the manager's thread.
+        plan_id: The plan, where it is not the only one of its run or session.
+        task_id: The task.
+        project_id: The project.
+        policies: Further tiers, and built-in ones with other limits.
+
+    Raises:
+        InvalidScopeError: No user, or a name that no database column can hold.
+        InvalidArgumentError: A user beside a manager, which has one.
+    """
+
+    def __init__(
+        self,
+        manager: MemoryManager | AnyStore | None = None,
+        *,
+        user_id: str | int | None = None,
+        run_id: str | None = None,
+        session_id: str | None = None,
+        plan_id: str | int | None = None,
+        task_id: str | int | None = None,
+        project_id: str | int | None = None,
+        policies: Iterable[TierPolicy] = (),
+    ) -> None:
+        self._owner = _manager(manager, user_id)
+        self._closes_owner = self._owner is not manager
+        self.run_id = run_id
+        self.session_id = session_id or self._owner.thread_id
+        self._other_ids: dict[str, Any] = {
+            "run_id": run_id, "plan_id": plan_id, "task_id": task_id, "project_id": project_id,
+        }  # fmt: skip
+        self.own_policies = tuple(policies)
+        self.policies = policies_with(self.own_policies)
+        ids: dict[Lifetime, str | int | None] = {
+            "run": run_id, "session": self.session_id, "task": task_id, "project": project_id,
+        }  # fmt: skip
+        self._tier_ids = dict[str, str | None]()
+        for name, policy in self.policies.items():
+            tier_id = ids.get(policy.lifetime)
+            if name == "plan" and plan_id is not None:
+                tier_id = plan_id
+            self._tier_ids[name] = None if tier_id is None else str(tier_id)
+        self.manager = self._owner.within(self.places)
+
+    @property
+    def places(self) -> frozenset[Place]:
+        """Return what is open here: pairs of a tier and the id of its run, session or task."""
+        return frozenset(
+            (tier, tier_id) for tier, tier_id in self._tier_ids.items() if tier_id is not None
+        )
+
+    @property
+    def open_tiers(self) -> list[str]:
+        """Return the tiers that can be written to, in the order of the policies."""
+        return [name for name, policy in self.policies.items() if self._is_open(policy)]
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Return what counts tokens here."""
+        return self.manager.counter
+
+    def tier_id(self, tier: str) -> str | None:
+        """Return the id of the run, session, … that is open in `tier`; None where it has none.
+
+        Raises:
+            InvalidTierError: There is no such tier, or it is not open.
+        """
+        policy = self._policy(tier)
+        if not self._is_open(policy):
+            message = f"no {policy.lifetime} is open here, so there is no tier {tier!r}; {self._open_ones()}"
+            raise InvalidTierError(message)
+        return self._tier_ids[tier]
+
+    def close(self) -> None:
+        """Give back connections, unless manager or store are the caller's."""
+        if self._closes_owner:
+            self._owner.close()
+
+    def _policy(self, tier: str) -> TierPolicy:
+        if tier in self.policies:
+            return self.policies[tier]
+        message = f"there is no tier {tier!r:.80}; {self._open_ones()}"
+        raise InvalidTierError(message)
+
+    def _is_open(self, policy: TierPolicy) -> bool:
+        return policy.lifetime == "user" or self._tier_ids[policy.name] is not None
+
+    def _open_ones(self) -> str:
+        return f"open are {', '.join(self.open_tiers)}"
+
+    def _filters(
+        self,
+        tier: str | None,
+        category: str | None = None,
+        tags: str | Iterable[str] = (),
+        filters: Filters | None = None,
+    ) -> dict[str, Any]:
+        """Return the filters for the notes of a tier, or of all open ones."""
+        tiers = self.open_tiers
+        if tier is not None:
+            tiers = [tier]
+            if tier != DETAIL:
+                self.tier_id(tier)  # raises if it is not open
+        words = as_list(tags) or None
+        return search_filters(filters, tier=tiers, category=check_category(category), tags=words)
+
+    def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:
+        scope = self.manager.scope
+        return self.manager.memory_store.query(scope, wanted, limit=limit, order_by=NEWEST_FIRST)
+
+    def _keep(
+        self,
+        content: Content | dict[str, Any] | list[Any],
+        tier: str,
+        type: str,  # noqa: A002 - the word that the record uses
+        importance: float,
+        **details: Any,  # noqa: ANN401 - those of `MemoryManager.remember`
+    ) -> str:
+        tier_id = self.tier_id(tier)
+        check_content(content)
+        check_category(details.get("category"))
+        if not details.get("description") and type != SECRET:
+            details["description"] = self._first_line(content)
+        item = self.manager.remember(
+            content,
+            type=type,
+            tier=tier,
+            tier_id=tier_id,
+            importance=importance,
+            room=self.policies[tier].room,
+            check=self._validate,
+            **details,
+        )
+        return item.memory_key
+
+    def _first_line(self, content: object) -> str | None:
+        """Return the first line of a text that is not blank, as the store keeps it."""
+        if not isinstance(content, str):
+            return None
+        first = next((line for line in content.splitlines() if line.strip()), "")
+        return one_line(self.manager.kept(first)) or None
+
+    def _validate(self, item: MemoryItem) -> None:
+        """Raise what the tier's own `validate` objects to."""
+        validate = self.policies[item.tier].validate
+        objection = validate(item) if validate else None
+        if objection:
+            message = f"the tier {item.tier!r} does not take this: {objection}"
+            raise InvalidArgumentError(message)
+
+    def _counted(self, items: Sequence[MemoryItem]) -> MemoryList:
+        """Count the notes as read, and return them so."""
+        keys = [item.memory_key for item in items]
+        self.manager.audit("expanded", *keys)
+        try:
+            self.manager.memory_store.touch(self.manager.scope, keys)
+        except StoreError as error:
+            user_id = self.manager.scope.user_id
+            events.NOTES_NOT_COUNTED.log(error, user_id=user_id, notes=len(items))
+            return MemoryList(items)
+        moment = now()
+        return MemoryList(
+            replace(item, accessed_at=moment, access_count=item.access_count + 1) for item in items
+        )
+
+    def _note(self, key: str) -> MemoryItem | None:
+        """Return the note under `key`, or None.
+
+        Raises:
+            InvalidTierError: The key belongs to a memory that is not a note.
+        """
+        item = self.manager.memory_store.get(self.manager.scope, check_key(key))
+        if item is not None and item.tier not in self.policies:
+            message = f"{key!r} is not a note: its tier is {item.tier!r}; promote() makes it one"
+            raise InvalidTierError(message)
+        return item
+
+    def _replaced(self, old: MemoryItem, new: MemoryItem) -> MemoryItem | None:
+        """Write a record in the place of the one read; None if somebody else was faster."""
+        room = self.policies[new.tier].room if new.is_active else None
+        try:
+            written = self.manager.memory_store.put(
+                self.manager.scope, new, room=room, replaces=old
+            )
+        except RecordChangedError:
+            return None
+        self.manager.audit("stored", written.memory_key)
+        return written
+
+    def _is_confirmed(self, question: Confirmation) -> bool:
+        """Ask whether it may be done; where a tier has nobody to ask, it may."""
+        confirm = self.policies[question.tier].confirm
+        if confirm is None:
+            return True
+        answer = confirm(question)
+        return bool(result_of(answer) if isawaitable(answer) else answer)
+
+
+def _manager(manager: MemoryManager | AnyStore | None, user_id: str | int | None) -> MemoryManager:
+    if not isinstance(manager, MemoryManager):
+        return MemoryManager(manager, user_id=user_id)  # type: ignore[arg-type] # says what is wrong with None
+    if user_id is not None:
+        message = "the manager has its user; give user_id with a store only"
+        raise InvalidArgumentError(message)
+    return manager
+
+
+def check_content(content: object) -> None:
+    """Raise `InvalidContentError` where there is nothing to keep."""
+    is_blank = isinstance(content, str) and not content.strip()
+    if is_blank or content in (None, b"", {}, []):
+        message = "there is nothing to keep: the content is empty"
+        raise InvalidContentError(message)
