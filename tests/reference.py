@@ -237,9 +237,11 @@ def constructor(found: griffe.Class) -> str:
     if any(str(base).startswith("Protocol") for base in found.bases):
         return f"class {found.name}(Protocol)"
     every: list[Any] = list(found.members.values())
-    for made in every:
-        if made.name == "__init__" and made.is_function:
-            return signature(made, found.name)
+    parents = [_parent(found, str(base)) for base in found.bases]
+    for owner in [found, *filter(None, parents)]:
+        for made in owner.members.values():
+            if made.name == "__init__" and made.is_function:
+                return signature(made, found.name)
     fields = [one for one in every if one.is_attribute and "property" not in one.labels]
     shown = [
         f"{one.name}: {one.annotation}{_default(one.value)}"
