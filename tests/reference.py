@@ -239,9 +239,9 @@ def constructor(found: griffe.Class) -> str:
     every: list[Any] = list(found.members.values())
     parents = [_parent(found, str(base)) for base in found.bases]
     for owner in [found, *filter(None, parents)]:
-        for made in owner.members.values():
-            if made.name == "__init__" and made.is_function:
-                return signature(made, found.name)
+        made: Any = owner.members.get("__init__")
+        if made is not None and made.is_function:
+            return signature(made, found.name)
     fields = [one for one in every if one.is_attribute and "property" not in one.labels]
     shown = [
         f"{one.name}: {one.annotation}{_default(one.value)}"
