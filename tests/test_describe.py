@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import unicodedata
 import warnings
 from collections.abc import Callable, Iterator
@@ -358,3 +359,23 @@ def test_repetitions_are_described_in_no_time(piece: str) -> None:
     """No text takes time that grows faster than the text, whatever it repeats."""
     assert describe(f"[{piece * 200_000}]")
     assert describe(piece * 200_000)
+
+
+@for_each(
+    "line, failing",
+    [
+        (
+            "2026-01-01 12:00:00 INFO step {} finished, no trouble",
+            "2026-01-01 12:28 ERROR disk full",
+        ),
+        ("test_case_{} of the long list of cases ... ok", "test_case_x ... FAILED: disk full"),
+    ],
+)
+def test_one_failure_among_thousands_of_lines(line: str, failing: str) -> None:
+    """A text of 3,000 lines in which one tells of a failure says so, however far behind it stands."""
+    lines = [line.format(number) for number in range(3000)]
+    assert "fail" not in describe("\n".join(lines)).lower()
+    lines[2500] = failing
+
+    assert "disk full" in describe("\n".join(lines))
+    assert re.search(r"\b1 (?:error|failure)\b", describe("\n".join(lines)))

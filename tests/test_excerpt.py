@@ -533,3 +533,14 @@ def test_long_runs_are_read_in_linear_time(unit: str) -> None:
 
     assert len(text) == split(text).segments[-1].end
     assert len(names(text)) < 2
+
+
+@for_each("line", ["{0},n{0},{0}", "0.{0}", "alpha beta gamma delta"])
+def test_a_preview_shows_either_end(line: str) -> None:
+    """Of a large text of which nothing stands out, a preview shows the beginning and the end."""
+    lines = [line.format(number * 7919 % 99991) for number in range(75_000)]
+    lines[0], lines[-1] = "it begins here", "it ends here"
+    shown = excerpt("\n".join(lines), "", 300, default_counter().count, ranking=PREVIEW)
+
+    assert "it begins here" in shown.text
+    assert "it ends here" in shown.text

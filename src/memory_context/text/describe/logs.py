@@ -32,6 +32,7 @@ _ERROR_MARKS = (
     *("ERROR", "FATAL", "CRITICAL", "SEVERE", "level=error", "level=fatal"),
     *(" error: ", "ERR!", "[error]", "panic:", "*** ", "npm error"),
 )
+_FAILURE_MARKS = (*_ERROR_MARKS, "FAILED", "FAILURE", "FAIL:", "Traceback (most recent call last)")
 _WARNING_MARKS = ("WARN", "level=warn", " warning: ", "[warn", "npm warn")
 _DEBUG = re.compile(r"\b(?:TRACE|DEBUG)\b|level=debug")
 _FAILED_REQUEST = re.compile(r'" 5\d\d ')  # of a web server
@@ -64,14 +65,26 @@ def describe_log(sample: Sample) -> Description | None:
     telling = lines[0]
     if errors:
         facts += f", {counted(errors, 'error')}"
-        head = sample.head.split("\n")
-        telling = next((line for line in head if level_of(line) == "error"), telling)
+        telling = _first_line_with(sample.text, _ERROR_MARKS)
         traceback = find_traceback(sample)
         if traceback:
             telling = traceback.facts
     elif warnings:
         facts += f", {counted(warnings, 'warning')}"
     return Description(Kind.LOG, facts, (_PREFIX.sub("", telling.strip()) or telling,))
+
+
+def failures_in(text: str) -> tuple[int, str]:
+    """Return how many lines of *text* say that something failed, and the first of them."""
+    failures = _count_lines(text, _FAILURE_MARKS)
+    return failures, _first_line_with(text, _FAILURE_MARKS) if failures else ""
+
+
+def _first_line_with(text: str, marks: tuple[str, ...]) -> str:
+    """Return the first line that has one of `marks`, wherever it stands; one of them is there."""
+    place = min(text.find(mark) for mark in marks if mark in text)
+    start = text.rfind("\n", 0, place) + 1
+    return text[start : start + LONGEST_LINE].partition("\n")[0]
 
 
 def _count_lines(text: str, marks: tuple[str, ...]) -> int:

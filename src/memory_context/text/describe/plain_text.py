@@ -6,9 +6,11 @@ import re
 
 from memory_context.model.media import described, embedded_bytes
 from memory_context.text.describe.description import Description, Kind, counted
+from memory_context.text.describe.logs import failures_in
 from memory_context.text.describe.sample import Sample
 
 LONGEST_ERROR = 40
+FAILING_PART = 0.02
 # A first line such as `Error: …`, `fatal: …`, `Unable to …`, `KeyError: …`, `make: not found`.
 _ERROR = re.compile(
     r"(?:an? )?(?:\w+ )?(?:error|exception|failure|failed)\b|(?:fatal:|cannot |could not |unable to )"
@@ -34,6 +36,9 @@ def describe_error(sample: Sample) -> Description | None:
 
 
 def describe_plain(sample: Sample) -> Description:
-    """Describe any other text by its lines, and how it begins."""
+    """Describe any other text by its lines, and how it begins; among many lines, by the few that tell of a failure."""
     facts = f"text, {counted(sample.line_count, 'line')}"
+    failures, first = failures_in(sample.text)
+    if 0 < failures <= FAILING_PART * sample.line_count:
+        return Description(Kind.TEXT, f"{facts}, {counted(failures, 'failure')}", (first.strip(),))
     return Description(Kind.TEXT, facts, (sample.first_line,))

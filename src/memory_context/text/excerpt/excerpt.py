@@ -23,6 +23,9 @@ CHARACTERS_PER_UNIT = 8
 # Of the budget of a question a fifth, but 400 at least, goes to the best segments wherever they stand.
 BEST_PART = 5
 LEAST_BEST = 400
+# A preview of which little is worth its price shows either end, up to this part of its budget.
+ENDS_PART = 0.3
+GAP_TOKENS = 2
 READING = Ranking(names=0, plain=0, before=0, share=0.5, least=0, fills=True)
 ANSWER = replace(READING, fills=False)
 PREVIEW = Ranking()
@@ -90,6 +93,8 @@ def excerpt(
         chosen = packed("", WHATEVER)
     if not chosen:
         return _beginning(text, budget, cost)
+    if ranking == PREVIEW:
+        chosen = _with_ends(text, found, chosen, budget * ENDS_PART, cost)
     while chosen:
         shown = _rendered(text, found, first_line, sorted(chosen))
         spent = cost(shown.text)
@@ -99,6 +104,30 @@ def excerpt(
         # As many as the overspending says, and one at least, so that this ends.
         del chosen[min(len(chosen) - 1, len(chosen) * budget // spent) :]
     return Excerpt("")
+
+
+def _with_ends(
+    text: str, found: Segmentation, chosen: list[int], budget: float, cost: Cost
+) -> list[int]:
+    """Return *chosen* with segments from either end of the text, one after the other, as far as *budget* goes.
+
+    Of a large text the first and the last one are shown in any case.
+    """
+    segments = found.segments
+    last = len(segments) - 1
+    if len(text) > LARGE:
+        ends = [index for index in (0, last) if index not in chosen]
+        chosen = [*ends, *chosen]
+    left = budget - sum(cost(text[segments[i].start : segments[i].end]) for i in chosen)
+    for distance in range(len(segments)):
+        for index in (distance, last - distance):
+            if index in chosen:
+                continue
+            left -= cost(text[segments[index].start : segments[index].end]) + GAP_TOKENS
+            if left < 0:
+                return chosen
+            chosen = [*chosen, index]
+    return chosen
 
 
 def _beginning(text: str, budget: int, cost: Cost) -> Excerpt:
