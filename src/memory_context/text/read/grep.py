@@ -6,8 +6,6 @@ import unicodedata
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from itertools import accumulate
-from typing import Final
 
 import regex
 
@@ -26,11 +24,6 @@ from memory_context.text.read.time_limit import TimeLimit, too_slow
 
 # With fewer characters nothing of a match could be recognised.
 NARROWEST = 8
-UNKNOWN: Final = -1
-# Folding character by character is slow, so it is done only in the block that the match lies in.
-FOLDED_AT_ONCE = 4096
-# So that of a text of 50 MB only one block stands in memory a second time, folded.
-BLOCK = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +35,8 @@ class MatchingLines:
         count: How many lines it has.
         starts: Where each matching line begins.
         numbers: The number of each, from 1.
-        hits: Where in the text each match begins, or `UNKNOWN`.
+        hits: Where in the text each match begins.
         context: How many neighbours each has before and behind it.
-        wanted: The case-folded text that is looked for; nothing for a pattern.
         width: Longer lines are cut to so many characters around their match; None cuts none.
     """
 
@@ -54,7 +46,6 @@ class MatchingLines:
     numbers: array[int]
     hits: array[int]
     context: int
-    wanted: str
     width: int | None
 
     @property
@@ -115,18 +106,10 @@ class MatchingLines:
             first -= 1
         for current in range(first, min(number + self.context + 1, next_match)):
             if current == number:
-                yield current, f"{current}: {self._clipped(start, self._hit(index))}"
+                yield current, f"{current}: {self._clipped(start, self.hits[index])}"
             else:
                 yield current, f"{current}- {self._clipped(start, start)}"
             start = _end_of_line(self.text, start) + 1
-
-    def _hit(self, index: int) -> int:
-        """Return where the match begins; where folding has moved it, about where."""
-        start, hit = self.starts[index], self.hits[index]
-        if hit != UNKNOWN or self.width is None:
-            return hit
-        line = self.text[start : _end_of_line(self.text, start)]
-        return start + _unfolded_position(line, self.wanted)
 
     def _clipped(self, start: int, hit: int) -> str:
         """Return the line at `start`, or of a long one what stands around `hit`."""
@@ -147,19 +130,18 @@ class MatchingLines:
 def matching_lines(text: str, selection: Selection, budget: int | None) -> MatchingLines:
     """Return the lines of `text` that `selection` asks for by ``contains`` or ``pattern``.
 
-    Time is linear in the text for ``contains``; a pattern has 5 seconds of the process's CPU (`regex` counts so).
+    Both have 5 seconds of the process's CPU (`regex` counts so).
 
     Raises:
         InvalidSelectionError: Not a regular expression; says where the mistake is.
         NothingMatchedError: No line matches; names the nearest.
         SelectionTimeoutError: The pattern took too long.
     """
-    wanted = case_folded(selection.contains or "")
-    matches = _by_words(text, wanted)
+    wanted = _caseless(selection.contains or "")
     if selection.pattern is not None:
-        matches = _by_pattern(text, selection.pattern)
+        wanted = _pattern(selection.pattern)
     starts, numbers, hits = array("q"), array("q"), array("q")
-    for start, number, hit in matches:
+    for start, number, hit in _touched_lines(text, wanted):
         starts.append(start)
         numbers.append(number)
         hits.append(hit)
@@ -168,73 +150,28 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
         raise NothingMatchedError(_nothing_matched(text, count, selection))
     # A token is a character at least, so a longer line could never fit.
     width = None if budget is None else max(NARROWEST, budget)
-    return MatchingLines(text, count, starts, numbers, hits, selection.context, wanted, width)
+    return MatchingLines(text, count, starts, numbers, hits, selection.context, width)
 
 
-def case_folded(text: str) -> str:
-    """Return `text` for caseless comparison: canonical caseless matching, Unicode Standard, section 3.13, D145.
-
-    Line breaks stay where they are.
-    """
-    if text.isascii():
-        return text.lower()
-    # NFD first: folding is defined on decomposed characters; NFC last, or a text composed otherwise
-    # would not be found.
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFD", text).casefold())
+def _caseless(wanted: str) -> regex.Pattern[str]:
+    """Return the pattern of a text in any capitals, as Unicode folds them, its accents composed or apart."""
+    composed = unicodedata.normalize("NFC", wanted)
+    apart = unicodedata.normalize("NFD", wanted)
+    # In capitals "i" with a dot above has a composed form, which `regex` does not fold.
+    capitals = unicodedata.normalize("NFC", wanted.upper())
+    alternatives = "|".join(map(regex.escape, (wanted, composed, apart, capitals)))
+    return regex.compile(alternatives, regex.IGNORECASE | regex.FULLCASE)
 
 
-def _by_words(text: str, wanted: str) -> Iterator[tuple[int, int, int]]:
-    """Yield start, number and (where folding moves nothing) place of the match, of each line that holds `wanted`."""
-    # A text with line breaks in it touches several lines; one at its end does not touch the next.
-    touched = wanted.count("\n", 0, len(wanted) - 1) + 1
-    folding_moves = not text.isascii()
-    last_yielded = 0
-    number_at_block = 1
-    for block_start, block_end in _blocks(text):
-        # A match that begins in this block may end in the next one.
-        stop = block_end
-        for _ in range(touched - 1):
-            stop = min(_end_of_line(text, stop) + 1, len(text))
-        haystack = case_folded(text[block_start:stop])
-        # `start` and `number` walk along the lines of the text, `passed` and `found` along those of the haystack.
-        start, number, passed = block_start, number_at_block, 0
-        while passed < len(haystack):
-            found = haystack.find(wanted, passed)
-            if found < 0:
-                break
-            for _ in range(haystack.count("\n", passed, found)):
-                start = text.index("\n", start) + 1
-                number += 1
-            if start >= block_end:
-                break
-            hit = UNKNOWN if folding_moves else block_start + found
-            line_start = start
-            for line_number in range(number, number + touched):
-                if line_number > last_yielded and line_start < len(text):
-                    yield line_start, line_number, hit if folding_moves else max(hit, line_start)
-                line_start = _end_of_line(text, line_start) + 1
-            last_yielded = number + touched - 1
-            passed = _end_of_line(haystack, found) + 1
-            start = _end_of_line(text, start) + 1
-            number += 1
-        number_at_block += text.count("\n", block_start, block_end)
-
-
-def _blocks(text: str) -> Iterator[tuple[int, int]]:
-    """Yield where runs of about 1,000,000 characters begin and end, cut behind lines."""
-    start = 0
-    while start < len(text):
-        end = min(_end_of_line(text, min(start + BLOCK, len(text))) + 1, len(text))
-        yield start, end
-        start = end
-
-
-def _by_pattern(text: str, pattern: str) -> Iterator[tuple[int, int, int]]:
-    """Yield start, number and place of the match, of each line that a match touches."""
+def _pattern(pattern: str) -> regex.Pattern[str]:
     try:
-        wanted = compiled(pattern, regex.MULTILINE)
+        return compiled(pattern, regex.MULTILINE)
     except (regex.error, RecursionError, OverflowError, ValueError, IndexError, KeyError) as error:
         raise InvalidSelectionError(_wrong_pattern(pattern, error)) from error
+
+
+def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[tuple[int, int, int]]:
+    """Yield start, number and place of the match, of each line that a match touches."""
     time_limit = TimeLimit()
     start, number, passed = 0, 1, 0
     while start < len(text):
@@ -291,16 +228,3 @@ def _halves(number: int) -> Iterator[int]:
 def _end_of_line(text: str, place: int) -> int:
     end = text.find("\n", place)
     return end if end >= 0 else len(text)
-
-
-def _unfolded_position(line: str, wanted: str) -> int:
-    """Return about where in `line` that stands which is case-folded to `wanted`."""
-    left = case_folded(line).find(wanted)
-    for place in range(0, len(line), FOLDED_AT_ONCE):
-        block = line[place : place + FOLDED_AT_ONCE]
-        size = len(case_folded(block))
-        if size > left:
-            ends = accumulate(len(case_folded(character)) for character in block)
-            return place + sum(1 for end in ends if end <= left)
-        left -= size
-    return 0

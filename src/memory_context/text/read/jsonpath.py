@@ -9,7 +9,7 @@ from typing import Any, Final, cast
 import regex
 from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathNode, JSONPathQuery, Parser
 from jsonpath_rfc9535.filter_expressions import Expression, FilterQuery
-from jsonpath_rfc9535.function_extensions import ExpressionType, FilterFunction
+from jsonpath_rfc9535.function_extensions import Match
 from jsonpath_rfc9535.tokens import TokenStream
 
 from memory_context.exceptions import (
@@ -27,8 +27,6 @@ from memory_context.text.read.time_limit import TimeLimit, too_slow
 SHORTEST_TEXT = 8
 LONGEST_KEY = 60
 LONGEST_PATH_TOLD = 80
-# The text's own value and the one inside it; deeper ones would not help a reader to mend the path.
-ROOTS_TOLD = 2
 DEEPEST = 6
 # How many characters of a text are shown, and three times the elements of a list, as a value is cut more and more.
 # Each about a third of the one before: six tries at most, and little room wasted.
@@ -108,10 +106,6 @@ class ValueParts:
             text = self._written(index, [value])
             if cost(text) <= budget:
                 return text
-        if self.keys:
-            text = to_json({abridged(self.keys[index], SHORTEST_TEXT, 1): prompts.NO_ROOM})
-            if cost(text) <= budget:
-                return text
         return ""
 
     def _items(self, start: int, end: int) -> Any:  # noqa: ANN401 - whatever JSON holds
@@ -158,7 +152,7 @@ def found_values(text: str, path: str) -> FoundValues:
             values = [node.value for root in candidates for node in environment.found(query, root)]
             if values:
                 return FoundValues(values, single=query.singular_query() and len(values) == 1)
-        message = _nothing_found(environment, query, path, roots)
+        message = _nothing_found(environment, query, path, roots[-1])
     except (JSONPathError, RecursionError, MemoryError) as error:
         reason = str(error) or type(error).__name__
         message = f"path={_told(path)} cannot be followed in this text: {reason}"
@@ -178,20 +172,20 @@ def _told(path: str) -> str:
 
 
 def _nothing_found(
-    environment: _TimedEnvironment, query: JSONPathQuery, path: str, roots: list[Any]
+    environment: _TimedEnvironment,
+    query: JSONPathQuery,
+    path: str,
+    root: Any,  # noqa: ANN401 - whatever JSON holds
 ) -> str:
-    """Say that nothing was found, how far the path leads, and what is there; the innermost text first."""
-    sentences = [prompts.NO_VALUE.format(path=_told(path))]
+    """Say that nothing was found, how far the path leads, and what is there."""
+    message = prompts.NO_VALUE.format(path=_told(path))
     for count in range(len(query.segments) - 1, -1, -1):
         shorter = JSONPathQuery(env=environment, segments=query.segments[:count])
-        for root in reversed(roots[-ROOTS_TOLD:]):
-            node = next(iter(environment.found(shorter, root)), None)
-            if node:
-                gist = _gist(node.value)
-                sentences.append(prompts.LEADS_TO.format(node=node.path()[:200], gist=gist))
-        if len(sentences) > 1:
-            break
-    return " ".join(sentences)
+        node = next(iter(environment.found(shorter, root)), None)
+        if node:
+            reached = prompts.LEADS_TO.format(node=node.path()[:200], gist=_gist(node.value))
+            return f"{message} {reached}"
+    return message
 
 
 def _shorter_and_shorter(value: Any) -> Iterator[Any]:  # noqa: ANN401 - whatever JSON holds
@@ -236,12 +230,9 @@ def _gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
         case list():
             items = cast("Sequence[Any]", value)
             keys = ""
-            for item in items:
-                if isinstance(item, dict):
-                    if item:
-                        names = listed(cast("Mapping[str, Any]", item))
-                        keys = prompts.WITH_KEYS.format(keys=names)
-                    break
+            if items and isinstance(items[0], dict) and items[0]:
+                names = listed(cast("Mapping[str, Any]", items[0]))
+                keys = prompts.WITH_KEYS.format(keys=names)
             return prompts.A_LIST.format(count=len(items), keys=keys)
         case dict():
             return prompts.AN_OBJECT.format(keys=listed(cast("Mapping[str, Any]", value)))
@@ -309,7 +300,7 @@ def _timed(expression: Expression) -> Expression:
     return expression
 
 
-class _TimedPattern(FilterFunction):
+class _TimedPattern(Match):
     """The functions `match` and `search` of RFC 9535, within the time limit.
 
     Patterns are those of RFC 9485; what `regex` takes beyond it, as ``(?i)``, is understood too.
@@ -319,22 +310,14 @@ class _TimedPattern(FilterFunction):
         self._environment = environment
         self._method = method
 
-    @property
-    def arg_types(self) -> list[ExpressionType]:
-        return [ExpressionType.VALUE, ExpressionType.VALUE]
-
-    @property
-    def return_type(self) -> ExpressionType:
-        return ExpressionType.LOGICAL
-
-    def __call__(self, text: object, pattern: object) -> bool:
+    def __call__(self, string: object, pattern: object) -> bool:
         """Return whether `pattern` matches; not if one of both is not a string, or the pattern is invalid."""
-        if not isinstance(text, str) or not isinstance(pattern, str):
+        if not isinstance(string, str) or not isinstance(pattern, str):
             return False
         try:
             wanted = compiled(_ATOM.sub(_dot, pattern))
             seconds = self._environment.time_limit.remaining()
-            match = getattr(wanted, self._method)(text, timeout=seconds, concurrent=True)
+            match = getattr(wanted, self._method)(string, timeout=seconds, concurrent=True)
         except SelectionTimeoutError:
             raise
         except (TimeoutError, MemoryError) as error:

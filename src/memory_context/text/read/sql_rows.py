@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import re
 import sqlite3
 import sys
@@ -42,15 +44,10 @@ _FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
 # A number as people write one: 007 is an id, and SQLite would lose the last of more than 18 digits.
 _NUMBER = re.compile(r"\s*[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d{1,17})?(?:[eE][-+]?\d{1,2})?\s*")
 _NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
-# What matters for where an expression ends: whole quotations, as SQLite takes them; beginnings of comments; brackets,
-# commas and semicolons; and last a quotation mark whose quotation does not end.
-_TOKEN = re.compile(
-    r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--|/\*|[(),;'"`\[]"""
-)
-_FORBIDDEN_TOKENS: Final = ("--", "/*", ";", "'", '"', "`", "[")
+_QUOTED = re.compile(r"""'(?:[^']|'')*'|"(?:[^"]|"")*"|`[^`]*`|\[[^\]]*\]""")
+_AGGREGATE = re.compile(r"\b(avg|count|group_concat|max|min|sum|total)\s*\(", re.IGNORECASE)
+_FILTER = re.compile(r"\s*filter\s*\(", re.IGNORECASE)
 _ROW_NUMBERS: Final = ("rowid", "_rowid_", "oid")
-_QUOTED_NAME = re.compile(r'"([^"]+)"|`([^`]+)`|\[([^\]]+)\]')
-_NEEDS_QUOTES = re.compile(r'[,"\r\n]|^\s|\s$')
 _DEPTHS: Final = {"(": 1, ")": -1}
 
 
@@ -119,13 +116,9 @@ def cell_text(cell: object) -> str:
 
 
 def _csv(rows: Iterable[Iterable[str]]) -> str:
-    return "\n".join(",".join(map(_csv_cell, row)) for row in rows)
-
-
-def _csv_cell(cell: str) -> str:
-    if not _NEEDS_QUOTES.search(cell):
-        return cell
-    return '"' + cell.replace('"', '""') + '"'
+    written = io.StringIO()
+    csv.writer(written, lineterminator="\n").writerows(rows)
+    return written.getvalue().removesuffix("\n")
 
 
 def found_rows(text: str, selection: Selection, offset: int, budget: int | None) -> FoundRows:
@@ -141,19 +134,15 @@ def found_rows(text: str, selection: Selection, offset: int, budget: int | None)
         SelectionTimeoutError: It took too long.
     """
     table = table_of(text)
-    where = "1"
-    if selection.where is not None:
-        where = selection.where
-        _check_expression("where", where)
-    columns = _columns(table, selection.columns)
+    where = "1" if selection.where is None else selection.where
     stop = sys.maxsize
     if budget is not None:
         stop = offset + CHARACTERS_TRIED_PER_TOKEN * max(budget, 1) + 1
-    with closing(_database(table)) as database:
+    with closing(_database(table, len(text))) as database:
         [(count,)] = database.execute(f"SELECT count(*) FROM {TABLE}")  # noqa: S608 - a constant
-        _lock_up(database)
+        query = _LockedQuery(database, table, f"FROM {TABLE} WHERE (\n{where}\n)")
         try:
-            names, rows, total = _selected(database, table, where, columns, slice(offset, stop))
+            names, rows, total = query.selected(selection.columns, slice(offset, stop))
         except (sqlite3.Error, sqlite3.Warning, ValueError) as error:
             if "interrupted" in str(error):
                 raise too_slow() from error
@@ -169,8 +158,8 @@ def found_rows(text: str, selection: Selection, offset: int, budget: int | None)
     return FoundRows(names, rows, offset, total, count, table.name)
 
 
-def _database(table: TextTable) -> sqlite3.Connection:
-    """Open a database in memory with the one table; no text in it may become much longer than the longest row."""
+def _database(table: TextTable, length: int) -> sqlite3.Connection:
+    """Open a database in memory with the one table, from a text of `length` characters."""
     sample = list(islice(table.rows(), SAMPLED))
     definitions, numeric = list[str](), list[str]()
     for index, column in enumerate(table.columns):
@@ -180,29 +169,21 @@ def _database(table: TextTable) -> sqlite3.Connection:
             definitions.append(f"{name} NUMERIC")
         else:
             definitions.append(f"{name} TEXT")
-    longest = LEAST_LENGTH
-
-    def stored_rows() -> Iterator[Row]:
-        nonlocal longest
-        for row in table.rows():
-            cells = row if table.only_texts else [*map(_stored, row)]
-            longest = max(longest, sum(len(cell) for cell in cells if isinstance(cell, str)))
-            yield cells
-
     database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
     database.execute(f"CREATE TABLE {TABLE} ({', '.join(definitions)})")
     database.execute("BEGIN")
     marks = ", ".join("?" * len(definitions))
-    database.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", stored_rows())  # noqa: S608 - a constant, and marks
+    stored = (list(map(_stored, row)) for row in table.rows())
+    database.executemany(f"INSERT INTO {TABLE} VALUES ({marks})", stored)  # noqa: S608 - a constant, and marks
     absent = ", ".join(f"'{text}'" for text in _NO_VALUE)
     for name in numeric:
         database.execute(
             f"UPDATE {TABLE} SET {name} = NULL WHERE lower(trim({name})) IN ({absent})"  # noqa: S608 - a quoted name
         )
     database.execute("COMMIT")
-    # SQLite counts bytes.
-    length = min(LONGEST_UTF8 * longest + LEAST_LENGTH, LARGEST_LENGTH)
-    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, length)
+    # Every cell must fit, and nothing become much longer than all of them together. SQLite counts bytes.
+    longest = min(LONGEST_UTF8 * length + LEAST_LENGTH, LARGEST_LENGTH)
+    database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, longest)
     return database
 
 
@@ -229,32 +210,6 @@ def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
             return cell
         case _:
             return to_json(cell).encode("utf-8", "replace").decode()
-
-
-def _lock_up(database: sqlite3.Connection) -> None:
-    """Leave nothing in reach but the table and functions that neither reach further nor take long in one call."""
-    selects = 0
-
-    def allow(action: int, first: str | None, second: str | None, *_: str | None) -> int:
-        nonlocal selects
-        allowed = False
-        if action == sqlite3.SQLITE_SELECT:
-            selects += 1
-            allowed = selects == 1  # no subquery, which could multiply the work
-        elif action == sqlite3.SQLITE_READ:
-            allowed = first == TABLE
-        elif action == sqlite3.SQLITE_FUNCTION:
-            allowed = str(second).lower() in _FUNCTIONS
-        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
-
-    time_limit = TimeLimit()
-    for name, arguments, function in _OWN_FUNCTIONS:
-        database.create_function(name, arguments, function, deterministic=True)
-    database.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
-    database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, DEEPEST)
-    database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
-    database.set_authorizer(allow)
-    database.set_progress_handler(lambda: time_limit.is_over, STEPS)
 
 
 # SQLite looks at the clock between steps of a statement, never inside a function. Its own versions of these take as
@@ -297,36 +252,125 @@ _OWN_FUNCTIONS: Final = (
 )
 
 
-def _selected(
-    database: sqlite3.Connection,
-    table: TextTable,
-    where: str,
-    columns: list[int | str],
-    window: slice,
-) -> tuple[tuple[str, ...], list[Row], int]:
-    """Return the names, the rows in `window`, and how many rows there are."""
-    condition = f"FROM {TABLE} WHERE (\n{where}\n)"
-    taken = {column.lower() for column in table.columns}
-    row_number = next((name for name in _ROW_NUMBERS if name not in taken), None)
-    indexes = [column for column in columns if isinstance(column, int)]
-    if row_number is not None and len(indexes) == len(columns):
-        # Cells are given as they stand in the text, where the database has numbers and NULL.
-        found = database.execute(f"SELECT {row_number} {condition}")
-        numbers = array("q", (number for (number,) in found))
-        rows = [[row[i] for i in indexes] for row in _numbered(table.rows(), numbers[window])]
-        return tuple(table.columns[i] for i in indexes), rows, len(numbers)
-    expressions = list[str]()
-    for column in columns:
-        expressions.append(
-            column if isinstance(column, str) else _quoted_name(table.columns[column])
-        )
-    cursor = database.execute(f"SELECT {', '.join(expressions)} {condition}")
-    names = tuple(description[0] for description in cursor.description)
-    rows, total = list[Row](), 0
-    for total, row in enumerate(cursor, 1):
-        if window.start < total <= window.stop:
-            rows.append(list(row))
-    return names, rows, total
+class _LockedQuery:
+    """Selects from the one table; nothing else is in reach, nor functions that reach further or take long in one call.
+
+    What is no expression, as a second statement or an open bracket, SQLite refuses by itself.
+    """
+
+    def __init__(self, database: sqlite3.Connection, table: TextTable, condition: str) -> None:
+        self._database, self._table, self._condition = database, table, condition
+        self._select_count = 0
+        self._columns_read = set[str]()
+        time_limit = TimeLimit()
+        for name, arguments, function in _OWN_FUNCTIONS:
+            database.create_function(name, arguments, function, deterministic=True)
+        database.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
+        database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, DEEPEST)
+        database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+        database.set_authorizer(self._allow)
+        database.set_progress_handler(lambda: time_limit.is_over, STEPS)
+
+    def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        allowed = False
+        if action == sqlite3.SQLITE_SELECT:
+            self._select_count += 1
+            allowed = self._select_count == 1  # no subquery, which could multiply the work
+        elif action == sqlite3.SQLITE_READ:
+            allowed = first == TABLE
+            self._columns_read.add(second or "")
+        elif action == sqlite3.SQLITE_FUNCTION:
+            allowed = str(second).lower() in _FUNCTIONS
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+    def _execute(self, statement: str) -> sqlite3.Cursor:
+        self._select_count = 0
+        self._columns_read.clear()
+        return self._database.execute(statement)
+
+    def selected(
+        self, columns: str | None, window: slice
+    ) -> tuple[tuple[str, ...], list[Row], int]:
+        """Return the names, the rows in `window`, and how many rows there are.
+
+        Raises:
+            ValueError: A column stands beside an aggregate.
+            sqlite3.Error: SQLite refuses the query.
+        """
+        indexes = _column_indexes(self._table, columns)
+        taken = {column.lower() for column in self._table.columns}
+        row_number = next((name for name in _ROW_NUMBERS if name not in taken), None)
+        if indexes and row_number is not None:
+            # Cells are given as they stand in the text, where the database has numbers and NULL.
+            found = self._execute(f"SELECT {row_number} {self._condition}")
+            numbers = array("q", (number for (number,) in found))
+            wanted = _numbered(self._table.rows(), numbers[window])
+            rows = [[row[index] for index in indexes] for row in wanted]
+            return tuple(self._table.columns[index] for index in indexes), rows, len(numbers)
+        if indexes:
+            columns = ", ".join(_quoted_name(self._table.columns[index]) for index in indexes)
+        else:
+            self._refuse_column_beside_aggregate(columns or "")
+        cursor = self._execute(f"SELECT {columns}\n{self._condition}")
+        names = tuple(description[0] for description in cursor.description)
+        rows, total = list[Row](), 0
+        for total, row in enumerate(cursor, 1):
+            if window.start < total <= window.stop:
+                rows.append(list(row))
+        return names, rows, total
+
+    def _refuse_column_beside_aggregate(self, columns: str) -> None:
+        """Raise for ``city, sum(total)``: SQLite would give the one total with the city of any row.
+
+        Raises:
+            ValueError: A column stands beside an aggregate; says what can be asked instead.
+        """
+        rest, aggregate = _without_aggregates(columns)
+        if not aggregate:
+            return
+        try:
+            self._execute(f"EXPLAIN SELECT {rest}\n{self._condition.partition('WHERE')[0]}")
+        except sqlite3.Error:
+            return  # the query itself tells what is wrong with it
+        beside = ", ".join(sorted(filter(None, self._columns_read)))
+        if beside:
+            message = (
+                f"{aggregate} gives one value for all rows, and {beside} has one in each; for one group take "
+                f"where= with columns={to_json(aggregate)}, for the rows themselves leave {aggregate} out"
+            )
+            raise ValueError(message)
+
+
+def _without_aggregates(columns: str) -> tuple[str, str]:
+    """Return `columns` with 1 in place of each aggregate, and the first of these; nothing if there is none."""
+    # Of the same length, so that what is found in one stands at the same place in the other.
+    bare = _QUOTED.sub(lambda quoted: "'" * len(quoted[0]), columns)
+    rest, first, copied, start = "", "", 0, 0
+    while call := _AGGREGATE.search(bare, start):
+        end, has_commas = _rest_of_call(bare, call.end())
+        # With several arguments max and min compare the cells of one row.
+        if has_commas and call[1].lower() in ("max", "min"):
+            start = call.end()
+            continue
+        first = first or columns[call.start() : end]
+        condition = _FILTER.match(bare, end)
+        if condition:
+            end, _ = _rest_of_call(bare, condition.end())
+        rest += columns[copied : call.start()] + "1"
+        copied = start = end
+    return rest + columns[copied:], first
+
+
+def _rest_of_call(text: str, start: int) -> tuple[int, bool]:
+    """Return where the call ends whose bracket opens before `start`, and whether it has several arguments."""
+    depth, has_commas = 1, False
+    while depth and start < len(text):
+        character = text[start]
+        if character == "," and depth == 1:
+            has_commas = True
+        depth += _DEPTHS.get(character, 0)
+        start += 1
+    return start, has_commas
 
 
 def _numbered(rows: Iterator[Row], numbers: Sequence[int]) -> Iterator[Row]:
@@ -341,55 +385,23 @@ def _numbered(rows: Iterator[Row], numbers: Sequence[int]) -> Iterator[Row]:
             next_number = next(wanted, None)
 
 
-def _columns(table: TextTable, columns: str | None) -> list[int | str]:
-    """Return the columns that are asked for: the index of one of the table's, other expressions as they are."""
+def _column_indexes(table: TextTable, columns: str | None) -> list[int]:
+    """Return which of the table's columns are asked for; nothing if `columns` holds other expressions too."""
     if columns is None:
         return list(range(len(table.columns)))
     indexes = {name.lower(): index for index, name in enumerate(table.columns)}
-    expressions = [part.strip() for part in columns.split(",")]
-    if not all(expression.lower() in indexes for expression in expressions):
-        expressions = _split_expressions(columns)
-    wanted = list[int | str]()
-    for expression in expressions:
-        if expression == "*":
+    wanted = list[int]()
+    for part in columns.split(","):
+        name = part.strip().lower()
+        if name == "*":
             wanted += indexes.values()
             continue
-        name = expression.lower()
-        if name not in indexes and (match := _QUOTED_NAME.fullmatch(name)):
-            name = match[1] or match[2] or match[3]
-        wanted.append(indexes.get(name, expression))
+        if name not in indexes and _QUOTED.fullmatch(name):
+            name = name[1:-1]
+        if name not in indexes:
+            return []
+        wanted.append(indexes[name])
     return wanted
-
-
-def _split_expressions(columns: str) -> list[str]:
-    """Return the expressions between the commas that stand in no brackets and no quotes."""
-    _check_expression("columns", columns)
-    depth, start = 0, 0
-    expressions = list[str]()
-    for token in _TOKEN.finditer(columns):
-        depth += _DEPTHS.get(token[0], 0)
-        if token[0] == "," and depth == 0:
-            expressions.append(columns[start : token.start()].strip())
-            start = token.end()
-    expressions.append(columns[start:].strip())
-    return [expression for expression in expressions if expression]
-
-
-def _check_expression(name: str, text: str) -> None:
-    """Raise unless `text` is one expression: every bracket and quote closed, no comment, no second statement."""
-    problem = "" if text.strip() else "it is empty"
-    depth = 0
-    for token in _TOKEN.finditer(text):
-        depth += _DEPTHS.get(token[0], 0)
-        if depth < 0 or token[0] in _FORBIDDEN_TOKENS:
-            problem = f"{token[0]!r} at position {token.start()}"
-            break
-    else:
-        if depth:
-            problem = "a bracket is not closed"
-    if problem:
-        message = f"{name}={to_json(text[:LONGEST_TOLD])} is not an expression: {problem}"
-        raise InvalidSelectionError(message)
 
 
 def _quoted_name(name: str) -> str:

@@ -12,7 +12,6 @@ from itertools import islice, takewhile
 from typing import Any, Final, cast
 
 from memory_context.exceptions import InvalidSelectionError
-from memory_context.model.item import is_storable
 from memory_context.text.read.json_values import (
     NOTHING,
     is_json_lines,
@@ -42,13 +41,11 @@ class TextTable:
         columns: The names, no two alike in any capitalisation.
         rows: As many cells as columns each: text, or what JSON holds; None for a missing cell.
         name: Where it was found, as ``the JSON list $.items``.
-        only_texts: Whether every cell is None or a text that a database takes.
     """
 
     columns: tuple[str, ...]
     rows: Callable[[], Iterator[Row]]
     name: str
-    only_texts: bool = False
 
 
 def table_of(text: str) -> TextTable:
@@ -138,7 +135,7 @@ def _of_csv(text: str) -> TextTable | None:
         if even >= LEAST_EVEN * len(head):
             name = "the TSV" if delimiter == "\t" else "the CSV"
             rows = partial(_rows_below_names, text, delimiter, width)
-            return TextTable(_column_names(head[0]), rows, name, is_storable(text))
+            return TextTable(_column_names(head[0]), rows, name)
     return None
 
 
