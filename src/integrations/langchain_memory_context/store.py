@@ -209,13 +209,11 @@ def _matches(value: Any, wanted: Any) -> bool:  # noqa: ANN401 - whatever JSON h
             for name, one in fields.items()
         )
     if isinstance(wanted, list | tuple):
-        values: list[Any] = [*value] if isinstance(value, list) else []  # pyright: ignore[reportUnknownVariableType] # JSON
+        if not isinstance(value, list):
+            return False
+        values: list[Any] = value  # pyright: ignore[reportUnknownVariableType] # JSON
         others = cast("Sequence[Any]", wanted)
-        return (
-            isinstance(value, list)
-            and len(values) == len(others)
-            and all(map(_matches, values, others))
-        )
+        return len(values) == len(others) and all(map(_matches, values, others))
     return bool(value == wanted)
 
 
@@ -231,7 +229,8 @@ def _holds(value: Any, operator: str, operand: Any) -> bool:  # noqa: ANN401 - w
 
 def _fits(condition: MatchCondition, namespace: tuple[str, ...]) -> bool:
     path = condition.path
-    part = namespace[: len(path)] if condition.match_type == "prefix" else namespace[-len(path) :]
-    return len(part) == len(path) and all(
-        wanted in ("*", label) for wanted, label in zip(path, part, strict=True)
-    )
+    if condition.match_type == "suffix":
+        path, namespace = path[::-1], namespace[::-1]
+    if len(path) > len(namespace):
+        return False
+    return all(wanted in ("*", label) for wanted, label in zip(path, namespace, strict=False))

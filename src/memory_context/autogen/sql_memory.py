@@ -6,7 +6,7 @@ import asyncio
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ParamSpec, Self, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from autogen_core import CancellationToken, Component, Image
 from autogen_core.memory import (
@@ -35,7 +35,6 @@ from memory_context.runtime.threads import off_loop
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
 
-P = ParamSpec("P")
 T = TypeVar("T")
 
 
@@ -261,10 +260,12 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
 
 
 async def _cancellable(
-    token: CancellationToken | None, work: Callable[P, T], *args: P.args, **kwargs: P.kwargs
+    token: CancellationToken | None,
+    work: Callable[..., T],
+    *args: Any,  # noqa: ANN401 - passed through
 ) -> T:
-    """Return the result of ``work(*args, **kwargs)``, unless *token* ends the waiting."""
-    working = asyncio.ensure_future(off_loop(work, *args, **kwargs))
+    """Return the result of ``work(*args)``, unless *token* ends the waiting."""
+    working = asyncio.ensure_future(off_loop(work, *args))
     if token:
         token.link_future(working)
     return await working

@@ -13,7 +13,6 @@ from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.tool_names import RETRIEVE, SAVE
 from memory_context.testing.scripted_turns import ScriptedReply, ScriptedResult, ScriptedTurn
 
-TOOLS = ("read_log", "run", "search_orders")
 WORDS = ("Read the log.", "Thanks.", "中文 ok?", "What was the total of order-{n}-17?",
          "Where did order-{n}-{m} go?", "What is «{n}»?", "")  # fmt: skip
 
@@ -60,6 +59,16 @@ large_texts = st.one_of(
     st.builds(order_log, st.integers(0, 5), st.integers(5, 90)),
     st.builds(order_table, st.integers(0, 5), st.integers(5, 90)),
 )
+tool_results = st.lists(
+    st.tuples(
+        st.sampled_from(["read_log", "run", "search_orders"]),
+        st.sampled_from(["today", "order-1-17"]),
+        st.one_of(small_texts, large_texts),
+        st.sampled_from([False, False, False, False, True]),
+    ),
+    min_size=1,
+    max_size=3,
+)
 settings_of_hosts = st.builds(
     ConversationSettings,
     st.builds(
@@ -100,23 +109,17 @@ def generated_conversations(draw: st.DrawFn) -> GeneratedConversation:
 @st.composite
 def _calls(draw: st.DrawFn, name: str, *, keeps_notes: bool) -> ScriptedReply:
     """Generate up to three calls side by side; or one of a memory tool, whose key others may name."""
-    kinds = ["tools", "tools", "tools", "retrieve"] + ["save"] * keeps_notes
-    match draw(st.sampled_from(kinds)):
-        case "retrieve":
-            arguments = json.dumps({"key": "«0»", "lines": "1-3"}, ensure_ascii=False)
-            result = ScriptedResult(FunctionCall(f"call-{name}", RETRIEVE, arguments), None)
-            return ScriptedReply("", (result,))
-        case "save":
-            note = {"category": "findings", "content": f"{name}: {draw(small_texts)}"}
-            call = FunctionCall(f"call-{name}", SAVE, json.dumps(note, ensure_ascii=False))
-            return ScriptedReply("Noted.", (ScriptedResult(call, None),))
-        case _:
-            results = list[ScriptedResult]()
-            for index in range(draw(st.integers(1, 3))):
-                tool = draw(st.sampled_from(TOOLS))
-                arguments = json.dumps({"day": draw(st.sampled_from(["today", "order-1-17"]))})
-                call = FunctionCall(f"call-{name}-{index}", tool, arguments)
-                text = draw(st.one_of(small_texts, large_texts))
-                is_error = draw(st.integers(0, 4)) == 0
-                results.append(ScriptedResult(call, text, is_error))
-            return ScriptedReply(draw(st.sampled_from(["", "Let me look."])), tuple(results))
+    said = draw(st.sampled_from(["", "Let me look."]))
+    kinds = ["tools", "tools", "tools", RETRIEVE] + [SAVE] * keeps_notes
+    kind = draw(st.sampled_from(kinds))
+    if kind == "tools":
+        results = list[ScriptedResult]()
+        for index, (tool, day, text, is_error) in enumerate(draw(tool_results)):
+            call = FunctionCall(f"call-{name}-{index}", tool, json.dumps({"day": day}))
+            results.append(ScriptedResult(call, text, is_error))
+        return ScriptedReply(said, tuple(results))
+    arguments = {"key": "«0»", "lines": "1-3"}
+    if kind == SAVE:
+        arguments = {"category": "findings", "content": f"{name}: {draw(small_texts)}"}
+    call = FunctionCall(f"call-{name}", kind, json.dumps(arguments, ensure_ascii=False))
+    return ScriptedReply(said, (ScriptedResult(call, None),))

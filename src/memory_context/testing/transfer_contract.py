@@ -72,20 +72,21 @@ class TransferContract:
         assert before == list(store.list_all(ANN))
 
     def test_conflicts_name_their_reason(self, store: MemoryStore) -> None:
-        """A clash of version, key, id or content is a conflict, which changes nothing."""
+        """A clash of version, key, id or content, here or among the records, is a conflict, which changes nothing."""
         here = store.put(ANN, memory("here", memory_key="k"))
         shared = store.put(ANN, memory("log", shared=True))
         other = store.put(BOB, memory("bob's", user_id="bob"))
         before = list(store.list_all(ANN))
+        fine = _old("fine", memory_key="fine")
         clashes = {
             "version": replace(here, summary="edited"),
             "key": _old("there", memory_key="k"),
             "content": replace(_old("log", shared=True), memory_key="another"),
             "another memory": replace(_old(), id=other.id),
+            "the key belongs": _old("not fine", memory_key="fine"),
         }
-        fine = _old("fine")
 
-        restored = store.restore(ANN, [*clashes.values(), fine])
+        restored = store.restore(ANN, [fine, *clashes.values()])
 
         assert (1, 0) == (restored.written, restored.unchanged)
         conflicts = restored.conflicts
@@ -94,17 +95,6 @@ class TransferContract:
             assert word in conflict.reason
         assert shared.memory_key in conflicts[2].reason
         assert [fine, *before] == list(store.list_all(ANN))
-
-    def test_two_records_with_one_key(self, store: MemoryStore) -> None:
-        """Of records with one key the first is written, and the others are conflicts."""
-        one = _old("one", memory_key="k")
-        two = _old("two", memory_key="k")
-
-        restored = store.restore(ANN, [one, two, one])
-
-        assert 1 == restored.written
-        assert [two.id, one.id] == [conflict.id for conflict in restored.conflicts]
-        assert [one] == list(store.list_all(ANN))
 
     def test_deletions_move(self, store: MemoryStore) -> None:
         """Deletions are restored with time and reason; of two of a key the later one stays."""
