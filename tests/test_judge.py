@@ -129,7 +129,7 @@ def test_secrets_and_binary_content_are_never_recalled() -> None:
 def test_a_choice_says_why() -> None:
     """People read which terms were found."""
     (expansion,) = _opened("ORA-00942 table", [_item(LOG)])
-    assert "it holds ORA-00942, table" == expansion.why
+    assert 'k holds "ORA-00942" and "table"' == expansion.why
 
 
 def test_the_newest_of_two_copies_is_opened() -> None:

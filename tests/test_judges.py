@@ -365,7 +365,8 @@ class TestOwnJudge:
         messages = await fill(context, user("whatever this is"))
 
         assert "worker-9 handled" in shown(messages[-2])
-        assert ("whatever this is", "do it") == (asked[0].message, asked[0].task)
+        assert "whatever this is" == asked[0].message
+        assert asked[0].turns.startswith("user: do it\nrun: [MemoryRef: run_")
         assert "mine" == context.decisions()[0].judge
 
     async def test_opens_what_was_offered(self) -> None:

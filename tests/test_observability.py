@@ -318,7 +318,7 @@ class _Content:
     name = "content"
 
     async def decide(self, question: Question) -> Verdict:
-        return Verdict(tokens=7 + len(question.task[:1]))
+        return Verdict(tokens=7 + len(question.turns[:1]))
 
 
 @pytest.mark.parametrize("journey", JOURNEYS.values(), ids=JOURNEYS)

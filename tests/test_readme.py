@@ -31,6 +31,17 @@ def test_code_runs_as_it_stands(code: str, tmp_path: Path) -> None:
     assert (0, "") == (run.returncode, run.stderr)
 
 
+def test_first_example_run_again(tmp_path: Path) -> None:
+    """The first example run three times in one folder behaves the same three times."""
+    printed = list[str]()
+    for _ in range(3):
+        command = [sys.executable, "-c", BLOCKS[0]]
+        run = subprocess.run(command, capture_output=True, text=True, check=True, cwd=tmp_path)
+        printed.append(run.stdout)
+    assert "02:20:34 worker-1234 done" in printed[0]
+    assert [printed[0]] * 3 == printed
+
+
 def test_first_example_does_what_is_said(tmp_path: Path) -> None:
     """The first example prints the reference that the README shows, and what it says about the recall."""
     run = subprocess.run(

@@ -21,7 +21,6 @@ from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import neutral_of, plain_texts
 from langchain_memory_context.turns import append, messages_of
 from memory_context.conversation.context_stats import ContextStats
-from memory_context.conversation.conversation import recall_request
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_and_recall_policies import (
     FoldPolicy,
@@ -35,6 +34,7 @@ from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.recall import Recaller
+from memory_context.conversation.recall_request import recall_request
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager

@@ -26,12 +26,12 @@ from memory_context.conversation.message import (
     MessageFacts,
     from_lines,
     own_message,
-    references_of,
     trusted_keys,
 )
 from memory_context.conversation.message_folder import MessageFolder
 from memory_context.conversation.message_groups import recall_position
-from memory_context.conversation.recall import KEPT_DECISIONS, Recaller, RecallRequest
+from memory_context.conversation.recall import KEPT_DECISIONS, Recaller
+from memory_context.conversation.recall_request import recall_request
 from memory_context.conversation.run_notes import unseen_notes
 from memory_context.exceptions import StateError, StateOwnerError
 from memory_context.memory.assembler import ContextAssembler
@@ -393,28 +393,3 @@ def _asked_again(said: Message, before: Sequence[Message]) -> int:
         keys = [leading_key(message.texts[place]) for place in message.known.folded]
         asked.update(key for key in keys if key and any(key in text for text in reading))
     return len(asked)
-
-
-def recall_request(question: Message, messages: Sequence[Message]) -> RecallRequest:
-    """Return what recall is decided for, when *question* asks."""
-    before = [message for message in messages if message is not question]
-    task = next((message for message in messages if message.is_question), question)
-    shown = [text for message in before for text in message.billed()]
-    return RecallRequest.of(
-        _asked_by(question),
-        task.text,
-        references_of(messages),
-        named=frozenset(question.known.named),
-        in_sight=lambda wanted: any(wanted in text for text in shown),
-    )
-
-
-def _asked_by(question: Message) -> str:
-    """Return what a message asks; of another agent's folded text the reference alone: its preview asks for nothing."""
-    if question.is_typed:
-        return question.text
-    folded = question.known.folded
-    return "\n".join(
-        text.partition("\n")[0] if place in folded else text
-        for place, text in question.texts.items()
-    )

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from memory_context.conversation.asked_terms import asked_terms
+from memory_context.conversation.asked_terms import AskedTerm, asked_terms
 from memory_context.conversation.relevance import (
     found_in,
     promising_chunks,
@@ -21,12 +21,15 @@ from memory_context.text.index.term_hits import TermHits, term_hits
 from memory_context.text.terms import is_name, terms, weight
 
 LEAST_SHARE = 0.5
+MOST_SAID = 5
 # Phrases that refer to an earlier conversation without naming anything.
-_VAGUE = re.compile(
-    r"\b(?:same as|last time|as before|like before|as usual|the usual|previous(?:ly)?|earlier|again|remember|"
-    r"the other day|once more|back then|yesterday|last week)\b",
+_EARLIER = re.compile(
+    r"\b(?:same as|last time|as before|like before|as usual|the usual|previous(?:ly)?|earlier|remember|"
+    r"the other day|back then|yesterday|last week|we (?:discussed|decided|agreed|said)|you (?:said|told))\b",
     re.IGNORECASE,
 )
+# In a conversation that has begun these refer to what was said in it.
+_AGAIN = re.compile(r"\b(?:again|once more)\b", re.IGNORECASE)
 # A noun with a definite article or a possessive: something that the message takes as known.
 _DEFINITE = re.compile(r"\b(?:the|my|our|that|this)\s+(?P<noun>[A-Za-z][\w-]+)", re.IGNORECASE)
 
@@ -55,7 +58,7 @@ class Question:
 
     Attributes:
         message: The newest message, without references.
-        task: The first message of the conversation.
+        turns: The last two or three turns, as ``user: …`` and ``assistant: …``, with the references in them.
         candidates: The conversation's references whose text is not in the prompt, lexically best first.
         has_memories: Whether the user has other memories, to search.
         in_sight: Whether a text stands in the prompt before the message.
@@ -63,7 +66,7 @@ class Question:
     """
 
     message: str
-    task: str
+    turns: str
     candidates: tuple[RecallCandidate, ...]
     has_memories: bool
     in_sight: Callable[[str], bool]
@@ -97,6 +100,7 @@ class Verdict:
         intent: Whether the message says all that it takes to act on it.
         expand: The memories of the conversation to open, best first.
         search: What to look for among the user's other memories; None for nothing.
+        kept_only: Whether what was folded in other conversations is left out of that search.
         why: The reason, for people.
         tokens: The tokens that it cost.
     """
@@ -106,6 +110,7 @@ class Verdict:
     search: str | None = None
     why: str = ""
     tokens: int = 0
+    kept_only: bool = False
 
 
 def judge_by_keywords(question: Question) -> Verdict:
@@ -115,14 +120,19 @@ def judge_by_keywords(question: Question) -> Verdict:
     last time"), or to something that occurs nowhere ("connect to the DB" in a conversation without one), and nothing of
     the conversation answers it.
     """
+    asked = asked_terms(question.message)
     expansions = relevant_candidates(question)
     if expansions:
         reasons = [expansion.why for expansion in expansions]
         return Verdict(expand=expansions, why="; ".join(reasons))
-    why = _reason_to_search(question) if question.has_memories else None
-    if why is None:
-        return Verdict(why="nothing out of sight is meant")
-    return Verdict("ambiguous", search=_VAGUE.sub(" ", question.message), why=why)
+    if question.has_memories:
+        found = _searched(question, asked)
+        if found is not None:
+            return found
+    if not asked:
+        return Verdict(why="the message names nothing to look for")
+    words = listed(term.text for term in asked[:MOST_SAID])
+    return Verdict(why=f"no text out of sight holds enough of {words}")
 
 
 def relevant_candidates(question: Question) -> tuple[Expansion, ...]:
@@ -159,25 +169,46 @@ def relevant_candidates(question: Question) -> tuple[Expansion, ...]:
         Expansion(
             relevance.key,
             question.message,
-            why=f"it holds {', '.join(relevance.terms)}",
+            why=f"{relevance.key} holds {listed(relevance.terms[:MOST_SAID])}",
             records=tuple(relevance.records),
         )
         for relevance in relevances
     )
 
 
-def _reason_to_search(question: Question) -> str | None:
-    """Return why earlier conversations are searched, for people; None if the message takes nothing from them."""
-    phrase = _VAGUE.search(question.message)
-    if phrase:
-        return f"{phrase.group()!r} refers to earlier conversations; searched them"
-    nouns = [match["noun"] for match in _DEFINITE.finditer(question.message)]
-    names = [word for word in terms(question.message) if is_name(word)]
-    missing = [word for word in (*nouns, *names) if not question.in_sight(word)]
-    if not missing:
+def listed(words: Iterable[str]) -> str:
+    """Return *words* in quotes, as a sentence lists them."""
+    *most, last = [f'"{word}"' for word in words]
+    return f"{', '.join(most)} and {last}" if most else last
+
+
+def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
+    """Return the verdict that looks among the user's other memories; None if the message takes nothing from them.
+
+    What was folded in other conversations is looked at only if the message refers to these, or to a name that this one
+    does not know: "the log" is a log that is still to be read.
+    """
+    message = question.message
+    phrase = _EARLIER.search(message)
+    if phrase is None and not question.turns:
+        phrase = _AGAIN.search(message)
+    if phrase is not None:
+        rest = _AGAIN.sub(" ", _EARLIER.sub(" ", message))
+        why = f"{phrase.group()!r} refers to earlier conversations; searched them"
+        return Verdict("ambiguous", search=rest, why=why)
+    here = {hit.lexeme for hit in question.hits.hits} if question.hits else set[str]()
+    unknown = list[AskedTerm]()
+    for term in asked:
+        is_here = question.in_sight(term.text) or here.issuperset(wanted_lexemes([term]))
+        if not (is_here or term.is_short_number):
+            unknown.append(term)
+    names = [term.text for term in unknown if term.is_name]
+    nouns = {match["noun"] for match in _DEFINITE.finditer(message)}
+    words = names or [term.text for term in unknown if term.text in nouns]
+    if not words:
         return None
-    words = ", ".join(repr(word) for word in missing[:3])
-    return f"{words} does not occur in this conversation; searched earlier ones"
+    why = f"{listed(words[:MOST_SAID])} does not occur in this conversation; searched earlier ones"
+    return Verdict("ambiguous", search=message, why=why, kept_only=not names)
 
 
 def is_answered(query: str, held: Iterable[str]) -> bool:

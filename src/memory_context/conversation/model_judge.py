@@ -58,7 +58,7 @@ def judge_prompt(question: Question) -> str:
     if question.has_memories:
         memories = prompts.JUDGE_HAS_MEMORIES
     return prompts.JUDGE_QUESTION.format(
-        task=question.task[:MAX_TEXT],
+        task=question.turns[:MAX_TEXT],
         message=question.message[:MAX_TEXT],
         references="\n".join(lines) or "-",
         memories=memories,

@@ -6,7 +6,6 @@ import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Self
 
 from memory_context.conversation.asked_terms import asked_terms
 from memory_context.conversation.fail_open import FailOpen
@@ -19,12 +18,13 @@ from memory_context.conversation.keyword_judge import (
     Verdict,
     is_answered,
 )
+from memory_context.conversation.recall_request import RecallRequest
 from memory_context.conversation.relevance import promising_chunks, wanted_lexemes
 from memory_context.conversation.relevant_turns import is_conversation, show_turns
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import MemoryItem, encodable, is_secret
-from memory_context.model.reference import MemoryRef, without_references
+from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret
+from memory_context.model.reference import one_line
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.runtime.threads import off_loop
@@ -38,48 +38,11 @@ from memory_context.text.terms import terms
 
 OFFERED = 30
 FOUND = 3
+FOUND_TOKENS = 600
+# The types of what a conversation stores by itself.
+FOLDED = frozenset({"tool_output", "message", CONVERSATION})
 LEAST_BUDGET = 30
 KEPT_DECISIONS = 1000
-MAX_CANDIDATES = 500
-
-
-@dataclass(frozen=True, slots=True)
-class RecallRequest:
-    """What the newest message asks of memory.
-
-    Attributes:
-        message: The newest message, without references.
-        task: The first message of the conversation.
-        named: The keys that a person has named: opened without further question; a secret by its reference only,
-            because any page can make a word of the person's a key that this conversation has shown.
-        references: The keys of the conversation's references, with the lines that are in sight.
-        mentioned: The keys that stand in the message: they are not searched for.
-        in_sight: Whether a text stands in the prompt before the message.
-    """
-
-    message: str
-    task: str
-    named: frozenset[str]
-    references: Mapping[str, Ranges]
-    mentioned: frozenset[str]
-    in_sight: Callable[[str], bool]
-
-    @classmethod
-    def of(
-        cls,
-        text: str,
-        task: str,
-        references: Mapping[str, Ranges],
-        *,
-        named: frozenset[str],
-        in_sight: Callable[[str], bool],
-    ) -> Self:
-        """Return the request of a message; of the conversation's references the newest 500 are candidates."""
-        mentioned = frozenset(ref.key for ref in MemoryRef.find_all(text))
-        newest = dict(list(references.items())[-MAX_CANDIDATES:])
-        for key in mentioned:
-            newest.pop(key, None)
-        return cls(without_references(text), task, named, newest, mentioned, in_sight)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,7 +106,7 @@ class Recaller:
         started = time.perf_counter()
         question = Question(
             request.message,
-            request.task,
+            request.turns,
             gathered.candidates,
             gathered.has_memories,
             request.in_sight,
@@ -155,7 +118,7 @@ class Recaller:
             judge, verdict = await self.bounded_judge.decide(question)
         found = list[MemoryItem]()
         if verdict.search is not None:
-            hits = await off_loop(self.fail_open.run, self._find, request, verdict.search, gathered)
+            hits = await off_loop(self.fail_open.run, self._find, request, verdict, gathered)
             found = hits or []
         recall = await off_loop(
             self.fail_open.run, self._show, request, gathered, verdict.expand, found
@@ -191,23 +154,34 @@ class Recaller:
             matched = {hit.memory_key for hit in hits}
             newest = [key for key in reversed(others) if key not in matched]
             hits += store.get_many(scope, newest[: OFFERED - len(hits)])
-        recency = {key: place for place, key in enumerate(request.references)}
         candidates = [
-            RecallCandidate(hit, request.references[hit.memory_key], recency[hit.memory_key])
+            RecallCandidate(
+                hit, request.references[hit.memory_key], request.recency.get(hit.memory_key, 0)
+            )
             for hit in hits
             if not is_secret(hit) and not request.in_sight(hit.text)
         ]
-        known = store.count(scope, {"memory_key": [*request.references, *request.mentioned]})
+        shown = {*request.references, *request.shown_here, *request.mentioned}
+        known = store.count(scope, {"memory_key": list(shown)})
         has_others = store.count(scope) > known
         self.fail_open.note_read()
         return _Gathered(tuple(opened), tuple(candidates), has_others, term_hits)
 
-    def _find(self, request: RecallRequest, query: str, gathered: _Gathered) -> list[MemoryItem]:
-        """Return the user's other memories that match *query*; without words in it, the last used ones."""
-        known = {*request.references, *request.mentioned}
+    def _find(
+        self, request: RecallRequest, verdict: Verdict, gathered: _Gathered
+    ) -> list[MemoryItem]:
+        """Return the user's other memories that match the verdict's search; without words in it, the last used ones."""
+        query = verdict.search or ""
+        known = {*request.references, *request.shown_here, *request.mentioned}
         known |= {item.memory_key for item in gathered.opened}
         hits = self.manager.memory_store.search(self.manager.offered, query, limit=OFFERED)
-        others = [hit for hit in hits if hit.memory_key not in known]
+        others = list[MemoryItem]()
+        for hit in hits:
+            is_left_out = (
+                verdict.kept_only and hit.memory_type in FOLDED and self._elsewhere(hit, request)
+            )
+            if hit.memory_key not in known and not is_left_out:
+                others.append(hit)
         if terms(query):
             answering = [hit for hit in others if hit.match and is_answered(query, hit.match.why)]
             return answering[:FOUND]
@@ -257,7 +231,8 @@ class Recaller:
     ) -> tuple[str, Excerpt]:
         """Return a memory's reference with the lines that are wanted, and these lines."""
         count = self.manager.counter.count
-        left = budget - count(prompts.RECALLED_PART.format(ref=item.ref, text="")) - 1
+        ref = f"{item.ref.render()}{self._elsewhere(item, request)}"
+        left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
         if left < LEAST_BUDGET:
             return "", Excerpt("")
         lines = _lines_of(item, expansion, left, count)
@@ -272,21 +247,34 @@ class Recaller:
         shown = quoted(lines.text)
         if not shown:
             return "", lines
-        return prompts.RECALLED_PART.format(ref=item.ref, text=shown), lines
+        return prompts.RECALLED_PART.format(ref=ref, text=shown), lines
 
     def _listed(self, found: list[MemoryItem], request: RecallRequest, budget: int) -> list[str]:
-        """Return one line for each memory, with an excerpt if it is the only one; secrets by their names."""
+        """Return each memory with an excerpt, as far as the budget goes; secrets by their names, two copies once."""
         count = self.manager.counter.count
         listed = list[str]()
+        shown = set[str]()
         for item in found:
-            line = item.ref.render()
-            if len(found) == 1 and not is_secret(item):
-                part, _ = self._part(item, Expansion(item.memory_key), request, budget)
+            line = f"{item.ref.render()}{self._elsewhere(item, request)}"
+            if not is_secret(item):
+                most = min(budget, FOUND_TOKENS)
+                part, lines = self._part(item, Expansion(item.memory_key), request, most)
+                if part and lines.text in shown:
+                    continue
+                shown.add(lines.text)
                 line = part or line
             budget -= count(line) + 1
             if budget >= 0:
                 listed.append(line)
         return listed
+
+    def _elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
+        """Return which other conversation a memory is from, and since when; nothing for this one's and for nobody's."""
+        if item.thread_id in (None, self.manager.thread_id):
+            return ""
+        if item.memory_key in request.shown_here:  # the same text has come here too
+            return ""
+        return prompts.ELSEWHERE.format(thread=one_line(item.thread_id), day=item.created_at.date())
 
     def _keep_decision(
         self,

@@ -24,6 +24,9 @@ WINDOW = 800
 OWN = 2.0
 BESIDE = (0.8, 0.6, 0.4, 0.2)
 LEAST_OF_BEST = 0.3
+# On recorded agents, "the newest three" hold what the next step uses in nine of ten cases.
+NEWEST = 3
+NEWER = 1.1
 PASSAGE_CHARACTERS = 7000
 # Of a numbered thing that stands in many places, the best say enough; a question in plain words needs what is around.
 NAMED_CHARACTERS = 4000
@@ -196,7 +199,11 @@ def _is_distinctive(found: FoundTerms, number: int, text_of: Callable[[str], str
     """Return whether a term stands for one record: a name that stands at few places, or a rare word that is a value."""
     term = found.terms[number]
     places = found.of(number)
-    if term.is_short_number or not 0 < len(places) <= FEW:
+    # The same line in a copy of a log is the same place.
+    different = {
+        text_of(place.key)[max(0, place.start - NEAR) : place.stop + NEAR] for place in places
+    }
+    if term.is_short_number or not 0 < len(different) <= FEW:
         return False
     if term.is_name:
         return True
@@ -246,7 +253,7 @@ def relevant(
     back = refers_back(message)
     if chosen.covered and not (back and is_open):
         return chosen.relevances()
-    for key, record, held in _passages(found, text_of, back):
+    for key, record, held in _passages(found, text_of, back, recency):
         if not is_seen(key, record.start, record.stop):
             chosen.add_passage(key, record, held)
     return chosen.relevances()
@@ -278,7 +285,7 @@ class _Chosen:
                 held.add(other)
         self.covered |= held
         if is_shown:
-            self.add_passage(key, record, sorted(held))
+            self.add_passage(key, record, [number, *sorted(held)])
 
     def add_passage(self, key: str, record: Record, held: Iterable[int]) -> None:
         """Show a passage, unless it lies in one that is shown."""
@@ -292,16 +299,21 @@ class _Chosen:
         """Return what was chosen, for each memory the records in their order."""
         found = list[Relevance]()
         for key, records in self._records.items():
-            terms = [self._found.terms[number].text for number in self._terms[key]]
+            held = [self._found.terms[number] for number in self._terms[key]]
+            in_phrases = {word for term in held if term.is_phrase for word in term.words}
+            terms = [term.text for term in held if term.is_phrase or term.text not in in_phrases]
             score = sum(self._found.weights[number] for number in self._terms[key])
             found.append(Relevance(key, records, terms, score))
         return found
 
 
 def _passages(
-    found: FoundTerms, text_of: Callable[[str], str], back: int
+    found: FoundTerms, text_of: Callable[[str], str], back: int, recency: Mapping[str, int]
 ) -> Iterator[tuple[str, Record, list[int]]]:
-    """Yield the windows of lines that hold most of the message, best first; none where that is little."""
+    """Yield the windows of lines that hold most of the message, best first; none where that is little.
+
+    Of what came or was spoken of last each counts a little more.
+    """
     singles = {number for number, term in enumerate(found.terms) if not term.is_phrase}
     counts = defaultdict[tuple[str, int], Counter[int]](Counter)
     for place in found.occurrences.values():
@@ -317,13 +329,14 @@ def _passages(
     )
     if not _is_enough(*most, back):
         return
+    newest = sorted(recency, key=lambda key: -recency[key])[:NEWEST]
     scores = dict[tuple[str, int], float]()
     for (key, index), score in plain.items():
         beside = 0.0
         for distance, share in enumerate(BESIDE, 1):
             before, behind = (key, index - distance), (key, index + distance)
             beside += share * (plain.get(before, 0.0) + plain.get(behind, 0.0))
-        scores[key, index] = OWN * score + beside
+        scores[key, index] = (OWN * score + beside) * (NEWER if key in newest else 1.0)
     ranked = sorted(scores, key=lambda window: -scores[window])
     left = PASSAGE_CHARACTERS
     if any(char.isdigit() for term in found.terms if term.is_name for char in term.text):
