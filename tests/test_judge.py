@@ -13,7 +13,7 @@ from memory_context.conversation.keyword_judge import (
     Ranges,
     RecallCandidate,
     is_answered,
-    relevant_candidates,
+    judge_by_keywords,
 )
 from memory_context.model.item import SECRET, Content, MemoryItem
 
@@ -28,9 +28,9 @@ def _item(content: Content, key: str = "k", memory_type: str = "tool_output") ->
 
 def _opened(question: str, items: list[MemoryItem], seen: Ranges = ()) -> tuple[Expansion, ...]:
     candidates = tuple(RecallCandidate(item, seen) for item in items)
-    return relevant_candidates(
+    return judge_by_keywords(
         Question(question, "", candidates, has_memories=False, in_sight=lambda _: False)
-    )
+    ).expand
 
 
 def _chosen(question: str, *contents: Content, seen: Ranges = ()) -> list[Content]:
@@ -117,7 +117,7 @@ def test_only_the_memorys_own_lines_are_in_sight() -> None:
         RecallCandidate(_item(LOG, "b"), (), 1),
     )
     question = Question("ORA-00942", "", candidates, has_memories=False, in_sight=lambda _: False)
-    assert ["b"] == [expansion.key for expansion in relevant_candidates(question)]
+    assert ["b"] == [expansion.key for expansion in judge_by_keywords(question).expand]
 
 
 def test_secrets_and_binary_content_are_never_recalled() -> None:
@@ -138,7 +138,7 @@ def test_the_newest_of_two_copies_is_opened() -> None:
         RecallCandidate(_item(LOG, key), (), place) for place, key in enumerate("ab")
     )
     question = Question("ORA-00942", "", candidates, has_memories=False, in_sight=lambda _: False)
-    assert ["b"] == [expansion.key for expansion in relevant_candidates(question)]
+    assert ["b"] == [expansion.key for expansion in judge_by_keywords(question).expand]
 
 
 @for_each(

@@ -17,10 +17,14 @@ from memory_context import MemoryContext, MemoryRef, RecallPolicy, exceptions
 from memory_context.autogen import LLMJudge
 from memory_context.conversation.judge import JudgeLimits, LexicalJudge
 from memory_context.conversation.keyword_judge import Expansion, Question, Verdict
-from memory_context.conversation.model_judge import JudgeAnswer, StrictAnswer, parse_answer
+from memory_context.conversation.model_judge import JudgeAnswer, parse_answer
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, results, user
 from test_context import fill, shown
+
+# Words of it are met, but nothing is named: keyword matching has an answer, and is not sure.
+SPOKEN = LOG.replace("worker-200 handled", "they said that the mirror refused another lease")
+ABOUT_LEASES = "What was said of the mirror and its lease?"
 
 
 class Model(ScriptedChatClient):
@@ -84,7 +88,7 @@ class TestModel:
         context = MemoryContext("ann", store="sqlite://", model_client=model)
         await folded(context)
 
-        await fill(context, user("what about worker-123?"))
+        await fill(context, user("what about the second one?"))
         await fill(context, call("run", number=2), results("small", number=2))
         await context.get_messages()
 
@@ -102,7 +106,7 @@ class TestModel:
     @for_each(
         "abilities, expected",
         [
-            ({"structured_output": True, "json_output": True}, StrictAnswer),
+            ({"structured_output": True, "json_output": True}, JudgeAnswer),
             ({"structured_output": False, "json_output": True}, True),
             ({"structured_output": False, "json_output": False}, None),
         ],
@@ -126,11 +130,11 @@ class TestModel:
         await context.add_message(user("x" * 30_000))
         for number in range(40):
             await context.add_message(results(f"{number} {LOG}", number=number))
-        await fill(context, user("worker-123 " * 3000))
+        await fill(context, user("What about those? " + "handle it " * 3000))
 
         text = str(model.prompts[0][-1].content)
         assert len(text) < 14_000
-        assert 30 == text.count(" tokens, 401 lines, in sight: ")
+        assert 30 == text.count(" tokens, 401 lines")
 
     async def test_is_told_of_other_memories(self) -> None:
         """Whether there is more to search is said, and a search is made when the model asks for it."""
@@ -138,7 +142,7 @@ class TestModel:
         context = MemoryContext("ann", store="sqlite://", model_client=model)
         await context.store("host db-7, user eve", "database login")
 
-        messages = await fill(context, user("connect"))
+        messages = await fill(context, user("connect to the database"))
 
         assert "which can be searched" in str(model.prompts[0][-1].content)
         assert "host db-7, user eve" in shown(messages[0])
@@ -160,11 +164,11 @@ class TestModel:
     async def test_nonsense(self, reply: Any) -> None:
         """A model that fails or talks nonsense is replaced by the words for that message."""
         context = MemoryContext("ann", store="sqlite://", model_client=Model([reply]))
-        await folded(context)
+        await folded(context, SPOKEN)
 
-        messages = await fill(context, user("What did worker-123 handle?"))
+        messages = await fill(context, user(ABOUT_LEASES))
 
-        assert LOG.split("\n")[123] in shown(messages[-2])
+        assert "the mirror refused" in shown(messages[-2])
         assert "lexical" == context.decisions()[0].judge
         assert "failed" in context.decisions()[0].why
 
@@ -178,11 +182,12 @@ class TestModel:
             model_client=model,
             recall=RecallPolicy(judge_limits=JudgeLimits(seconds=0.05)),
         )
-        await folded(context)
+        await folded(context, SPOKEN)
 
-        messages = await asyncio.wait_for(fill(context, user("What did worker-123 handle?")), 5)
+        messages = await asyncio.wait_for(fill(context, user(ABOUT_LEASES)), 5)
 
-        assert LOG.split("\n")[123] in shown(messages[-2])
+        assert "the mirror refused" in shown(messages[-2])
+        assert context.decisions()[-1].tokens > 200  # what was sent is paid for
 
     async def test_asks_for_other_keys(self) -> None:
         """Keys that were not offered are not opened, whoever's they are, and not more than ten at once."""
@@ -224,10 +229,10 @@ class TestModel:
         await folded(context)
 
         for _ in range(5):
-            await fill(context, user("what about worker-123?"))
+            await fill(context, user("what about that one?"))
         assert 2 == len(model.prompts)
         time[0] = 61
-        await fill(context, user("what about worker-123?"))
+        await fill(context, user("what about that one?"))
         assert 3 == len(model.prompts)
 
     async def test_component(self, sqlite_url: str) -> None:

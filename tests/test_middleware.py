@@ -60,6 +60,7 @@ LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(30
 THREAD = {"configurable": {"thread_id": "t"}}
 QUESTION = "When was worker-1234 done?"
 ANSWER = "02:20:34 worker-1234 done"
+VAGUE = "What about the one in the middle?"
 
 
 @tool
@@ -585,7 +586,7 @@ def test_context_editing_inside_keeps_recalls() -> None:
 @for_each("how", ["stream", "astream"])
 @for_each("answer", ["text", "nonsense"])
 async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> None:
-    """A judge's tokens are not streamed to the user; where it talks nonsense, words decide."""
+    """A judge's tokens are not streamed to the user; where it talks nonsense, nothing is clearly meant."""
 
     def verdict(prompt: list[BaseMessage]) -> str:
         key = str(prompt[-1].content).split("References")[1].split("\n")[1].split(" - ")[0]
@@ -602,7 +603,7 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
     )
     agent, model = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
     await run(agent, "Read the log.", how)
-    given = {"messages": [HumanMessage(QUESTION)]}
+    given = {"messages": [HumanMessage(VAGUE)]}
     if how == "stream":
         streamed = [chunk for chunk, _ in agent.stream(given, THREAD, stream_mode="messages")]
     else:
@@ -613,7 +614,7 @@ async def test_judges_words_do_not_reach_the_stream(how: str, answer: str) -> No
     assert 1 == len(judge.prompts)
     assert "At 02:20:34." == "".join(str(chunk.content) for chunk in streamed)
     recalled = str(model.prompts[-1][-2].content)
-    assert "worker-500 done" in recalled if answer == "text" else ANSWER in recalled
+    assert (answer == "text") == ("worker-500 done" in recalled)
     facts = agent.get_state(THREAD).values["memory_context"]["MemoryContextMiddleware"]
     assert 1 == facts["note"]["facts"]["judge_calls"]
     assert 0 < facts["note"]["facts"]["judge_tokens"]
@@ -775,7 +776,7 @@ def test_judge_by_structured_output() -> None:
         key = str(prompt[-1].content).split("References")[1].split("\n")[1].split(" - ")[0]
         arguments = json.loads(json.dumps(answer).replace("KEY", key))
         usage = {"input_tokens": 70, "output_tokens": 7, "total_tokens": 77}
-        return AIMessage("", tool_calls=[call("StrictAnswer", **arguments)], usage_metadata=usage)
+        return AIMessage("", tool_calls=[call("JudgeAnswer", **arguments)], usage_metadata=usage)
 
     middleware = MemoryContextMiddleware(
         store_of(), user_id="42", model=ScriptedChatModel([verdict])
@@ -821,7 +822,7 @@ def test_judges_words_do_not_reach_the_new_stream() -> None:
     )
     agent, _ = agent_of([[call("read_log")], "Read.", "At 02:20:34."], middleware)
     agent.invoke({"messages": [HumanMessage("Read the log.")]}, THREAD)
-    run = agent.stream_events({"messages": [HumanMessage(QUESTION)]}, THREAD, version="v3")
+    run = agent.stream_events({"messages": [HumanMessage(VAGUE)]}, THREAD, version="v3")
 
     assert ["At 02:20:34."] == [str(message.text) for message in run.messages]
     assert 1 == len(judge.prompts)

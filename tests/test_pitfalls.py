@@ -40,7 +40,7 @@ from memory_context import (
 from memory_context.conversation.judge import Judge
 from memory_context.conversation.keyword_judge import Expansion, Question, Verdict
 from memory_context.conversation.ledger import Ledger
-from memory_context.conversation.model_judge import StrictAnswer
+from memory_context.conversation.model_judge import JudgeAnswer
 from memory_context.model.item import is_secret
 from memory_context.testing import ScriptedChatClient, check_prompt
 from messages import LOG, call, dumps, neutral, results, user
@@ -516,7 +516,7 @@ class TestJudge:
 
     def test_schema_without_defaults(self) -> None:
         """OpenAI refuses a schema with a default that is not null."""
-        properties = StrictAnswer.model_json_schema()["properties"]
+        properties = JudgeAnswer.model_json_schema()["properties"]
 
         assert all(one.get("default") is None for one in properties.values())
 

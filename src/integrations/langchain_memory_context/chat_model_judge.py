@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, cast
 
 from langchain_core.language_models import BaseChatModel
@@ -9,15 +10,10 @@ from langchain_core.messages import BaseMessage, HumanMessage, SystemMessage
 from langchain_core.runnables import Runnable, RunnableConfig
 
 from langchain_memory_context.messages import plain_texts
-from memory_context.conversation.keyword_judge import Question, Verdict
-from memory_context.conversation.model_judge import (
-    StrictAnswer,
-    judge_prompt,
-    tokens_in,
-    verdict_of,
-)
+from memory_context.conversation.model_judge import JudgeAnswer, ModelJudge
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.text.tokens.counter import default_counter
 
 try:
     from langchain.agents.middleware.internal_call_transformer import internal_call_metadata
@@ -28,10 +24,10 @@ except ModuleNotFoundError:  # a LangChain that has no third stream
         return {}
 
 
-class ChatModelJudge:
+class ChatModelJudge(ModelJudge):
     """Asks a chat model what the next step needs; its tokens never reach the user's streams.
 
-    The prompt is bounded, as that of AutoGen's `LLMJudge`. The answer is asked for as structured output where the model
+    When it is asked, and what, is as of AutoGen's `LLMJudge`. The answer is asked for as structured output where the model
     can bind a schema, as text else.
 
     Args:
@@ -48,37 +44,32 @@ class ChatModelJudge:
         self.model = model
         self.name = f"model:{type(model).__name__}"
 
-    async def decide(self, question: Question) -> Verdict:
-        """Return the model's verdict.
-
-        Raises:
-            JudgeError: The model's answer is not a verdict.
-        """
+    async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
+        """Return what the model answers, and the tokens of the call."""
         messages: list[BaseMessage] = [
             SystemMessage(prompts.JUDGE_SYSTEM),
-            HumanMessage(judge_prompt(question)),
+            HumanMessage(prompt),
         ]
         config = RunnableConfig(
             tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge"
         )
-        given = await self._asked().ainvoke(messages, config)
+        taken = settings.keys() & type(self.model).model_fields.keys()
+        model = self.model
+        if taken:
+            model = self.model.model_copy(update={name: settings[name] for name in taken})
+        given = await _structured(model).ainvoke(messages, config)
         answer, parsed = _parts_of(given)
-        text = parsed or "".join(plain_texts(answer))
-        usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
-        tokens = usage.get("total_tokens")
-        if not tokens:
-            asked = (*messages, answer)
-            tokens = tokens_in(text for message in asked for text in plain_texts(message))
-        return verdict_of(text, question, tokens)
+        return parsed or "".join(plain_texts(answer)), _tokens(messages, answer)
 
-    def _asked(self) -> Runnable[Any, Any]:
-        try:
-            return cast(
-                "Runnable[Any, Any]",
-                self.model.with_structured_output(StrictAnswer, include_raw=True),  # pyright: ignore[reportUnknownMemberType] # dict[Unknown]
-            )
-        except (NotImplementedError, ImportError, TypeError, ValueError):
-            return cast("Runnable[Any, Any]", self.model)
+
+def _structured(model: BaseChatModel) -> Runnable[Any, Any]:
+    try:
+        return cast(
+            "Runnable[Any, Any]",
+            model.with_structured_output(JudgeAnswer, include_raw=True),  # pyright: ignore[reportUnknownMemberType] # dict[Unknown]
+        )
+    except (NotImplementedError, ImportError, TypeError, ValueError):
+        return cast("Runnable[Any, Any]", model)
 
 
 def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - with a schema a dict, without one a message
@@ -87,4 +78,12 @@ def _parts_of(given: Any) -> tuple[BaseMessage, str | None]:  # noqa: ANN401 - w
         return given, None
     parts = cast("dict[str, Any]", given)
     parsed = parts.get("parsed")
-    return parts["raw"], parsed.model_dump_json() if isinstance(parsed, StrictAnswer) else None
+    return parts["raw"], parsed.model_dump_json() if isinstance(parsed, JudgeAnswer) else None
+
+
+def _tokens(messages: list[BaseMessage], answer: BaseMessage) -> int:
+    """Return what the call cost, in tokens; counted here if the model does not say, and never by asking a provider."""
+    usage = cast("dict[str, int]", getattr(answer, "usage_metadata", None) or {})
+    count = default_counter().count
+    texts = (text for message in (*messages, answer) for text in plain_texts(message))
+    return usage.get("total_tokens") or sum(map(count, texts))

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Mapping
+from typing import Any, Self
 
 from autogen_core import Component, ComponentBase, ComponentModel
 from autogen_core.models import (
@@ -13,15 +14,10 @@ from autogen_core.models import (
 )
 from pydantic import BaseModel
 
-from memory_context.conversation.keyword_judge import Question, Verdict
-from memory_context.conversation.model_judge import (
-    StrictAnswer,
-    judge_prompt,
-    tokens_in,
-    verdict_of,
-)
+from memory_context.conversation.model_judge import JudgeAnswer, ModelJudge
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.text.tokens.counter import default_counter
 
 
 def check_client(model_client: object) -> None:
@@ -41,12 +37,13 @@ class LLMJudgeConfig(BaseModel):
     model_client: ComponentModel
 
 
-class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
+class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
     """Asks a model through AutoGen's `ChatCompletionClient` what the next step needs.
 
-    The prompt is bounded: the message and the task (4,000 characters of each at most), one line for each of at most 30
-    references. The answer is asked for as structured output, as JSON or as text, by what `model_info` says that the
-    model can.
+    It is asked only if keyword matching is unsure. The prompt is bounded: the message and the last turns (4,000
+    characters of each at most), one line for each of at most 30 references, the best lines of ten. The answer is asked
+    for as structured output, as JSON or as text, by what `model_info` says that the model can; at temperature 0 and
+    with at most 400 tokens, if the client takes these settings.
 
     Args:
         model_client: A lightweight model.
@@ -64,25 +61,25 @@ class LLMJudge(ComponentBase[LLMJudgeConfig], Component[LLMJudgeConfig]):
         self.model_client = model_client
         self.name = f"model:{type(model_client).__name__}"
 
-    async def decide(self, question: Question) -> Verdict:
-        """Return the model's verdict.
-
-        Raises:
-            JudgeError: The model's answer is not a verdict.
-        """
+    async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
+        """Return what the model answers, and the tokens of the call."""
         messages: list[LLMMessage] = [
             SystemMessage(content=prompts.JUDGE_SYSTEM),
-            UserMessage(content=judge_prompt(question), source="user"),
+            UserMessage(content=prompt, source="user"),
         ]
         info = self.model_client.model_info
         output: bool | type[BaseModel] | None = info.get("json_output") or None
         if info.get("structured_output"):
-            output = StrictAnswer
-        result = await self.model_client.create(messages, json_output=output)
+            output = JudgeAnswer
+        result = await self.model_client.create(
+            messages, json_output=output, extra_create_args=settings
+        )
         tokens = result.usage.prompt_tokens + result.usage.completion_tokens
         if not tokens:
-            tokens = tokens_in(str(message.content) for message in (*messages, result))
-        return verdict_of(result.content, question, tokens)
+            # The client does not say what the call cost.
+            count = default_counter().count
+            tokens = sum(count(str(message.content)) for message in (*messages, result))
+        return result.content, tokens
 
     def _to_config(self) -> LLMJudgeConfig:
         return LLMJudgeConfig(model_client=self.model_client.dump_component())

@@ -14,6 +14,7 @@ from memory_context.conversation.keyword_judge import (
     Verdict,
     judge_by_keywords,
 )
+from memory_context.conversation.model_judge import ModelJudge, sent_tokens
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.model.drawers import Displayed
 from memory_context.model.item import now
@@ -65,7 +66,7 @@ class JudgeLimits:
         InvalidArgumentError: A negative number.
     """
 
-    seconds: float = 10.0
+    seconds: float = 3.0
     calls: int = 200
     tokens: int = 200_000
     failures: int = 3
@@ -137,18 +138,24 @@ class BoundedJudge:
 
     async def decide(self, question: Question) -> tuple[str, Verdict]:
         """Return the name of the judge that decided, and its verdict."""
-        if not self.sees_beyond_keywords or not self._may_ask():
-            return LexicalJudge.name, await LexicalJudge().decide(question)
+        by_keywords: Verdict | None = None
+        may_ask = self.sees_beyond_keywords and self._may_ask()
+        if isinstance(self.judge, ModelJudge) or not may_ask:
+            by_keywords = await LexicalJudge().decide(question)
+            if by_keywords.is_clear or not may_ask:
+                return LexicalJudge.name, by_keywords
         self.calls += 1
         try:
             verdict = await self._asked(question)
         except Exception as error:  # noqa: BLE001 - whatever a judge of somebody else's raises
             tokens = getattr(error, "tokens", 0)
+            if isinstance(error, TimeoutError) and isinstance(self.judge, ModelJudge):
+                tokens = sent_tokens(question)
             self._count("failed", tokens)
             self.breaker.note_failure()
             events.JUDGE_FAILED.log(error, judge=self.judge.name)
-            fallback = await LexicalJudge().decide(question)
-            why = f"{self.judge.name} failed: {error!r:.80}"
+            fallback = by_keywords or await LexicalJudge().decide(question)
+            why = f"{self.judge.name} failed: {error!r:.80}; {fallback.why}"
             return LexicalJudge.name, replace(fallback, why=why, tokens=tokens)
         self.breaker.note_success()
         self._count("decided", verdict.tokens)

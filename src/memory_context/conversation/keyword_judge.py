@@ -30,6 +30,12 @@ _EARLIER = re.compile(
 )
 # In a conversation that has begun these refer to what was said in it.
 _AGAIN = re.compile(r"\b(?:again|once more)\b", re.IGNORECASE)
+# Words that stand for something that was spoken of: "the one that failed", "show me those", "why is that?".
+_POINTS = re.compile(
+    r"\b(?:them|those|these|both|(?:what|how) about|the (?:ones?|others?|rest|same|former|latter))\b"
+    r"|\b(?:it|this|that|there|the (?:first|last|next|second|third|\w+th)(?: one)?)(?=[?!.,]|$)",
+    re.IGNORECASE,
+)
 # A noun with a definite article or a possessive: something that the message takes as known.
 _DEFINITE = re.compile(r"\b(?:the|my|our|that|this)\s+(?P<noun>[A-Za-z][\w-]+)", re.IGNORECASE)
 
@@ -44,12 +50,14 @@ class RecallCandidate:
     Attributes:
         item: The memory.
         seen: The lines of it that are in the prompt.
-        recency: Higher for memories that came later.
+        recency: Higher for memories that came or were spoken of later.
+        best_line: The line of it that holds most of the message, for a model's judgement.
     """
 
     item: MemoryItem
     seen: Ranges = ()
     recency: int = 0
+    best_line: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +67,8 @@ class Question:
     Attributes:
         message: The newest message, without references.
         turns: The last two or three turns, as ``user: …`` and ``assistant: …``, with the references in them.
-        candidates: The conversation's references whose text is not in the prompt, lexically best first.
+        candidates: The conversation's references whose text is not in the prompt: for a judge that is more
+            than keyword matching up to 30 of the newest, oldest first; then those that hold words of the message.
         has_memories: Whether the user has other memories, to search.
         in_sight: Whether a text stands in the prompt before the message.
         hits: What the index says of the message's terms; None where there is no index.
@@ -103,6 +112,7 @@ class Verdict:
         kept_only: Whether what was folded in other conversations is left out of that search.
         why: The reason, for people.
         tokens: The tokens that it cost.
+        is_clear: Whether keyword matching leaves nothing to a model that could be asked.
     """
 
     intent: Intent = "concrete"
@@ -111,32 +121,36 @@ class Verdict:
     why: str = ""
     tokens: int = 0
     kept_only: bool = False
+    is_clear: bool = False
 
 
 def judge_by_keywords(question: Question) -> Verdict:
     """Return the verdict that needs no model.
 
-    Opened is what `relevant_candidates` finds. The message is ambiguous, and searched for, if it refers back ("the same as
+    Opened is what `relevant` finds. The message is ambiguous, and searched for, if it refers back ("the same as
     last time"), or to something that occurs nowhere ("connect to the DB" in a conversation without one), and nothing of
     the conversation answers it.
     """
     asked = asked_terms(question.message)
-    expansions = relevant_candidates(question)
+    expansions, is_clear = relevant_candidates(question)
     if expansions:
         reasons = [expansion.why for expansion in expansions]
-        return Verdict(expand=expansions, why="; ".join(reasons))
+        return Verdict(expand=expansions, why="; ".join(reasons), is_clear=is_clear)
     if question.has_memories:
         found = _searched(question, asked)
         if found is not None:
             return found
-    if not asked:
-        return Verdict(why="the message names nothing to look for")
-    words = listed(term.text for term in asked[:MOST_SAID])
-    return Verdict(why=f"no text out of sight holds enough of {words}")
+    if question.candidates and _POINTS.search(question.message):
+        is_clear = False
+    why = "the message names nothing to look for"
+    if asked:
+        words = listed(term.text for term in asked[:MOST_SAID])
+        why = f"no text out of sight holds enough of {words}"
+    return Verdict(why=why, is_clear=is_clear)
 
 
-def relevant_candidates(question: Question) -> tuple[Expansion, ...]:
-    """Return the candidates that the message is about, with the records that are meant, best first."""
+def relevant_candidates(question: Question) -> tuple[tuple[Expansion, ...], bool]:
+    """Return the candidates that the message is about, with the records that are meant, best first; and if it is clear."""
     candidates = {candidate.item.memory_key: candidate for candidate in question.candidates}
     for key, candidate in list(candidates.items()):
         if isinstance(candidate.item.content, bytes) or is_secret(candidate.item):
@@ -162,18 +176,19 @@ def relevant_candidates(question: Question) -> tuple[Expansion, ...]:
     others = [chunk for chunk in chunks if not is_conversation(texts[chunk[0]])]
     found = found_in(asked, hits, others, texts.__getitem__)
     recency = {key: candidate.recency for key, candidate in candidates.items()}
-    relevances = relevant(question.message, found, texts.__getitem__, is_seen, recency)
+    relevances, is_clear = relevant(question.message, found, texts.__getitem__, is_seen, recency)
     said = found_in(asked, hits, spoken, texts.__getitem__)
-    relevances += relevant_turns(question.message, said, texts.__getitem__, is_seen)
-    return tuple(
+    turns = relevant_turns(question.message, said, texts.__getitem__, is_seen)
+    expansions = tuple(
         Expansion(
             relevance.key,
             question.message,
             why=f"{relevance.key} holds {listed(relevance.terms[:MOST_SAID])}",
             records=tuple(relevance.records),
         )
-        for relevance in relevances
+        for relevance in (*relevances, *turns)
     )
+    return expansions, is_clear and not turns
 
 
 def listed(words: Iterable[str]) -> str:
@@ -196,11 +211,14 @@ def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
         rest = _AGAIN.sub(" ", _EARLIER.sub(" ", message))
         why = f"{phrase.group()!r} refers to earlier conversations; searched them"
         return Verdict("ambiguous", search=rest, why=why)
-    here = {hit.lexeme for hit in question.hits.hits} if question.hits else set[str]()
+    hits = question.hits or TermHits()
+    here = {hit.lexeme for hit in hits.hits}
     unknown = list[AskedTerm]()
     for term in asked:
-        is_here = question.in_sight(term.text) or here.issuperset(wanted_lexemes([term]))
-        if not (is_here or term.is_short_number):
+        lexemes = wanted_lexemes([term])
+        is_here = question.in_sight(term.text) or here.issuperset(lexemes)
+        is_anywhere = not (hits.holding or {}).keys().isdisjoint(lexemes)
+        if is_anywhere and not (is_here or term.is_short_number):
             unknown.append(term)
     names = [term.text for term in unknown if term.is_name]
     nouns = {match["noun"] for match in _DEFINITE.finditer(message)}

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from typing import Any, Literal
 
-from pydantic import BaseModel, Field
+from pydantic import BaseModel, ConfigDict, Field
 
-from memory_context.conversation.keyword_judge import Expansion, Question, RecallCandidate, Verdict
+from memory_context.conversation.keyword_judge import Expansion, Question, Verdict
 from memory_context.exceptions import JudgeError
 from memory_context.model.reference import one_line
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -16,11 +17,26 @@ from memory_context.text.tokens.counter import default_counter
 
 MAX_CANDIDATES = 30
 MAX_TEXT = 4000
+MAX_LINES = 10
 MAX_ANSWER = 20_000
+SETTINGS = {"temperature": 0, "max_tokens": 400}
+BAD_REQUEST = 400
+
+
+def _strict(schema: dict[str, Any]) -> None:
+    """Require every field in a schema, as strict ones do; take out defaults, and what only developers read."""
+    schema.pop("description", None)
+    schema["required"] = list(schema["properties"])
+    schema["additionalProperties"] = False
+    for field in schema["properties"].values():
+        field.pop("title", None)
+        field.pop("default", None)
 
 
 class Opening(BaseModel):
     """A reference to open."""
+
+    model_config = ConfigDict(json_schema_extra=_strict)
 
     key: str
     query: str | None = None
@@ -28,56 +44,84 @@ class Opening(BaseModel):
 
 
 class JudgeAnswer(BaseModel):
-    """What the model answers."""
+    """What the model answers. Its schema, for structured output, requires every field; other answers may leave them out."""
+
+    model_config = ConfigDict(json_schema_extra=_strict)
 
     intent: Literal["concrete", "ambiguous"] = "concrete"
     expand: list[Opening] = Field(default_factory=list[Opening])
     search: str | None = None
 
 
-class StrictOpening(BaseModel):
-    """A reference to open, every field said: strict schemas take no defaults."""
+class ModelJudge(ABC):
+    """Asks a model, in one small call, what keyword matching does not decide clearly. A host calls the model.
 
-    key: str
-    query: str | None
-    lines: str | None
+    Attributes:
+        name: Its name in the record of decisions.
+        settings: How the answer is made, as far as the client takes it.
+    """
 
+    name: str
+    settings: Mapping[str, int] = SETTINGS
 
-class StrictAnswer(BaseModel):
-    """The form that structured output is asked for in; strict schemas take no defaults."""
+    @abstractmethod
+    async def ask(self, prompt: str, settings: Mapping[str, int]) -> tuple[Any, int]:
+        """Return what the model answers to `JUDGE_SYSTEM` and *prompt*, and the tokens of the call."""
 
-    intent: Literal["concrete", "ambiguous"]
-    expand: list[StrictOpening]
-    search: str | None
+    async def decide(self, question: Question) -> Verdict:
+        """Return the model's verdict.
+
+        Raises:
+            JudgeError: The model's answer is not a verdict.
+        """
+        prompt = judge_prompt(question)
+        try:
+            given, tokens = await self.ask(prompt, self.settings)
+        except Exception as error:
+            # The client does not know a setting, or the provider's model refuses it, as reasoning models do.
+            is_refused = isinstance(error, TypeError | ValueError)
+            if not (is_refused or getattr(error, "status_code", None) == BAD_REQUEST):
+                raise
+            given, tokens = await self.ask(prompt, {})
+            self.settings = {}
+        try:
+            return _verdict_of(parse_answer(given), question, tokens)
+        except JudgeError as error:
+            raise JudgeError(str(error), tokens=tokens) from error
 
 
 def judge_prompt(question: Question) -> str:
-    """Return what the model is asked beside `JUDGE_SYSTEM`; bounded, whatever the conversation holds."""
-    lines = [_line(candidate) for candidate in question.candidates[:MAX_CANDIDATES]]
+    """Return what the model is asked beside `JUDGE_SYSTEM`; bounded, whatever the conversation holds.
+
+    What stays the same from message to message comes first, so that a provider's cache holds for most of it.
+    """
+    references, lines = list[str](), list[str]()
+    for candidate in question.candidates[:MAX_CANDIDATES]:
+        item = candidate.item
+        size = f"{item.token_count} tokens, {item.line_count} lines"
+        references.append(f"{item.memory_key} - {one_line(item.summary)} - {size}")
+    for candidate in question.candidates:
+        if candidate.best_line:
+            lines.append(f"{candidate.item.memory_key}: {candidate.best_line}")
     memories = prompts.JUDGE_NO_MEMORIES
     if question.has_memories:
         memories = prompts.JUDGE_HAS_MEMORIES
     return prompts.JUDGE_QUESTION.format(
-        task=question.turns[:MAX_TEXT],
-        message=question.message[:MAX_TEXT],
-        references="\n".join(lines) or "-",
+        references="\n".join(references) or "-",
         memories=memories,
+        turns=question.turns or "-",
+        lines="\n".join(lines[-MAX_LINES:]) or "-",
+        message=question.message[:MAX_TEXT],
     )
 
 
-def _line(candidate: RecallCandidate) -> str:
-    item = candidate.item
-    seen = ", ".join(f"{first}-{last}" for first, last in candidate.seen[:5]) or "none"
-    description = one_line(item.summary)
-    return f"{item.memory_key} - {description} - {item.token_count} tokens, {item.line_count} lines, in sight: {seen}"
+def sent_tokens(question: Question) -> int:
+    """Return the tokens that a model is sent for a question, as counted here."""
+    return default_counter().count(prompts.JUDGE_SYSTEM + judge_prompt(question))
 
 
-def parse_answer(content: Any, tokens: int = 0) -> JudgeAnswer:  # noqa: ANN401 - whatever a model's client gives
+def parse_answer(content: Any) -> JudgeAnswer:  # noqa: ANN401 - whatever a model's client gives
     """Return the answer in a model's words: JSON, also inside other text or a fence.
-
-    Args:
-        content: The model's words.
-        tokens: What the call cost.
 
     Raises:
         JudgeError: There is no JSON object of that form.
@@ -91,7 +135,7 @@ def parse_answer(content: Any, tokens: int = 0) -> JudgeAnswer:  # noqa: ANN401 
                 return answer
             start = content.find("{", start + 1)
     message = f"the model's answer is not the JSON object that was asked for: {content!r:.80}"
-    raise JudgeError(message, tokens=tokens)
+    raise JudgeError(message)
 
 
 def _answer_at(content: str, start: int) -> JudgeAnswer | None:
@@ -105,18 +149,8 @@ def _answer_at(content: str, start: int) -> JudgeAnswer | None:
         return None
 
 
-def tokens_in(texts: Iterable[str]) -> int:
-    """Return the tokens of a call's *texts*, for a client that does not say what it cost; no provider is asked."""
-    return sum(map(default_counter().count, texts))
-
-
-def verdict_of(content: Any, question: Question, tokens: int) -> Verdict:  # noqa: ANN401 - whatever a model's client gives
-    """Return the verdict that a model's words mean, which cost so many *tokens*.
-
-    Raises:
-        JudgeError: There is no JSON object of the form that was asked for.
-    """
-    answer = parse_answer(content, tokens)
+def _verdict_of(answer: JudgeAnswer, question: Question, tokens: int) -> Verdict:
+    """Return the verdict that a model's answer means."""
     expansions = [
         Expansion(opening.key, opening.query, opening.lines, why="the model asked for it")
         for opening in answer.expand

@@ -19,7 +19,12 @@ from memory_context.conversation.keyword_judge import (
     is_answered,
 )
 from memory_context.conversation.recall_request import RecallRequest
-from memory_context.conversation.relevance import promising_chunks, wanted_lexemes
+from memory_context.conversation.relevance import (
+    best_lines,
+    found_in,
+    promising_chunks,
+    wanted_lexemes,
+)
 from memory_context.conversation.relevant_turns import is_conversation, show_turns
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
@@ -142,25 +147,31 @@ class Recaller:
         opened_keys = {item.memory_key for item in opened}
         others = [key for key in request.references if key not in opened_keys]
         asked = asked_terms(request.message)
-        term_hits, keys = TermHits(), list[str]()
-        if others and asked:
+        term_hits = TermHits()
+        if asked:
             wanted = wanted_lexemes(asked)
             term_hits = term_hits_in(store, scope, wanted, {"memory_key": others})
-            keys += dict.fromkeys(key for key, _, _ in promising_chunks(asked, term_hits))
-        items = {item.memory_key: item for item in store.get_many(scope, keys)}
-        hits = [items[key] for key in keys if key in items]
+        chunks = promising_chunks(asked, term_hits)
+        keys = dict.fromkeys(key for key, _, _ in chunks)
         if self.bounded_judge.sees_beyond_keywords:
-            # A model may see that a text is meant which shares no word with the message: the newest fill the list.
-            matched = {hit.memory_key for hit in hits}
-            newest = [key for key in reversed(others) if key not in matched]
-            hits += store.get_many(scope, newest[: OFFERED - len(hits)])
-        candidates = [
-            RecallCandidate(
-                hit, request.references[hit.memory_key], request.recency.get(hit.memory_key, 0)
-            )
-            for hit in hits
-            if not is_secret(hit) and not request.in_sight(hit.text)
-        ]
+            # A model may see that a text is meant which shares no word with the message: the newest come first, in
+            # their order. They begin at a multiple of ten, so that the list mostly grows at its end.
+            start = max(0, len(others) - OFFERED + 9) // 10 * 10
+            keys = dict.fromkeys((*others[start:], *keys))
+        items = dict[str, MemoryItem]()
+        for item in store.get_many(scope, keys):
+            if not is_secret(item) and not request.in_sight(item.text):
+                items[item.memory_key] = item
+        lines = dict[str, str]()
+        if self.bounded_judge.sees_beyond_keywords:
+            chunks = [chunk for chunk in chunks if chunk[0] in items]
+            found = found_in(asked, term_hits, chunks, lambda key: items[key].text)
+            lines = best_lines(found, lambda key: items[key].text)
+        candidates = list[RecallCandidate]()
+        for key in keys:
+            if key in items:
+                seen, recency = request.references[key], request.recency.get(key, 0)
+                candidates.append(RecallCandidate(items[key], seen, recency, lines.get(key, "")))
         shown = {*request.references, *request.shown_here, *request.mentioned}
         known = store.count(scope, {"memory_key": list(shown)})
         has_others = store.count(scope) > known
@@ -262,7 +273,8 @@ class Recaller:
                 if part and lines.text in shown:
                     continue
                 shown.add(lines.text)
-                line = part or line
+                if lines.text not in line:  # a note is its own description
+                    line = part
             budget -= count(line) + 1
             if budget >= 0:
                 listed.append(line)

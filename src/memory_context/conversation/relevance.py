@@ -20,6 +20,9 @@ ACROSS = 60
 # So many terms must a window hold of a message, and so much must their rarities be together: less if it refers back.
 LEAST_HELD = ((3, 7.0), (2, 4.0), (1, 2.5))
 WINDOW = 800
+# How much of a message must be met that a model may see more in it: as much as if it referred back.
+UNSURE = 1
+LINE_CHARACTERS = 160
 # A window counts more beside others that hold something, for people stay with a subject for a while.
 OWN = 2.0
 BESIDE = (0.8, 0.6, 0.4, 0.2)
@@ -225,8 +228,10 @@ def relevant(
     text_of: Callable[[str], str],
     is_seen: Callable[[str, int, int], bool],
     recency: Mapping[str, int],
-) -> list[Relevance]:
+) -> tuple[list[Relevance], bool]:
     """Return what a message is about, best first: the records that it names, else the passages that it speaks of.
+
+    Also returned is whether that is clear: it names something, or next to nothing of it is met.
 
     Args:
         message: The message.
@@ -252,11 +257,36 @@ def relevant(
         chosen.add(place.key, record, number, is_shown=not seen)
     back = refers_back(message)
     if chosen.covered and not (back and is_open):
-        return chosen.relevances()
-    for key, record, held in _passages(found, text_of, back, recency):
-        if not is_seen(key, record.start, record.stop):
-            chosen.add_passage(key, record, held)
-    return chosen.relevances()
+        return chosen.relevances(), True
+    windows = _windows(found, text_of)
+    numbers = {number for number, term in enumerate(found.terms) if term.is_short_number}
+    met = [
+        (sum(found.weights[term] for term in held), len(held.keys() - numbers))
+        for held in windows.values()
+    ]
+    weight, terms = max(met, default=(0.0, 0))
+    if _is_enough(weight, terms, back):
+        for key, record, held in _passages(found, text_of, windows, recency):
+            if not is_seen(key, record.start, record.stop):
+                chosen.add_passage(key, record, held)
+    return chosen.relevances(), not _is_enough(weight, terms, max(back, UNSURE))
+
+
+def best_lines(found: FoundTerms, text_of: Callable[[str], str]) -> dict[str, str]:
+    """Return, for each memory, the line that holds most of the message, cut to 160 characters; best first."""
+    held = defaultdict[tuple[str, int], set[int]](set)
+    places = dict[tuple[str, int], int]()
+    for place in found.occurrences.values():
+        line = _line_of(text_of(place.key), place.start)
+        held[place.key, line].add(place.term)
+        places.setdefault((place.key, line), place.start)
+    weights = {line: sum(found.weights[term] for term in terms) for line, terms in held.items()}
+    lines = dict[str, str]()
+    for key, start in sorted(weights, key=lambda line: -weights[line]):
+        begin = max(start, places[key, start] - LINE_CHARACTERS // 2)
+        shown = text_of(key)[begin : begin + LINE_CHARACTERS]
+        lines.setdefault(key, shown.partition("\n")[0].strip())
+    return lines
 
 
 def _order(found: FoundTerms, number: int) -> tuple[bool, float]:
@@ -307,28 +337,32 @@ class _Chosen:
         return found
 
 
+def _windows(
+    found: FoundTerms, text_of: Callable[[str], str]
+) -> dict[tuple[str, int], Counter[int]]:
+    """Return how often each term stands in each window of lines."""
+    singles = {number for number, term in enumerate(found.terms) if not term.is_phrase}
+    windows = defaultdict[tuple[str, int], Counter[int]](Counter)
+    for place in found.occurrences.values():
+        if place.term in singles:
+            index = _line_of(text_of(place.key), place.start) // WINDOW
+            windows[place.key, index][place.term] += 1
+    return windows
+
+
 def _passages(
-    found: FoundTerms, text_of: Callable[[str], str], back: int, recency: Mapping[str, int]
+    found: FoundTerms,
+    text_of: Callable[[str], str],
+    windows: Mapping[tuple[str, int], Counter[int]],
+    recency: Mapping[str, int],
 ) -> Iterator[tuple[str, Record, list[int]]]:
-    """Yield the windows of lines that hold most of the message, best first; none where that is little.
+    """Yield the windows of lines that hold most of the message, best first.
 
     Of what came or was spoken of last each counts a little more.
     """
-    singles = {number for number, term in enumerate(found.terms) if not term.is_phrase}
-    counts = defaultdict[tuple[str, int], Counter[int]](Counter)
-    for place in found.occurrences.values():
-        if place.term in singles:
-            counts[place.key, _line_of(text_of(place.key), place.start) // WINDOW][place.term] += 1
     plain = dict[tuple[str, int], float]()
-    for window, held in counts.items():
+    for window, held in windows.items():
         plain[window] = sum(found.weights[term] * n * 2.2 / (n + 1.2) for term, n in held.items())
-    most = (
-        max((sum(found.weights[term] for term in held), len(held)) for held in counts.values())
-        if counts
-        else (0.0, 0)
-    )
-    if not _is_enough(*most, back):
-        return
     newest = sorted(recency, key=lambda key: -recency[key])[:NEWEST]
     scores = dict[tuple[str, int], float]()
     for (key, index), score in plain.items():
@@ -347,7 +381,7 @@ def _passages(
         left -= stop - start
         if left < 0 or scores[key, index] < LEAST_OF_BEST * scores[ranked[0]]:
             return
-        yield key, Record(start, stop), list(counts[key, index])
+        yield key, Record(start, stop), list(windows[key, index])
 
 
 def _line_of(text: str, place: int) -> int:
