@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from for_each import for_each
 from hostile import FINE, FINE_IDS, IDS, NO_TEXTS, PATHS
-from memory_context.agent_files.filenames import agent_folder, brief, is_path, path_parts, variants
+from memory_context.agent_files.filenames import agent_folder, brief, is_path, path_parts
 from memory_context.exceptions import InvalidPathError
 
 TRICKS = st.sampled_from(
@@ -126,20 +126,3 @@ def test_brief(path: object) -> None:
     text = brief(path)
     assert len(text) <= 100
     assert text.isprintable()
-
-
-@for_each(
-    "name, other",
-    [
-        ("bob", "BOB"),
-        ("Bob", "bob"),
-        ("BOB", "bob"),
-        ("caf\u00e9", "cafe\u0301"),
-        ("cafe\u0301", "CAF\u00c9"),
-    ],
-)
-def test_variants(name: str, other: str) -> None:
-    """Spellings that macOS takes for the same name are known; a name is no variant of itself."""
-    assert other in variants(name)
-    assert name not in variants(name)
-    assert set() == variants("3-1_4")

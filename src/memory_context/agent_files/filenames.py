@@ -85,15 +85,6 @@ def is_path(path: str) -> bool:
     return False
 
 
-def variants(name: str) -> set[str]:
-    """Return other spellings of *name* that some file systems take for the same."""
-    spellings: set[str] = set()
-    for form in ("NFC", "NFD"):
-        spelling = unicodedata.normalize(form, name)
-        spellings |= {spelling, spelling.swapcase(), spelling.upper(), spelling.lower()}
-    return spellings - {name}
-
-
 def brief(path: object) -> str:
     """Return *path* for a message or a log: on one line, quoted, cut at 100 characters."""
     if isinstance(path, str):

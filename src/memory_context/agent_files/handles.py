@@ -153,14 +153,6 @@ def _refuse_foreign(status: os.stat_result, name: str) -> None:
         raise InvalidPathError(message)
 
 
-def same(handle: int, name: str, other: str) -> bool:
-    """Return whether both names lead to the same file or folder, which is there."""
-    with contextlib.suppress(OSError):
-        status = os.stat(name, dir_fd=handle, follow_symlinks=False)
-        return os.path.samestat(status, os.stat(other, dir_fd=handle, follow_symlinks=False))
-    return False
-
-
 def is_folder(status: os.stat_result | None) -> bool:
     """Return whether `look` found a folder."""
     return status is not None and stat.S_ISDIR(status.st_mode)
@@ -176,30 +168,24 @@ def read(start: int, parts: Parts, limit: int) -> bytes:
     """
     with folder(start, parts[:-1]) as parent:
         _refuse_unreadable(os.stat(parts[-1], dir_fd=parent, follow_symlinks=False), parts[-1])
-        with _opened(parent, parts[-1]) as handle:
+        with open(parts[-1], "rb", opener=lambda name, _: _opened(parent, name)) as file:
             # Again, by the handle: somebody may have put something else there in between.
-            _refuse_unreadable(os.fstat(handle), parts[-1])
-            with os.fdopen(handle, "rb", closefd=False) as file:
-                # One byte more than allowed tells that there are more, without reading them.
-                data = file.read(limit + 1)
+            _refuse_unreadable(os.fstat(file.fileno()), parts[-1])
+            # One byte more than allowed tells that there are more, without reading them.
+            data = file.read(limit + 1)
     if len(data) > limit:
         message = f"the file has more than the {limit} bytes that all files of the agent may have"
         raise FileOperationError(message)
     return data
 
 
-@contextlib.contextmanager
-def _opened(parent: int, name: str) -> Generator[int]:
+def _opened(parent: int, name: str) -> int:
     try:
-        handle = os.open(name, _FILE, dir_fd=parent)
+        return os.open(name, _FILE, dir_fd=parent)
     except OSError as error:
         if error.errno in {errno.ELOOP, errno.EMLINK, errno.ENXIO}:
             raise _in_the_way(parent, name) from error
         raise
-    try:
-        yield handle
-    finally:
-        os.close(handle)
 
 
 def _refuse_unreadable(status: os.stat_result, name: str) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from pathlib import Path
 
 from memory_context.agent_files import handles
-from memory_context.agent_files.filenames import agent_folder, brief, is_path, path_parts, variants
+from memory_context.agent_files.filenames import agent_folder, brief, is_path, path_parts
 from memory_context.agent_files.handles import FileEntry as FileEntry
 from memory_context.agent_files.handles import Parts
 from memory_context.agent_files.line_edits import inserted, numbered, replaced_once
@@ -337,9 +337,7 @@ def _unusable(name: str) -> Generator[None]:
 
 def _refuse_other(base: int, name: str) -> None:
     """Keep agents apart where the file system takes two ids for one name, as macOS does with b and B."""
-    if any(handles.same(base, name, other) for other in variants(name)) and name not in os.listdir(
-        base
-    ):
+    if name not in os.listdir(base):
         message = f"the file system takes the agent's id {name!r} for that of another one"
         raise InvalidPathError(message)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final, cast
+from typing import Any, cast
 
 import regex
 from jsonpath_rfc9535 import JSONPathEnvironment, JSONPathError, JSONPathNode, JSONPathQuery, Parser
@@ -29,105 +29,79 @@ LONGEST_KEY = 60
 LONGEST_PATH_TOLD = 80
 DEEPEST = 6
 # How many characters of a text are shown, and three times the elements of a list, as a value is cut more and more.
-# Each about a third of the one before: six tries at most, and little room wasted.
-LIMITS = (1000, 300, 100, 30, 10, 3)
-_UNITS: Final[Mapping[type, str]] = {str: "characters", list: "elements", dict: "members"}
+# Each about a third of the one before: few tries, and little room wasted.
+LIMITS = (10_000, 3000, 1000, 300, 100, 30, 10, 3)
 
 
 @dataclass(frozen=True, slots=True)
 class FoundValues:
-    """Values to page through, written as one JSON array; a path that can find only one gives the value itself."""
+    """Values to page through, or the parts of one that is too large for a page; written as JSON.
 
-    values: list[Any]
-    single: bool
+    Attributes:
+        values: The values, elements or members; a text for its characters.
+        single: Whether this is the one value that the path can find, and no list of values.
+        unit: What the parts of one value are called; nothing for values.
+        keys: The names of members.
+    """
+
+    values: Sequence[Any]
+    single: bool = False
+    unit: str = ""
+    keys: Sequence[str] = ()
 
     @property
     def total(self) -> int:
-        """Return how many values were found."""
+        """Return how many values or parts there are."""
         return len(self.values)
 
     def size(self, index: int) -> int:
         """Return the least that it may be; no value is written only to know its size."""
+        if isinstance(self.values, str):
+            return 1
         return _least_size(self.values[index])
 
     def part(self, start: int, end: int) -> str:
-        """Say which of the values they are."""
-        return prompts.PART_MATCHES.format(first=start + 1, last=end, total=self.total)
-
-    def render(self, start: int, end: int) -> str:
-        """Write valid JSON."""
-        if self.single and end > start:
-            return to_json(self.values[0])
-        return to_json(self.values[start:end])
-
-    def shortened(self, index: int, budget: int, cost: Cost) -> str:
-        """Write the value with long texts, lists and objects in it cut; valid JSON, too."""
-        for value in _shorter_and_shorter(self.values[index]):
-            text = to_json(value if self.single else [value])
-            if cost(text) <= budget:
-                return text
-        return ""
-
-
-@dataclass(frozen=True, slots=True)
-class ValueParts:
-    """The parts of one value that is too large for a page: elements, members, or characters."""
-
-    value: Any
-    unit: str
-    keys: list[str]
-
-    @property
-    def total(self) -> int:
-        """Return how many elements, members or characters it has."""
-        return len(self.value)
-
-    def size(self, index: int) -> int:
-        """Return the least that it may be."""
-        if isinstance(self.value, str):
-            return 1
-        return _least_size(self._items(index, index + 1)[0])
-
-    def part(self, start: int, end: int) -> str:
-        """Say which of them they are."""
-        return prompts.PART_VALUE.format(
-            unit=self.unit, first=start + 1, last=end, total=self.total
-        )
+        """Say which of the values or parts they are."""
+        template = prompts.PART_VALUE if self.unit else prompts.PART_MATCHES
+        return template.format(unit=self.unit, first=start + 1, last=end, total=self.total)
 
     def render(self, start: int, end: int) -> str:
         """Write valid JSON: a list, an object or a text with these parts."""
-        return self._written(start, self._items(start, end))
+        return self._written(start, self.values[start:end])
 
     def shortened(self, index: int, budget: int, cost: Cost) -> str:
-        """Write the part, cut; valid JSON, too."""
-        if isinstance(self.value, str):
+        """Write the value with long texts, lists and objects in it cut; valid JSON, too."""
+        if isinstance(self.values, str):
             return ""
-        for value in _shorter_and_shorter(self._items(index, index + 1)[0]):
+        for value in _shorter_and_shorter(self.values[index]):
             text = self._written(index, [value])
             if cost(text) <= budget:
                 return text
         return ""
 
-    def _items(self, start: int, end: int) -> Any:  # noqa: ANN401 - whatever JSON holds
-        if self.unit == "members":
-            return [self.value[key] for key in self.keys[start:end]]
-        return self.value[start:end]
-
-    def _written(self, start: int, items: Any) -> str:  # noqa: ANN401 - whatever JSON holds
-        if self.unit == "members":
-            items = dict(zip(self.keys[start : start + len(items)], items, strict=True))
-        return to_json(items)
+    def _written(self, start: int, values: Sequence[Any]) -> str:
+        if self.single and values:
+            return to_json(values[0])
+        if self.keys:
+            return to_json(dict(zip(self.keys[start : start + len(values)], values, strict=True)))
+        return to_json(values)
 
 
-def parts_of(found: FoundValues) -> ValueParts | None:
+def parts_of(found: FoundValues) -> FoundValues | None:
     """Return the parts of the only value that was found; None where there are several, or where it has none."""
-    if found.total != 1:
+    if found.total != 1 or not found.values[0]:
         return None
-    value: Any = found.values[0]
-    unit = next((unit for kind, unit in _UNITS.items() if isinstance(value, kind)), None)
-    if unit is None or not value:
-        return None
-    return ValueParts(value, unit, list(value) if unit == "members" else [])
+    value = found.values[0]
+    match value:
+        case dict():
+            members = cast("Mapping[str, Any]", value)
+            return FoundValues(list(members.values()), unit="members", keys=list(members))
+        case list():
+            return FoundValues(cast("Sequence[Any]", value), unit="elements")
+        case str():
+            return FoundValues(value, unit="characters")
+        case _:
+            return None
 
 
 def found_values(text: str, path: str) -> FoundValues:
@@ -241,18 +215,10 @@ def _gist(value: Any) -> str:  # noqa: ANN401 - whatever JSON holds
 
 
 def _least_size(value: Any) -> int:  # noqa: ANN401 - whatever JSON holds
-    """Return a number of characters that the JSON of `value` has at least."""
-    match value:
-        case str():
-            return len(value) + 2
-        case list():
-            # An element is a character, a comma and a space at least.
-            return max(2, 3 * len(cast("Sequence[Any]", value)))
-        case dict():
-            # A member is two quotes, a colon, a space, a value and a comma at least.
-            return max(2, 6 * len(cast("Mapping[str, Any]", value)))
-        case _:
-            return 1
+    """Return a number of characters that the JSON of `value` has at least: one for each character, element or member."""
+    if isinstance(value, str | list | dict):
+        return len(cast("Sequence[Any]", value))
+    return 1
 
 
 # The library has no limit of time. A node is made for each value that a query visits, so the nodes look at the clock.

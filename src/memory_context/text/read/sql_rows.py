@@ -19,6 +19,7 @@ from memory_context.model.selection import Cost, Selection
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.read.hints import listed
 from memory_context.text.read.json_values import to_json
+from memory_context.text.read.jsonpath import LIMITS, abridged
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
 from memory_context.text.read.tables import Row, TextTable, table_of
 from memory_context.text.read.time_limit import TimeLimit, too_slow
@@ -90,20 +91,11 @@ class FoundRows:
     def shortened(self, index: int, budget: int, cost: Cost) -> str:
         """Write the row with its long cells cut."""
         cells = [cell_text(cell) for cell in self.rows[index - self.first]]
-        width = CHARACTERS_TRIED_PER_TOKEN * max(budget, 1)
-        width = min(width, max(map(len, cells), default=0))
-        while width > 1:
-            width = width * 2 // 3
-            text = _csv([self.columns, [_cut_cell(cell, width) for cell in cells]])
+        for limit in LIMITS:
+            text = _csv([self.columns, [abridged(cell, limit, 1) for cell in cells]])
             if cost(text) <= budget:
                 return text
         return ""
-
-
-def _cut_cell(cell: str, width: int) -> str:
-    if len(cell) <= width:
-        return cell
-    return cell[:width] + prompts.GAP_IN_LINE.format(count=len(cell) - width).rstrip()
 
 
 def cell_text(cell: object) -> str:
@@ -201,15 +193,11 @@ def _are_numbers(cells: list[Any]) -> bool:
 
 def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return `cell` as the database holds it: without lone surrogates, large integers and nested values as text."""
-    match cell:
-        case str():
-            return cell if cell.isascii() else cell.encode("utf-8", "replace").decode()
-        case int():
-            return cell if -LARGEST_INTEGER <= cell < LARGEST_INTEGER else str(cell)
-        case None | float():
-            return cell
-        case _:
-            return to_json(cell).encode("utf-8", "replace").decode()
+    if cell is None or isinstance(cell, float):
+        return cell
+    if isinstance(cell, int) and -LARGEST_INTEGER <= cell < LARGEST_INTEGER:
+        return cell
+    return cell_text(cell).encode("utf-8", "replace").decode()
 
 
 # SQLite looks at the clock between steps of a statement, never inside a function. Its own versions of these take as
