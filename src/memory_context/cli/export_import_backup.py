@@ -13,7 +13,7 @@ from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, app
 from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import check_given, opened_store
-from memory_context.cli.screen import print_json, print_paged, say, size
+from memory_context.cli.screen import print_json, print_paged, say
 
 if TYPE_CHECKING:
     from memory_context.memory.export_file import DamagedLine
@@ -37,6 +37,8 @@ def export_(
     as_json: opt.AsJson = False,
 ) -> None:
     """Write all that a store holds to a file of JSON lines. Evicted memories and deletions go along."""
+    from rich.filesize import decimal
+
     from memory_context.memory.transfer import ALL_USERS, export_memories
     from memory_context.text.describe.description import counted
 
@@ -51,7 +53,7 @@ def export_(
     else:
         memories = counted(exported.memories, "memory")
         deletions = counted(exported.deletions, "deletion")
-        print_paged(f"{file}: {memories}, {deletions}, {size(exported.size)}")
+        print_paged(f"{file}: {memories}, {deletions}, {decimal(exported.size)}")
 
 
 @app.command("import")
@@ -117,6 +119,8 @@ def backup(
     as_json: opt.AsJson = False,
 ) -> None:
     """Copy a SQLite database, which may be in use, to a new file."""
+    from rich.filesize import decimal
+
     from memory_context.memory.transfer import backup_database
 
     left_behind = "There is no new copy; the older ones are there."
@@ -129,4 +133,4 @@ def backup(
         print_json(asdict(copied))
     else:
         removed = [f"removed {path}" for path in copied.removed]
-        print_paged(f"{copied.path}: {size(copied.size)}", *removed)
+        print_paged(f"{copied.path}: {decimal(copied.size)}", *removed)

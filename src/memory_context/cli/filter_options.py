@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -13,7 +13,6 @@ _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 _AGE = re.compile(r"(\d{1,6})([mhdw])")
 _OPERATORS = {"=": "$eq", "!=": "$ne", "<": "$lt", "<=": "$lte", ">": "$gt", ">=": "$gte"}
 _FILTER = re.compile(r"\s*(\w+)\s*(!=|<=|>=|=|<|>)\s*(.*?)\s*", re.DOTALL)
-_TRUTH = {"true": True, "yes": True, "1": True, "false": False, "no": False, "0": False}
 
 
 def read_filters(
@@ -75,6 +74,8 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
     Raises:
         InvalidFilterError: It cannot be read, or there is no such column.
     """
+    from pydantic import TypeAdapter
+
     from memory_context.stores.sql.filters import type_of
 
     match = _FILTER.fullmatch(text)
@@ -87,13 +88,8 @@ def condition(text: str) -> tuple[str, dict[str, Any]]:
         raise InvalidFilterError(message)
     kind = type_of(name)
     try:
-        return name, {_OPERATORS[sign]: _READERS.get(kind, kind)(value)}
-    except (KeyError, ValueError) as error:
+        wanted = moment(value) if kind is datetime else TypeAdapter(kind).validate_python(value)
+    except ValueError as error:
         message = f"{name} cannot be {value!r}: it is a {kind.__name__}"
         raise InvalidFilterError(message) from error
-
-
-_READERS: dict[type, Callable[[str], Any]] = {
-    bool: lambda text: _TRUTH[text.lower()],
-    datetime: moment,
-}
+    return name, {_OPERATORS[sign]: wanted}

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 PIPED_WIDTH = 2000
-KILO = 1000
 NAME, TIME, NUMBER, LINE = "name", "time", "number", "line"  # kinds of columns
 GAP = 2
 _LESS = "-FRX"  # leave at once if it fits, show colours, keep the text on the screen
@@ -130,18 +129,6 @@ def say_page(shown: int, offset: int, total: int, things: str) -> None:
 def local(moment: datetime | None) -> str:
     """Return a moment as people read it, in local time."""
     return f"{moment.astimezone():%Y-%m-%d %H:%M}" if moment else ""
-
-
-def size(number: int) -> str:
-    """Return a number of bytes as people read it: ``12.3 MB``."""
-    if number < KILO:
-        return f"{number} bytes"
-    amount = number / KILO
-    for unit in ("KB", "MB", "GB"):
-        if amount < KILO:
-            return f"{amount:.1f} {unit}"
-        amount /= KILO
-    return f"{amount:.1f} TB"
 
 
 def confirm(question: str, *, yes: bool) -> None:

@@ -24,7 +24,6 @@ from memory_context.cli.screen import (
     print_paged,
     say,
     say_page,
-    size,
     table,
 )
 from memory_context.model.scope import Scope
@@ -73,6 +72,8 @@ def threads(
 @app.command()
 def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJson = False) -> int:
     """Show how much is stored, by user, type and tier."""
+    from rich.filesize import decimal
+
     from memory_context.display import facts
     from memory_context.memory.retention_rules import count_expired
     from memory_context.stores.sql.catalog import Catalog
@@ -100,7 +101,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
         print_json({"database_bytes": database_bytes, **sums, **tables})
     else:
         rows = [(name.replace("_", " "), f"{value:,}") for name, value in sums.items()]
-        sections: list[RenderableType] = [facts([("database", size(database_bytes)), *rows])]
+        sections: list[RenderableType] = [facts([("database", decimal(database_bytes)), *rows])]
         for name, kinds in totals.items():
             if kinds:
                 sections += ["", _totals_table(name, kinds)]

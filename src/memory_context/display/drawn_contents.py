@@ -15,7 +15,6 @@ from memory_context.display.numbered_lines import (
     notable,
     numbered,
     plain_line,
-    unseen_rest,
 )
 from memory_context.exceptions import InvalidSelectionError
 from memory_context.model.item import MemoryItem, is_secret
@@ -95,9 +94,5 @@ def _lines(text: str, total: int) -> Html:
     kind = identify(seen[:PARSED_AT_MOST]).kind
     end = len(lines) if len(seen) == len(text) else total
     if kind is Kind.LOG:
-        drawn = numbered(notable(lines), log_line, end)
-    else:
-        drawn = numbered(head_and_tail(lines), diff_line if kind is Kind.DIFF else plain_line, end)
-    if len(seen) < len(text):
-        return joined((drawn, unseen_rest(text, total)))
-    return drawn
+        return numbered(notable(lines), log_line, end)
+    return numbered(head_and_tail(lines), diff_line if kind is Kind.DIFF else plain_line, end)

@@ -114,13 +114,9 @@ def table(
     return tag("table", body)
 
 
-def bar(part: float, rest: float = 0.0) -> Html:
-    """Return a bar for a share of a whole, 0 to 1, and a paler one behind it; of characters, which every page shows."""
-    blocks = bar_text(part)
-    paler = min(BAR_WIDTH - len(blocks), round(rest * BAR_WIDTH))
-    if rest:
-        return tag("span", blocks, tag("i", "░" * paler), cls="bar")
-    return tag("span", blocks, cls="bar")
+def bar(part: float) -> Html:
+    """Return a bar for a share of a whole, 0 to 1; of characters, which every page shows."""
+    return tag("span", bar_text(part), cls="bar")
 
 
 def bar_text(part: float) -> str:

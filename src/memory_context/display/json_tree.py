@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any, cast
 
 from memory_context.display.escaped_html import Html, folded, joined, soft, table, tag
@@ -23,13 +24,9 @@ OPEN_LEVELS = 2
 def rows_of(found: TextTable) -> Html:
     """Draw the first rows of a table, and say how many more there are."""
     columns = found.columns[:COLUMNS]
-    rows = list[Sequence[Any]]()
-    more_rows = 0
-    for row in found.rows():
-        if len(rows) < ROWS:
-            rows.append(row[:COLUMNS])
-        else:
-            more_rows += 1
+    every_row = iter(found.rows())
+    rows = [row[:COLUMNS] for row in islice(every_row, ROWS)]
+    more_rows = sum(1 for _ in every_row)
     numbers = list[int]()
     for index in range(len(columns)):
         if rows and all(_is_number(row[index]) for row in rows):

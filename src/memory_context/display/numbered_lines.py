@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Final, NamedTuple
 
-from memory_context.display.escaped_html import Html, escaped, joined, soft, tag
+from memory_context.display.escaped_html import Html, escaped, joined, tag
 from memory_context.text.describe.logs import level_of
 
 HEAD = 24
@@ -128,9 +128,3 @@ def marked_line(words: Sequence[str]) -> Callable[[str], Html]:
         return joined([*parts, shown[end:]])
 
     return draw
-
-
-def unseen_rest(text: str, total: int) -> Html:
-    """Say that a text goes on behind what was looked at."""
-    looked_at = f"only the first {LOOKED_AT:,} characters were looked at"
-    return soft(f"Of {len(text):,} characters in {total:,} lines, {looked_at}.")

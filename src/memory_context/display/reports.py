@@ -73,14 +73,14 @@ def stats(done: ContextStats) -> Html:
         return drawn
     share = (done.tokens_shown + done.tokens_recalled) / done.tokens_folded
     said = f"{share:.1%} of the folded tokens still stand in the prompt"
-    return joined((drawn, tag("div", bar(share, 1 - share), " ", soft(said))))
+    return joined((drawn, tag("div", bar(share), " ", soft(said))))
 
 
 def package(made: ContextPackage) -> Html:
     """Draw a package: its budget, what each tier got of it, what went in and what did not."""
     task = soft(f" for: {made.task[:ASKED]}")
     head = tag("div", tag("b", "ContextPackage"), task, cls="head")
-    share = bar(made.tokens / max(made.budget, 1), 1.0)
+    share = bar(made.tokens / max(made.budget, 1))
     ratio = f"{made.compression_ratio:.0%} of the {made.all_tokens:,} tokens that the tiers hold"
     used = tag("div", share, f" {made.tokens:,} of {made.budget:,} tokens, ", soft(ratio))
     parts = [head, used, _tiers(made)]

@@ -18,6 +18,7 @@ from memory_context.display.escaped_html import (
 from memory_context.display.json_tree import CELL
 from memory_context.model.reference import MemoryRef
 from memory_context.model.transcript import Transcript, TranscriptEntry
+from memory_context.text.describe.description import counted
 
 SHORT_LINES = 8
 SHORT_CHARACTERS = 600
@@ -83,8 +84,8 @@ def _totals(view: Transcript) -> Html:
     limit = f", of {view.limit:,} at most" if view.limit else ""
     rows = [_total(prompt, whole, f"tokens in the prompt{limit}")]
     if stored:
-        texts = "text" if len(view.stored) == 1 else "texts"
-        said = f"tokens of {len(view.stored):,} {texts} in the store, behind references"
+        texts = counted(len(view.stored), "text")
+        said = f"tokens of {texts} in the store, behind references"
         rows.append(_total(stored, whole, said))
     return tag("table", tag("tbody", *rows))
 
@@ -111,8 +112,7 @@ def _row(entry: TranscriptEntry, view: Transcript, largest: int) -> Html:
             else:
                 said.append(_plain_text(part.text))
     if entry.images:
-        images = "image" if entry.images == 1 else "images"
-        said.append(soft(f"{entry.images} {images}"))
+        said.append(soft(counted(entry.images, "image")))
     share = bar(entry.tokens / max(largest, 1))
     return tag(
         "tr",

@@ -64,12 +64,9 @@ def record_of_assembly(package: ContextPackage, used: frozenset[str]) -> dict[st
     kept = {entry.item.memory_key for entry in package.entries} | used
     kept |= {memory.key for memory in package.left_out[:LEFT_OUT_RECORDED]}
     return {
-        "task": package.task,
-        "budget": package.budget,
         "room": package.room,
         "longest": package.longest,
         "allocation": dict(package.allocation),
-        "tokens": package.tokens_by_tier,
         "candidates": [
             astuple(candidate) for candidate in package.candidates if candidate.key in kept
         ],

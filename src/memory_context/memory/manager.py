@@ -504,16 +504,13 @@ class MemoryManager(ClosedAtExit):
             filters: Further conditions on columns (see `MemoryStore`).
 
         Raises:
-            InvalidArgumentError: No text, a limit below 1, a time without a zone; ``semantic``
-                without an embedder.
+            InvalidArgumentError: A limit below 1, a time without a zone; ``semantic`` without an
+                embedder.
             InvalidFilterError: There is no such column, or no such operator.
             StoreError: The store could not do it.
         """
-        given: tuple[object, object] = (query, limit)
-        if not isinstance(given[0], str) or not isinstance(given[1], int) or limit < 1:
-            message = (
-                f"search takes a text and a limit of 1 or more, not {query!r:.80} and {limit!r}"
-            )
+        if limit < 1:
+            message = f"a search has a limit of 1 or more, not {limit!r}"
             raise InvalidArgumentError(message)
         if mode not in MODES:
             message = f"the mode of a search is {' or '.join(MODES)}, not {mode!r}"

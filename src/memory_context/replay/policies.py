@@ -8,7 +8,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from functools import partial
 from random import Random
-from typing import Any, TypeAlias
+from typing import Any
 
 from autogen_core.model_context import (
     BufferedChatCompletionContext,
@@ -26,8 +26,6 @@ from memory_context.conversation.fold_and_recall_policies import (
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.baselines import OffloadContext, RemovingContext, token_limited
 from memory_context.text.tokens.counter import TokenCounter
-
-Settings: TypeAlias = dict[str, Any]
 
 
 def _nothing(_key: str) -> None:

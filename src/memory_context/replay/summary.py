@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memory_context.replay.comparison import Result, Results
+from memory_context.text.describe.description import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ class Summary:
 
     def headline(self) -> str:
         """Say in one line what was replayed."""
-        runs = _plural(self.results.runs, "run")
-        calls = _plural(self.calls, "model call")
-        values = _plural(self.needed, "needed value")
+        runs = counted(self.results.runs, "run")
+        calls = counted(self.calls, "model call")
+        values = counted(self.needed, "needed value")
         rest = "" if self.complete else "; not complete: figures of the runs so far"
         return f"{runs}, {calls}, {values}; tokens by {self.tokenizer}{rest}"
 
@@ -59,10 +60,6 @@ class Summary:
             "runs_by_call": list(self.results.reached),
             "policies": [_policy_json(result) for result in self.results.policies],
         }
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
 
 
 def _policy_json(result: Result) -> dict[str, Any]:
