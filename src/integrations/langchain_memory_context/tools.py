@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr, ValidationError
@@ -22,9 +22,6 @@ from memory_context.tools.verbs import (
     answer_limit,
     problem_with,
 )
-
-Owner: TypeAlias = Callable[[], MemoryManager]
-NotesOwner: TypeAlias = Callable[[], ScopedMemory]
 
 
 class VerbTool(BaseTool):
@@ -95,7 +92,7 @@ def _tools(
 
 
 def memory_tools(
-    memories: MemoryManager | ScopedMemory | Owner,
+    memories: MemoryManager | ScopedMemory | Callable[[], MemoryManager],
     *,
     max_tokens: int | None = None,
     page_tokens: int | None = None,
@@ -126,7 +123,9 @@ def file_tools(
     return _tools(VerbTool, FILE_VERBS, AgentFiles(service, agent_instance_id), max_tokens)
 
 
-def note_tools(notes: ScopedMemory | NotesOwner, *, max_tokens: int = 500) -> list[BaseTool]:
+def note_tools(
+    notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500
+) -> list[BaseTool]:
     """Return `save_memory`, `get_memory`, `clear_memory` and `list_categories` for an agent.
 
     Args:

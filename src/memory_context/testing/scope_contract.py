@@ -16,6 +16,14 @@ from memory_context.stores import Administration, MemoryStore
 from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory
 
 
+def check_out_of_reach(store: MemoryStore, scope: Scope, key: str) -> None:
+    """Check that no verb reaches by its *key* a memory outside of *scope*."""
+    assert store.get(scope, key) is None
+    assert [] == store.get_many(scope, [key])
+    assert 0 == store.touch(scope, [key])
+    assert not store.delete(scope, key)
+
+
 class ScopeContract:
     """What every `MemoryStore` keeps apart."""
 
@@ -24,15 +32,12 @@ class ScopeContract:
         item = store.put(ANN, memory("secret of ann", shared=True, summary="ann"))
         key = item.memory_key
 
-        assert store.get(BOB, key) is None
-        assert [] == store.get_many(BOB, [key])
+        check_out_of_reach(store, BOB, key)
         assert [] == store.query(BOB)
         assert [] == store.search(BOB, "secret of ann")
         assert [] == list(store.list_all(BOB))
         assert [] == store.usage(BOB)
         assert 0 == store.count(BOB)
-        assert 0 == store.touch(BOB, [key])
-        assert not store.delete(BOB, key)
         assert 0 == store.clear(BOB)
         assert store.deletion(BOB, key) is None
         bobs = store.put(BOB, memory("secret of ann", shared=True, user_id="bob"))
@@ -67,8 +72,7 @@ class ScopeContract:
             assert [inside] == keys_of(store.query(scope)), narrow
             assert [inside] == keys_of(store.list_all(scope)), narrow
             assert [inside] == keys_of(store.search(scope, "inside outside")), narrow
-            assert store.get(scope, outside) is None, narrow
-            assert not store.delete(scope, outside), narrow
+            check_out_of_reach(store, scope, outside)
             assert 1 == store.clear(scope), narrow
             assert [outside] == keys_of(store.query(ANN)), narrow
 
@@ -92,9 +96,7 @@ class ScopeContract:
         assert 4 == sum(usage.items for usage in store.usage(scope))
         for item in hidden:
             key = item.memory_key
-            assert store.get(scope, key) is None
-            assert 0 == store.touch(scope, [key])
-            assert not store.delete(scope, key)
+            check_out_of_reach(store, scope, key)
             with pytest.raises(InvalidScopeError):
                 store.put(scope, replace(item, id=uuid4()), replace=True)
             with pytest.raises(RecordChangedError):
