@@ -121,6 +121,9 @@ INDEX_BEHIND = _event(
 VECTORS_FAILED = _event(
     "vectors_failed", "vectors could not be made, reindex() makes them: %(error)s"
 )
+QUERY_NOT_EMBEDDED = _event(
+    "query_not_embedded", "a search goes on by keywords, because the embedder failed: %(error)s"
+)
 FILE_SKIPPED = _event(
     "file_skipped",
     "%(file)s does not hold a memory and is skipped; `damaged` says why",

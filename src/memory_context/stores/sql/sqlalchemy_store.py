@@ -444,13 +444,23 @@ class SQLAlchemyStore(ClosedAtExit):
         return matching(scope, filters, self.database.dialect)
 
     def _vector(self, query: str, mode: Mode) -> tuple[sa.Table, Vector] | None:
-        """Return the query's vector and the table to compare it with; None for a keyword search."""
+        """Return the query's vector and the table to compare it with; None for a keyword search.
+
+        Raises:
+            InvalidArgumentError: A semantic search without an embedder.
+            StoreError: A semantic search whose embedder failed; a hybrid one goes on by keywords.
+        """
         if self._embedding is None and mode == "semantic":
             message = "a semantic search needs an embedder: SQLAlchemyStore(…, embedder=…)"
             raise InvalidArgumentError(message)
         if self._embedding is None or mode == "keyword":
             return None
-        return self._embedding.embed_query(query)
+        try:
+            return self._embedding.embed_query(query)
+        except StoreError:
+            if mode == "semantic":
+                raise
+            return None
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user, up to a limit."""

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import threading
+import time
 from functools import partial
 from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context.exceptions import StoreError
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock, in_child
+from memory_context.runtime.deadlines import within
 from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.index import indexing, vector_index
 from memory_context.text.index.chunks import searchable
@@ -19,6 +22,9 @@ from memory_context.text.index.embedders import EmbeddingModel, Vector
 BATCH = 64
 # Embedded once, because only a vector tells how many dimensions the model has.
 PROBE = "How many dimensions?"
+# A search that waits longer goes on without vectors, and so do those of the next moments.
+QUERY_SECONDS = 3.0
+PAUSE = 30.0
 
 
 class EmbeddingWorker:
@@ -38,6 +44,7 @@ class EmbeddingWorker:
         self._thread: threading.Thread | None = None
         self._waiting = set[str]()
         self._closing = False
+        self._paused_until = 0.0
         in_child(self)
 
     def after_fork(self) -> None:
@@ -46,10 +53,28 @@ class EmbeddingWorker:
         self._closing = False
 
     def embed_query(self, query: str) -> tuple[sa.Table, Vector]:
-        """Return the vector of a question, and the table of those to compare it with."""
-        vector = self._model.query(query)
-        table = vector_index.table_of(self._model, len(vector), self._database.dialect)
-        return table, vector
+        """Return the vector of a question, and the table of those to compare it with.
+
+        Raises:
+            StoreError: The embedder failed, took more than 3 seconds, or has done so within the last 30.
+        """
+        if time.monotonic() < self._paused_until:
+            message = "the embedder has failed a moment ago"
+            raise StoreError(message)
+        try:
+            vector = within(
+                QUERY_SECONDS, partial(self._model.query, query), "memory-context-query"
+            )
+        except Exception as error:
+            self._paused_until = time.monotonic() + PAUSE
+            events.QUERY_NOT_EMBEDDED.log(error)
+            # What it says may hold its key and its address, and answers may quote a StoreError.
+            message = "the embedder failed; a keyword search needs none"
+            raise StoreError(message) from error
+        return self._compared_with(vector)
+
+    def _compared_with(self, vector: Vector) -> tuple[sa.Table, Vector]:
+        return vector_index.table_of(self._model, len(vector), self._database.dialect), vector
 
     def embed(self, user_id: str, memory_id: UUID) -> None:
         """Make the vectors that a memory lacks, in batches.
@@ -134,7 +159,7 @@ class EmbeddingWorker:
         Only a vector tells how many dimensions it has.
         """
         if self._table is None:
-            table, vector = self.embed_query(PROBE)
+            table, vector = self._compared_with(self._model.query(PROBE))
             create = partial(vector_index.ensure, table=table, dimensions=len(vector))
             self._database.run(create, writes=True)
             self._table = table

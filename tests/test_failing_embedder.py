@@ -1,0 +1,60 @@
+"""An embedder that fails takes nothing away but its own vectors."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+import pytest
+from autogen_core import CancellationToken
+
+from for_each import for_each
+from memory_context import MemoryContext, SQLAlchemyStore
+from memory_context.exceptions import StoreError
+from memory_context.stores.sql.index import embedding_worker
+
+
+class Embedder:
+    """Gives vectors until it breaks: then it raises what no model may read, or never answers."""
+
+    def __init__(self) -> None:
+        self.breaks: Callable[[], object] = lambda: None
+
+    def embed_documents(self, texts: list[str]) -> list[list[float]]:
+        """Return vectors of texts."""
+        return [[float(len(text) % 7), 1.0] for text in texts]
+
+    def embed_query(self, text: str) -> list[float]:
+        """Return the vector of a question."""
+        self.breaks()
+        return [float(len(text) % 7), 1.0]
+
+
+def refused() -> None:
+    """Fail as an API does."""
+    message = "401 for key sk-4711 at 10.0.0.3"
+    raise RuntimeError(message)
+
+
+@for_each("breaks", [refused, lambda: time.sleep(60)])
+async def test_an_embedder_that_fails(
+    breaks: Callable[[], object], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Keyword search and recall go on without the vectors, in time, and no model reads what the embedder said."""
+    monkeypatch.setattr(embedding_worker, "QUERY_SECONDS", 0.2)
+    embedder = Embedder()
+    with SQLAlchemyStore("sqlite://", embedder=embedder) as store:
+        context = MemoryContext("ann", store=store)
+        await context.store("the invoice of Orbit Rentals", key="invoice")
+        embedder.breaks = breaks
+        started = time.monotonic()
+        for _ in range(3):
+            assert ["invoice"] == [hit.memory_key for hit in await context.search("Orbit")]
+        assert time.monotonic() - started < 30
+        with pytest.raises(StoreError, match="embedder") as failed:
+            context.manager.search("Orbit", mode="semantic")
+        assert "4711" not in str(failed.value)
+        searching = next(tool for tool in context.tools() if tool.name == "search_memory")
+        answer = await searching.run_json({"query": "Orbit"}, CancellationToken())
+        assert "Orbit Rentals" in str(answer)
+        assert "4711" not in str(answer)
