@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from array import array
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import regex
 
@@ -26,6 +26,14 @@ from memory_context.text.read.time_limit import TimeLimit, too_slow
 NARROWEST = 8
 
 
+class LineMatch(NamedTuple):
+    """Where a matching line begins, its number (from 1), and where in the text the match begins."""
+
+    start: int
+    number: int
+    hit: int
+
+
 @dataclass(frozen=True, slots=True)
 class MatchingLines:
     """Lines to page through; written as grep does: a match as ``120: text``, a neighbour as ``121- text``.
@@ -33,29 +41,25 @@ class MatchingLines:
     Attributes:
         text: The whole text.
         count: How many lines it has.
-        starts: Where each matching line begins.
-        numbers: The number of each, from 1.
-        hits: Where in the text each match begins.
+        matches: The matching lines.
         context: How many neighbours each has before and behind it.
         width: Longer lines are cut to so many characters around their match; None cuts none.
     """
 
     text: str
     count: int
-    starts: array[int]
-    numbers: array[int]
-    hits: array[int]
+    matches: Sequence[LineMatch]
     context: int
     width: int | None
 
     @property
     def total(self) -> int:
         """Return how many lines match."""
-        return len(self.starts)
+        return len(self.matches)
 
     def size(self, index: int) -> int:
         """Return the characters of one of them, without its neighbours."""
-        start = self.starts[index]
+        start = self.matches[index].start
         # Three more for the number's colon, space and line break, at least.
         size = _end_of_line(self.text, start) - start + 3
         if self.width is None:
@@ -94,19 +98,19 @@ class MatchingLines:
 
     def _with_neighbours(self, index: int, last: int) -> Iterator[tuple[int, str]]:
         """Yield number and text of the line and of those around it that do not match, from behind line `last` on."""
-        number = self.numbers[index]
+        start, number, hit = self.matches[index]
         last_before, next_match = last, self.count + 1
         if index:
-            last_before = max(last, self.numbers[index - 1])
+            last_before = max(last, self.matches[index - 1].number)
         if index + 1 < self.total:
-            next_match = self.numbers[index + 1]
-        first, start = number, self.starts[index]
+            next_match = self.matches[index + 1].number
+        first = number
         while start > 0 and first > max(last_before + 1, number - self.context):
             start = self.text.rfind("\n", 0, start - 1) + 1
             first -= 1
         for current in range(first, min(number + self.context + 1, next_match)):
             if current == number:
-                yield current, f"{current}: {self._clipped(start, self.hits[index])}"
+                yield current, f"{current}: {self._clipped(start, hit)}"
             else:
                 yield current, f"{current}- {self._clipped(start, start)}"
             start = _end_of_line(self.text, start) + 1
@@ -140,17 +144,13 @@ def matching_lines(text: str, selection: Selection, budget: int | None) -> Match
     wanted = _caseless(selection.contains or "")
     if selection.pattern is not None:
         wanted = _pattern(selection.pattern)
-    starts, numbers, hits = array("q"), array("q"), array("q")
-    for start, number, hit in _touched_lines(text, wanted):
-        starts.append(start)
-        numbers.append(number)
-        hits.append(hit)
+    matches = list(_touched_lines(text, wanted))
     count = count_lines(text)
-    if not starts:
+    if not matches:
         raise NothingMatchedError(_nothing_matched(text, count, selection))
     # A token is a character at least, so a longer line could never fit.
     width = None if budget is None else max(NARROWEST, budget)
-    return MatchingLines(text, count, starts, numbers, hits, selection.context, width)
+    return MatchingLines(text, count, matches, selection.context, width)
 
 
 def _caseless(wanted: str) -> regex.Pattern[str]:
@@ -170,8 +170,8 @@ def _pattern(pattern: str) -> regex.Pattern[str]:
         raise InvalidSelectionError(_wrong_pattern(pattern, error)) from error
 
 
-def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[tuple[int, int, int]]:
-    """Yield start, number and place of the match, of each line that a match touches."""
+def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[LineMatch]:
+    """Yield each line that a match touches."""
     time_limit = TimeLimit()
     start, number, passed = 0, 1, 0
     while start < len(text):
@@ -192,7 +192,7 @@ def _touched_lines(text: str, wanted: regex.Pattern[str]) -> Iterator[tuple[int,
         number += text.count("\n", passed, hit)
         start = text.rfind("\n", 0, hit) + 1
         while start <= last:
-            yield start, number, max(hit, start)
+            yield LineMatch(start, number, max(hit, start))
             start = _end_of_line(text, start) + 1
             number += 1
         passed = start

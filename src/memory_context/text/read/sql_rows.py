@@ -7,8 +7,7 @@ import io
 import re
 import sqlite3
 import sys
-from array import array
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable
 from contextlib import closing
 from dataclasses import dataclass
 from itertools import islice
@@ -291,9 +290,12 @@ class _LockedQuery:
         if indexes and row_number is not None:
             # Cells are given as they stand in the text, where the database has numbers and NULL.
             found = self._execute(f"SELECT {row_number} {self._condition}")
-            numbers = array("q", (number for (number,) in found))
-            wanted = _numbered(self._table.rows(), numbers[window])
-            rows = [[row[index] for index in indexes] for row in wanted]
+            numbers = [number for (number,) in found]
+            wanted = set(numbers[window])
+            rows = list[Row]()
+            for number, row in enumerate(self._table.rows(), 1):
+                if number in wanted:
+                    rows.append([row[index] for index in indexes])
             return tuple(self._table.columns[index] for index in indexes), rows, len(numbers)
         if indexes:
             columns = ", ".join(_quoted_name(self._table.columns[index]) for index in indexes)
@@ -359,18 +361,6 @@ def _rest_of_call(text: str, start: int) -> tuple[int, bool]:
         depth += _DEPTHS.get(character, 0)
         start += 1
     return start, has_commas
-
-
-def _numbered(rows: Iterator[Row], numbers: Sequence[int]) -> Iterator[Row]:
-    """Yield those of `rows` that have these numbers (from 1, ascending)."""
-    wanted = iter(numbers)
-    next_number = next(wanted, None)
-    for number, row in enumerate(rows, 1):
-        if next_number is None:
-            return
-        if number == next_number:
-            yield row
-            next_number = next(wanted, None)
 
 
 def _column_indexes(table: TextTable, columns: str | None) -> list[int]:
