@@ -6,6 +6,7 @@ With ``pytest -p memory_context.testing.host_contract --recordings DIR`` it comp
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise, repeat, zip_longest
@@ -33,6 +34,7 @@ from memory_context.testing.scripted_turns import ConversationHost, HostStart, S
 from memory_context.testing.seeding import seeded_keys
 
 OPTION = "--recordings"
+WORD = re.compile(r"[a-zA-Z0-9_-]+")
 USER = "person"
 PREFERENCE = "Answer in one sentence, and name the file."
 
@@ -121,12 +123,16 @@ async def _prompts(
             store.inject(repeat(Fault.ERROR) if turn.store_fails else ())
             sent = await host.turn(turn.naming(list(numbers)))
             store.inject(())
+            # Compacted messages name keys that no reference shows.
+            stored = {item.memory_key for item in store.list_all(Scope(USER))}
             for prompt in sent:
                 check_calls(prompt)
                 assert not prompt[-1].is_ours, "the newest message is not the last one"
                 for message in prompt:
-                    for ref in MemoryRef.find_all(message.text):
-                        numbers.setdefault(ref.key, f"«{len(numbers)}»")
+                    keys = stored | {ref.key for ref in MemoryRef.find_all(message.text)}
+                    for word in WORD.findall(message.text):
+                        if word in keys:
+                            numbers.setdefault(word, f"«{len(numbers)}»")
                 prompts.append([_comparable(message, numbers) for message in prompt])
     check_redeemable(numbers, store)
     return prompts
