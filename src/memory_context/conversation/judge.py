@@ -17,14 +17,12 @@ from memory_context.conversation.keyword_judge import (
 from memory_context.conversation.model_judge import ModelJudge, sent_tokens
 from memory_context.exceptions import InvalidArgumentError, JudgeError
 from memory_context.model.drawers import Displayed
-from memory_context.model.item import now
 from memory_context.runtime import events
 from memory_context.runtime.breaker import Breaker, check_not_negative
 from memory_context.runtime.telemetry import count, operation
 from memory_context.runtime.threads import off_loop
 
 MAX_EXPANSIONS = 10
-ASKED_CHARACTERS = 200
 
 
 @runtime_checkable
@@ -200,28 +198,3 @@ def _checked(verdict: object, question: Question) -> Verdict:
         message = "the judge opens only what was not offered"
         raise JudgeError(message, tokens=verdict.tokens)
     return replace(verdict, expand=tuple(expansions.values())[:MAX_EXPANSIONS])
-
-
-def decision(
-    judge: str,
-    question: Question,
-    verdict: Verdict,
-    *,
-    opened: tuple[str, ...],
-    found: tuple[str, ...],
-    seconds: float,
-) -> Decision:
-    """Return the record of a decision."""
-    return Decision(
-        at=now(),
-        judge=judge,
-        asked=question.message[:ASKED_CHARACTERS],
-        offered=tuple(candidate.item.memory_key for candidate in question.candidates),
-        intent=verdict.intent,
-        opened=opened,
-        searched=verdict.search,
-        found=found,
-        why=verdict.why,
-        tokens=verdict.tokens,
-        seconds=seconds,
-    )

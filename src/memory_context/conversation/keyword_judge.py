@@ -28,8 +28,6 @@ _EARLIER = re.compile(
     r"the other day|back then|yesterday|last week|we (?:discussed|decided|agreed|said)|you (?:said|told))\b",
     re.IGNORECASE,
 )
-# In a conversation that has begun these refer to what was said in it.
-_AGAIN = re.compile(r"\b(?:again|once more)\b", re.IGNORECASE)
 # Words that stand for something that was spoken of: "the one that failed", "show me those", "why is that?".
 _POINTS = re.compile(
     r"\b(?:them|those|these|both|(?:what|how) about|the (?:ones?|others?|rest|same|former|latter))\b"
@@ -205,10 +203,8 @@ def _searched(question: Question, asked: Sequence[AskedTerm]) -> Verdict | None:
     """
     message = question.message
     phrase = _EARLIER.search(message)
-    if phrase is None and not question.turns:
-        phrase = _AGAIN.search(message)
     if phrase is not None:
-        rest = _AGAIN.sub(" ", _EARLIER.sub(" ", message))
+        rest = _EARLIER.sub(" ", message)
         why = f"{phrase.group()!r} refers to earlier conversations; searched them"
         return Verdict("ambiguous", search=rest, why=why)
     hits = question.hits or TermHits()

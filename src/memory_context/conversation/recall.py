@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from memory_context.conversation.asked_terms import asked_terms
 from memory_context.conversation.fail_open import FailOpen
-from memory_context.conversation.judge import BoundedJudge, Decision, decision
+from memory_context.conversation.judge import BoundedJudge, Decision
 from memory_context.conversation.keyword_judge import (
     Expansion,
     Question,
@@ -28,7 +28,7 @@ from memory_context.conversation.relevance import (
 from memory_context.conversation.relevant_turns import is_conversation, show_turns
 from memory_context.exceptions import InvalidLinesError
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret
+from memory_context.model.item import CONVERSATION, MemoryItem, encodable, is_secret, now
 from memory_context.model.reference import one_line
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.telemetry import operation
@@ -42,6 +42,7 @@ from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.terms import terms
 
 OFFERED = 30
+ASKED_CHARACTERS = 200
 FOUND = 3
 FOUND_TOKENS = 600
 # The types of what a conversation stores by itself.
@@ -63,23 +64,6 @@ class Recall:
     text: str
     ranges: Mapping[str, Ranges]
     tokens: int
-
-
-@dataclass(frozen=True, slots=True)
-class _Gathered:
-    """What a request can be answered from.
-
-    Attributes:
-        opened: The memories that a person has named: opened without a judge.
-        candidates: What a judge may open, lexically best first.
-        has_memories: Whether there is more to search.
-        hits: What the index says of the message's terms.
-    """
-
-    opened: tuple[MemoryItem, ...]
-    candidates: tuple[RecallCandidate, ...]
-    has_memories: bool
-    hits: TermHits
 
 
 @dataclass(slots=True)
@@ -109,35 +93,28 @@ class Recaller:
         if gathered is None:
             return None
         started = time.perf_counter()
-        question = Question(
-            request.message,
-            request.turns,
-            gathered.candidates,
-            gathered.has_memories,
-            request.in_sight,
-            gathered.hits,
-        )
-        undecided = bool(gathered.candidates or gathered.has_memories)
+        opened, question = gathered
+        undecided = bool(question.candidates or question.has_memories)
         judge, verdict = "nobody", Verdict()
         if undecided:
             judge, verdict = await self.bounded_judge.decide(question)
         found = list[MemoryItem]()
         if verdict.search is not None:
-            hits = await off_loop(self.fail_open.run, self._find, request, verdict, gathered)
+            hits = await off_loop(self.fail_open.run, self._find, request, verdict, opened)
             found = hits or []
         recall = await off_loop(
-            self.fail_open.run, self._show, request, gathered, verdict.expand, found
+            self.fail_open.run, self._show, request, opened, question, verdict, found
         )
-        if undecided or gathered.opened:
+        if undecided or opened:
             seconds = time.perf_counter() - started
             self._keep_decision(judge, question, verdict, recall, found, seconds)
-        recalling.note(judge=judge, candidates=len(gathered.candidates))
+        recalling.note(judge=judge, candidates=len(question.candidates))
         if recall:
             recalling.note(keys=tuple(recall.ranges), hits=len(recall.ranges), tokens=recall.tokens)
         return recall
 
-    def _gather(self, request: RecallRequest) -> _Gathered:
-        """Return what can be opened, lexically best first, and whether there is more to search."""
+    def _gather(self, request: RecallRequest) -> tuple[list[MemoryItem], Question]:
+        """Return the memories that a person has named, opened without a judge; and what a judge is asked."""
         store, scope = self.manager.memory_store, self.manager.offered
         opened = [
             item
@@ -176,15 +153,22 @@ class Recaller:
         known = store.count(scope, {"memory_key": list(shown)})
         has_others = store.count(scope) > known
         self.fail_open.note_read()
-        return _Gathered(tuple(opened), tuple(candidates), has_others, term_hits)
+        return opened, Question(
+            request.message,
+            request.turns,
+            tuple(candidates),
+            has_others,
+            request.in_sight,
+            term_hits,
+        )
 
     def _find(
-        self, request: RecallRequest, verdict: Verdict, gathered: _Gathered
+        self, request: RecallRequest, verdict: Verdict, opened: Sequence[MemoryItem]
     ) -> list[MemoryItem]:
         """Return the user's other memories that match the verdict's search; without words in it, the last used ones."""
         query = verdict.search or ""
         known = {*request.references, *request.shown_here, *request.mentioned}
-        known |= {item.memory_key for item in gathered.opened}
+        known |= {item.memory_key for item in opened}
         hits = self.manager.memory_store.search(self.manager.offered, query, limit=OFFERED)
         others = list[MemoryItem]()
         for hit in hits:
@@ -202,15 +186,16 @@ class Recaller:
     def _show(
         self,
         request: RecallRequest,
-        gathered: _Gathered,
-        chosen: Sequence[Expansion],
+        opened: Sequence[MemoryItem],
+        question: Question,
+        verdict: Verdict,
         found: list[MemoryItem],
     ) -> Recall | None:
         """Return what is shown within the budget; None for nothing."""
-        items = {item.memory_key: item for item in gathered.opened}
+        items = {item.memory_key: item for item in opened}
         expansions = [Expansion(key, request.message, why="it was named") for key in items]
-        expansions += chosen
-        items |= {one.item.memory_key: one.item for one in gathered.candidates}
+        expansions += verdict.expand
+        items |= {one.item.memory_key: one.item for one in question.candidates}
         count = self.manager.counter.count
         parts, ranges = list[str](), dict[str, Ranges]()
         frame = (prompts.RECALL_HEADER, prompts.FOUND_HEADER, prompts.RECALL_FOOTER)
@@ -300,8 +285,21 @@ class Recaller:
         shown: Mapping[str, Ranges] = recall.ranges if recall else {}
         found_keys = tuple(item.memory_key for item in found if item.memory_key in shown)
         opened = tuple(key for key in shown if key not in found_keys)
-        kept = decision(judge, question, verdict, opened=opened, found=found_keys, seconds=seconds)
-        self.decisions.append(kept)
+        self.decisions.append(
+            Decision(
+                at=now(),
+                judge=judge,
+                asked=question.message[:ASKED_CHARACTERS],
+                offered=tuple(candidate.item.memory_key for candidate in question.candidates),
+                intent=verdict.intent,
+                opened=opened,
+                searched=verdict.search,
+                found=found_keys,
+                why=verdict.why,
+                tokens=verdict.tokens,
+                seconds=seconds,
+            )
+        )
 
 
 def _lines_of(

@@ -273,19 +273,15 @@ def relevant(
 
 
 def best_lines(found: FoundTerms, text_of: Callable[[str], str]) -> dict[str, str]:
-    """Return, for each memory, the line that holds most of the message, cut to 160 characters; best first."""
-    held = defaultdict[tuple[str, int], set[int]](set)
-    places = dict[tuple[str, int], int]()
+    """Return, for each memory, the line that holds most of the message, cut to 160 characters."""
+    weights = defaultdict[tuple[str, int], float](float)
     for place in found.occurrences.values():
         line = _line_of(text_of(place.key), place.start)
-        held[place.key, line].add(place.term)
-        places.setdefault((place.key, line), place.start)
-    weights = {line: sum(found.weights[term] for term in terms) for line, terms in held.items()}
+        weights[place.key, line] += found.weights[place.term]
     lines = dict[str, str]()
-    for key, start in sorted(weights, key=lambda line: -weights[line]):
-        begin = max(start, places[key, start] - LINE_CHARACTERS // 2)
-        shown = text_of(key)[begin : begin + LINE_CHARACTERS]
-        lines.setdefault(key, shown.partition("\n")[0].strip())
+    for key, start in sorted(weights, key=weights.__getitem__):
+        shown = text_of(key)[start : start + LINE_CHARACTERS]
+        lines[key] = shown.partition("\n")[0]
     return lines
 
 
@@ -329,9 +325,7 @@ class _Chosen:
         """Return what was chosen, for each memory the records in their order."""
         found = list[Relevance]()
         for key, records in self._records.items():
-            held = [self._found.terms[number] for number in self._terms[key]]
-            in_phrases = {word for term in held if term.is_phrase for word in term.words}
-            terms = [term.text for term in held if term.is_phrase or term.text not in in_phrases]
+            terms = [self._found.terms[number].text for number in self._terms[key]]
             score = sum(self._found.weights[number] for number in self._terms[key])
             found.append(Relevance(key, records, terms, score))
         return found
