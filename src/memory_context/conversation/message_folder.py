@@ -20,6 +20,7 @@ from memory_context.conversation.message import (
     named_keys,
     references_of,
 )
+from memory_context.conversation.repeated_outputs import shown_before
 from memory_context.conversation.retrieved_lines import lines_shown
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.user_layer import begins_layer
@@ -144,6 +145,8 @@ class MessageFolder:
                 preview_tokens=self.policy.preview_budget(None if tool else message.source),
                 focus=focus,
             )
+            if folded is not None and not is_late:
+                folded = shown_before(folded, before, self.manager)
             if folded is None:
                 folding.note(outcome="kept")
             else:
