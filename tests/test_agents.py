@@ -491,7 +491,7 @@ async def test_parts_for_a_model(arguments: dict[str, Any], expected: str) -> No
         answer = str(error)
 
     assert expected in answer
-    assert context.manager.counter.count(answer) <= 4000
+    assert context.manager.counter.count(answer) <= 6000  # a last page and a half
 
 
 def test_the_tool_stays_callable() -> None:

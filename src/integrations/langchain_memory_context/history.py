@@ -21,6 +21,7 @@ from memory_context.conversation.message_folder import MessageFolder
 from memory_context.memory.chat_history import ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import AuditTrail
+from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
@@ -84,6 +85,10 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         """
         return messages_of(self._conversation.get_turns(self._session_id))
 
+    async def aget_messages(self) -> list[BaseMessage]:
+        """As `messages`, off the event loop."""
+        return await off_loop(lambda: self.messages)
+
     def add_messages(self, messages: Sequence[BaseMessage]) -> None:
         """Commit copies of *messages*, side by side, large texts folded.
 
@@ -92,6 +97,10 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         """
         append(self._conversation, self._session_id, self._folder, messages)
 
+    async def aadd_messages(self, messages: Sequence[BaseMessage]) -> None:
+        """As `add_messages`, off the event loop."""
+        await off_loop(self.add_messages, messages)
+
     def clear(self) -> None:
         """Forget the messages. Texts that were folded out of them stay in memory.
 
@@ -99,3 +108,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
             StoreError: The store could not do it.
         """
         self._conversation.clear(self._session_id)
+
+    async def aclear(self) -> None:
+        """As `clear`, off the event loop."""
+        await off_loop(self.clear)

@@ -191,6 +191,10 @@ class MemoryContextMemory(BaseMemory):
         append(self._conversation, self.thread_id, self._folder(), [*shown, *asked, *answered])
         self._recalled.pop(question, None)
 
+    async def asave_context(self, inputs: dict[str, Any], outputs: dict[str, Any]) -> None:
+        """As `save_context`, off the event loop."""
+        await off_loop(self.save_context, inputs, outputs)
+
     def clear(self) -> None:
         """Forget the conversation. Texts that were folded out of it stay in memory.
 
@@ -198,6 +202,10 @@ class MemoryContextMemory(BaseMemory):
             StoreError: The store could not do it.
         """
         self._conversation.clear(self.thread_id)
+
+    async def aclear(self) -> None:
+        """As `clear`, off the event loop."""
+        await off_loop(self.clear)
 
     def trim_intermediate_steps(self, steps: Sequence[tuple[Any, Any]]) -> list[tuple[Any, Any]]:
         """Return the steps of an agent's run with references in place of large observations; never raises for the store.
