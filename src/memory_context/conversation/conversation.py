@@ -17,7 +17,7 @@ from memory_context.conversation.fold_and_recall_policies import (
 )
 from memory_context.conversation.judge import BoundedJudge, Decision, LexicalJudge
 from memory_context.conversation.key_trust import vouch_for_words
-from memory_context.conversation.late_fold import fold_what_was_read
+from memory_context.conversation.late_fold import due_messages, fold_what_was_read
 from memory_context.conversation.ledger import Ledger
 from memory_context.conversation.message import (
     MEMORY_SOURCE,
@@ -232,8 +232,7 @@ class Conversation:
         prompt = await off_loop(self.folder.take_in_all, kept, seen)
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
-        late = await off_loop(self.fail_open.run, fold_what_was_read, prompt, seen, self.folder)
-        prompt = late or prompt
+        prompt = await off_loop(self._with_late_folds, prompt, seen)
         facts = replace(facts, user_id=user_id)
         prompt, facts = await self._with_recall(prompt, facts, seen)
         if notes is not None:
@@ -282,6 +281,13 @@ class Conversation:
             message = f"the memory {key!r} does not hold the messages that were stored there"
             raise StateError(message) from error
         return index, restored
+
+    def _with_late_folds(self, messages: list[Message], seen: int) -> list[Message]:
+        """Return *messages* with what was read folded, as far as that pays now."""
+        due = self.fail_open.run_without_store(due_messages, messages, seen, self.folder)
+        if not due:
+            return messages
+        return self.fail_open.run(fold_what_was_read, messages, due, self.folder) or messages
 
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with what is known about the user first, before a model sees anything."""

@@ -59,25 +59,26 @@ class LateFold:
     items: list[MemoryItem] = field(default_factory=list[MemoryItem])
 
 
+def due_messages(messages: Sequence[Message], seen: int, folder: MessageFolder) -> list[int]:
+    """Return the indexes of the messages with texts to fold now; a model has seen the first *seen*. Needs no store."""
+    read = _read_texts(messages, folder)
+    start = late_fold_start(read, folder.ledger.tokens(messages)[:seen]) if read else None
+    if start is None:
+        return []
+    return list(dict.fromkeys(text.index for text in read if text.index >= start))
+
+
 def fold_what_was_read(
-    messages: Sequence[Message], seen: int, folder: MessageFolder
+    messages: Sequence[Message], due: Sequence[int], folder: MessageFolder
 ) -> list[Message]:
-    """Return *messages*, of which a model has seen the first *seen*, with the texts folded that are due.
+    """Return *messages* with the large texts of those that are *due* folded.
 
     Raises:
         StoreError: The store failed; nothing was changed.
     """
     changed = list(messages)
-    read = _read_texts(messages, folder)
-    if not read:
-        return changed
-    start = late_fold_start(read, folder.ledger.tokens(messages)[:seen])
-    if start is None:
-        return changed
     # All are stored before one is counted: a store that fails half-way leaves the prompt as it was.
-    folds = dict[int, LateFold]()
-    for index in dict.fromkeys(text.index for text in read if text.index >= start):
-        folds[index] = _late_fold(messages[index], messages[:index], folder)
+    folds = {index: _late_fold(messages[index], messages[:index], folder) for index in due}
     for index, fold in folds.items():
         changed[index] = _applied(fold, messages[index], folder)
     if changed != list(messages):
@@ -115,7 +116,7 @@ def _saved_by_folding(message: Message, folder: MessageFolder) -> int:
         return 0
     counter = folder.manager.counter
     saved = 0
-    for place in _unfolded(message):
+    for place in _unfolded(message, folder):
         text = message.texts[place]
         if counter.exceeds(text, threshold):
             tokens = counter.count(text)
@@ -127,12 +128,22 @@ def _saved_by_folding(message: Message, folder: MessageFolder) -> int:
     return saved
 
 
-def _unfolded(message: Message) -> list[int]:
-    """Return the places of the texts that may still be folded: of memory tools, only what was read by page."""
+def _unfolded(message: Message, folder: MessageFolder) -> list[int]:
+    """Return the places of the texts that stand whole on purpose and may be folded.
+
+    Of memory tools, only what was read by page. A text that was to be folded as it came in, and is not because the
+    store failed, stays.
+    """
     is_memory_tool = message.role == "tool" and message.source in READING_TOOLS
     if is_memory_tool and message.source != RETRIEVE:
         return []
-    return [place for place in message.texts if place not in message.known.folded]
+    at_once = folder.threshold_of(message)
+    places = list[int]()
+    for place, text in message.texts.items():
+        was_to_stay = at_once is None or not folder.manager.counter.exceeds(text, at_once)
+        if was_to_stay and place not in message.known.folded:
+            places.append(place)
+    return places
 
 
 def _large_strings(call: FunctionCall, folder: MessageFolder) -> list[str]:
@@ -156,7 +167,7 @@ def _late_fold(message: Message, before: Sequence[Message], folder: MessageFolde
         StoreError: The store failed.
     """
     late = LateFold(calls=message.calls)
-    for place in _unfolded(message):
+    for place in _unfolded(message, folder):
         if message.source == RETRIEVE and message.role == "tool":
             late.pages[place] = _heading(message.texts[place])
             continue
