@@ -422,9 +422,10 @@ class TestRecall:
         for looks in (True, False):
             policy = RecallPolicy(results=looks, user_layer_tokens=0)
             script = [[call("read_page", "1", number=3)], [call("next_order", "2")], "Dock 45."]
+            # A user each: the second one's request would bring back what the first conversation read.
             agent, model = agent_of(
                 script,
-                memory_of(store, recall=policy),
+                memory_of(store, recall=policy, user_id=f"looks-{looks}"),
                 tools=[read_page, next_order],
                 nested=nested,
             )

@@ -237,6 +237,8 @@ def term_hits(
     for lexeme in bm25.readable(holding):
         of_lexeme = bm25.names_of(lexeme, statistics.owner)
         names += [(lexeme, index.quoted(name)) for name in of_lexeme]
+    if not names:
+        return TermHits(statistics.passages, holding)
     held = _HOLDING[dialect]
     # The conditions in a CASE, or SQLite would begin with the memories instead of the index.
     meets = sa.case((sa.and_(sa.true(), *conditions), 1), else_=0)
