@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import typer
 
+from documents_table import make
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import app, run
@@ -35,6 +36,7 @@ RUNS = {
     "reindex": [],
     "doctor": [],
     "migrate": [],
+    "adopt": ["--store", "sqlite:///another.db"],
     "forget": ["orders", "--yes", "--user", "ann"],
     "gc": ["--yes"],
     "forget-user": ["ann", "--yes"],
@@ -119,6 +121,7 @@ def test_the_shape_is_what_is_printed(
         memory.store(LOG, key="log", type="tool_output", tags=["x"])
         memory.store({"orders": [1, 2]}, key="orders", tags=["x"])
     monkeypatch.chdir(tmp_path)
+    make("sqlite:///another.db")
     run(["export", "imported.jsonl", "--store", sqlite_url])
     capsys.readouterr()
     assert 0 == run([verb, "--store", sqlite_url, "--json", *RUNS[verb]])

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
-import psycopg
 import pytest
 import sqlalchemy as sa
 from alembic.autogenerate import compare_metadata
 from alembic.migration import MigrationContext
 
-from memory_context import MemoryManager
 from memory_context.exceptions import SchemaVersionError, StoreError
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
 from memory_context.stores.sql.schema import metadata, version
 
-ROOT = Path(__file__).parents[1]
 DATABASES = pytest.mark.parametrize("fixture", ["sqlite_url", "postgres_url"])
 
 
@@ -60,29 +56,6 @@ def test_migrations_make_the_same_schema(request: pytest.FixtureRequest, fixture
     assert [change for change in difference if change[0] != "remove_table"] == []
     assert migrated == created
     assert revision == migrate.HEAD
-
-
-def test_plain_ddl_is_the_schema(postgres_url: str) -> None:
-    """postgresdb.sql is what the library creates, and a database made with it is used as it is."""
-    text = (ROOT / "postgresdb.sql").read_text("utf-8")
-    assert text.endswith("\n\n" + migrate.postgres_ddl())
-
-    with psycopg.connect(postgres_url.replace("+psycopg", "")) as connection:
-        connection.execute(text)
-        connection.execute(
-            "INSERT INTO agent_memories (id, user_id, memory_key) VALUES (gen_random_uuid(), 'ann', 'k')"
-        )
-    with MemoryManager(postgres_url, user_id="ann") as manager:
-        item = manager.get("k")
-
-    assert ("detail", {}, (), True, 0.5, 0) == (
-        item.tier,
-        item.content_metadata,
-        item.tags,
-        item.is_active,
-        item.importance,
-        item.token_count,
-    )
 
 
 @DATABASES
@@ -148,7 +121,7 @@ def test_alembic_is_loaded_for_upgrades_only(sqlite_url: str) -> None:
 
 
 def test_foreign_table_of_that_name(sqlite_url: str) -> None:
-    """A database that has another table of our name is an error, not a mess."""
+    """A database that has another table of our name is an error, not a mess (see test_adoption)."""
     engine = sa.create_engine(sqlite_url)
     with engine.begin() as connection:
         connection.exec_driver_sql("CREATE TABLE agent_memories (x)")

@@ -10,7 +10,7 @@ exit code, or None for 0.
 from memory_context.cli import list_search_show as list_search_show
 from memory_context.cli import threads_stats_audit as threads_stats_audit
 from memory_context.cli import forget_gc_consolidate as forget_gc_consolidate
-from memory_context.cli import reindex_doctor_migrate as reindex_doctor_migrate
+from memory_context.cli import reindex_doctor_migrate_adopt as reindex_doctor_migrate_adopt
 from memory_context.cli import export_import_backup as export_import_backup
 from memory_context.cli import mcp_demo_replay as mcp_demo_replay
 # isort: on

@@ -16,7 +16,7 @@ from memory_context.stores.opening import FILES, database_url
 from memory_context.stores.sql import inspection
 from memory_context.stores.sql.index.keyword_index import version_of
 from memory_context.stores.sql.inspection import look
-from memory_context.stores.sql.migrate import HEAD, REVISIONS, revision_of
+from memory_context.stores.sql.migrate import HEAD, REVISIONS, is_foreign, revision_of
 from memory_context.text.index.analyzer import VERSION
 from memory_context.text.tokens.counter import default_counter
 
@@ -134,6 +134,10 @@ def _wrapped_contents(url: str) -> Check:
 
 
 def _schema_and_index(store: SQLAlchemyStore) -> Iterator[Check]:
+    if look(store, is_foreign):
+        found = "another program has made the table agent_memories"
+        yield Check("schema", CheckStatus.PROBLEM, found, "memory-context adopt")
+        return
     revision = look(store, revision_of)
     yield _schema(revision, look(store, lambda connection: connection.dialect.name))
     if revision != HEAD:

@@ -8,13 +8,39 @@ from sqlalchemy.schema import CreateIndex, CreateTable, DDLElement
 from memory_context.exceptions import SchemaVersionError
 from memory_context.stores.sql.dialects import advisory_lock, is_postgresql, is_sqlite
 from memory_context.stores.sql.index import fts5, keyword_index
-from memory_context.stores.sql.schema import metadata, settings, version
+from memory_context.stores.sql.schema import memories, metadata, version
 from memory_context.text.index.analyzer import VERSION
 
-HEAD = "0003"
-REVISIONS = ("0001", "0002", HEAD)
+HEAD = "0004"
+REVISIONS = ("0001", "0002", "0003", HEAD)
 # Any number of our own: it keeps this lock apart from those of other programs.
-_LOCK = 7_305_419_172_614_029
+LOCK = 7_305_419_172_614_029
+# For rows that other programs insert. SQLite has no function that makes a UUID.
+_ID_DEFAULT = "ALTER TABLE agent_memories ALTER COLUMN id SET DEFAULT gen_random_uuid()"
+# `postgresdb.sql` may be applied again, but must not mix with tables of others or of other revisions.
+_CHECK_TABLES = """\
+DO $$
+DECLARE
+    taken TEXT;
+    revision TEXT;
+BEGIN
+    IF to_regclass('memory_context_version') IS NULL THEN
+        SELECT name INTO taken FROM unnest(ARRAY[{names}]) AS name
+            WHERE to_regclass(name) IS NOT NULL LIMIT 1;
+        IF taken IS NOT NULL THEN
+            RAISE EXCEPTION 'another program has made the table %; see: memory-context adopt', taken;
+        END IF;
+    ELSE
+        SELECT version_num INTO revision FROM memory_context_version;
+        IF revision <> '{head}' THEN
+            RAISE EXCEPTION 'the tables have schema %, this file has {head}; see: memory-context migrate', revision;
+        END IF;
+    END IF;
+END $$"""
+_ROWS = """\
+INSERT INTO agent_memory_settings (name, value) VALUES ('analyzer', '{analyzer}') ON CONFLICT DO NOTHING;
+
+INSERT INTO memory_context_version (version_num) VALUES ('{head}') ON CONFLICT DO NOTHING"""
 
 
 def revision_of(connection: sa.Connection) -> str | None:
@@ -25,6 +51,17 @@ def revision_of(connection: sa.Connection) -> str | None:
     return connection.execute(sa.select(version.c.version_num)).scalar()
 
 
+def is_foreign(connection: sa.Connection) -> bool:
+    """Return whether another program has made the table `agent_memories`.
+
+    Such a table has no tiers; every revision of our own has.
+    """
+    inspector = sa.inspect(connection)
+    if not inspector.has_table(memories.name):
+        return False
+    return memories.c.tier.name not in [c["name"] for c in inspector.get_columns(memories.name)]
+
+
 def ensure_schema(connection: sa.Connection) -> None:
     """Create the schema where there is none; on SQLite, also upgrade an older one.
 
@@ -32,7 +69,8 @@ def ensure_schema(connection: sa.Connection) -> None:
 
     Raises:
         SchemaVersionError: It is newer than this library; or older, on PostgreSQL (see
-            `memory-context migrate`).
+            `memory-context migrate`); or `agent_memories` is another program's (see
+            `memory-context adopt`).
     """
     revision = revision_of(connection)
     if revision == HEAD:
@@ -49,10 +87,14 @@ def migrate(connection: sa.Connection) -> str | None:
     One process does it at a time.
 
     Raises:
-        SchemaVersionError: The schema is newer than this library.
+        SchemaVersionError: The schema is newer than this library, or `agent_memories` is another
+            program's.
     """
     # Two processes that start together would both create the tables, and one of them fail.
-    advisory_lock(connection, _LOCK)
+    advisory_lock(connection, LOCK)
+    if is_foreign(connection):
+        message = "another program has made the table agent_memories; run `memory-context adopt`, which takes its rows over"
+        raise SchemaVersionError(message)
     revision = revision_of(connection)
     if revision is None:
         create_all(connection)
@@ -70,6 +112,8 @@ def create_all(connection: sa.Connection) -> None:
     metadata.create_all(connection)
     if is_sqlite(connection):
         fts5.create(connection)
+    else:
+        connection.exec_driver_sql(_ID_DEFAULT)
     keyword_index.reset(connection)
     version.create(connection)
     connection.execute(sa.insert(version).values(version_num=HEAD))
@@ -79,20 +123,17 @@ def postgres_ddl() -> str:
     """Return the newest schema as plain SQL for PostgreSQL: what ``postgresdb.sql`` holds."""
     dialect = sa.make_url("postgresql+psycopg://").get_dialect()()
     tables = [*metadata.sorted_tables, version]
-    elements: list[DDLElement] = [CreateTable(table) for table in tables]
+    elements: list[DDLElement] = [CreateTable(table, if_not_exists=True) for table in tables]
     for table in tables:
         indexes = sorted(table.indexes, key=lambda index: str(index.name))
-        elements += [CreateIndex(index) for index in indexes]
-    statements = [
+        elements += [CreateIndex(index, if_not_exists=True) for index in indexes]
+    names = ", ".join(f"'{table.name}'" for table in tables)
+    # In one transaction, or psql would go on with the rest after the check has failed.
+    statements = ["BEGIN", _CHECK_TABLES.format(names=names, head=HEAD)]
+    statements += [
         str(element.compile(dialect=dialect)).strip().replace("\t", "    ") for element in elements
     ]
-    rows = [
-        sa.insert(settings).values(name=keyword_index.ANALYZER, value=str(VERSION)),
-        sa.insert(version).values(version_num=HEAD),
-    ]
-    # The file is run by psql, which has no parameters.
-    literal = {"literal_binds": True}
-    statements += [str(row.compile(dialect=dialect, compile_kwargs=literal)) for row in rows]
+    statements += [_ID_DEFAULT, _ROWS.format(analyzer=VERSION, head=HEAD), "COMMIT"]
     # SQLAlchemy ends the lines of a table's columns with a space.
     return ";\n\n".join(statements).replace(" \n", "\n") + ";\n"
 

@@ -25,10 +25,11 @@ from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usag
 from memory_context.runtime import events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.protocol import Filters, Mode
+from memory_context.stores.sql import adoption, forget_user, migrate, row_deletion, urls
 from memory_context.stores.sql import backup as _backup
-from memory_context.stores.sql import forget_user, migrate, row_deletion, urls
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import restore as _restore
+from memory_context.stores.sql.adoption import Adopted
 from memory_context.stores.sql.capacity import quota_kept
 from memory_context.stores.sql.database import Database
 from memory_context.stores.sql.dialects import insert_into
@@ -397,6 +398,17 @@ class SQLAlchemyStore(ClosedAtExit):
             SchemaVersionError: The schema is newer than this library.
         """
         return self.database.run_as_it_is(migrate.migrate, writes=True)
+
+    def adopt(self) -> Adopted:
+        """Take over the rows of a table `agent_memories` that another program has made.
+
+        All of it is one transaction. The old table stays, as `agent_memories_before_adoption`.
+
+        Raises:
+            SchemaVersionError: There is no such table, or it has another layout.
+            StoreError: A row cannot be taken over; nothing was changed.
+        """
+        return self.database.run_as_it_is(adoption.adopt, writes=True)
 
     def backup(
         self, path: str | os.PathLike[str], progress: Callable[[int, int], object] | None = None

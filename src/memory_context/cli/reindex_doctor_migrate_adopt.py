@@ -1,4 +1,4 @@
-"""The commands `reindex`, `doctor` and `migrate`: keep a database in order."""
+"""The commands `reindex`, `doctor`, `migrate` and `adopt`: keep a database in order."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import asdict
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, app
 from memory_context.cli.interruption import interruptible
-from memory_context.cli.open_store import check_given, opened_store
+from memory_context.cli.open_store import check_database, check_given, opened_store
 from memory_context.cli.screen import print_json, print_paged, screen
 from memory_context.exceptions import InvalidArgumentError
 
@@ -82,3 +82,20 @@ def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     else:
         done = f"migrated from revision {before} to {HEAD}"
     print_paged(f"{name or 'the database in memory'}: {done}")
+
+
+@app.command()
+def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
+    """Take over the rows of a table agent_memories that another program has made."""
+    from memory_context.stores import SQLAlchemyStore
+    from memory_context.text.describe.description import counted
+
+    with SQLAlchemyStore(check_database(store, "adopt")) as database:
+        adopted = database.adopt()
+    if as_json:
+        print_json(asdict(adopted))
+    else:
+        taken_over = f"{counted(adopted.memories, 'memory')} taken over"
+        print_paged(
+            f"{taken_over}, {adopted.renamed:,} under another key; the old table is now {adopted.table}"
+        )

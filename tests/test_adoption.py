@@ -1,0 +1,230 @@
+"""A table `agent_memories` of another program: refused before anything is written, and adopted when asked for."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+import sqlalchemy as sa
+
+from commands import in_this_process
+from documents_table import ANN, BOB, THREAD, execute, make, names_in
+from for_each import for_each
+from memory_context import MemoryContext, MemoryManager
+from memory_context.cli import run
+from memory_context.exceptions import SchemaVersionError, StoreError
+from memory_context.model.scope import Scope
+from memory_context.stores import SQLAlchemyStore
+from memory_context.stores.sql import migrate
+from memory_context.stores.sql.schema import metadata, version
+from messages import LOG
+from test_faults import run_agent, warnings_of
+
+ZONE = "America/New_York"  # of the PostgreSQL database: its times say no zone
+
+
+@pytest.fixture(params=["sqlite_url", "postgres_url"])
+def url(request: pytest.FixtureRequest) -> str:
+    """A database with the table of another program and its rows."""
+    url = str(request.getfixturevalue(request.param))
+    if request.param == "postgres_url":
+        name = sa.make_url(url).database
+        execute(url, f"ALTER DATABASE \"{name}\" SET timezone = '{ZONE}'")
+    make(url)
+    return url
+
+
+def said_by(*arguments: str) -> str:
+    """What a command printed, on one line."""
+    done = in_this_process(*arguments)
+    return " ".join((done.stdout + done.stderr).split())
+
+
+def stamp(url: str) -> None:
+    """Do what earlier versions did: make the other tables around the one of the other program."""
+    engine = sa.create_engine(url)
+    with engine.begin() as connection:
+        for table in [*metadata.sorted_tables, version]:
+            if table.name != "agent_memories":
+                table.create(connection)
+        connection.execute(sa.insert(version).values(version_num=migrate.HEAD))
+    engine.dispose()
+
+
+class TestRefused:
+    """Every way in says what to do, and writes nothing."""
+
+    def test_by_every_verb(self, url: str) -> None:
+        """Reading, writing, searching and migrating name `adopt`; no table and no index is made."""
+        before = names_in(url)
+        with MemoryManager(url, user_id=ANN) as manager:
+            for verb in (
+                lambda: manager.get("cmd_log_123"),
+                lambda: manager.store("x"),
+                lambda: manager.search("x"),
+            ):
+                with pytest.raises(SchemaVersionError, match="run `memory-context adopt`"):
+                    verb()
+        with SQLAlchemyStore(url) as store, pytest.raises(SchemaVersionError, match="adopt"):
+            store.migrate()
+
+        assert before == names_in(url)
+
+    async def test_by_an_agent(self, url: str, caplog: pytest.LogCaptureFixture) -> None:
+        """The agent goes on with whole texts, and its log names `adopt`."""
+        assert [LOG] == await run_agent(MemoryContext(str(ANN), store=url))
+        assert any("memory-context adopt" in line for line in warnings_of(caplog))
+
+    @for_each("command", ["migrate", "stats", "doctor"])
+    def test_by_commands(self, url: str, command: str) -> None:
+        """`migrate` and the others end with an error; `doctor` finds the problem."""
+        done = in_this_process(command, "--store", url)
+
+        assert 2 == done.returncode
+        assert "memory-context adopt" in " ".join((done.stdout + done.stderr).split())
+
+
+class TestAdopted:
+    """What `adopt` takes over."""
+
+    def test_every_row(self, url: str) -> None:
+        """Keys, types, texts, metadata, times, owners, threads and ids are those of the rows; NULL becomes a default."""
+        with SQLAlchemyStore(url) as store:
+            adopted = store.adopt()
+            log, style = store.get_many(Scope(str(ANN)), ["cmd_log_123", "style"])
+            [bobs] = store.list_all(Scope(str(BOB)))
+
+        assert (5, 2) == (adopted.memories, adopted.renamed)
+        assert ("command_output", "NPM Install Output", "3", THREAD, True) == (
+            log.memory_type,
+            log.summary,
+            log.agent_id,
+            log.thread_id,
+            log.is_active,
+        )
+        assert "added 512 packages, zebrafish-4711 was deprecated" == log.content
+        assert {"command": "npm install", "seconds": 2.5} == log.content_metadata
+        assert UUID("00000000-0000-4000-8000-000000000001") == log.id
+        hours = 5 if url.startswith("postgresql") else 0
+        assert datetime(2025, 3, 1, 10 + hours, tzinfo=UTC) == log.created_at == log.updated_at
+        assert (len(str(log.content)), 1) == (log.char_count, log.line_count)
+        assert log.token_count > 5
+        assert log.content_hash
+        assert timedelta(milliseconds=250).microseconds == style.created_at.microsecond
+        assert (True, {}, True) == (
+            style.is_active,
+            style.content_metadata,
+            "one sentence" in style.summary,
+        )
+        assert ("tool_output", "", False) == (bobs.memory_type, bobs.content, bobs.is_active)
+
+    def test_keys_that_cannot_stay(self, url: str) -> None:
+        """Of two rows of a user with one key the newer keeps it; a key gets characters that a reference can carry."""
+        with SQLAlchemyStore(url) as store:
+            store.adopt()
+            items = {item.memory_key: item for item in store.list_all(Scope(str(ANN)))}
+
+        assert {
+            "cmd_log_123",
+            "style",
+            "what_did__it",
+            "cmd_log_123_00000000000040008000000000000004",
+        } == set(items)
+        assert "the first run" == items["cmd_log_123_00000000000040008000000000000004"].content
+        assert "hunter2" not in items["what_did__it"].summary
+
+    def test_it_works_on(self, url: str) -> None:
+        """What was adopted is found by its words, a preference begins conversations, and new memories come beside it."""
+        with MemoryManager(url, user_id=ANN) as manager:
+            manager.memory_store.adopt()  # type: ignore[attr-defined] # a store of the URL
+            found = manager.search("zebrafish-4711")
+            manager.store("new", key="new")
+            keys = {item.memory_key for item in manager.memory_store.list_all(manager.scope)}
+            with pytest.raises(SchemaVersionError, match="nothing to adopt"):
+                manager.memory_store.adopt()  # type: ignore[attr-defined] # as above
+
+        assert "cmd_log_123" == found[0].memory_key
+        assert {"new", "style"} < keys
+        assert 0 == in_this_process("doctor", "--store", url).returncode
+
+    def test_the_old_table_stays(self, url: str) -> None:
+        """Under another name, with its rows; the schema is ours, as in a new database."""
+        before = names_in(url)
+        with SQLAlchemyStore(url) as store:
+            store.adopt()
+        engine = sa.create_engine(url)
+        with engine.connect() as connection:
+            count = connection.exec_driver_sql(
+                "SELECT count(*) FROM agent_memories_before_adoption"
+            )
+            assert 5 == count.scalar()
+            assert migrate.HEAD == migrate.revision_of(connection)
+        engine.dispose()
+
+        assert before < names_in(url)
+
+    def test_where_earlier_versions_have_been(self, url: str) -> None:
+        """A database in which an earlier version made its other tables is refused by name, and adopted as well."""
+        stamp(url)
+        for command in ("migrate", "doctor"):
+            assert "memory-context adopt" in said_by(command, "--store", url)
+
+        with SQLAlchemyStore(url) as store:
+            assert 5 == store.adopt().memories
+            assert 4 == store.count(Scope(str(ANN)))
+
+        assert 0 == in_this_process("doctor", "--store", url).returncode
+
+    def test_all_or_nothing(self, url: str) -> None:
+        """A row that cannot be taken over is named, and everything is as it was."""
+        execute(
+            url, "UPDATE agent_memories SET content_metadata = '[1]' WHERE memory_key = 'style'"
+        )
+        before = names_in(url)
+
+        with (
+            SQLAlchemyStore(url) as store,
+            pytest.raises(StoreError, match=r"the row 00000000-.*0002 of agent_memories"),
+        ):
+            store.adopt()
+
+        assert before == names_in(url)
+
+    def test_another_layout(self, sqlite_url: str) -> None:
+        """A table that only has the name is not adopted; the message says what it lacks."""
+        execute(sqlite_url, "CREATE TABLE agent_memories (id TEXT, content TEXT)")
+
+        with (
+            SQLAlchemyStore(sqlite_url) as store,
+            pytest.raises(StoreError, match="no such column: user_id"),
+        ):
+            store.adopt()
+
+
+class TestCommand:
+    """``memory-context adopt``."""
+
+    def test_in_words(self, url: str) -> None:
+        """It says how many rows, what became of the old table, and how many have another key."""
+        said = in_this_process("adopt", "--store", url)
+
+        assert 0 == said.returncode
+        assert (
+            "5 memories taken over, 2 under another key; the old table is now"
+            " agent_memories_before_adoption"
+        ) in " ".join(said.stdout.split())
+
+    def test_as_json(self, url: str, capsys: pytest.CaptureFixture[str]) -> None:
+        """The same as one object."""
+        assert 0 == run(["adopt", "--store", url, "--json"])
+
+        table = "agent_memories_before_adoption"
+        assert {"memories": 5, "renamed": 2, "table": table} == json.loads(capsys.readouterr().out)
+
+    def test_nothing_there(self, sqlite_url: str) -> None:
+        """A file that is not there is not made; an empty database has nothing to adopt."""
+        assert "there is no database" in said_by("adopt", "--store", sqlite_url)
+        assert 0 == run(["migrate", "--store", sqlite_url])
+        assert "nothing to adopt" in said_by("adopt", "--store", sqlite_url)
