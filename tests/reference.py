@@ -28,6 +28,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context",
         (
             "MemoryContext",
+            "build_model_context",
             "FoldPolicy",
             "RecallPolicy",
             "NotesPolicy",

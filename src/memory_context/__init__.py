@@ -24,6 +24,7 @@ if TYPE_CHECKING:
         MemoryContext,
         MemoryWorkbench,
         SQLMemory,
+        build_model_context,
     )
     from memory_context.conversation.fold_and_recall_policies import (
         FoldPolicy,
@@ -121,6 +122,7 @@ __all__ = [
     "TokenCounter",
     "Usage",
     "__version__",
+    "build_model_context",
     "default_counter",
     "exceptions",
     "identify_users",
@@ -184,6 +186,7 @@ _HOMES = {
     "TierPolicy": "model.tiers_and_limits",
     "TokenCounter": "text.tokens.counter",
     "Usage": "model.tiers_and_limits",
+    "build_model_context": "autogen",
     "default_counter": "text.tokens.counter",
     "identify_users": "memory.metrics",
     "mcp_server": "mcp",

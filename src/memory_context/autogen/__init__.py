@@ -16,6 +16,7 @@ try:
         memory_tools,
         note_tools,
     )
+    from memory_context.autogen.builder import build_model_context
     from memory_context.autogen.context import MemoryContext
     from memory_context.autogen.context_config import MemoryContextConfig
     from memory_context.autogen.llm_judge import LLMJudge
@@ -45,6 +46,7 @@ __all__ = [
     "SaveMemoryTool",
     "SearchMemoryTool",
     "StoreMemoryTool",
+    "build_model_context",
     "file_tools",
     "memory_tools",
     "note_tools",

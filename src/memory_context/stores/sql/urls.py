@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any, Protocol
 
 import sqlalchemy as sa
 from sqlalchemy.exc import ArgumentError
@@ -14,6 +15,16 @@ STORE_VARIABLE = "MEMORY_CONTEXT_STORE"
 PASSWORD_VARIABLE = "MEMORY_CONTEXT_STORE_PASSWORD"  # noqa: S105 - the name of a variable
 DEFAULT_URL = "sqlite:///memory.db"
 _DRIVERS = {"sqlite": ("", "pysqlite"), "postgresql": ("", "psycopg")}
+_ASYNCHRONOUS = {"postgresql+asyncpg": "postgresql+psycopg", "sqlite+aiosqlite": "sqlite"}
+
+
+class HasEngine(Protocol):
+    """A front end's data layer on SQLAlchemy; engines have this attribute too."""
+
+    @property
+    def engine(self) -> Any:  # noqa: ANN401 - SQLAlchemy's Engine or AsyncEngine
+        """Return its engine."""
+        ...
 
 
 def store_url(
@@ -38,6 +49,29 @@ def store_url(
         # Without its cause, whose text may be a part of a password.
         raise UnsupportedDatabaseError(message) from None
     return _with_password(_with_path(supported(parsed)), password_variable)
+
+
+def synchronous(source: Any) -> Any:  # noqa: ANN401 - whatever a front end has
+    """Return what a store opens for the database of a data layer or an asynchronous engine or URL.
+
+    That is the URL with psycopg or sqlite3 as its driver; everything else is returned as it is.
+
+    Raises:
+        UnsupportedDatabaseError: The database is in the engine's memory.
+    """
+    engine = getattr(source, "engine", source)
+    given = getattr(engine, "url", engine)
+    if not str(given).startswith(tuple(_ASYNCHRONOUS)):
+        return engine
+    url = sa.make_url(given)
+    if is_memory(url):
+        message = "an asynchronous engine's database in memory cannot be shared; use a file"
+        raise UnsupportedDatabaseError(message)
+    query = dict(url.query)
+    query.pop("prepared_statement_cache_size", None)  # asyncpg's alone; libpq would refuse it
+    if "ssl" in query:
+        query["sslmode"] = query.pop("ssl")
+    return url.set(drivername=_ASYNCHRONOUS[url.drivername], query=query)
 
 
 def supported(url: sa.URL) -> sa.URL:
