@@ -38,7 +38,6 @@ from autogen_core.tools import FunctionTool
 
 from memory_context import MemoryContext, MemoryItem, MemoryManager, MemoryRef, SQLAlchemyStore
 from memory_context.model.item import hash_content
-from memory_context.stores import StoreWrapper
 from memory_context.testing import ScriptedChatClient
 
 USER = "load"
@@ -78,7 +77,7 @@ class Report:
             self.seconds[name].append(time.perf_counter() - start)
 
 
-class TimedStore(StoreWrapper):
+class TimedStore(SQLAlchemyStore):
     """A store that notes how long its verbs take."""
 
     report: Report
@@ -264,13 +263,12 @@ async def serve(url: str, first: int, agents: int, seconds: float) -> Report:
     """What one process does."""
     logging.getLogger("memory_context").setLevel(logging.ERROR)
     report, until = Report(), time.monotonic() + seconds
-    inner = SQLAlchemyStore(url)
-    store = TimedStore(inner)
+    store = TimedStore(url)
     store.report = report
     works: list[Awaitable[None]] = [
         Agent(first + place, store, report).work(until) for place in range(agents)
     ]
-    await asyncio.gather(watch_pool(inner, report, until), *works)
+    await asyncio.gather(watch_pool(store, report, until), *works)
     report.counts["peak MB"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
     store.close()
     return report

@@ -63,11 +63,11 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "memory_context",
         ("MemoryStore", "SQLAlchemyStore", "FileStore", "Quota"),
     ),
-    "wrappers": (
-        "Stores around stores",
+    "codecs": (
+        "Codecs and redaction",
         "memory_context",
         (
-            *("EncryptedStore", "CompressedStore", "RedactingStore", "StoreWrapper"),
+            *("Codec", "Encrypted", "Compressed", "RedactingStore"),
             *("Redactor", "RedactionPattern", "Redacted"),
         ),
     ),
@@ -195,7 +195,7 @@ def members(found: griffe.Class) -> Iterator[Any]:
     names = {one.name for one in own}
     for base in found.bases:
         parent = _parent(found, str(base))
-        if parent is not None:
+        if isinstance(parent, griffe.Class):
             own += [one for one in members(parent) if one.name not in names]
             names |= {one.name for one in own}
     return iter(own)

@@ -51,7 +51,7 @@ from memory_context.exceptions import (
 from memory_context.memory.retention_rules import delete_expired
 from memory_context.model import audit as audit_module
 from memory_context.model.audit import ACTIONS, WAITING, Auditor
-from memory_context.stores import StoreWrapper
+from memory_context.stores import Compressed
 from messages import LOG, results, user
 
 Did = list[tuple[str, str]]
@@ -463,11 +463,11 @@ class TestSQLAuditTrail:
             assert 2 == memory.audit_failures
 
     def test_which_database(self, sqlite_url: str, tmp_path: Path) -> None:
-        """True is that of the store, also inside a wrapper; a URL is another; a store of files has none."""
+        """True is that of the store, whatever its codec; a URL is another; a store of files has none."""
         other = f"sqlite:///{tmp_path / 'audit.db'}"
         for store, audit, where in (
             (sqlite_url, True, sqlite_url),
-            (StoreWrapper(sqlite_url), True, sqlite_url),
+            (SQLAlchemyStore(sqlite_url, codec=Compressed()), True, sqlite_url),
             (FileStore(tmp_path / "notes"), other, other),
         ):
             with MemoryManager(store, user_id="ann", audit=audit) as memory:

@@ -15,12 +15,12 @@ import memory_context
 from memory_context import testing
 
 PUBLIC = """
-MEMORY_INSTRUCTIONS AgentMemoryService AuditEntry AuditTrail Category CompressedStore
-Confirmation ContextAssembler ContextPackage ConversationMemory Decision Deletion EncryptedStore
+MEMORY_INSTRUCTIONS AgentMemoryService AuditEntry AuditTrail Category Codec Compressed
+Confirmation ContextAssembler ContextPackage ConversationMemory Decision Deletion Encrypted
 FileEntry FileStore FoldPolicy Judge JudgeLimits LLMJudge LLMSummarizer LexicalJudge Match
 MemoryContext MemoryContextError MemoryItem MemoryList MemoryManager MemoryRef MemoryStore
 MemoryWorkbench Observed Page Quota Redacted RedactingStore RedactionPattern Redactor Room
-SQLAlchemyStore SQLAuditTrail SQLMemory Scope ScopedMemory Selection StoreWrapper Summaries
+SQLAlchemyStore SQLAuditTrail SQLMemory Scope ScopedMemory Selection Summaries
 Summarizer SummaryLimits TierPolicy TokenCounter Usage __version__ default_counter exceptions
 identify_users mcp_server observe set_default_counter
 """

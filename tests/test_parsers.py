@@ -45,6 +45,7 @@ from memory_context.model.item import Deletion, MemoryItem
 from memory_context.model.record_json import deletion_from, item_from
 from memory_context.model.scope import Scope
 from memory_context.stores import FileStore
+from memory_context.stores.codec import Codec
 from memory_context.stores.files.memory_file import parse
 from memory_context.stores.sql.urls import shown_url, store_url
 from memory_context.tools.note_tools import NOTE_VERBS, ClearArgs, GetArgs, ListArgs, SaveArgs
@@ -353,7 +354,7 @@ def test_files_of_a_folder(record: Any, raw: bytes) -> None:
     )
     for data in (raw, _as_json(record), _as_json(complete), b"[" * 50_000):
         try:
-            item = parse("a/b.json", data, 3)
+            item = parse("a/b.json", data, 3, Codec())
         except InvalidRecordError as error:
             assert str(error)
         else:

@@ -16,12 +16,11 @@ from memory_context.text.index.bm25 import (
     LENGTH_BITS,
     MAX_TERMS,
     STEPS,
+    Owner,
     Statistics,
     encoded,
     idf,
     length_at,
-    names_of,
-    owned,
     postings,
     rarest,
     step_of,
@@ -52,11 +51,11 @@ def test_lengths_are_kept_in_steps(length: int) -> None:
 @given(st.integers(1, 500), st.integers(1, 400), st.integers(1, 400))
 def test_score_is_bm25(often: int, length: int, holding: int) -> None:
     """A posting gives what BM25 gives for the step that the count lies in."""
-    statistics = Statistics(owner=7, passages=500, length=100_000)
+    statistics = Statistics(owner=Owner(7), passages=500, length=100_000)
     step = next(
         place
-        for place, text in enumerate(names_of("x", 7))
-        if text == owned(encoded({"x": often}), 7)
+        for place, text in enumerate(Owner(7).names_of("x"))
+        if text == Owner(7).named(encoded({"x": often}))
     )
     counts = [holding if place == step else 0 for place in range(len(STEPS))]
 
@@ -71,7 +70,7 @@ def test_rarest_lexemes_are_searched_for() -> None:
     """Of a long query the rarest lexemes count, those that nobody holds not at all."""
     counts = {f"w{number}": [number, 0, 0, 0] for number in range(100)}
 
-    found = {posting.name for posting in postings(counts, Statistics(1, 1000, 1000))}
+    found = {posting.name for posting in postings(counts, Statistics(Owner(1), 1000, 1000))}
 
     assert {f"1:w{number}" for number in range(1, MAX_TERMS + 1)} == found
 

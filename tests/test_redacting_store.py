@@ -36,7 +36,7 @@ from memory_context.conversation.fold import fold
 from memory_context.exceptions import RedactionTimeoutError
 from memory_context.memory.transfer import copy_memories, export_memories
 from memory_context.model.item import Deletion, hash_content, now
-from memory_context.stores import EncryptedStore, SQLAlchemyStore
+from memory_context.stores import Encrypted, SQLAlchemyStore
 from memory_context.testing import MemoryStoreContract, ScriptedChatClient
 from memory_context.testing.sample_memories import ANN, memory
 from planted import MIXED, pem, some
@@ -412,7 +412,7 @@ def _refs(prompt: Sequence[LLMMessage]) -> list[MemoryRef]:
 
 
 @pytest.mark.parametrize(
-    "inside", [SQLAlchemyStore, lambda url: EncryptedStore(url, keys={"k": b"k" * 32})]
+    "inside", [SQLAlchemyStore, lambda url: SQLAlchemyStore(url, codec=Encrypted({"k": b"k" * 32}))]
 )
 def test_moving_in_what_differs_in_secrets(
     sqlite_url: str, inside: Callable[[str], MemoryStore]

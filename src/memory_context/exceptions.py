@@ -30,6 +30,7 @@
     │   │   └── StoreLockedError
     │   ├── QuotaExceededError
     │   ├── EncryptionError
+    │   │   └── SealError
     │   ├── RedactionTimeoutError (TimeoutError)
     │   └── SchemaVersionError
     ├── StateError (ValueError)
@@ -198,6 +199,10 @@ class QuotaExceededError(StoreError):
 
 class EncryptionError(StoreError):
     """This record cannot be read with the keys at hand."""
+
+
+class SealError(EncryptionError, InvalidRecordError):
+    """A stored record is not what the store's codec wrote: it was changed, moved, damaged, or never encoded."""
 
 
 class SchemaVersionError(StoreError):

@@ -21,7 +21,7 @@ from memory_context.text.index.analyzer import VERSION
 from memory_context.text.tokens.counter import default_counter
 
 if TYPE_CHECKING:
-    from memory_context.stores import FileStore, StoreWrapper
+    from memory_context.stores import FileStore
 
 # Every look decrypts a record: enough to notice a wrong key, and quick with thousands of users.
 USERS_LOOKED_AT = 20
@@ -91,7 +91,7 @@ def _database(url: str) -> Iterator[Check]:
             yield Check("database", CheckStatus.PROBLEM, f"there is no file {path!r}", remedy)
             return
         else:
-            with SQLAlchemyStore(innermost_url) as store:
+            with cast("SQLAlchemyStore", as_store(url.removeprefix("redacted+"))) as store:
                 found = f"{look(store, inspection.server)}, {store.url or 'in memory'}"
                 yield Check("database", CheckStatus.OK, found)
                 yield from _schema_and_index(store)
@@ -100,7 +100,7 @@ def _database(url: str) -> Iterator[Check]:
         yield Check("database", CheckStatus.PROBLEM, str(error), remedy)
         return
     if innermost_url != url:
-        yield _wrapped_contents(url)
+        yield _encoded_contents(url)
 
 
 def _folder(url: str) -> Iterator[Check]:
@@ -119,10 +119,10 @@ def _folder(url: str) -> Iterator[Check]:
     yield Check("files", CheckStatus.WARNING, found, remedy)
 
 
-def _wrapped_contents(url: str) -> Check:
-    """Check that the stores around a database can read it: the newest memory of some users."""
+def _encoded_contents(url: str) -> Check:
+    """Check that the codec before a URL can read what is stored: the newest memory of some users."""
     try:
-        with cast("StoreWrapper", as_store(url)) as store:
+        with cast("SQLAlchemyStore", as_store(url)) as store:
             users = store.users()[:USERS_LOOKED_AT]
             for user in users:
                 store.query(Scope(user), {"is_active": [True, False]}, limit=1)
@@ -142,6 +142,7 @@ def _schema_and_index(store: SQLAlchemyStore) -> Iterator[Check]:
     yield _schema(revision, look(store, lambda connection: connection.dialect.name))
     if revision != HEAD:
         return
+    store.database.read_format()
     tables = _tables(store)
     yield tables
     if tables.status is CheckStatus.OK:

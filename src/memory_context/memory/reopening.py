@@ -6,7 +6,6 @@ from memory_context.exceptions import NotSerializableError
 from memory_context.model.audit import Auditor
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from memory_context.stores.protocol import StoreSettings, url_of
-from memory_context.stores.wrappers.wrapper import innermost
 
 
 def store_url(store: MemoryStore) -> str:
@@ -16,14 +15,13 @@ def store_url(store: MemoryStore) -> str:
         NotSerializableError: It has no URL, or settings that a URL does not hold.
     """
     url = _needed_url(store, "use a database file or a server")
-    database = innermost(store)
-    if isinstance(database, StoreSettings):
-        if database.has_embedder:
+    if isinstance(store, StoreSettings):
+        if store.has_embedder:
             message = (
                 "an embedder cannot be serialized; give each process a store of its own with one"
             )
             raise NotSerializableError(message)
-        if database.quota is not None:
+        if store.quota is not None:
             message = "a quota cannot be serialized; give each process a store of its own with it"
             raise NotSerializableError(message)
     return url
@@ -31,8 +29,7 @@ def store_url(store: MemoryStore) -> str:
 
 def password_variable_of(store: MemoryStore, default: str) -> str:
     """Return the environment variable that holds the password of the database in `store`."""
-    database = innermost(store)
-    return database.password_variable if isinstance(database, SQLAlchemyStore) else default
+    return store.password_variable if isinstance(store, SQLAlchemyStore) else default
 
 
 def trail_url(auditor: Auditor) -> str:

@@ -32,7 +32,6 @@ from memory_context.model.item import Conflict, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.runtime.atomic_file import draft_of
 from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
-from memory_context.stores.wrappers.wrapper import innermost
 
 ANY_STATE = {"is_active": [True, False]}
 # With microseconds and in this order: names sort by time, and two copies in a second differ.
@@ -220,8 +219,7 @@ def backup_database(
     if keep is not None and keep < 1:
         message = f"keep is 1 or more, or None for all, not {keep}"
         raise InvalidArgumentError(message)
-    database = innermost(store)
-    if not isinstance(database, SQLAlchemyStore):
+    if not isinstance(store, SQLAlchemyStore):
         message = f"only SQLite databases are backed up this way, not {store!r}; export it"
         raise InvalidArgumentError(message)
     backups = Path(folder)
@@ -229,7 +227,7 @@ def backup_database(
         backups.mkdir(parents=True, exist_ok=True)
         path = backups / f"memory-{now():{STAMP}}.db"
         with draft_of(path) as draft:
-            database.backup(draft, progress)
+            store.backup(draft, progress)
         # Only after the new copy is complete, and only names of our own.
         outdated = sorted(backups.glob("memory-*T*Z.db"))[:-keep] if keep else []
         for file in outdated:

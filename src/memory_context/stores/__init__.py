@@ -5,25 +5,32 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from memory_context.runtime.lazy_names import lazy_names
+from memory_context.stores.codec import Codec, Compressed
 from memory_context.stores.opening import AnyStore, as_store
-from memory_context.stores.protocol import Administration, Filters, MemoryStore, Mode, term_hits_in
+from memory_context.stores.protocol import (
+    Administration,
+    Filters,
+    MemoryStore,
+    Mode,
+    reindexed,
+    term_hits_in,
+)
 from memory_context.stores.sql.audit_trail import SQLAuditTrail, as_auditor
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
-from memory_context.stores.wrappers.compression import CompressedStore
-from memory_context.stores.wrappers.wrapper import StoreWrapper, reindexed
 
 if TYPE_CHECKING:
+    from memory_context.stores.encryption import Encrypted
     from memory_context.stores.files.file_store import FileStore
     from memory_context.stores.files.indexed_folder import DamagedFile
-    from memory_context.stores.wrappers.encryption import EncryptedStore
     from memory_context.stores.wrappers.redacting import RedactingStore
 
 __all__ = [
     "Administration",
     "AnyStore",
-    "CompressedStore",
+    "Codec",
+    "Compressed",
     "DamagedFile",
-    "EncryptedStore",
+    "Encrypted",
     "FileStore",
     "Filters",
     "MemoryStore",
@@ -31,7 +38,6 @@ __all__ = [
     "RedactingStore",
     "SQLAlchemyStore",
     "SQLAuditTrail",
-    "StoreWrapper",
     "as_auditor",
     "as_store",
     "reindexed",
@@ -40,7 +46,7 @@ __all__ = [
 
 _HOMES = {
     "DamagedFile": "files.indexed_folder",
-    "EncryptedStore": "wrappers.encryption",
+    "Encrypted": "encryption",
     "FileStore": "files.file_store",
     "RedactingStore": "wrappers.redacting",
 }

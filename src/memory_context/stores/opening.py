@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeAlias, cast
@@ -13,6 +12,7 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.after_fork import Lock
+from memory_context.stores.codec import Codec, Compressed
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url
@@ -24,13 +24,10 @@ AnyStore: TypeAlias = str | sa.URL | sa.Engine | sa.Pool | MemoryStore
 """All that a caller may name a store by: see `as_store`."""
 
 FILES = "file:"
-WRAPPERS = {
-    "compressed": "CompressedStore",
-    "encrypted": "EncryptedStore",
-    "redacted": "RedactingStore",
-}
+CODECS = ("compressed", "encrypted")
+REDACTED = "redacted"
 # Weak: a store lives as long as somebody uses it.
-_file_stores: WeakValueDictionary[Path, FileStore] = WeakValueDictionary()
+_file_stores: WeakValueDictionary[str, FileStore] = WeakValueDictionary()
 _lock = Lock()
 
 
@@ -39,9 +36,9 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
 
     A `FileStore` is named by a URL such as ``file:///folder``.
 
-    ``encrypted+``, ``compressed+`` and ``redacted+`` before a URL put an `EncryptedStore` with the
-    keys in ``MEMORY_CONTEXT_KEYS``, a `CompressedStore`, or a `RedactingStore` without patterns of
-    the user's own around it; the first one is the outermost.
+    ``compressed+`` before a URL gives the store the codec `Compressed`, ``encrypted+`` the codec
+    `Encrypted` with the keys in ``MEMORY_CONTEXT_KEYS``, and ``redacted+`` puts a `RedactingStore`
+    without patterns of the user's own around it.
 
     None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a
     folder in this process share one `FileStore`, because one may write into it.
@@ -53,38 +50,55 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
     """
     named = os.environ.get(STORE_VARIABLE) if store is None else store
     if isinstance(named, str):
-        outer = _outer(named)
-        if outer:
-            wrapper = getattr(importlib.import_module("memory_context.stores"), WRAPPERS[outer])
-            inside = as_store(named.removeprefix(f"{outer}+"), password_variable)
-            return cast("MemoryStore", wrapper(inside))
-        if named.startswith(FILES):
-            return _file_store(named)
-    if store is None or isinstance(store, str | sa.URL | sa.Engine | sa.Pool):
-        return SQLAlchemyStore(store, password_variable=password_variable)
-    if isinstance(store, MemoryStore):
-        return store
+        return _store_at(named, password_variable)
+    if named is None or isinstance(named, sa.URL | sa.Engine | sa.Pool):
+        return SQLAlchemyStore(named, password_variable=password_variable)
+    if isinstance(named, MemoryStore):
+        return named
     message = f"a store is a URL, an engine, a pool or a MemoryStore, not {type(store).__name__}"
     raise InvalidArgumentError(message)
 
 
+def _store_at(url: str, password_variable: str) -> MemoryStore:
+    name = prefix_of(url)
+    inside = url if name is None else url.removeprefix(f"{name}+")
+    if name == REDACTED:
+        from memory_context.stores.wrappers.redacting import RedactingStore  # noqa: PLC0415 - compiles many patterns
+
+        return cast("MemoryStore", RedactingStore(as_store(inside, password_variable)))
+    if name and prefix_of(inside) in CODECS:
+        message = f"a store has one codec, so one of {', '.join(CODECS)} stands before its URL: {unread_url(url)!r}"
+        raise InvalidArgumentError(message)
+    if inside.startswith(FILES):
+        return _file_store(url, inside, _codec_named(name))
+    return SQLAlchemyStore(inside, password_variable=password_variable, codec=_codec_named(name))
+
+
+def prefix_of(url: str) -> str | None:
+    """Return what a URL names before the store itself: a codec, or redaction; None if it names neither."""
+    name, plus, _ = url.partition("+")
+    return name if plus and name in (*CODECS, REDACTED) else None
+
+
+def _codec_named(name: str | None) -> Codec:
+    if name == "encrypted":
+        from memory_context.stores.encryption import Encrypted  # noqa: PLC0415 - needs an extra
+
+        return Encrypted()
+    return Compressed() if name == "compressed" else Codec()
+
+
 def database_url(url: str) -> str:
-    """Return the URL of the database or folder itself, without the stores around it."""
-    while outer := _outer(url):
-        url = url.removeprefix(f"{outer}+")
+    """Return the URL of the database or folder itself, without what stands before it."""
+    while name := prefix_of(url):
+        url = url.removeprefix(f"{name}+")
     return url
 
 
-def _outer(url: str) -> str | None:
-    """Return the scheme of the outermost store around the database; None without one."""
-    name, plus, _ = url.partition("+")
-    return name if plus and name in WRAPPERS else None
-
-
-def _file_store(url: str) -> FileStore:
+def _file_store(url: str, named: str, codec: Codec) -> FileStore:
     from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
 
-    path = unquote(url.removeprefix(FILES))
+    path = unquote(named.removeprefix(FILES))
     # file:///folder, file://localhost/folder and file:folder name a folder; file://host/folder
     # names another machine's.
     if path.startswith("//localhost/"):
@@ -95,4 +109,6 @@ def _file_store(url: str) -> FileStore:
         raise InvalidArgumentError(message)
     folder = Path(path.removeprefix("//")).expanduser().absolute()
     with _lock:
-        return _file_stores.setdefault(folder, FileStore(folder))
+        return _file_stores.setdefault(
+            f"{codec.url_prefix}{folder}", FileStore(folder, codec=codec)
+        )

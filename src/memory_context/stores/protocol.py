@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
 
+from memory_context.exceptions import StoreError
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage
@@ -284,6 +285,18 @@ def term_hits_in(
     if isinstance(store, TermIndexed):
         return store.term_hits(scope, lexemes, filters)
     return term_hits(store.query(scope, filters, order_by="-created_at"), lexemes)
+
+
+def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None = None) -> int:
+    """Rebuild the search index of a store; return how many memories it holds.
+
+    Raises:
+        StoreError: It could not do it, or keeps no index.
+    """
+    if not isinstance(store, SearchIndexed):
+        message = f"{store!r} keeps no search index that could be rebuilt"
+        raise StoreError(message)
+    return store.reindex(progress)
 
 
 def url_of(resource: object) -> str | None:

@@ -8,14 +8,13 @@ from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from enum import StrEnum
-from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError, StoreUnavailableError
 from memory_context.runtime.after_fork import Lock
-from memory_context.stores import MemoryStore, StoreWrapper
+from memory_context.stores import MemoryStore, SQLAlchemyStore, as_store
 
 DELAY = 0.01
 
@@ -58,6 +57,11 @@ READS = {
 }
 PAGED_READS = {"list_all", "list_deleted"}
 WRITES = {"put", "delete", "touch", "restore", "clear", "forget_user", "reindex"}
+# What a store has beside its verbs never fails.
+PASSED_ON = {
+    *("has_embedder", "quota", "codec", "password_variable"),
+    *("database", "read_tables", "delete_rows", "close"),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,14 @@ def random_faults(
             yield None
 
 
-class FaultyStore(StoreWrapper):
+if TYPE_CHECKING:
+    # For type checkers it has the verbs of a store. They are made below, from their names.
+    _Verbs = SQLAlchemyStore
+else:
+    _Verbs = object
+
+
+class FaultyStore(_Verbs):
     """A store that fails by a plan, to see what an application does then.
 
     Each call of a verb takes the next fault of the plan. None is no fault, and once the plan ends,
@@ -105,6 +116,7 @@ class FaultyStore(StoreWrapper):
         delay: How long a late call waits, in seconds.
 
     Attributes:
+        inner: The store inside.
         injected: The faults that calls have met so far.
     """
 
@@ -115,11 +127,28 @@ class FaultyStore(StoreWrapper):
         *,
         delay: float = DELAY,
     ) -> None:
-        super().__init__(store)
+        self.inner: Any = as_store(store)
         self.delay = delay
         self.injected: list[Injected] = []
         self._lock = Lock()
         self.inject(faults)
+
+    def __repr__(self) -> str:
+        """Name what is inside."""
+        return f"<FaultyStore around {self.inner!r}>"
+
+    @property
+    def url(self) -> str | None:
+        """Return None: no URL leads to a store with a plan of its own."""
+        return None
+
+    def __enter__(self) -> Self:
+        """Return the store itself."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close the store inside."""
+        self.inner.close()
 
     def inject(self, faults: Iterable[Fault | None]) -> None:
         """Follow this plan from the next call on; an empty one ends all faults."""
@@ -153,22 +182,26 @@ class FaultyStore(StoreWrapper):
 
 
 def _faulty(verb: str) -> Callable[..., Any]:
-    """Return the wrapper's *verb*, which may meet a fault."""
-    passed_on: Callable[..., Any] = getattr(StoreWrapper, verb)
+    """Return the method *verb*, which passes the call on, and may meet a fault."""
 
-    @wraps(passed_on)
     def call(store: FaultyStore, *args: object, **named: object) -> object:
         with store._under_fault(verb):  # noqa: SLF001 - of this module
-            return passed_on(store, *args, **named)
+            return getattr(store.inner, verb)(*args, **named)
 
-    @wraps(passed_on)
     def pages(store: FaultyStore, *args: object, **named: object) -> Iterator[object]:
         with store._under_fault(verb):  # noqa: SLF001 - of this module
-            yield from passed_on(store, *args, **named)
+            yield from getattr(store.inner, verb)(*args, **named)
 
     return pages if verb in PAGED_READS else call
+
+
+def _passed_on(name: str) -> property:
+    """Return the attribute *name* as the store inside has it."""
+    return property(lambda store: getattr(store.inner, name))
 
 
 # Every verb fails in the same way, so the methods are made from their names.
 for _verb in READS | PAGED_READS | WRITES:
     setattr(FaultyStore, _verb, _faulty(_verb))
+for _name in PASSED_ON:
+    setattr(FaultyStore, _name, _passed_on(_name))

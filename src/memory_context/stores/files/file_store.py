@@ -10,13 +10,14 @@ from typing import Any, TypeVar
 
 import sqlalchemy as sa
 
-from memory_context.exceptions import StoreUnavailableError
+from memory_context.exceptions import EncryptionError, StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Quota, Receipt, Usage, as_quota
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.closed_at_exit import ClosedAtExit
+from memory_context.stores.codec import Codec, check_embedder
 from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
 from memory_context.stores.files.memory_index import MemoryIndex
@@ -46,6 +47,8 @@ class FileStore(ClosedAtExit):
         embedder: Makes vectors for semantic search (see `SQLAlchemyStore`), again at each opening.
         embedding_model: The name of its model.
         quota: How much is kept of each user; what would exceed it is refused with a `QuotaExceededError`.
+        codec: What files hold of records: `Compressed`, or `Encrypted`. As they are without one. The index in memory is
+            plain.
 
     Raises:
         InvalidArgumentError: A mode is wider, or the embedder is not one.
@@ -60,7 +63,11 @@ class FileStore(ClosedAtExit):
         embedder: AnyEmbedder | None = None,
         embedding_model: str | None = None,
         quota: Quota | None = None,
+        codec: Codec | None = None,
     ) -> None:
+        self.codec = codec or Codec()
+        if embedder is not None:
+            check_embedder(self.codec)
         self.quota = as_quota(quota)
         self.directory = Path(directory).expanduser().absolute()
         self._folder = MemoryFolder(self.directory, file_mode, directory_mode)
@@ -77,8 +84,11 @@ class FileStore(ClosedAtExit):
 
     @property
     def url(self) -> str | None:
-        """Return the URL of this folder for another process; None where it has modes of its own."""
-        return self.directory.as_uri() if self._has_default_modes else None
+        """Return the URL of this folder for another process; None where it has modes or a codec of its own."""
+        prefix = self.codec.url_prefix
+        if prefix is None or not self._has_default_modes:
+            return None
+        return prefix + self.directory.as_uri()
 
     def refresh(self) -> None:
         """Read the folder again: what a person changed in it, and what another process wrote.
@@ -236,6 +246,17 @@ class FileStore(ClosedAtExit):
         """Rebuild the keyword index (see `SQLAlchemyStore.reindex`)."""
         return self._read(lambda index: index.reindex(progress))
 
+    def reencrypt(
+        self, user_id: str | None = None, progress: Callable[[int], object] | None = None
+    ) -> int:
+        """Write every file of a user, or of all, as the codec writes it today; return how many (see `SQLAlchemyStore`)."""
+        with self._lock:
+            self._hold_lock()
+            try:
+                return self._opened().write_all(user_id, progress)
+            except OSError as error:
+                raise self._unavailable(error) from error
+
     def close(self) -> None:
         """See `MemoryStore.close`. Another process may write then."""
         with self._lock:
@@ -305,7 +326,10 @@ class FileStore(ClosedAtExit):
         if self._records is None:
             index = MemoryIndex(*self._embedding, self.quota)
             try:
-                self._records = IndexedFolder(self._folder, index)
+                self._records = IndexedFolder(self._folder, index, self.codec)
+            except EncryptionError:
+                index.close()
+                raise
             except OSError as error:
                 index.close()
                 raise self._unavailable(error) from error

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
@@ -13,6 +13,7 @@ from memory_context.exceptions import InvalidRecordError, StoreError
 from memory_context.model.item import Deletion, MemoryItem, now
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
+from memory_context.stores.codec import Codec
 from memory_context.stores.files.folder import MemoryFolder
 from memory_context.stores.files.journals import (
     DELETED,
@@ -49,13 +50,15 @@ class IndexedFolder:
     Args:
         folder: The files.
         index: Empty; it is filled here.
+        codec: What files hold of records.
 
     Raises:
         OSError: The folder cannot be read.
     """
 
-    def __init__(self, folder: MemoryFolder, index: MemoryIndex) -> None:
+    def __init__(self, folder: MemoryFolder, index: MemoryIndex, codec: Codec) -> None:
         self.index = index
+        self._codec = codec
         self._folder = folder
         self._problems: dict[str, str] = {}
         self._paths: dict[UUID, str] = {}
@@ -102,6 +105,22 @@ class IndexedFolder:
                 self._check_unchanged(path)
                 self._remove(path)
         self._save_reads(changes.reads)
+
+    def write_all(self, user_id: str | None, progress: Callable[[int], object] | None) -> int:
+        """Write the files of a user, or of all, again; return how many there were.
+
+        Raises:
+            OSError: The folder cannot be written to.
+        """
+        done = 0
+        for memory_id in list(self._paths):
+            item = self.index.item(memory_id)
+            if item is not None and user_id in (None, item.user_id):
+                self._write(item)
+                done += 1
+                if progress:
+                    progress(done)
+        return done
 
     def save_reads(self) -> None:
         """Note how often memories were read; a folder that cannot be written to is not an error."""
@@ -168,7 +187,8 @@ class IndexedFolder:
             self._report(path, "not a plain file")
             return None
         try:
-            return parse(path, self._folder.read(path), modified_ns=signature[2])
+            data = self._folder.read(path)
+            return parse(path, data, signature[2], self._codec)
         except FileNotFoundError:
             return None
         except OSError as error:
@@ -189,7 +209,7 @@ class IndexedFolder:
             raise StoreError(message)
         for touched in {path, old_path or path}:
             self._check_unchanged(touched)
-        self._signatures[path] = self._folder.write(path, render(item))
+        self._signatures[path] = self._folder.write(path, render(item, self._codec))
         self._paths[item.id] = path
         if old_path is not None and old_path != path:
             self._remove(old_path)

@@ -14,6 +14,7 @@ from memory_context.exceptions import InvalidKeyError, InvalidRecordError
 from memory_context.model.item import MemoryItem, is_intact
 from memory_context.model.record_json import item_from, record_of, recounted
 from memory_context.model.reference import check_key
+from memory_context.stores.codec import Codec
 from memory_context.stores.files.category_folders import category_in, folder_of
 from memory_context.stores.files.folder import SUFFIX
 from memory_context.text.tokens.counter import default_counter
@@ -27,21 +28,28 @@ def path_of(item: MemoryItem) -> str:
     return "/".join((*folder_of(item.category), f"{item.id}{SUFFIX}"))
 
 
-def render(item: MemoryItem) -> bytes:
+def render(item: MemoryItem, codec: Codec) -> bytes:
     """Return what stands in a memory's file."""
-    return json.dumps(record_of(item, reads=False), ensure_ascii=False, indent=2).encode() + b"\n"
+    return (
+        json.dumps(
+            record_of(codec.encode(item), reads=False), ensure_ascii=False, indent=2
+        ).encode()
+        + b"\n"
+    )
 
 
-def parse(path: str, data: bytes, modified_ns: int) -> MemoryItem:
+def parse(path: str, data: bytes, modified_ns: int, codec: Codec) -> MemoryItem:
     """Return the memory in a file. What a person left out is made up; content that they changed is counted again.
 
     Args:
         path: The file's path from the store's folder on.
         data: Its bytes.
         modified_ns: When it was last written, in nanoseconds since 1970.
+        codec: What files hold of records.
 
     Raises:
-        InvalidRecordError: The file does not hold a memory.
+        InvalidRecordError: The file does not hold a memory, or not one that the codec wrote.
+        EncryptionError: The key that encrypted it is not at hand.
     """
     try:
         parsed = json.loads(data.decode())
@@ -56,7 +64,7 @@ def parse(path: str, data: bytes, modified_ns: int) -> MemoryItem:
     place = PurePosixPath(path)
     # Whole microseconds, as `datetime` holds them: dividing nanoseconds by 1e9 would round.
     changed_at = datetime.fromtimestamp(modified_ns // 1000 / 1e6, UTC)
-    item = item_from(_defaults(place, changed_at, record) | record)
+    item = codec.decode(item_from(_defaults(place, changed_at, record) | record))
     # Where the file lies wins over what stands in it: moving it is how a person changes its
     # category.
     item = replace(item, category=category_in(place.parts[:-1], item.category))

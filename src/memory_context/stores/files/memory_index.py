@@ -18,7 +18,7 @@ from memory_context.stores.files.changes import Changes
 from memory_context.stores.sql import restore
 from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
-from memory_context.stores.sql.row import RECORDS, decode_row
+from memory_context.stores.sql.row import RECORDS
 from memory_context.stores.sql.scan import ScanPosition, items_at, positions_after
 from memory_context.stores.sql.schema import access, memories, pending
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
@@ -52,9 +52,7 @@ class MemoryIndex(SQLAlchemyStore):
     def item(self, memory_id: UUID) -> MemoryItem | None:
         """Return the record of that id."""
         statement = RECORDS.where(memories.c.id == memory_id)
-        for row in self.database.rows(statement):
-            return decode_row(row)
-        return None
+        return next(iter(self.database.items(statement)), None)
 
     def owners(self, ids: Iterable[UUID]) -> list[tuple[str, str]]:
         """Return user and key of the memories of these ids."""
@@ -97,8 +95,7 @@ class MemoryIndex(SQLAlchemyStore):
 
     def _index_all(self, user_id: str, ids: Sequence[UUID]) -> None:
         chosen = RECORDS.where(memories.c.user_id == user_id, memories.c.id.in_(ids))
-        rows = self.database.rows(chosen)
-        batches = {item.id: indexing.prepared(item) for item in map(decode_row, rows)}
+        batches = {item.id: indexing.prepared(item) for item in self.database.items(chosen)}
         small = [batch for batch in batches.values() if batch is not None]
         self.database.run(
             lambda connection: [indexing.extend(connection, batch) for batch in small], writes=True

@@ -19,7 +19,6 @@ from memory_context.stores.sql.filters import Condition
 from memory_context.stores.sql.schema import audit
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE
-from memory_context.stores.wrappers.wrapper import innermost
 
 PAGE = 500
 
@@ -192,10 +191,9 @@ def as_auditor(
 
 
 def _store_with_database(store: object) -> SQLAlchemyStore:
-    inside = innermost(store)
-    if isinstance(inside, SQLAlchemyStore):
-        return inside
+    if isinstance(store, SQLAlchemyStore):
+        return store
     message = (
-        f"{type(inside).__name__} has no database, so the trail needs one of its own: give its URL"
+        f"{type(store).__name__} has no database, so the trail needs one of its own: give its URL"
     )
     raise InvalidArgumentError(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from datetime import datetime
 from functools import partial
 from typing import Any, Literal, Protocol, TypeAlias, TypeVar, get_args, runtime_checkable
@@ -12,9 +12,11 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError, StoreError
+from memory_context.model.item import MemoryItem
 from memory_context.model.scope import Scope
 from memory_context.stores.protocol import Filters, MemoryStore
 from memory_context.stores.sql.filters import Condition, Conditions, matching, within
+from memory_context.stores.sql.row import RECORDS, decode_row, format_of
 from memory_context.stores.sql.schema import (
     AnyRow,
     AnySelect,
@@ -25,7 +27,6 @@ from memory_context.stores.sql.schema import (
     pending,
     total_of,
 )
-from memory_context.stores.wrappers.wrapper import StoreWrapper, innermost, wrappers
 
 T = TypeVar("T")
 Sort: TypeAlias = Literal["newest", "oldest", "largest", "important", "key", "used"]
@@ -173,9 +174,6 @@ _SIZES = {
 class Catalog:
     """What a store holds.
 
-    For a store around another one that is what the innermost holds, described as the outer one
-    does.
-
     Args:
         store: The store.
 
@@ -184,12 +182,10 @@ class Catalog:
     """
 
     def __init__(self, store: MemoryStore) -> None:
-        inside = innermost(store)
-        if not isinstance(inside, TableStore):
-            message = f"{inside!r} keeps no catalog; use a database or a FileStore"
+        if not isinstance(store, TableStore):
+            message = f"{store!r} keeps no catalog; use a database or a FileStore"
             raise StoreError(message)
-        self._store = store
-        self._tables = inside
+        self._tables = store
 
     def entries(
         self,
@@ -211,48 +207,26 @@ class Catalog:
         if sort not in SORTS:
             message = f"records are sorted by {', '.join(SORTS)}, not {sort!r}"
             raise InvalidArgumentError(message)
-        self._check_columns(filters)
 
         def read(connection: sa.Connection) -> list[CatalogEntry]:
-            where = matching(scope, filters, connection.dialect.name)
-            statement = _ENTRIES.where(*where).order_by(*_ORDERS[sort]).limit(limit).offset(offset)
-            return [_entry(row) for row in connection.execute(statement)]
+            hidden = format_of(connection).codec.hidden
+            # What a codec hides is read with the content, which it is encoded in.
+            columns = RECORDS if hidden else _ENTRIES
+            where = matching(scope, filters, connection.dialect.name, hidden)
+            statement = columns.where(*where).order_by(*_ORDERS[sort]).limit(limit).offset(offset)
+            rows = connection.execute(statement)
+            if hidden:
+                return [_entry_of(decode_row(connection, row)) for row in rows]
+            return [_entry(row) for row in rows]
 
-        return self._as_given(scope, self._tables.read_tables(read))
-
-    def _check_columns(self, filters: Filters | None) -> None:
-        for wrapper in wrappers(self._store):
-            wrapper.check_columns(*(filters or {}))
-
-    def _as_given(self, scope: Scope, entries: list[CatalogEntry]) -> list[CatalogEntry]:
-        """Return *entries* with the descriptions that the outer store gives.
-
-        Those of the inner one may be sealed.
-        """
-        if not isinstance(self._store, StoreWrapper):
-            return entries
-        items = self._store.get_many(scope, [entry.memory_key for entry in entries])
-        item_by_key = {item.memory_key: item for item in items}
-        given: list[CatalogEntry] = []
-        for entry in entries:
-            item = item_by_key.get(entry.memory_key)
-            if item is not None:
-                described = replace(
-                    entry,
-                    summary=item.summary,
-                    media_type=item.media_type,
-                    category=item.category,
-                    tags=item.tags,
-                )
-                given.append(described)
-        return given
+        return self._tables.read_tables(read)
 
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """Return how many records match."""
-        self._check_columns(filters)
 
         def read(connection: sa.Connection) -> int:
-            where = matching(scope, filters, connection.dialect.name)
+            hidden = format_of(connection).codec.hidden
+            where = matching(scope, filters, connection.dialect.name, hidden)
             return count_rows(connection, memories, *where)
 
         return self._tables.read_tables(read)
@@ -363,6 +337,10 @@ def _entry(row: AnyRow) -> CatalogEntry:
     values: dict[str, Any] = dict(row._mapping)  # noqa: SLF001 - public, in spite of its name
     values["tags"] = tuple(values["tags"])
     return CatalogEntry(**values)
+
+
+def _entry_of(item: MemoryItem) -> CatalogEntry:
+    return CatalogEntry(**{field.name: getattr(item, field.name) for field in fields(CatalogEntry)})
 
 
 def _of(user: str | None) -> Conditions:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from typing import TypeVar
 
 import sqlalchemy as sa
@@ -12,11 +13,14 @@ from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from memory_context.exceptions import StoreError, StoreUnavailableError
+from memory_context.model.item import MemoryItem
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.telemetry import operation
-from memory_context.stores.sql import file_watch, migrate, shared_engines, urls
+from memory_context.stores.codec import Codec
+from memory_context.stores.sql import file_watch, index_key, migrate, shared_engines, urls
 from memory_context.stores.sql.index import keyword_index
-from memory_context.stores.sql.schema import AnyRow
+from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decode_row
+from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.text.index.analyzer import VERSION
 
 T = TypeVar("T")
@@ -33,17 +37,24 @@ class Database:
     Args:
         source: A URL, an engine, or a connection pool; None: what `urls.store_url` says.
         password_variable: The environment variable with the password of a URL that has none.
+        codec: What rows hold of records.
 
     Attributes:
         url: The URL, with its password.
+        codec: What rows hold of records.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
     """
 
     def __init__(
-        self, source: str | sa.URL | sa.Engine | sa.Pool | None, password_variable: str
+        self,
+        source: str | sa.URL | sa.Engine | sa.Pool | None,
+        password_variable: str,
+        codec: Codec,
     ) -> None:
+        self.codec = codec
+        self._row_format = RowFormat(codec)
         self._is_pool = isinstance(source, sa.Pool)
         self._callers: sa.Engine | None = None
         if isinstance(source, sa.Engine | sa.Pool):
@@ -105,7 +116,7 @@ class Database:
             self.errors(),
             operation("transaction", backend=self.dialect, writes=writes),
             self.engine.connect().execution_options(
-                **{shared_engines.WRITES: writes}
+                **{shared_engines.WRITES: writes, ROW_FORMAT: self._row_format}
             ) as connection,
             file_watch.on_its_file(connection),
             connection.begin(),
@@ -115,6 +126,14 @@ class Database:
     def rows(self, statement: sa.Executable) -> Sequence[AnyRow]:
         """Return the rows that *statement* selects, in a transaction of its own."""
         return self.run(lambda connection: connection.execute(statement).all())
+
+    def items(self, statement: AnySelect) -> list[MemoryItem]:
+        """Return the records that *statement*, on `RECORDS`, selects, in a transaction of its own."""
+
+        def read(connection: sa.Connection) -> list[MemoryItem]:
+            return [decode_row(connection, row) for row in connection.execute(statement)]
+
+        return self.run(read)
 
     @property
     def engine(self) -> sa.Engine:
@@ -170,7 +189,20 @@ class Database:
                 self.run_as_it_is(migrate.ensure_schema, writes=True)
             if self.run_as_it_is(keyword_index.version_of) < VERSION:
                 self.run_as_it_is(keyword_index.renew, writes=True)
+            self.read_format()
+            if self._row_format.index_key is None and self.codec.index != "plain":
+                self.run_as_it_is(partial(index_key.prepare, codec=self.codec), writes=True)
+                self.read_format()
             self._ready_pool = pool
+
+    def read_format(self) -> None:
+        """Learn how the database hides words and identities, as far as it was ever told; nothing is written.
+
+        Raises:
+            EncryptionError: It is encrypted, and the codec does not encrypt or has other keys.
+        """
+        held = self.run_as_it_is(partial(index_key.held_format, codec=self.codec))
+        self._row_format = held or RowFormat(self.codec)
 
     def _store_error(self, error: SQLAlchemyError) -> StoreError:
         cause = getattr(error, "orig", None) or error  # the driver's own error, where there is one

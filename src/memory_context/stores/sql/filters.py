@@ -6,7 +6,7 @@ How texts compare, and where nulls stand, is decided here.
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, TypeAlias, cast
 from uuid import UUID
@@ -62,13 +62,16 @@ _KINDS: dict[type[Any], tuple[type[Any] | tuple[type[Any], ...], str]] = {
 }
 
 
-def matching(scope: Scope, filters: Filters | None, dialect: str) -> list[Condition]:
+def matching(
+    scope: Scope, filters: Filters | None, dialect: str, hidden: Collection[str] = ()
+) -> list[Condition]:
     """Return the conditions for the records of *scope* that match.
 
     Only active ones, unless *filters* say otherwise.
 
     Raises:
-        InvalidFilterError: No such column or operator, or a value that the column cannot hold.
+        InvalidFilterError: No such column or operator, or a value that the column cannot hold; or the column is
+            *hidden* by the store's codec.
     """
     conditions = within(scope)
     filters = filters or {}
@@ -78,7 +81,7 @@ def matching(scope: Scope, filters: Filters | None, dialect: str) -> list[Condit
         if name == "tags":
             conditions.append(_has_tag(wanted, dialect))
         else:
-            conditions.append(_condition(column_named(name), wanted, dialect))
+            conditions.append(_condition(column_named(name, hidden), wanted, dialect))
     return conditions
 
 
@@ -106,19 +109,24 @@ def _in_sight(places: Iterable[Place]) -> Condition:
     return sa.or_(*conditions)
 
 
-def column_named(name: str) -> sa.Column[Any]:
+def column_named(name: str, hidden: Collection[str] = ()) -> sa.Column[Any]:
     """Return the column *name*.
 
     Raises:
-        InvalidFilterError: There is none that can be filtered by.
+        InvalidFilterError: There is none that can be filtered by, or the store's codec has *hidden* it.
     """
+    if name in hidden:
+        message = f"{name} is encoded in this store; filter and order by other columns, or search"
+        raise InvalidFilterError(message)
     if name not in COLUMNS:
         message = f"no column {name!r} to filter or order by; there are {', '.join(COLUMNS)}"
         raise InvalidFilterError(message)
     return COLUMNS[name]
 
 
-def order_of(order_by: str, dialect: str) -> tuple[sa.ColumnElement[Any], ...]:
+def order_of(
+    order_by: str, dialect: str, hidden: Collection[str] = ()
+) -> tuple[sa.ColumnElement[Any], ...]:
     """Return what to order by: largest first and nulls last, then by id.
 
     With ``-`` before the column's name that is reversed.
@@ -126,7 +134,7 @@ def order_of(order_by: str, dialect: str) -> tuple[sa.ColumnElement[Any], ...]:
     Raises:
         InvalidFilterError: There is no such column.
     """
-    column = column_named(order_by.removeprefix("-"))
+    column = column_named(order_by.removeprefix("-"), hidden)
     if column.name == "tags":
         message = "memories cannot be ordered by their tags"
         raise InvalidFilterError(message)

@@ -23,7 +23,6 @@ from memory_context.stores.sql.schema import (
 )
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import file_of, store_url
-from memory_context.text.index import bm25
 from memory_context.text.index.chunks import ChunkStart, card_of, chunk_at, searchable
 
 T = TypeVar("T")
@@ -154,7 +153,7 @@ def unfindable(connection: sa.Connection) -> list[str]:
     wrong: dict[UUID, str] = {}
     for order in (memories.c.created_at.desc(), memories.c.created_at):
         for row in connection.execute(small.order_by(order)).all():
-            item = decode_row(row)
+            item = decode_row(connection, row)
             if not _is_found(connection, item):
                 wrong[item.id] = item.memory_key
     return list(wrong.values())
@@ -169,7 +168,7 @@ def _is_found(connection: sa.Connection, item: MemoryItem) -> bool:
     passage = chunk_at(
         searchable(item), ChunkStart(0, row.start, row.line), row.stop, card_of(item)
     )
-    names = bm25.owned(passage.names, statistics.owner).split()
+    names = statistics.owner.named(passage.names).split()
     # A few, evenly from the whole list: each is a query of its own.
     spread = names[:: max(len(names) // NAMES_TRIED, 1)]
     holds = tsvector.holds if is_postgresql(connection) else fts5.holds

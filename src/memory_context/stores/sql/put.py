@@ -18,7 +18,7 @@ from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.restore import insert_record, is_taken
-from memory_context.stores.sql.row import RECORDS, decode_row, encode_row
+from memory_context.stores.sql.row import RECORDS, decode_row, encode_row, format_of
 from memory_context.stores.sql.schema import AnySelect, memories
 
 # Built once: a fold puts many records, and looks each up by its identity first.
@@ -131,9 +131,10 @@ def _take_over(
 
 
 def _by_identity(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
-    if item.identity is None:
+    identity = format_of(connection).identity_of(item)
+    if identity is None:
         return None
-    return _one(connection, _BY_IDENTITY, item.user_id, item.identity)
+    return _one(connection, _BY_IDENTITY, item.user_id, identity)
 
 
 def _by_key(connection: sa.Connection, item: MemoryItem) -> MemoryItem | None:
@@ -144,7 +145,7 @@ def _one(
     connection: sa.Connection, statement: AnySelect, user: str, wanted: str
 ) -> MemoryItem | None:
     row = connection.execute(statement, {"user": user, "wanted": wanted}).one_or_none()
-    return decode_row(row) if row else None
+    return decode_row(connection, row) if row else None
 
 
 def _overwrite(
@@ -153,12 +154,19 @@ def _overwrite(
     """Write *new* into the row of *old*, which keeps its id and `created_at`."""
     # References and reads point to the id, so it stays.
     item = replace(new, id=old.id, created_at=old.created_at, updated_at=now())
-    if _has_twin(connection, item):
-        item = replace(item, identity=None)
     row = (memories.c.user_id == old.user_id, memories.c.id == old.id)
     indexing.remove(connection, old.user_id, sa.select(memories.c.id).where(*row))
-    connection.execute(sa.update(memories).where(*row).values(encode_row(item)))
+    item = rewrite(connection, item)
     indexing.insert(connection, item, options.batch)
+    return item
+
+
+def rewrite(connection: sa.Connection, item: MemoryItem) -> MemoryItem:
+    """Write *item* into its row, and return it as it stands there. The index is not touched."""
+    if _has_twin(connection, item):
+        item = replace(item, identity=None)
+    update = sa.update(memories).where(memories.c.user_id == item.user_id, memories.c.id == item.id)
+    connection.execute(update.values(encode_row(connection, item)))
     return item
 
 
@@ -167,11 +175,12 @@ def _has_twin(connection: sa.Connection, item: MemoryItem) -> bool:
 
     Its content was kept in two forms then, and becomes equal now.
     """
-    if item.identity is None:
+    identity = format_of(connection).identity_of(item)
+    if identity is None:
         return False
     twin = sa.select(memories.c.id).where(
         memories.c.user_id == item.user_id,
-        memories.c.identity == item.identity,
+        memories.c.identity == identity,
         memories.c.id != item.id,
     )
     return connection.execute(twin).first() is not None

@@ -17,7 +17,7 @@ from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.stores.sql.dialects import INSERT, insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
-from memory_context.stores.sql.row import decode_deletion, encode_row
+from memory_context.stores.sql.row import RowFormat, decode_deletion, encode_row, format_of
 from memory_context.stores.sql.schema import access, deletions, memories
 
 # What changes without the record being changed.
@@ -39,7 +39,7 @@ def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
     # RETURNING gives no row where the insert clashed: that tells in one statement whether it was
     # written.
     insert = _INSERT_RECORD[connection.dialect.name]
-    if connection.execute(insert, encode_row(item)).first() is None:
+    if connection.execute(insert, encode_row(connection, item)).first() is None:
         return False
     if item.access_count:
         read = sa.insert(access).values(
@@ -66,12 +66,14 @@ class StoredRecords:
         ids: Those that records of this user have.
         ids_of_others: Those that records of other users have.
         id_by_key: Records of this user.
-        key_by_identity: Records of this user.
+        key_by_identity: Records of this user, by the identities that their rows hold.
+        row_format: How rows hold identities.
         deletions: Those of this user, by key.
     """
 
     ids: frozenset[UUID]
     ids_of_others: frozenset[UUID]
+    row_format: RowFormat
     id_by_key: dict[str, UUID] = field(default_factory=dict[str, UUID])
     key_by_identity: dict[str, str] = field(default_factory=dict[str, str])
     deletions: dict[str, Deletion] = field(default_factory=dict[str, Deletion])
@@ -82,8 +84,9 @@ class StoredRecords:
             return "its id is that of another memory"
         if item.memory_key in self.id_by_key:
             return f"the key belongs to another memory, {self.id_by_key[item.memory_key]}"
-        if item.identity in self.key_by_identity:
-            return f"its content is kept under {self.key_by_identity[item.identity]!r} already"
+        twin = self.key_by_identity.get(self.row_format.identity_of(item) or "")
+        if twin is not None:
+            return f"its content is kept under {twin!r} already"
         deletion = self.deletions.get(item.memory_key)
         if deletion and deletion.deleted_at >= item.updated_at:
             return f"it was deleted here on {deletion.deleted_at:%Y-%m-%d %H:%M} UTC: {deletion.reason}"
@@ -92,8 +95,9 @@ class StoredRecords:
     def add(self, item: MemoryItem) -> None:
         """Count a record that was written just now."""
         self.id_by_key[item.memory_key] = item.id
-        if item.identity:
-            self.key_by_identity[item.identity] = item.memory_key
+        identity = self.row_format.identity_of(item)
+        if identity:
+            self.key_by_identity[identity] = item.memory_key
 
 
 def _stored(
@@ -102,13 +106,15 @@ def _stored(
     """Return what the store has of *records*."""
     items = [record for record in records if isinstance(record, MemoryItem)]
     keys = [record.memory_key for record in records]
-    identities = [item.identity for item in items if item.identity]
+    row_format = format_of(connection)
+    identities = [row_format.identity_of(item) for item in items if item.identity]
     mine = memories.c.user_id == user_id
     with_ids = sa.select(memories.c.id).where(memories.c.id.in_([item.id for item in items]))
     others = with_ids.where(memories.c.user_id != user_id)
     stored = StoredRecords(
         ids=frozenset(connection.execute(with_ids.where(mine)).scalars()),
         ids_of_others=frozenset(connection.execute(others).scalars()),
+        row_format=row_format,
     )
     clashing = sa.select(memories.c.id, memories.c.memory_key, memories.c.identity).where(
         mine, memories.c.memory_key.in_(keys) | memories.c.identity.in_(identities)

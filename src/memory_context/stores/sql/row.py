@@ -1,11 +1,12 @@
 """The record as a database row, and back.
 
-Only here is content encoded for its column, and decoded.
+Only here is content encoded for its column, and decoded: by the codec that the store has given to the connection.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+import hashlib
+from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 import sqlalchemy as sa
@@ -19,11 +20,12 @@ from memory_context.model.item import (
     encoded,
     is_storable,
 )
+from memory_context.stores.codec import Codec
 from memory_context.stores.sql.schema import AnyRow, access, memories
 
 # Fields that are no columns of `memories`, or not column by column.
 _APART = {"content", "match", "accessed_at", "access_count"}
-_FIELDS = [field.name for field in fields(MemoryItem) if field.name not in _APART]
+_FIELDS = [item_field.name for item_field in fields(MemoryItem) if item_field.name not in _APART]
 
 RECORDS = sa.select(
     *memories.c,
@@ -32,8 +34,45 @@ RECORDS = sa.select(
 ).select_from(memories.outerjoin(access, access.c.memory_id == memories.c.id))
 """Selects the rows that `decode_row` takes."""
 
+ROW_FORMAT = "memory_context_row_format"
+"""The execution option that tells a connection how its rows are written."""
 
-def encode_row(item: MemoryItem) -> dict[str, Any]:
+
+@dataclass(frozen=True, slots=True)
+class RowFormat:
+    """How records stand in rows, and their words in the index.
+
+    Attributes:
+        codec: What rows hold of records.
+        index_key: What identities and words are hashed with where the codec hides them; None where it does not.
+    """
+
+    codec: Codec = field(default_factory=Codec)
+    index_key: bytes | None = field(default=None, repr=False)
+
+    def identity_of(self, item: MemoryItem) -> str | None:
+        """Return the identity of *item* as its row holds it."""
+        if self.index_key is None or item.identity is None:
+            return item.identity
+        return keyed_hash(self.index_key, f"{item.user_id}\0{item.identity}", size=32)
+
+
+_PLAIN = RowFormat()
+
+
+def keyed_hash(key: bytes, text: str, size: int) -> str:
+    """Return a hash that nobody makes or compares without the key, in hex: BLAKE2b (RFC 7693) with *size* bytes."""
+    return hashlib.blake2b(encoded(text), key=key, digest_size=size).hexdigest()
+
+
+def format_of(connection: sa.Connection) -> RowFormat:
+    """Return how rows are written on *connection*."""
+    options = connection.get_execution_options()
+    row_format: RowFormat = options.get(ROW_FORMAT, _PLAIN)
+    return row_format
+
+
+def encode_row(connection: sa.Connection, item: MemoryItem) -> dict[str, Any]:
     """Encode *item* for its row.
 
     Text goes into `content`; bytes, and text that a TEXT column refuses, into `content_bytes`.
@@ -42,6 +81,8 @@ def encode_row(item: MemoryItem) -> dict[str, Any]:
         InvalidContentError: See `check_content`.
     """
     check_content(item.content, item.media_type)
+    row_format = format_of(connection)
+    item = replace(row_format.codec.encode(item), identity=row_format.identity_of(item))
     values = {name: getattr(item, name) for name in _FIELDS}
     # JSON knows no tuples, and comparing with what is read back would find a difference.
     values["tags"] = list(item.tags)
@@ -56,17 +97,23 @@ def encode_row(item: MemoryItem) -> dict[str, Any]:
     return values
 
 
-def decode_row(row: AnyRow) -> MemoryItem:
-    """Decode a row of `RECORDS`."""
+def decode_row(connection: sa.Connection, row: AnyRow) -> MemoryItem:
+    """Decode a row of `RECORDS`.
+
+    Raises:
+        SealError: The codec did not write it, or it was changed.
+        EncryptionError: Its key is not at hand.
+    """
     columns = row._mapping  # noqa: SLF001 - public, in spite of its name
     values = {name: columns[name] for name in _FIELDS}
     values["tags"] = tuple(values["tags"])
     content = row.content
     if content is None:
         content = decoded(bytes(row.content_bytes or b""), row.media_type)
-    return MemoryItem(
+    item = MemoryItem(
         **values, content=content, accessed_at=row.accessed_at, access_count=row.access_count
     )
+    return format_of(connection).codec.decode(item)
 
 
 def decode_deletion(row: AnyRow) -> Deletion:

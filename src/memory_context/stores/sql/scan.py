@@ -52,7 +52,7 @@ def items_at(
     ids = [position.id for position in positions]
     found: dict[UUID, MemoryItem] = {}
     for row in connection.execute(RECORDS.where(*where, memories.c.id.in_(ids))):
-        found[row.id] = decode_row(row)
+        found[row.id] = decode_row(connection, row)
     # IN gives rows in any order.
     return [found[memory_id] for memory_id in ids if memory_id in found]
 

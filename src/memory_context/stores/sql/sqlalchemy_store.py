@@ -24,8 +24,9 @@ from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage, as_quota
 from memory_context.runtime import events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
+from memory_context.stores.codec import Codec, check_embedder
 from memory_context.stores.protocol import Filters, Mode
-from memory_context.stores.sql import adoption, forget_user, migrate, row_deletion, urls
+from memory_context.stores.sql import adoption, forget_user, migrate, recoding, row_deletion, urls
 from memory_context.stores.sql import backup as _backup
 from memory_context.stores.sql import put as _put
 from memory_context.stores.sql import restore as _restore
@@ -43,7 +44,7 @@ from memory_context.stores.sql.filters import (
 )
 from memory_context.stores.sql.index import indexing, keyword_index, search
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
-from memory_context.stores.sql.row import RECORDS, decode_deletion, decode_row
+from memory_context.stores.sql.row import RECORDS, decode_deletion
 from memory_context.stores.sql.scan import (
     ScanPosition,
     deletions_after,
@@ -51,7 +52,6 @@ from memory_context.stores.sql.scan import (
     positions_after,
 )
 from memory_context.stores.sql.schema import (
-    AnySelect,
     UTCDateTime,
     access,
     count_rows,
@@ -60,7 +60,7 @@ from memory_context.stores.sql.schema import (
     total_of,
 )
 from memory_context.text.index.embedders import AnyEmbedder, Vector, as_embedding_model
-from memory_context.text.index.term_hits import TermHits
+from memory_context.text.index.term_hits import TermHits, term_hits
 
 T = TypeVar("T")
 
@@ -68,6 +68,8 @@ T = TypeVar("T")
 KEYS_PER_STATEMENT = 5000
 # How much a search indexes before it answers, in characters: a minute or so of work.
 CATCH_UP = 32_000_000
+# How many of the newest memories a search opens where nothing is indexed.
+OPENED_FOR_SEARCH = 500
 
 
 class SQLAlchemyStore(ClosedAtExit):
@@ -89,11 +91,13 @@ class SQLAlchemyStore(ClosedAtExit):
         quota: How much is kept of each user. What would exceed it is refused with a
             `QuotaExceededError`; several processes that should not exceed it together need the same
             one each.
+        codec: What rows hold of records: `Compressed`, or `Encrypted`. As they are without one.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
         MissingDependencyError: The driver cannot be loaded.
-        InvalidArgumentError: `embedder` is none, or its model has no name.
+        InvalidArgumentError: `embedder` is none, or its model has no name; or the codec encrypts,
+            and vectors would tell of the contents.
     """
 
     def __init__(
@@ -104,12 +108,15 @@ class SQLAlchemyStore(ClosedAtExit):
         embedder: AnyEmbedder | None = None,
         embedding_model: str | None = None,
         quota: Quota | None = None,
+        codec: Codec | None = None,
     ) -> None:
         self.quota = as_quota(quota)
         self.password_variable = password_variable
-        self.database = Database(store, password_variable)
+        self.codec = codec or Codec()
+        self.database = Database(store, password_variable, self.codec)
         self._embedding: EmbeddingWorker | None = None
         if embedder is not None:
+            check_embedder(self.codec)
             self._embedding = EmbeddingWorker(
                 as_embedding_model(embedder, embedding_model), self.database
             )
@@ -122,9 +129,11 @@ class SQLAlchemyStore(ClosedAtExit):
     def url(self) -> str | None:
         """Return the URL for another process, without its password.
 
-        None in memory and on a bare pool, which no URL leads to.
+        None in memory and on a bare pool, which no URL leads to, and with a codec of the caller's
+        own.
         """
-        return self.database.public_url
+        prefix, url = self.codec.url_prefix, self.database.public_url
+        return None if prefix is None or url is None else prefix + url
 
     @property
     def has_embedder(self) -> bool:
@@ -169,7 +178,7 @@ class SQLAlchemyStore(ClosedAtExit):
         found: dict[str, MemoryItem] = {}
         for start in range(0, len(wanted), KEYS_PER_STATEMENT):
             batch = wanted[start : start + KEYS_PER_STATEMENT]
-            for item in self._items(
+            for item in self.database.items(
                 RECORDS.where(*within(scope), memories.c.memory_key.in_(batch))
             ):
                 found[item.memory_key] = item
@@ -187,9 +196,9 @@ class SQLAlchemyStore(ClosedAtExit):
         if limit is not None and limit < 0:
             message = f"a limit is 0 or more, or None for all, not {limit}"
             raise InvalidArgumentError(message)
-        order = order_of(order_by, self.database.dialect)
+        order = order_of(order_by, self.database.dialect, self.codec.hidden)
         statement = RECORDS.where(*self._matching(scope, filters))
-        return self._items(statement.order_by(*order).limit(limit))
+        return self.database.items(statement.order_by(*order).limit(limit))
 
     def search(
         self,
@@ -210,6 +219,8 @@ class SQLAlchemyStore(ClosedAtExit):
         says_something = bool(query.strip()) if mode == "semantic" else bool(wanted)
         if not says_something:
             return self.query(scope, filters, limit=limit)
+        if self.codec.index == "none":
+            return self._search_opened(scope, query, limit, filters, passages=passages)
         request = search.SearchRequest(
             user_id=scope.user_id,
             wanted=() if mode == "semantic" else wanted,
@@ -228,6 +239,8 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
         """Return which chunks hold each of the lexemes, and how rare each is (see `TermHits`)."""
+        if self.codec.index == "none":
+            return term_hits(self._opened(scope, filters), lexemes)
         conditions = self._matching(scope, filters)
 
         def look_up(connection: sa.Connection) -> TermHits:
@@ -236,6 +249,47 @@ class SQLAlchemyStore(ClosedAtExit):
         if self.database.run(partial(indexing.is_pending, user_id=scope.user_id)):
             self._catch_up(scope.user_id)
         return self.database.run(look_up)
+
+    def _search_opened(
+        self, scope: Scope, query: str, limit: int, filters: Filters | None, *, passages: bool
+    ) -> list[MemoryItem]:
+        """Search the newest memories of a store that has no index, in an index made for this search."""
+        with SQLAlchemyStore("sqlite://") as opened:
+            opened.restore(Scope(scope.user_id), self._opened(scope, filters))
+            return opened.search(scope, query, limit=limit, filters=filters, passages=passages)
+
+    def _opened(self, scope: Scope, filters: Filters | None) -> list[MemoryItem]:
+        return self.query(scope, filters, limit=OPENED_FOR_SEARCH)
+
+    def reencrypt(
+        self, user_id: str | None = None, progress: Callable[[int], object] | None = None
+    ) -> int:
+        """Write anew what the codec would write otherwise today; return how many records that were.
+
+        With `Encrypted` that is what an older key encrypted, or none. Afterwards the older keys may
+        go, and no word of a plain row stands in the database. It may be interrupted, and called
+        again.
+
+        Args:
+            user_id: Whose; everybody's without it.
+            progress: Called after each of them with how many it were so far.
+
+        Raises:
+            SealError: A row was changed, or never encrypted and the codec does not accept it.
+            StoreError: The store could not do it. What was done stays done.
+        """
+        done = 0
+        for user in self.users() if user_id is None else [user_id]:
+            for memory_id in self.database.run(partial(recoding.outdated, user_id=user)):
+                recode = partial(recoding.recode, user_id=user, memory_id=memory_id)
+                done += self.database.run(recode, writes=True)
+                if progress:
+                    progress(done)
+        if self.codec.index != "plain":
+            self.database.run(recoding.reseal_index_key, writes=True)
+        self.database.run(forget_user.merge_index, writes=True)
+        self.scrub()
+        return done
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Rebuild the search index and missing vectors of all memories; return how many there are.
@@ -449,11 +503,8 @@ class SQLAlchemyStore(ClosedAtExit):
         work = partial(row_deletion.delete, user_id=user_id, where=where, reason=reason)
         return self.database.run(work, writes=True)
 
-    def _items(self, statement: AnySelect) -> list[MemoryItem]:
-        return [decode_row(row) for row in self.database.rows(statement)]
-
     def _matching(self, scope: Scope, filters: Filters | None) -> list[Condition]:
-        return matching(scope, filters, self.database.dialect)
+        return matching(scope, filters, self.database.dialect, self.codec.hidden)
 
     def _vector(self, query: str, mode: Mode) -> tuple[sa.Table, Vector] | None:
         """Return the query's vector and the table to compare it with; None for a keyword search.

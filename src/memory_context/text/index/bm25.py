@@ -7,7 +7,7 @@ Robertson and Zaragoza, "The Probabilistic Relevance Framework: BM25 and Beyond"
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 
@@ -27,16 +27,41 @@ STEPS = (("", 1.0), ("\u00b2", 2.0), ("\u00b3", 3.5), ("\u2075", 6.0))
 
 
 @dataclass(frozen=True, slots=True)
+class Owner:
+    """Whose lexemes they are: it tells under which names the index has them.
+
+    Attributes:
+        number: What begins each name, so that a query reads nothing of other users'.
+        hashed: What stands in the index for a name; None where names stand there as they are.
+    """
+
+    number: int
+    hashed: Callable[[str], str] | None = None
+
+    def named(self, names: str) -> str:
+        """Return the names of a chunk's lexemes, with a space between them, as the index has them."""
+        return " ".join(map(self._name, names.split()))
+
+    def names_of(self, lexeme: str) -> list[str]:
+        """Return every name that a lexeme may have in the index."""
+        return [self._name(lexeme + mark) for mark, _ in STEPS]
+
+    def _name(self, name: str) -> str:
+        owned = f"{self.number}:{name}"
+        return owned if self.hashed is None else f"{self.number}:{self.hashed(owned)}"
+
+
+@dataclass(frozen=True, slots=True)
 class Statistics:
     """What BM25 must know of a user's index.
 
     Attributes:
-        owner: The number that begins each of the user's lexemes.
+        owner: Whose index it is.
         passages: How many chunks there are.
         length: The sum of their lengths, in words.
     """
 
-    owner: int
+    owner: Owner
     passages: int
     length: int
 
@@ -86,19 +111,6 @@ def encoded(counts: Mapping[str, int]) -> str:
     return " ".join(names)
 
 
-def owned(names: str, owner: int) -> str:
-    """Return `names` as those of one user."""
-    # Without this, an empty chunk would get a lexeme of the bare number.
-    if not names:
-        return ""
-    return f"{owner}:" + names.replace(" ", f" {owner}:")
-
-
-def names_of(lexeme: str, owner: int) -> list[str]:
-    """Return every name that a lexeme of this user may have in the index."""
-    return [f"{owner}:{lexeme}{mark}" for mark, _ in STEPS]
-
-
 def rarest(frequencies: Mapping[str, Sequence[int]], terms: int = MAX_TERMS) -> list[str]:
     """Return the lexemes that are searched for: those that are there, rarest first, at most `terms` of them.
 
@@ -134,7 +146,7 @@ def postings(
     for lexeme in rarest(frequencies, terms):
         counts = frequencies[lexeme]
         rarity = idf(sum(counts), statistics.passages)
-        names = names_of(lexeme, statistics.owner)
+        names = statistics.owner.names_of(lexeme)
         for name, (_, often), count in zip(names, STEPS, counts, strict=True):
             if count:
                 weight = rarity * often * (K1 + 1) * size

@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from memory_context.stores.sql.schema import passages
 from memory_context.text.index import bm25
-from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Statistics, step_of
+from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Owner, Statistics, step_of
 
 TABLE = "agent_memory_index"
 # All ASCII signs belong to a word: the analyzer has split the text, and FTS5 should split at spaces
@@ -136,10 +136,10 @@ def quoted(name: str) -> str:
 
 
 def _frequencies(
-    connection: sa.Connection, owner: int, wanted: Sequence[str]
+    connection: sa.Connection, owner: Owner, wanted: Sequence[str]
 ) -> dict[str, list[int]]:
     """Return for each lexeme how many chunks hold it under each of its names."""
-    names = [name for lexeme in wanted for name in bm25.names_of(lexeme, owner)]
+    names = [name for lexeme in wanted for name in owner.names_of(lexeme)]
     counts = [0] * len(names)
     for row in connection.execute(_FREQUENCIES, {"names": json.dumps(names)}):
         counts[row.key] = row.doc

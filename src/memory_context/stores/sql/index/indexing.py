@@ -71,6 +71,8 @@ def prepared(item: MemoryItem) -> ChunkBatch | None:
 
 def insert(connection: sa.Connection, item: MemoryItem, batch: ChunkBatch | None) -> None:
     """Index a memory that was just stored, or note that it is pending."""
+    if not keyword_index.is_kept(connection):
+        return
     if batch is None:
         connection.execute(sa.insert(pending).values(memory_id=item.id, user_id=item.user_id))
         return
@@ -153,7 +155,7 @@ def item_by_id(connection: sa.Connection, user_id: str, memory_id: UUID) -> Memo
     """Return the user's memory of that id."""
     statement = RECORDS.where(memories.c.user_id == user_id, memories.c.id == memory_id)
     row = connection.execute(statement).one_or_none()
-    return decode_row(row) if row else None
+    return decode_row(connection, row) if row else None
 
 
 def remove(connection: sa.Connection, user_id: str, doomed: AnySelect) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TypeAlias
 from uuid import UUID
 
@@ -17,6 +18,7 @@ import sqlalchemy as sa
 from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite
 from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index import fts5, tsvector
+from memory_context.stores.sql.row import format_of, keyed_hash
 from memory_context.stores.sql.schema import (
     AnySelect,
     memories,
@@ -27,11 +29,13 @@ from memory_context.stores.sql.schema import (
 )
 from memory_context.text.index import bm25
 from memory_context.text.index.analyzer import VERSION
-from memory_context.text.index.bm25 import Statistics
+from memory_context.text.index.bm25 import Owner, Statistics
 from memory_context.text.index.chunks import Chunk
 from memory_context.text.index.term_hits import TermHit, TermHits
 
 ANALYZER = "analyzer"
+# Of a hashed lexeme: 80 bits, so that no two words of a database share one.
+HASHED_BYTES = 10
 MemoryIds: TypeAlias = AnySelect
 _STATISTICS = sa.select(owners).where(owners.c.user_id == sa.bindparam("user"))
 _COUNT = (
@@ -80,6 +84,11 @@ class ChunkHit:
     score: float
 
 
+def is_kept(connection: sa.Connection) -> bool:
+    """Return whether words are indexed at all on this connection."""
+    return format_of(connection).codec.index != "none"
+
+
 def version_of(connection: sa.Connection) -> int:
     """Return the version of the analyzer that the index was built with; 0 without one."""
     statement = sa.select(settings.c.value).where(settings.c.name == ANALYZER)
@@ -114,7 +123,8 @@ def reset(connection: sa.Connection) -> None:
     connection.execute(sa.update(owners).values(passages=0, length=0))
     connection.execute(sa.delete(pending))
     # Without a WHERE, SQLite would take the ON of ON CONFLICT for that of a join.
-    everything = sa.select(memories.c.id, memories.c.user_id).where(sa.true())
+    wanted = sa.true() if is_kept(connection) else sa.false()
+    everything = sa.select(memories.c.id, memories.c.user_id).where(wanted)
     noted = insert_into(connection, pending).from_select(["memory_id", "user_id"], everything)
     # A large text that was stored a moment ago has noted itself.
     connection.execute(noted.on_conflict_do_nothing())
@@ -125,7 +135,16 @@ def reset(connection: sa.Connection) -> None:
 def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
     """Return what BM25 must know of a user's index; None where nothing was indexed yet."""
     row = connection.execute(_STATISTICS, {"user": user_id}).one_or_none()
-    return Statistics(row.number, row.passages, row.length) if row else None
+    if row is None:
+        return None
+    return Statistics(_owner(connection, row.number), row.passages, row.length)
+
+
+def _owner(connection: sa.Connection, number: int) -> Owner:
+    """Return who names lexemes, hashed where the rows are encrypted."""
+    key = format_of(connection).index_key
+    hashed = None if key is None else partial(keyed_hash, key, size=HASHED_BYTES)
+    return Owner(number, hashed)
 
 
 def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequence[Chunk]) -> None:
@@ -139,7 +158,7 @@ def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequenc
             "stop": passage.stop,
             "line": passage.line,
             "length": passage.length,
-            "names": bm25.owned(passage.names, owner),
+            "names": owner.named(passage.names),
         }
         for passage in found
     ]
@@ -147,8 +166,8 @@ def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequenc
     count(connection, user_id, len(found), sum(passage.length for passage in found))
 
 
-def _owner_of(connection: sa.Connection, user_id: str) -> int:
-    """Return the number of a user, who gets one if there is none yet."""
+def _owner_of(connection: sa.Connection, user_id: str) -> Owner:
+    """Return who names the lexemes of a user, who gets a number if there is none yet."""
     statistics = statistics_of(connection, user_id)
     # Another process may insert the same user at this moment; then its row is found the second
     # time.
@@ -172,7 +191,7 @@ def remove(connection: sa.Connection, user_id: str, found: Mapping[int, Chunk]) 
     """Take chunks, by the ids of their rows, out of the index."""
     if is_sqlite(connection):
         owner = _owner_of(connection, user_id)
-        names = {row_id: bm25.owned(passage.names, owner) for row_id, passage in found.items()}
+        names = {row_id: owner.named(passage.names) for row_id, passage in found.items()}
         fts5.remove(connection, names)
     connection.execute(sa.delete(passages).where(passages.c.id.in_(list(found))))
     count(connection, user_id, -len(found), -sum(passage.length for passage in found.values()))
@@ -235,7 +254,7 @@ def term_hits(
     holding = index.holding_of(connection, statistics, lexemes)
     names: list[tuple[str, str]] = []
     for lexeme in bm25.readable(holding):
-        of_lexeme = bm25.names_of(lexeme, statistics.owner)
+        of_lexeme = statistics.owner.names_of(lexeme)
         names += [(lexeme, index.quoted(name)) for name in of_lexeme]
     if not names:
         return TermHits(statistics.passages, holding)

@@ -171,7 +171,7 @@ def _with_items(
     least = chosen[: request.limit][-1].score
     tied = {hit.memory_id: hit for hit in chosen if hit.score >= least}
     rows = connection.execute(_meeting(RECORDS, tied, request.conditions))
-    items = [decode_row(row) for row in rows]
+    items = [decode_row(connection, row) for row in rows]
     # Sorting is stable: first by the lesser criterion, then by the greater one.
     items.sort(key=lambda item: item.accessed_at or item.created_at, reverse=True)
     # The databases add up floats in different orders: what differs in the tenth digit is equal.

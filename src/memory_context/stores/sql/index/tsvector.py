@@ -15,7 +15,7 @@ import sqlalchemy as sa
 
 from memory_context.stores.sql.schema import passages
 from memory_context.text.index import bm25
-from memory_context.text.index.bm25 import Statistics
+from memory_context.text.index.bm25 import Owner, Statistics
 
 # From so many chunks on a lexeme of a query is common, and counting stops.
 ENOUGH = 300
@@ -90,7 +90,7 @@ def values_of(
     """Return the parameters of `SCORED`."""
     rows: list[dict[str, Any]] = []
     for term, lexeme in enumerate(_rarest(connection, statistics.owner, wanted, terms)):
-        names = bm25.names_of(lexeme, statistics.owner)
+        names = statistics.owner.names_of(lexeme)
         for name, (_, often) in zip(names, bm25.STEPS, strict=True):
             rows.append({"term": term, "often": often, "name": quoted(name)})
     return {
@@ -109,7 +109,9 @@ def holding_of(
     return _counted(connection, statistics.owner, lexemes, bm25.MAX_HELD)
 
 
-def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str], terms: int) -> list[str]:
+def _rarest(
+    connection: sa.Connection, owner: Owner, wanted: Sequence[str], terms: int
+) -> list[str]:
     """Return all lexemes of a short query; of a long one the rarest."""
     if len(wanted) <= terms:
         return list(wanted)
@@ -120,12 +122,12 @@ def _rarest(connection: sa.Connection, owner: int, wanted: Sequence[str], terms:
 
 
 def _counted(
-    connection: sa.Connection, owner: int, lexemes: Sequence[str], enough: int
+    connection: sa.Connection, owner: Owner, lexemes: Sequence[str], enough: int
 ) -> dict[str, int]:
     """Return how many chunks hold each lexeme; counting stops at `enough`."""
     rows: list[dict[str, str]] = []
     for lexeme in lexemes:
-        names = " | ".join(map(quoted, bm25.names_of(lexeme, owner)))
+        names = " | ".join(map(quoted, owner.names_of(lexeme)))
         rows.append({"lexeme": lexeme, "names": names})
     found = connection.execute(_FREQUENCIES, {"wanted": json.dumps(rows), "enough": enough + 1})
     return {lexeme: count for lexeme, count in found if count}

@@ -18,7 +18,6 @@ from memory_context.exceptions import (
 try:
     from cryptography.hazmat.primitives.ciphers.aead import AESGCM
     from cryptography.hazmat.primitives.hashes import SHA256
-    from cryptography.hazmat.primitives.hmac import HMAC
     from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 except ImportError as error:
     _message = "encryption needs the package cryptography: pip install 'memory-context[encryption]'"
@@ -34,18 +33,10 @@ KeySource: TypeAlias = Keys | Callable[[], Keys]
 
 @dataclass(frozen=True, slots=True)
 class DerivedKey:
-    """What one secret key gives: a cipher, and the key of a hash. Neither tells of the other (HKDF, RFC 5869)."""
+    """The cipher of one secret key, which is not used as it is but derived (HKDF, RFC 5869)."""
 
     id: str
     cipher: AESGCM = field(repr=False)
-    hash_key: bytes = field(repr=False)
-
-    def keyed_hash(self, user_id: str, kind: str, data: bytes) -> str:
-        """HMAC-SHA-256 over a user's content of a kind, in hex: equal ones of two users, and of two kinds, have two."""
-        mac = HMAC(self.hash_key, SHA256())
-        mac.update(f"{user_id}\0{kind}\0".encode())
-        mac.update(data)
-        return mac.finalize().hex()
 
     def encrypt(self, nonce: bytes, plain: bytes, bound_to: bytes) -> bytes:
         """The ciphertext, which is only valid with `nonce` and `bound_to`."""
@@ -110,7 +101,7 @@ class Keyring:
             message = f"keys are a mapping of ids to keys of {KEY_BYTES} bytes, or what gives one, not {type(given).__name__}"
             raise InvalidArgumentError(message)
         if not keys:
-            message = f"encryption needs at least one key of {KEY_BYTES} bytes; EncryptedStore.generate_key() makes one"
+            message = f"encryption needs at least one key of {KEY_BYTES} bytes; Encrypted.generate_key() makes one"
             raise InvalidArgumentError(message)
         self._keys = {key_id: derived(key_id, key) for key_id, key in keys.items()}
 
@@ -172,10 +163,7 @@ def derived(key_id: object, key: object) -> DerivedKey:
         raise InvalidArgumentError(message)
     if not isinstance(key, bytes) or len(key) != KEY_BYTES:
         size = f"{len(key)} bytes" if isinstance(key, bytes) else type(key).__name__
-        message = f"the key {key_id!r} must be {KEY_BYTES} bytes, not {size}; EncryptedStore.generate_key() makes one"
+        message = f"the key {key_id!r} must be {KEY_BYTES} bytes, not {size}; Encrypted.generate_key() makes one"
         raise InvalidArgumentError(message)
-    return DerivedKey(key_id, AESGCM(_expanded(key, b"content")), _expanded(key, b"hash"))
-
-
-def _expanded(key: bytes, purpose: bytes) -> bytes:
-    return HKDF(SHA256(), KEY_BYTES, salt=None, info=b"memory-context " + purpose).derive(key)
+    expanded = HKDF(SHA256(), KEY_BYTES, salt=None, info=b"memory-context content").derive(key)
+    return DerivedKey(key_id, AESGCM(expanded))

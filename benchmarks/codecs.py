@@ -1,6 +1,6 @@
-"""What stores around a store cost: encryption, compression, quotas, against the plain store in the same run.
+"""What codecs and quotas cost, against the plain store in the same run.
 
-    python benchmarks/wrappers.py [memories]
+    python benchmarks/codecs.py [memories]
 
 All take turns on the same memories (logs of 20 KB), each in a SQLite file of its own. Processor time in milliseconds,
 the median; the size is that of the file when all are stored.
@@ -19,7 +19,7 @@ from functools import partial
 from pathlib import Path
 
 from memory_context import MemoryManager, MemoryStore, Quota, Scope, SQLAlchemyStore
-from memory_context.stores import CompressedStore, EncryptedStore
+from memory_context.stores import Compressed, Encrypted
 
 SCOPE = Scope("ann")
 LINES = 250
@@ -68,14 +68,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         urls = {
             name: f"sqlite:///{Path(folder) / name}"
-            for name in ("plain", "encrypted", "compressed", "both", "quota")
+            for name in ("plain", "blind", "none", "compressed", "quota")
         }
         keys = {"one": os.urandom(32)}
         stores: dict[str, MemoryStore] = {
             "plain": SQLAlchemyStore(urls["plain"]),
-            "encrypted": EncryptedStore(urls["encrypted"], keys=keys),
-            "compressed": CompressedStore(urls["compressed"]),
-            "both": CompressedStore(EncryptedStore(urls["both"], keys=keys)),
+            "blind": SQLAlchemyStore(urls["blind"], codec=Encrypted(keys)),
+            "none": SQLAlchemyStore(urls["none"], codec=Encrypted(keys, index="none")),
+            "compressed": SQLAlchemyStore(urls["compressed"], codec=Compressed()),
             "quota": SQLAlchemyStore(urls["quota"], quota=Quota(max_items=10**9, max_bytes=10**15)),
         }
         print(
