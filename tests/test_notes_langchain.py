@@ -374,7 +374,7 @@ def test_states_of_older_versions_and_json(store: MemoryStore) -> None:
 def test_tools_alone() -> None:
     """`note_tools` and `memory_tools` work on the notes of one place, with compartments for tiers."""
     notes = ScopedMemory("sqlite://", user_id="ann", session_id="t")
-    saving, getting, clearing, listing = note_tools(notes)
+    saving, getting, _, clearing, listing = note_tools(notes)
 
     message = saving.invoke(
         call("save_memory", content="use tabs", compartment="session", tags="a, b", priority="7")
@@ -401,7 +401,7 @@ def test_with_and_without() -> None:
             "MemoryContextMiddleware.before_agent",
             "MemoryContextMiddleware.after_agent",
         } == nodes[1] - nodes[0]
-        assert (3, 7) == (len(plain.tools), len(full.tools))
+        assert (3, 8) == (len(plain.tools), len(full.tools))
         assert MEMORY_INSTRUCTIONS == full.instructions == plain.instructions
         own = type("Own", (MemoryContextMiddleware,), {})
         with pytest.raises(InvalidArgumentError, match="MiddlewareWithNotes"):
@@ -416,4 +416,4 @@ def test_tools_of_notes() -> None:
         tools["save_memory"].invoke({"content": "the port is 5433"})
         assert "5433" in tools["search_memory"].invoke({"query": "port"})
         assert [*tools] == [tool.name for tool in autogen_tools(notes)]
-        assert len(tools) == 7
+        assert len(tools) == 8

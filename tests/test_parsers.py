@@ -48,7 +48,14 @@ from memory_context.stores import FileStore
 from memory_context.stores.codec import Codec
 from memory_context.stores.files.memory_file import parse
 from memory_context.stores.sql.urls import shown_url, store_url
-from memory_context.tools.note_tools import NOTE_VERBS, ClearArgs, GetArgs, ListArgs, SaveArgs
+from memory_context.tools.note_tools import (
+    NOTE_VERBS,
+    ClearArgs,
+    DeleteArgs,
+    GetArgs,
+    ListArgs,
+    SaveArgs,
+)
 from memory_context.tools.retrieve_search_store import VERBS, RetrieveArgs, SearchArgs, StoreArgs
 from memory_context.tools.verbs import Verb
 from messages import LOG, call, results, user
@@ -120,6 +127,7 @@ ARGUMENTS: dict[type[BaseModel], tuple[str, ...]] = {
     GetArgs: ("key", "category", "tags", "tier", "offset"),
     ClearArgs: ("tier", "category", "tags"),
     ListArgs: ("tier",),
+    DeleteArgs: ("key",),
 }
 
 

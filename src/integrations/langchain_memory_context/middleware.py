@@ -163,7 +163,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         model: A lightweight model that decides what is brought back. Short for a `RecallPolicy` with
             ``judge=ChatModelJudge(model)``.
         tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
-            `save_memory`, `get_memory`, `clear_memory` and `list_categories`.
+            `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
             `PassingPolicy`.
         audit: Where it is written who did what with which memory: see `MemoryManager`.

@@ -57,7 +57,15 @@ class VerbTool(BaseTool):
         """Return the arguments as every host tells a model of them, not LangChain's copy with titles and defaults."""
         return self._verb.args
 
-    def _run(self, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
+    def _to_args_and_kwargs(
+        self, tool_input: str | dict[str, Any], tool_call_id: str | None
+    ) -> tuple[tuple[Any, ...], dict[str, Any]]:
+        """Leave the arguments to the verb: LangChain drops those of other names without a word."""
+        if isinstance(tool_input, str):
+            return super()._to_args_and_kwargs(tool_input, tool_call_id)
+        return (), tool_input.copy()
+
+    def _run(self, /, **arguments: Any) -> tuple[str, dict[str, Any]]:  # noqa: ANN401 - each verb's own
         try:
             answer = self._verb.answer(self._owner(), self._verb.args(**arguments), self.max_tokens)
         except MemoryToolError as error:
@@ -126,7 +134,7 @@ def file_tools(
 def note_tools(
     notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500
 ) -> list[BaseTool]:
-    """Return `save_memory`, `get_memory`, `clear_memory` and `list_categories` for an agent.
+    """Return `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories` for an agent.
 
     Args:
         notes: The notes; or a callable that gives, at each call, those that are open for whoever calls.

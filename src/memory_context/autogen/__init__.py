@@ -6,6 +6,7 @@ try:
     from memory_context.autogen.agent_tools import (
         AgentFilesTool,
         ClearMemoryTool,
+        DeleteMemoryTool,
         GetMemoryTool,
         ListCategoriesTool,
         RetrieveMemoryTool,
@@ -34,6 +35,7 @@ __all__ = [
     "AgentFilesTool",
     "ClearMemoryTool",
     "ContextStats",
+    "DeleteMemoryTool",
     "GetMemoryTool",
     "LLMJudge",
     "LLMSummarizer",

@@ -17,7 +17,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILES, AgentFiles
-from memory_context.tools.note_tools import CLEARING, GETTING, LISTING, SAVING
+from memory_context.tools.note_tools import CLEARING, DELETING, GETTING, LISTING, SAVING
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import (
     CountsTokens,
@@ -237,6 +237,10 @@ class GetMemoryTool(_NoteTool, verb=GETTING):
     """Reads notes."""
 
 
+class DeleteMemoryTool(_NoteTool, verb=DELETING):
+    """Deletes a note."""
+
+
 class ClearMemoryTool(_NoteTool, verb=CLEARING):
     """Deletes notes."""
 
@@ -278,11 +282,11 @@ def file_tools(
 def note_tools(
     notes: ScopedMemory | Callable[[], ScopedMemory], *, max_tokens: int = 500
 ) -> list[BaseTool[Any, Any]]:
-    """Return the four tools on notes: `save_memory`, `get_memory`, `clear_memory`, `list_categories`.
+    """Return the tools on notes: `save_memory`, `get_memory`, `delete_memory`, `clear_memory`, `list_categories`.
 
     Args:
         notes: The notes; or a callable that gives, at each call, those that are open then.
         max_tokens: The most that an answer takes; 200, if that is less.
     """
-    kinds = (SaveMemoryTool, GetMemoryTool, ClearMemoryTool, ListCategoriesTool)
+    kinds = (SaveMemoryTool, GetMemoryTool, DeleteMemoryTool, ClearMemoryTool, ListCategoriesTool)
     return [kind(notes, max_tokens=max_tokens) for kind in kinds]

@@ -386,7 +386,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
 
-        With notes also `save_memory`, `get_memory`, `clear_memory` and `list_categories`.
+        With notes also `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         """
         most = self.fold_policy.threshold
         notes = note_tools(lambda: self._notes, max_tokens=most) if self._has_notes else []

@@ -51,6 +51,7 @@ CLEAR_TOOL = (
     "Delete the notes of a tier for good: all of them, or those of a category or with tags."
 )
 CLEAR_TIER = "run, plan, session, task, project or global."
+DELETE_TOOL = "Delete one note for good."
 LIST_TOOL = "List the categories of the notes, with how many notes each holds."
 
 SAVED = "Saved in {tier} as {ref}"
@@ -60,6 +61,7 @@ NO_NOTES = "There are no such notes."
 NO_NOTE = (
     "There is no note with the key {key!r} here. Call get_memory without a key to see all notes."
 )
+DELETED_NOTE = "Deleted {ref}."
 CLEARED = "Deleted {count} of the tier {tier}."
 ONE_NOTE = "1 note"
 MANY_NOTES = "{count} notes"
@@ -145,6 +147,7 @@ BAD_KEY = "{message}. Take the key from a reference: in [MemoryRef: some_key - â
 BAD_ARGUMENT = "{message}."
 BINARY = "{ref}\nBinary content ({what}) cannot be shown as text."
 STORE_FAILED = "Memory cannot be reached at the moment. Go on without it, or try again later."
+NO_SUCH_ARGUMENT = "There is no argument {name!r}. Call the tool again without it."
 WRONG_ARGUMENT = "The argument {name} is wrong: {problem}. Call the tool again with it corrected."
 
 DEMO_TASK = """\

@@ -16,11 +16,13 @@ from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
 # "120-180", "lines 120 to 180", "L120..L180", and with an en dash or a colon between them.
 _TWO_LINES = re.compile(r"(?:lines?|l)?\s*(\d+)\s*(?:-|\u2013|:|\.\.|to)\s*l?\s*(\d+)")
+OTHER_NAMES = {"compartment": "tier", "id": "key", "memory_key": "key"}
 _LINES_WORD = re.compile(r"^(?:lines?|l)\s*")
 
 
 def plain_schema(schema: dict[str, Any]) -> None:
     """Remove titles and empty defaults, which tell a model nothing and cost tokens at every call."""
+    schema.pop("additionalProperties", None)
     for argument in schema.get("properties", {}).values():
         argument.pop("title", None)
         if not argument.get("default", True):
@@ -76,32 +78,44 @@ def as_moment(text: str, *, end: bool = False) -> datetime | None:
     return in_utc(moment, timedelta(days=is_whole_day))
 
 
+def as_tier(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    """Return the name of a tier as it is written here."""
+    return value.strip().lower() if isinstance(value, str) else value
+
+
+def as_tags(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    """Return words with commas as a list."""
+    if not isinstance(value, str):
+        return value
+    return [word.strip() for word in value.split(",") if word.strip()]
+
+
 Text = Annotated[str, BeforeValidator(as_text)]
 Offset = Annotated[int, BeforeValidator(as_offset)]
 Key = Annotated[str, BeforeValidator(as_key)]
 Lines = Annotated[str, BeforeValidator(as_lines)]
+Tier = Annotated[str, BeforeValidator(as_tier)]
+Tags = Annotated[list[str], BeforeValidator(as_tags)]
 
 
 class LenientArgs(BaseModel):
-    """Arguments with a schema that holds no more than a model needs."""
+    """Arguments with a schema that holds no more than a model needs; null is as good as nothing.
 
-    model_config = ConfigDict(json_schema_extra=plain_schema)
+    An argument that there is not is an error: left out in silence, it would change what the call
+    means.
+    """
 
-
-class NoteArgs(LenientArgs):
-    """Arguments with tiers and tags: a compartment is a tier, words with commas are tags."""
+    model_config = ConfigDict(json_schema_extra=plain_schema, extra="forbid")
 
     @model_validator(mode="before")
     @classmethod
-    def _as_meant(cls, values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    def _as_named(cls, values: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+        """Give arguments the names that they have here."""
         if not isinstance(values, Mapping):
             return values
         arguments = cast("Mapping[str, Any]", values)
         given = {name: value for name, value in arguments.items() if value is not None}
-        if "compartment" in given:
-            given.setdefault("tier", given.pop("compartment"))
-        if isinstance(given.get("tier"), str):
-            given["tier"] = given["tier"].strip().lower()
-        if isinstance(given.get("tags"), str):
-            given["tags"] = [word.strip() for word in given["tags"].split(",") if word.strip()]
+        for other_name, name in OTHER_NAMES.items():
+            if other_name in given and name in cls.model_fields:
+                given.setdefault(name, given.pop(other_name))
         return given

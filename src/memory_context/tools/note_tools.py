@@ -14,24 +14,24 @@ from memory_context.model.category import Category
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.model.selection import Selection
-from memory_context.model.tool_names import CLEAR, GET, LIST, SAVE
+from memory_context.model.tool_names import CLEAR, DELETE, GET, LIST, SAVE
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.paging import truncated
 from memory_context.text.read.partial_read import answer
-from memory_context.tools.lenient_arguments import Key, NoteArgs, Text
+from memory_context.tools.lenient_arguments import Key, LenientArgs, Tags, Text, Tier
 from memory_context.tools.verbs import MemoryToolError, ToolAnswer, Verb
 
 LEAST_TEXT = 30
 
 
-class SaveArgs(NoteArgs):
+class SaveArgs(LenientArgs):
     """The arguments of `save_memory`."""
 
     content: Text = Field(description=prompts.SAVE_CONTENT)
-    tier: str = Field(default=DEFAULT_TIER, description=prompts.SAVE_TIER)
+    tier: Tier = Field(default=DEFAULT_TIER, description=prompts.SAVE_TIER)
     category: str = Field(default="", description=prompts.SAVE_CATEGORY)
-    tags: list[str] = Field(default=[], description=prompts.SAVE_TAGS)
+    tags: Tags = Field(default=[], description=prompts.SAVE_TAGS)
     metadata: dict[str, Any] = Field(default={}, description=prompts.SAVE_METADATA)
     priority: int = Field(default=DEFAULT_PRIORITY, description=prompts.SAVE_PRIORITY)
 
@@ -46,25 +46,31 @@ class SaveArgs(NoteArgs):
             return value
 
 
-class GetArgs(NoteArgs):
+class GetArgs(LenientArgs):
     """The arguments of `get_memory`."""
 
-    tier: str = Field(default="", description=prompts.GET_TIER)
+    tier: Tier = Field(default="", description=prompts.GET_TIER)
     key: Key = Field(default="", description=prompts.GET_KEY)
     category: str = Field(default="", description=prompts.NOTES_CATEGORY)
-    tags: list[str] = Field(default=[], description=prompts.NOTES_TAGS)
+    tags: Tags = Field(default=[], description=prompts.NOTES_TAGS)
     offset: int = Field(default=0, ge=0, description=prompts.GET_OFFSET)
 
 
-class ClearArgs(NoteArgs):
+class DeleteArgs(LenientArgs):
+    """The arguments of `delete_memory`."""
+
+    key: Key = Field(description=prompts.GET_KEY)
+
+
+class ClearArgs(LenientArgs):
     """The arguments of `clear_memory`."""
 
-    tier: str = Field(description=prompts.CLEAR_TIER)
+    tier: Tier = Field(description=prompts.CLEAR_TIER)
     category: str = Field(default="", description=prompts.NOTES_CATEGORY)
-    tags: list[str] = Field(default=[], description=prompts.NOTES_TAGS)
+    tags: Tags = Field(default=[], description=prompts.NOTES_TAGS)
 
 
-class ListArgs(NoteArgs):
+class ListArgs(LenientArgs):
     """`list_categories` takes no arguments."""
 
 
@@ -120,6 +126,15 @@ def _shortened(note: MemoryItem, budget: int, notes: ScopedMemory) -> str:
     return truncated(text, budget, count)
 
 
+def _delete(notes: ScopedMemory, args: DeleteArgs, _: int) -> ToolAnswer:
+    is_deleted = notes.delete(args.key)
+    if is_deleted is None:
+        return ToolAnswer(prompts.DECLINED)
+    if not is_deleted:
+        raise MemoryToolError(prompts.NO_NOTE.format(key=args.key))
+    return ToolAnswer(prompts.DELETED_NOTE.format(ref=MemoryRef(args.key)))
+
+
 def _clear(notes: ScopedMemory, args: ClearArgs, _: int) -> ToolAnswer:
     count = notes.clear(args.category or None, args.tags, tier=args.tier)
     if count is None:
@@ -142,6 +157,7 @@ def _tree(categories: Iterable[Category], depth: int = 0) -> Iterator[str]:
 
 SAVING = Verb(SAVE, prompts.SAVE_TOOL, SaveArgs, _save)
 GETTING = Verb(GET, prompts.GET_TOOL, GetArgs, _get)
+DELETING = Verb(DELETE, prompts.DELETE_TOOL, DeleteArgs, _delete)
 CLEARING = Verb(CLEAR, prompts.CLEAR_TOOL, ClearArgs, _clear)
 LISTING = Verb(LIST, prompts.LIST_TOOL, ListArgs, _list)
-NOTE_VERBS = (SAVING, GETTING, CLEARING, LISTING)
+NOTE_VERBS = (SAVING, GETTING, DELETING, CLEARING, LISTING)

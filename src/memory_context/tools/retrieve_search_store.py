@@ -21,9 +21,10 @@ from memory_context.tools.lenient_arguments import (
     Key,
     LenientArgs,
     Lines,
-    NoteArgs,
     Offset,
+    Tags,
     Text,
+    Tier,
     as_moment,
 )
 from memory_context.tools.verbs import ToolAnswer, Verb
@@ -67,13 +68,13 @@ class RetrieveArgs(LenientArgs):
         return "" if value is None else value
 
 
-class SearchArgs(NoteArgs):
+class SearchArgs(LenientArgs):
     """The arguments of `search_memory`."""
 
     query: str = Field(description=prompts.SEARCH_QUERY)
     category: SkipJsonSchema[str] = ""
-    tags: SkipJsonSchema[list[str]] = Field(default=[])
-    tier: SkipJsonSchema[str] = ""
+    tags: SkipJsonSchema[Tags] = Field(default=[])
+    tier: SkipJsonSchema[Tier] = ""
     since: str = Field(default="", description=prompts.SEARCH_SINCE)
     until: SkipJsonSchema[str] = ""
     limit: SkipJsonSchema[int] = 5

@@ -24,6 +24,7 @@ from memory_context.text.tokens.counter import TokenCounter
 # text.
 LEAST_ANSWER = 200
 USUAL_ANSWER = 500
+NAME_SHOWN = 80
 
 
 class CountsTokens(Protocol):
@@ -117,4 +118,6 @@ def problem_with(error: ValidationError) -> str:
     # One mistake at a time: a model mends it and calls again.
     first = error.errors()[0]
     name = ".".join(str(part) for part in first["loc"]) or "arguments"
+    if first["type"] == "extra_forbidden":
+        return prompts.NO_SUCH_ARGUMENT.format(name=name[:NAME_SHOWN])
     return prompts.WRONG_ARGUMENT.format(name=name, problem=first["msg"])

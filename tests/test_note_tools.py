@@ -1,0 +1,135 @@
+"""The tools on notes as requirements name them: equal in AutoGen, in LangChain, over MCP and on a verb itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from autogen_core import CancellationToken
+from autogen_core.tools import BaseTool
+
+import langchain_memory_context
+from memory_context import MemoryManager, ScopedMemory, TierPolicy
+from memory_context.autogen.agent_tools import memory_tools
+from memory_context.exceptions import MemoryDeletedError
+from memory_context.mcp.tool_list import Tools
+from memory_context.model.tiers_and_limits import GLOBAL
+from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import VERBS
+
+HOSTS = ("autogen", "autogen loaded", "langchain", "mcp")
+
+
+class Caller:
+    """A model that calls tools on notes by way of a host."""
+
+    def __init__(self, host: str, url: str, *policies: TierPolicy) -> None:
+        self.host = host
+        manager = MemoryManager(url, user_id="ann")
+        self.notes = ScopedMemory(manager, session_id="s", project_id="p", policies=policies)
+
+    async def __call__(self, name: str, **arguments: Any) -> str:
+        """The answer, or what the model reads of an error."""
+        if self.host == "mcp":
+            memories: dict[Any, Any] = dict.fromkeys(VERBS, self.notes.manager)
+            memories |= dict.fromkeys(NOTE_VERBS, self.notes)
+            answer = Tools(memories, None).called({"name": name, "arguments": arguments})
+            return str(answer["content"][0]["text"])
+        if self.host == "langchain":
+            theirs = {tool.name: tool for tool in langchain_memory_context.memory_tools(self.notes)}
+            return str(await theirs[name].ainvoke(arguments))
+        tool: Any = {tool.name: tool for tool in memory_tools(self.notes)}[name]
+        if self.host == "autogen loaded":
+            tool = BaseTool.load_component(tool.dump_component())
+        try:
+            return str(await tool.run_json(arguments, CancellationToken()))
+        except Exception as error:  # noqa: BLE001 - AutoGen gives the model its text
+            return str(error)
+
+
+@pytest.fixture(params=HOSTS)
+def caller_of(request: pytest.FixtureRequest, sqlite_url: str) -> Iterator[Callable[..., Caller]]:
+    """Makes a model that calls by way of each host."""
+    made = list[Caller]()
+
+    def make(*policies: TierPolicy) -> Caller:
+        made.append(Caller(request.param, sqlite_url, *policies))
+        return made[-1]
+
+    yield make
+    for caller in made:
+        caller.notes.manager.close()
+
+
+async def test_id_is_the_key(caller_of: Callable[..., Caller]) -> None:
+    """`id` and `memory_key` mean `key`: one note comes, not all of them, and an unknown one finds nothing."""
+    use = caller_of()
+    one = use.notes.save("the port is 5433")
+    other = use.notes.save("likes tea")
+
+    said = await use("get_memory", compartment="session", id=one)
+    assert "5433" in said
+    assert "tea" not in said
+    assert "There is no note with the key 'nothing'" in await use("get_memory", id="nothing")
+    assert "tea" in await use("retrieve_memory", id=f"[MemoryRef: {other}]")
+    assert "tea" in await use("retrieve_memory", memory_key=other)
+    counts = {note.memory_key: note.access_count for note in use.notes.search("")}
+    assert {one: 1, other: 2} == counts
+
+
+@pytest.mark.parametrize(
+    "name, arguments",
+    [
+        ("get_memory", {}),
+        ("save_memory", {"content": "x"}),
+        ("clear_memory", {"tier": "session"}),
+        ("list_categories", {}),
+        ("search_memory", {"query": "x"}),
+        ("retrieve_memory", {"key": "x"}),
+        ("store_memory", {"content": "x"}),
+    ],
+)
+async def test_unknown_arguments(
+    caller_of: Callable[..., Caller], name: str, arguments: dict[str, Any]
+) -> None:
+    """An argument that there is not is an error, in words for the model, and nothing is done."""
+    use = caller_of()
+    use.notes.save("walrus")
+
+    said = await use(name, **arguments, entry="1")
+
+    assert said.startswith("There is no argument 'entry'.")
+    assert 1 == use.notes.count("session")
+
+
+async def test_delete_one(caller_of: Callable[..., Caller]) -> None:
+    """`delete_memory` deletes the note under a key and no other; what is no note here stays."""
+    use = caller_of()
+    one = use.notes.save("the port is 5433")
+    use.notes.save("likes tea")
+    output = use.notes.manager.store("an output", type="tool_output")
+    elsewhere = use.notes.in_session("other").save("of another session")
+
+    assert f"Deleted [MemoryRef: {one}]." == await use("delete_memory", key=f"[MemoryRef: {one}]")
+
+    assert ["likes tea"] == [note.text for note in use.notes.get(tier="session")]
+    with pytest.raises(MemoryDeletedError):
+        use.notes.manager.get(one)
+    assert "There is no note with the key" in await use("delete_memory", id=one)
+    assert "There is no note with the key" in await use("delete_memory", id=elsewhere)
+    assert "is not a note" in await use("delete_memory", key=output)
+    assert "an output" == use.notes.manager.retrieve(output)
+
+
+async def test_delete_declined(caller_of: Callable[..., Caller]) -> None:
+    """Whoever confirms what happens to a tier is asked about a deletion too."""
+    use = caller_of()
+    key = use.notes.add_preference("tabs")
+    if use.host == "autogen loaded":  # a callback cannot be dumped
+        return
+    use.notes.policies["global"] = replace(GLOBAL, confirm=lambda _: False)
+
+    assert "declined" in await use("delete_memory", key=key)
+    assert 1 == use.notes.count("global")
