@@ -8,14 +8,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from autogen_agentchat.agents import AssistantAgent
+from autogen_core import FunctionCall
+from autogen_core.memory import ListMemory, MemoryContent, MemoryMimeType
 from autogen_core.models import (
     AssistantMessage,
+    CreateResult,
     FunctionExecutionResult,
     FunctionExecutionResultMessage,
     LLMMessage,
+    RequestUsage,
     SystemMessage,
     UserMessage,
 )
+from autogen_core.tools import FunctionTool
+from autogen_ext.models.replay import ReplayChatCompletionClient
 from hypothesis import given
 
 from examples import examples
@@ -26,6 +33,7 @@ from memory_context.conversation.message import as_lines, from_lines
 from memory_context.conversation.message_groups import groups
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, neutral, results, stored_messages, user
+from teams import unchecked
 from test_context import fill, shown
 
 
@@ -152,6 +160,89 @@ async def test_system_messages_and_task_stay() -> None:
     prompt, _ = await converse(context, 20)
 
     assert ["be brief", "the task"] == [shown(message) for message in prompt[:2]]
+
+
+def memory_content(number: int, words: int = 20) -> SystemMessage:
+    """What AutoGen's ``memory=`` adds in a run."""
+    lines = "\n".join(f"{i}. fact {number}-{i}" for i in range(words))
+    text = f"\nRelevant memory content (in chronological order):\n{lines}\n"
+    return SystemMessage(content=text)
+
+
+async def test_system_messages_in_the_middle_stay() -> None:
+    """A system message behind the first question stays until a newer one of its source, or an equal one, stands."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
+    await context.add_message(SystemMessage(content="be brief"))
+    for number in range(30):
+        for message in turns(number):
+            await context.add_message(message)
+            if not isinstance(message, AssistantMessage):
+                assert size(await context.get_messages()) <= 4000
+        if number in (1, 3):
+            await context.add_message(memory_content(number))
+        if number == 2:
+            await context.add_message(SystemMessage(content="answer in German"))
+            await context.add_message(SystemMessage(content="be brief"))
+
+    texts = [str(m.content) for m in context.shown_messages() if isinstance(m, SystemMessage)]
+
+    assert 2 <= context.stats().compactions
+    assert ["be brief", "answer in German", memory_content(3).content] == texts
+
+
+async def test_the_limit_counts_more_than_system_messages() -> None:
+    """System messages that do not fit beside the task and the newest message are compacted, the oldest first."""
+    context = MemoryContext("ann", store="sqlite://", max_tokens=4000, recall=False)
+    await fill(context, user("go"))
+    for number in range(30):
+        await context.add_message(SystemMessage(content=f"rule {number}: " + f"w{number} " * 90))
+        await context.add_message(user(f"go on {number}"))
+        assert size(await context.get_messages()) <= 4000
+
+    texts = [str(m.content) for m in context.shown_messages() if isinstance(m, SystemMessage)]
+
+    assert texts[-1].startswith("rule 29")
+    assert 3 <= len(texts) < 30
+    [hit] = await context.search("rule 0 w0", limit=1)
+    assert "conversation" == hit.memory_type
+
+
+async def test_memory_of_an_agent_stays_in_its_prompts() -> None:
+    """What an agent's ``memory=`` has added in the last run stands in each prompt of a long run."""
+    memory = ListMemory()
+    await memory.add(MemoryContent(content="the port is 5433", mime_type=MemoryMimeType.TEXT))
+    context = MemoryContext("ann", store="sqlite://", max_tokens=1500, recall=False)
+    usage = RequestUsage(prompt_tokens=0, completion_tokens=0)
+    steps = [
+        CreateResult(
+            content=[FunctionCall(id=f"c{number}", name="work", arguments="{}")],
+            finish_reason="function_calls",
+            usage=usage,
+            cached=False,
+        )
+        for number in range(12)
+    ]
+    client = ReplayChatCompletionClient([*steps, "done"], model_info=unchecked().model_info)
+
+    def work() -> str:
+        """Work."""
+        return " ".join(f"w{len(client.create_calls)}x{i}" for i in range(60))
+
+    agent = AssistantAgent(
+        "coder",
+        model_client=client,
+        model_context=context,
+        tools=[FunctionTool(work, "Work.")],
+        memory=[memory],
+        max_tool_iterations=20,
+    )
+    await agent.run(task="work")
+
+    assert 1 <= context.stats().compactions
+    for made in client.create_calls:
+        assert "the port is 5433" in "".join(
+            str(m.content) for m in made["messages"] if isinstance(m, SystemMessage)
+        )
 
 
 async def test_one_message_over_the_limit() -> None:

@@ -136,23 +136,27 @@ class Compactor:
 
     def _cut(self, messages: list[Message], tokens: Sequence[int], seen: int) -> list[Message]:
         """Return *messages*, of so many *tokens* each, with one message in place of the oldest groups."""
-        # Notes of the run that goes on are not compacted.
-        notes_tokens = sum(
-            size for message, size in zip(messages, tokens, strict=True) if message.is_a("notes")
-        )
-        note_tokens = self._preview_budget() + NOTE_TOKENS + notes_tokens
-        cut = plan(messages, tokens, self.limit, note_tokens, seen)
+        stay = _that_stay(messages)
+        sizes = {message.id: size for message, size in zip(messages, tokens, strict=True)}
+        note_tokens = self._preview_budget() + NOTE_TOKENS
+        staying_tokens = sum(sizes[message.id] for message in stay)
+        cut = plan(messages, tokens, self.limit, note_tokens + staying_tokens, seen)
         if cut is None:
             return messages
         oldest = messages[cut.start : cut.end]
-        notes = [message for message in oldest if message.is_a("notes")]
-        replaced = [message for message in oldest if not message.is_a("notes")]
+        kept = [message for message in oldest if message in stay]
+        room = self.limit - note_tokens - sum(tokens) + sum(tokens[cut.start : cut.end])
+        # Notes of the run stay in any case; of system messages the oldest go where the limit needs it.
+        for message in [message for message in kept if message.role == "system"]:
+            if sum(sizes[message.id] for message in kept) > room:
+                kept.remove(message)
+        replaced = [message for message in oldest if message not in kept]
         if not _stored_of(replaced):
             return messages
-        rest = [*messages[: cut.start], *notes, *messages[cut.end :]]
+        rest = [*messages[: cut.start], *kept, *messages[cut.end :]]
         keys = [key for key in references_of(messages) if key not in named_keys(rest)]
         note = self._note(replaced, keys)
-        return [*messages[: cut.start], note, *notes, *messages[cut.end :]]
+        return [*messages[: cut.start], note, *kept, *messages[cut.end :]]
 
     def _preview_budget(self) -> int:
         return min(self.folder.policy.preview_tokens, self.limit // 8)
@@ -232,6 +236,28 @@ class Compactor:
             return MemoryRef.find_all(text)[0]
         kind = "tool_output" if message.role == "tool" else "message"
         return self.folder.store(text, kind, message.source, named_in=[message]).ref
+
+
+def _that_stay(messages: Sequence[Message]) -> list[Message]:
+    """Return the notes of the run, and the system messages in the middle that nothing has replaced.
+
+    Nothing is an equal one at the beginning, and a newer one of the same source. Hosts do not name the source of a
+    system message: those with the same first line are taken for one's, as of AutoGen's ``memory=``, which adds one to
+    each run.
+    """
+    at_beginning = set[str]()
+    newest = dict[str, Message]()
+    has_begun = False
+    for message in messages:
+        has_begun = has_begun or message.is_question
+        if message.role != "system":
+            continue
+        if not has_begun:
+            at_beginning.add(message.text)
+        elif message.text not in at_beginning:
+            newest[message.text.strip().partition("\n")[0]] = message
+    notes = [message for message in messages if message.is_a("notes")]
+    return [*notes, *newest.values()]
 
 
 def _stored_of(messages: Sequence[Message]) -> list[Message]:
