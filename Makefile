@@ -1,12 +1,13 @@
 # `make demo` and `make test` set up .venv themselves, with uv where it is installed, else with venv and pip.
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-long test-all soak lint build ci clean
+.PHONY: help demo test test-long test-all chainlit soak lint build ci clean
 
 PYTHON ?= python3
 VENV ?= .venv
 BIN := $(VENV)/bin
 UV := $(shell command -v uv 2>/dev/null)
 WORKERS ?= 2
+export MEMORY_CONTEXT_TEST_CHAINLIT ?= $(abspath $(VENV)-chainlit)/bin/chainlit
 
 ifdef UV
 CREATE = $(UV) venv --quiet --allow-existing --python $(PYTHON) $(VENV)
@@ -34,24 +35,33 @@ $(VENV)/lint: pyproject.toml $(VENV)/test | $(BIN)/python
 	$(INSTALL) --group lint
 	@touch $@
 
+# Beside the other environment, because they do not go together.
+$(VENV)-chainlit/app: pyproject.toml
+	$(PYTHON) -m venv $(VENV)-chainlit
+	$(VENV)-chainlit/bin/python -m pip install --quiet --upgrade 'pip>=25.1'
+	$(VENV)-chainlit/bin/python -m pip install --quiet -e '.[autogen]' --group chainlit
+	@touch $@
+
 demo: $(VENV)/demo ## run an agent on this machine's own data, without a key or a server
 	$(BIN)/memory-context demo
 
 test: $(VENV)/test ## run the test suite, a real PostgreSQL included
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not long and not soak'
 
-test-long: $(VENV)/test ## run what `make test` leaves out: crashes, faults, load, upgrades
+test-long: $(VENV)/test $(VENV)-chainlit/app ## run what `make test` leaves out: crashes, faults, load, upgrades
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'long and not soak' --hypothesis-profile=long
 
-test-all: $(VENV)/test ## run both at once, and try each property on more examples
+test-all: $(VENV)/test $(VENV)-chainlit/app ## run both at once, and try each property on more examples
 	$(BIN)/python -m pytest -n $(WORKERS) --dist loadscope -m 'not soak' --hypothesis-profile=long
+
+chainlit: $(VENV)-chainlit/app ## set up Chainlit for the app of examples/chainlit, which the long suite runs in a browser
 
 soak: $(VENV)/test ## run the tests that take hours
 	$(BIN)/python -m pytest -m soak --hypothesis-profile=long
 
 lint: $(VENV)/lint ## ruff, mypy, pyright, import-linter
-	$(BIN)/ruff check src tests benchmarks notebooks
-	$(BIN)/ruff format --check src tests benchmarks notebooks
+	$(BIN)/ruff check src tests benchmarks examples notebooks
+	$(BIN)/ruff format --check src tests benchmarks examples notebooks
 	$(BIN)/mypy
 	$(BIN)/pyright --project pyproject.toml --pythonpath $(BIN)/python
 	$(BIN)/lint-imports

@@ -138,3 +138,15 @@ def test_what_cannot_be_shared() -> None:
         build_model_context("ann", create_async_engine("sqlite+aiosqlite://"))
     with pytest.raises(InvalidArgumentError, match="a store is a URL, an engine"):
         build_model_context("ann", object())  # type: ignore[arg-type]
+
+
+def test_the_page_shows_the_app() -> None:
+    """What the how-to shows of the Chainlit app stands in it so; long tests drive the app itself."""
+    root = Path(__file__).parents[1]
+    page = (root / "docs/howto/web-front-end.md").read_text("utf-8").partition("## Chainlit")[2]
+    app = (root / "examples/chainlit/app.py").read_text("utf-8")
+    blocks = page.split("```python\n")[1:]
+
+    assert 2 == len(blocks)
+    for block in blocks:
+        assert block.partition("```")[0] in app
