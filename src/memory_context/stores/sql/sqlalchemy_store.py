@@ -287,7 +287,6 @@ class SQLAlchemyStore(ClosedAtExit):
                     progress(done)
         if self.codec.index != "plain":
             self.database.run(recoding.reseal_index_key, writes=True)
-        self.database.run(forget_user.merge_index, writes=True)
         self.scrub()
         return done
 
@@ -400,13 +399,12 @@ class SQLAlchemyStore(ClosedAtExit):
         removed = self.database.run(partial(forget_user.counts, user_id=scope.user_id))
         self.delete_rows(scope.user_id, within(scope), "forgotten")
         self.database.run(partial(forget_user.remove_notes, user_id=scope.user_id), writes=True)
-        self.database.run(forget_user.merge_index, writes=True)
         return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
 
     def scrub(self) -> bool:
-        """Give back the space that deleted memories took.
+        """Take the last trace of deleted memories out of the database's files.
 
-        SQLite's log is emptied, PostgreSQL's tables are vacuumed.
+        SQLite's index is rewritten and its log emptied, PostgreSQL's tables are vacuumed.
 
         Returns:
             Whether nobody was in the way.
@@ -414,6 +412,7 @@ class SQLAlchemyStore(ClosedAtExit):
         Raises:
             StoreError: The store could not do it.
         """
+        self.database.run(forget_user.merge_index, writes=True)
         with self.database.errors():
             return forget_user.scrub(self.database.engine)
 
