@@ -365,8 +365,13 @@ def clients(ann: MemoryManager, _: Path) -> None:
         "category": "",
         "tags": [],
     }
-    for name in [one["name"] for one in tools.listed({})["tools"]]:
-        tools.called({"name": name, "arguments": arguments})
+    for listed in tools.listed({})["tools"]:
+        taken = {
+            name: arguments[name]
+            for name in listed["inputSchema"]["properties"]
+            if name in arguments
+        }
+        tools.called({"name": listed["name"], "arguments": taken})
     resources = Resources(ann, page=1)
     page = resources.listed({})
     resources.listed({"cursor": page["nextCursor"]} if "nextCursor" in page else {})
