@@ -125,6 +125,49 @@ def test_unused_shares_go_to_others(manager: MemoryManager) -> None:
     assert 0.8 < split.tokens_by_tier["task"] / split.tokens_by_tier["project"] < 1.25
 
 
+def test_the_task_comes_first(manager: MemoryManager) -> None:
+    """However small the budget, notes of the task go in before those of project and user."""
+    manager.store(
+        "the import fails on rows without a date", importance=0.3, tier="task", tier_id="t"
+    )
+    for text in ("we keep orders in PostgreSQL", "four spaces", "tests run on SQLite"):
+        manager.store(text, importance=0.9, tier="project", tier_id="p")
+    manager.store("metric units", importance=0.9, tier="global")
+
+    for budget, head_tail in ((35, 0), (40, 0), (50, 0), (60, 0), (200, 0), (50, 2)):
+        package = both(manager).build("where do we keep orders?", budget, head_tail=head_tail)
+
+        assert package.tokens <= budget
+        assert "task" == package.entries[0].tier
+        assert 5 == len(package.entries) + len(package.left_out)
+
+
+def test_a_long_note_of_the_task_in_a_small_budget(manager: MemoryManager) -> None:
+    """A note of the task that is too long comes as its reference, before anything else."""
+    manager.store("the import fails " * 90, "the task", tier="task", tier_id="t")
+    fill(manager, "project", "p", 9)
+
+    package = both(manager).build("note of the project", 60)
+
+    assert "task" == package.entries[0].tier
+
+
+def test_summary(manager: MemoryManager) -> None:
+    """A package says in a line what is in it, of which tiers, and what is not."""
+    fill(manager, "project", "p", 40)
+    fill(manager, "task", "t", 1)
+
+    package = both(manager).build("", 100)
+
+    assert package.summary == (
+        f"{len(package.entries)} memories (1 of task, {len(package.entries) - 1} of project) in "
+        f"{package.tokens} of 100 tokens; {41 - len(package.entries)} left out"
+    )
+    assert "0 memories in 0 of 100 tokens; 0 left out" == (
+        ContextAssembler(manager).build("", 100).summary
+    )
+
+
 def test_head_and_tail(manager: MemoryManager) -> None:
     """The first and the last written are kept whatever they are worth, at both ends of their tier."""
     keys = fill(manager, "project", "p", 60)

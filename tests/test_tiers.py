@@ -665,6 +665,23 @@ def test_helpers(memory: ScopedMemory) -> None:
     assert keys[4] == memory.search("cache.get check the key")[0].memory_key
 
 
+def test_failures_are_found_by_their_code(memory: ScopedMemory) -> None:
+    """The code of a failure is a tag and stands in the metadata; text and search hold it, too."""
+    key = memory.add_failure("E_TIMEOUT", "retry later")
+    memory.add_failure("E_AUTH", "ask for a new token")
+
+    [found] = memory.get(tags="E_TIMEOUT", tier="project")
+    assert (key, ("E_TIMEOUT",), {"code": "E_TIMEOUT"}) == (
+        found.memory_key,
+        found.tags,
+        found.content_metadata,
+    )
+    assert "retry later" == found.summary
+    assert key == memory.search("E_TIMEOUT")[0].memory_key
+    with pytest.raises(InvalidArgumentError):
+        memory.add_failure("two\nlines", "is no code")
+
+
 def test_search(memory: ScopedMemory) -> None:
     """A search finds notes of the open tiers, of one, of a category, of a time; never folded outputs."""
     for tier in TIERS:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import partial
+from itertools import count as count_from
 from uuid import uuid4
 
 from memory_context.memory.assembly_budget import (
@@ -23,7 +25,7 @@ from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.similarity import runs
 from memory_context.text.terms import names
 
-GLOBAL = "global"
+TASK, GLOBAL = "task", "global"
 # Five words in a row hardly stand in two texts by chance.
 QUOTED_WORDS = 5
 SAME_BEGINNING = 24
@@ -157,6 +159,15 @@ class ContextPackage(Displayed):
             return 1.0
         return sum(entry.selected for entry in self.entries) / self.all_tokens
 
+    @property
+    def summary(self) -> str:
+        """Return a line for people: how many memories of which tiers, their tokens, and what was left out."""
+        number = Counter(entry.tier for entry in self.entries)
+        tiers = ", ".join(f"{count} of {tier}" for tier, count in number.items())
+        shown = f"{len(self.entries)} memories{f' ({tiers})' if tiers else ''}"
+        left_out = len(self.left_out) + sum(self.unranked.values())
+        return f"{shown} in {self.tokens} of {self.budget} tokens; {left_out} left out"
+
     def used(self, *texts: str) -> frozenset[str]:
         """Return the keys of the memories that `texts`, a model's words or tool calls, make use of.
 
@@ -199,26 +210,16 @@ def make_package(
         held: How many memories and tokens each tier holds.
         count: Counts tokens.
     """
-    tiers = tuple(allocation)
     originals = _originals(ranked)
     wanted = [memory for memory in ranked if memory.key not in originals]
-    candidates = {memory.key: _candidate(memory, count, budget) for memory in wanted}
-    there = {memory.tier for memory in wanted}
-    frame = (prompts.ASSEMBLED_HEADER, *(_heading(tier) for tier in tiers if tier in there), "")
-    room = max(0, budget - count("\n".join(frame)))
-
-    entries = dict[str, PackageEntry]()
-
-    def add_entries(allotments: Mapping[str, Allotment]) -> None:
-        for memory in wanted:
-            if memory.key in allotments:
-                entries[memory.key] = _entry(memory, allotments[memory.key], task, count)
-
-    add_entries(choose(candidates.values(), room, allocation, longest))
-    spare = room - sum(entry.tokens + 1 for entry in entries.values())
-    most = room if longest is None else longest
-    add_entries(choose_more(candidates.values(), entries, most, spare))
-    shown, text = _fitted(entries, wanted, tiers, budget, count)
+    tiers = [tier for tier in allocation if any(memory.tier == tier for memory in wanted)]
+    fill = partial(
+        _fill, task=task, budget=budget, allocation=allocation, longest=longest, count=count
+    )
+    candidates, room, shown, text = fill(wanted, tiers)
+    if TASK in tiers and all(entry.tier != TASK for entry in shown):
+        # The headings of all tiers leave too little for it, or better ones took that.
+        candidates, room, shown, text = fill(_task_first(wanted), [TASK])
     number = Counter(memory.tier for memory in ranked)
     return ContextPackage(
         id=uuid4().hex,
@@ -235,6 +236,44 @@ def make_package(
         room=room,
         longest=longest,
     )
+
+
+def _task_first(wanted: Sequence[RankedMemory]) -> list[RankedMemory]:
+    """Return the memories with those of the task as the ones that are kept, best first."""
+    positions = count_from(1, 2)
+    reordered = list[RankedMemory]()
+    for memory in wanted:
+        kept = next(positions) if memory.tier == TASK else None
+        reordered.append(replace(memory, kept=kept))
+    return reordered
+
+
+def _fill(
+    wanted: Sequence[RankedMemory],
+    tiers: Iterable[str],
+    *,
+    task: str,
+    budget: int,
+    allocation: Allocation,
+    longest: int | None,
+    count: Count,
+) -> tuple[dict[str, AssemblyCandidate], int, list[PackageEntry], str]:
+    """Return the candidates, the room beside the headings of `tiers`, the entries in order, their text."""
+    candidates = {memory.key: _candidate(memory, count, budget) for memory in wanted}
+    frame = (prompts.ASSEMBLED_HEADER, *map(_heading, tiers), "")
+    room = max(0, budget - count("\n".join(frame)))
+    entries = dict[str, PackageEntry]()
+
+    def add_entries(allotments: Mapping[str, Allotment]) -> None:
+        for memory in wanted:
+            if memory.key in allotments:
+                entries[memory.key] = _entry(memory, allotments[memory.key], task, count)
+
+    add_entries(choose(candidates.values(), room, allocation, longest))
+    spare = room - sum(entry.tokens + 1 for entry in entries.values())
+    most = room if longest is None else longest
+    add_entries(choose_more(candidates.values(), entries, most, spare))
+    return candidates, room, *_fitted(entries, wanted, tuple(allocation), budget, count)
 
 
 def whole_text(item: MemoryItem) -> str:

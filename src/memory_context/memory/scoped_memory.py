@@ -450,9 +450,16 @@ class ScopedMemory(TierNotes):
         return self._keep(convention, "project", "convention", 0.8, tags=tags, metadata=facts)
 
     def add_failure(self, code: str, lesson: str) -> str:
-        """Keep code that failed in the project, and its lesson (importance 0.85); return its key."""
-        summary = one_line(self.manager.kept(lesson))
-        return self._keep(f"{lesson}\n\n{code}", "project", "failure", 0.85, description=summary)
+        """Keep a failure of the project and its lesson (importance 0.85), tagged with `code`; return its key.
+
+        Raises:
+            InvalidArgumentError: The code cannot be a tag; or what `save` raises.
+        """
+        text, summary = f"{lesson}\n\n{code}", one_line(self.manager.kept(lesson))
+        facts = {"code": code}
+        return self._keep(
+            text, "project", "failure", 0.85, tags=[code], metadata=facts, description=summary
+        )
 
     def add_pattern(self, pattern: str, domain: str) -> str:
         """Keep a pattern beyond projects (importance 0.7), tagged with `domain`; return its key."""
