@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from base64 import b64encode
 from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
@@ -18,7 +19,7 @@ from memory_context.exceptions import SchemaVersionError, StoreError
 from memory_context.model.scope import Scope
 from memory_context.stores import SQLAlchemyStore
 from memory_context.stores.sql import migrate
-from memory_context.stores.sql.schema import metadata, version
+from memory_context.stores.sql.schema import memories, metadata, version
 from messages import LOG
 from test_faults import run_agent, warnings_of
 
@@ -223,8 +224,23 @@ class TestCommand:
         table = "agent_memories_before_adoption"
         assert {"memories": 5, "renamed": 2, "table": table} == json.loads(capsys.readouterr().out)
 
+    def test_into_an_encrypted_store(self, url: str) -> None:
+        """With `encrypted+` no row of ours holds a text; with the key all of them are read, and found by their words."""
+        keys = {"MEMORY_CONTEXT_KEYS": f"k1:{b64encode(bytes(32)).decode()}"}
+        assert 0 == in_this_process("adopt", "--store", f"encrypted+{url}", **keys).returncode
+
+        engine = sa.create_engine(url)
+        with engine.connect() as connection:
+            rows = connection.execute(sa.select(memories.c.content, memories.c.summary)).all()
+        engine.dispose()
+        assert [(None, "(encrypted)")] * 5 == [tuple(row) for row in rows]
+        store = f"encrypted+{url}"
+        found = in_this_process("search", "zebrafish-4711", "--store", store, "--user", "7", **keys)
+        assert "cmd_log_123" in found.stdout
+
     def test_nothing_there(self, sqlite_url: str) -> None:
         """A file that is not there is not made; an empty database has nothing to adopt."""
         assert "there is no database" in said_by("adopt", "--store", sqlite_url)
         assert 0 == run(["migrate", "--store", sqlite_url])
         assert "nothing to adopt" in said_by("adopt", "--store", sqlite_url)
+        assert "has no schema" in said_by("adopt", "--store", "file:folder")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 from memory_context.cli import options as opt
 from memory_context.cli.app import FAILED, app
@@ -10,6 +11,9 @@ from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import check_database, check_given, opened_store
 from memory_context.cli.screen import print_json, print_paged, screen
 from memory_context.exceptions import InvalidArgumentError
+
+if TYPE_CHECKING:
+    from memory_context.stores import SQLAlchemyStore
 
 _STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "problem": "bold red"}
 
@@ -58,18 +62,23 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     return 0 if well else FAILED
 
 
+def _database(url: str) -> SQLAlchemyStore:
+    from memory_context.stores import SQLAlchemyStore, as_store
+
+    database = as_store(url)
+    if isinstance(database, SQLAlchemyStore):
+        return database
+    message = f"{database!r} has no schema"
+    raise InvalidArgumentError(message)
+
+
 @app.command()
 def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Create or upgrade the schema of a database. PostgreSQL is only ever migrated by this command."""
-    from memory_context.stores import SQLAlchemyStore, as_store
     from memory_context.stores.opening import database_url
     from memory_context.stores.sql.migrate import HEAD
 
-    database = as_store(database_url(check_given(store, "migrate")))
-    if not isinstance(database, SQLAlchemyStore):
-        message = f"{database!r} has no schema"
-        raise InvalidArgumentError(message)
-    with database:
+    with _database(database_url(check_given(store, "migrate"))) as database:
         before = database.migrate()
         name = database.url
     if as_json:
@@ -87,10 +96,9 @@ def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
 @app.command()
 def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Take over the rows of a table agent_memories that another program has made."""
-    from memory_context.stores import SQLAlchemyStore
     from memory_context.text.describe.description import counted
 
-    with SQLAlchemyStore(check_database(store, "adopt")) as database:
+    with _database(check_database(store, "adopt")) as database:
         adopted = database.adopt()
     if as_json:
         print_json(asdict(adopted))

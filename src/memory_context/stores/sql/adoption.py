@@ -23,7 +23,6 @@ from memory_context.stores.sql.schema import memories, metadata, version
 from memory_context.text.describe import describe
 from memory_context.text.tokens.counter import default_counter
 
-BEFORE = "agent_memories_before_adoption"
 # Each row as the record of `record_json`. PostgreSQL's CURRENT_TIMESTAMP was stored in the time zone
 # of the database, SQLite's in UTC, both without saying so.
 _RECORDS = {
@@ -75,7 +74,7 @@ class Adopted:
 
     memories: int
     renamed: int
-    table: str = BEFORE
+    table: str = "agent_memories_before_adoption"
 
 
 def adopt(connection: sa.Connection) -> Adopted:
@@ -95,7 +94,9 @@ def adopt(connection: sa.Connection) -> Adopted:
         ours = [table for table in metadata.sorted_tables if table is not memories]
         metadata.drop_all(connection, tables=ours)
         version.drop(connection)
-    connection.execute(sa.text(f"ALTER TABLE agent_memories RENAME TO {BEFORE}"))
+    connection.exec_driver_sql(
+        "ALTER TABLE agent_memories RENAME TO agent_memories_before_adoption"
+    )
     create_all(connection)
     adopted = renamed = 0
     records = sa.text(_RECORDS[connection.dialect.name]).columns(record=sa.JSON)

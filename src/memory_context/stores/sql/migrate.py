@@ -8,7 +8,7 @@ from sqlalchemy.schema import CreateIndex, CreateTable, DDLElement
 from memory_context.exceptions import SchemaVersionError
 from memory_context.stores.sql.dialects import advisory_lock, is_postgresql, is_sqlite
 from memory_context.stores.sql.index import fts5, keyword_index
-from memory_context.stores.sql.schema import memories, metadata, version
+from memory_context.stores.sql.schema import metadata, version
 from memory_context.text.index.analyzer import VERSION
 
 HEAD = "0004"
@@ -57,9 +57,9 @@ def is_foreign(connection: sa.Connection) -> bool:
     Such a table has no tiers; every revision of our own has.
     """
     inspector = sa.inspect(connection)
-    if not inspector.has_table(memories.name):
+    if not inspector.has_table("agent_memories"):
         return False
-    return memories.c.tier.name not in [c["name"] for c in inspector.get_columns(memories.name)]
+    return "tier" not in [column["name"] for column in inspector.get_columns("agent_memories")]
 
 
 def ensure_schema(connection: sa.Connection) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 from typing import Any, TypeAlias
-from uuid import uuid4
 
 import sqlalchemy as sa
 from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
@@ -51,7 +50,7 @@ metadata = sa.MetaData()
 memories = sa.Table(
     "agent_memories",
     metadata,
-    sa.Column("id", sa.Uuid(), primary_key=True, default=uuid4),
+    sa.Column("id", sa.Uuid(), primary_key=True),
     sa.Column("user_id", sa.Text, nullable=False),
     sa.Column("agent_id", sa.Text),
     sa.Column("thread_id", sa.Text),
