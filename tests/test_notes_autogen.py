@@ -28,6 +28,7 @@ from memory_context import (
     TierPolicy,
 )
 from memory_context.exceptions import (
+    DeclinedError,
     InvalidArgumentError,
     InvalidScopeError,
     MemoryDeletedError,
@@ -37,6 +38,7 @@ from memory_context.exceptions import (
 )
 from memory_context.model.tiers_and_limits import GLOBAL
 from memory_context.testing import ScriptedChatClient, check_prompt
+from memory_context.tools.verbs import MemoryToolError
 from messages import LOG, call, dumps, results, user
 from test_context import fill
 
@@ -375,7 +377,7 @@ async def test_components() -> None:
     async with loaded.run(project="p") as notes:
         assert ["run", "plan", "session", "project", "global", "team"] == notes.open_tiers
     assert (3, 8, 8) == tuple(len(one.tools()) for one in (plain, full, loaded))
-    with pytest.raises(NotSerializableError, match="'global' cannot be dumped"):
+    with pytest.raises(NotSerializableError, match="confirm of its own cannot be dumped"):
         context_of(
             url, notes=NotesPolicy(tiers=[replace(GLOBAL, confirm=lambda _: True)])
         ).dump_component()
@@ -505,10 +507,26 @@ async def test_declined() -> None:
         return False
 
     context = context_of(notes=NotesPolicy(tiers=[replace(GLOBAL, confirm=no)]))
-    await use(context, "save_memory", content="x", tier="global")
+    key = context.notes.add_pattern("x", "y")
 
-    assert "declined" in await use(context, "clear_memory", tier="global")
+    async with context.run():
+        for name, arguments in (
+            ("clear_memory", {"tier": "global"}),
+            ("delete_memory", {"key": key}),
+            ("save_memory", {"tier": "global", "content": "x"}),
+            ("store_memory", {"type": "user_preference", "content": "x"}),
+        ):
+            try:
+                said = await use(context, name, **arguments)
+            except MemoryToolError as error:
+                said = str(error)
+            assert "declined" in said
+        with pytest.raises(DeclinedError):
+            await context.store("x", type="user_preference")
+    with pytest.raises(DeclinedError):
+        await context.store("x", tags=["always"])
     assert 1 == context.notes.count("global")
+    assert 0 == len(await context.search("", tier="detail"))
 
 
 async def test_secrets_stay_hidden() -> None:

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ import pytest
 from for_each import for_each
 from memory_context import MemoryManager, ScopedMemory, TierPolicy
 from memory_context.exceptions import (
+    DeclinedError,
     InvalidArgumentError,
     InvalidCategoryError,
     InvalidContentError,
@@ -562,36 +564,66 @@ class Asked:
 
 @pytest.mark.parametrize("asynchronous", [False, True])
 def test_confirmation(asynchronous: bool, manager: MemoryManager) -> None:
-    """Asked are: a preference that wants it, a changed preference, clearing global memory; a no writes nothing."""
+    """Whatever goes into a tier, is changed there or leaves it is asked about; a no writes nothing."""
     ann = Asked()
     confirm = ann.later if asynchronous else ann
     memory = ScopedMemory(manager, **IDS, policies=[replace(GLOBAL, confirm=confirm)])
     key = memory.add_preference("metric units", "units", confirm=True)
     assert key is not None
     memory.add_preference("tea")
-    memory.save("a fact", tier="global")
-    memory.save("a session's note")
-    assert ["save"] == [one.action for one in ann.asked]
+    fact = memory.save("a fact", tier="global")
+    note = memory.save("a session's note")
+    assert ["save"] * 3 == [one.action for one in ann.asked]
 
     ann.answer = False
-    assert memory.add_preference("imperial units", confirm=True) is None
+    ann.asked.clear()
+    assert memory.add_preference("imperial units") is None
     assert memory.update(key, "imperial units") is None
+    assert memory.update(fact, tags=["always"]) is None
     assert memory.delete(key) is None
+    assert memory.delete(fact) is None
+    assert memory.promote(note, to="global") is None
     assert memory.clear(tier="global") is None
+    for doing in (
+        partial(memory.save, "a rumour", tier="global"),
+        partial(memory.manager.store, "a rumour", type="user_preference"),
+        partial(memory.manager.store, "a rumour", tags=["always"]),
+        partial(memory.manager.store, "a rumour", type="pattern", tags=["always"]),
+        partial(memory.manager.store, "a rumour", tier="global"),
+    ):
+        with pytest.raises(DeclinedError):
+            doing()
 
     assert ["metric units", "tea", "a fact"] == [
         note.content for note in memory.get(tier="global")
     ][::-1]
-    assert ["save", "save", "update", "delete", "clear"] == [one.action for one in ann.asked]
+    assert [
+        *("save", "update", "update", "delete", "delete", "promote", "clear"),
+        *["save"] * 5,
+    ] == [one.action for one in ann.asked]
     assert ("imperial units", "metric units") == (
-        ann.asked[2].content,
-        getattr(ann.asked[2].item, "content", None),
+        ann.asked[1].content,
+        getattr(ann.asked[1].item, "content", None),
     )
-    assert 3 == ann.asked[4].count
+    assert 3 == ann.asked[6].count
+    assert memory.add_pattern("retry with backoff", "network")
+    assert 12 == len(ann.asked)
     assert 1 == memory.clear(tier="session")
     ann.answer = True
     assert memory.update(key, "imperial units") is not None
-    assert 3 == memory.clear(tier="global")
+    assert 4 == memory.clear(tier="global")
+
+
+def test_a_view_keeps_the_confirmation(manager: MemoryManager) -> None:
+    """Notes without policies of their own, made of the memories of such with a confirmation, ask too."""
+    ann = Asked(answer=False)
+    memory = ScopedMemory(manager, **IDS, policies=[replace(GLOBAL, confirm=ann)])
+
+    with pytest.raises(DeclinedError):
+        ScopedMemory(memory.manager).save("a rumour", tier="global")
+    with pytest.raises(DeclinedError):
+        memory.manager.within([]).store("a rumour", type="user_preference")
+    assert 2 == len(ann.asked)
 
 
 def test_nobody_to_confirm() -> None:

@@ -168,6 +168,10 @@ class RecordChangedError(MemoryContextError):
     """The record was changed or deleted since it was read; read it again."""
 
 
+class DeclinedError(MemoryContextError):
+    """Whoever confirms what goes into a tier declined this; nothing was written."""
+
+
 class StoreError(MemoryContextError):
     """The store could not carry out the operation; the database's own error is the cause."""
 

@@ -169,6 +169,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._closed_with_this = list[Callable[[], object]]()
         self._notes = ScopedMemory(self._owner, policies=self.notes_policy.tiers)
         self._view = self._owner.within(self._notes.places)
+        self._view.gate = self._notes.manager.gate
         self._manager = self._view if self._has_notes else self._owner
         settings = ConversationSettings(self.fold_policy, self.recall_policy, max_tokens)
         self._conversation = Conversation(

@@ -24,7 +24,7 @@ from memory_context.memory.context_package import (
     make_package,
 )
 from memory_context.memory.manager import MemoryManager
-from memory_context.model.item import ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
+from memory_context.model.item import ALWAYS, ASSEMBLY, JSON, PREFERENCE, MemoryItem, now
 from memory_context.model.reference import one_line
 from memory_context.model.scope import DETAIL, Scope
 from memory_context.runtime.after_fork import Lock
@@ -33,7 +33,6 @@ from memory_context.stores import Filters
 
 DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL: 0.2}
 LARGEST_PART = 100
-ALWAYS = "always"
 RECORDED = 50
 LEAST_LOOKED_AT = 100
 # No memory takes less than its reference, about 20 tokens: more candidates could not all go in.

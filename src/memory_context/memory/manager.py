@@ -85,6 +85,7 @@ class MemoryManager(ClosedAtExit):
         key_generator: Generates the keys of what is stored here, and through the views of `within`.
         scope: What is read and written here: the user's memories, behind the walls of `within`.
         offered: The part of it that may be brought back without being asked for.
+        gate: Looks at each new record before it is committed, and may raise; views have it, too.
 
     Raises:
         InvalidScopeError: No user.
@@ -107,6 +108,7 @@ class MemoryManager(ClosedAtExit):
     ) -> None:
         writer = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns an integer into text
         self.scope = self.offered = Scope(writer.user_id)
+        self.gate: Callable[[MemoryItem], object] | None = None
         self._widest: frozenset[Place] | None = None
         self.agent_id = writer.agent_id
         self.thread_id = writer.thread_id
@@ -234,6 +236,7 @@ class MemoryManager(ClosedAtExit):
             KeyExistsError: `key` holds another memory, and not `replace`.
             TierFullError: There is no `room`.
             InvalidScopeError: The tier's id is behind a wall (see `within`).
+            DeclinedError: Somebody who confirms what goes into a tier was asked, and declined.
             StoreError: The store could not do it; nothing was changed.
         """
         body, media_type = to_content(content)
@@ -264,8 +267,9 @@ class MemoryManager(ClosedAtExit):
         item = with_summary(
             item, description, source=source, as_stored=self.kept, summaries=self.summaries
         )
-        if check:
-            check(item)
+        for look in (check, self.gate):
+            if look:
+                look(item)
         with operation("store", self.who, type=type, tier=tier) as storing:
             if key is None:
                 stored = self._put_under_new_key(item, source or type, room)
@@ -615,8 +619,11 @@ class MemoryManager(ClosedAtExit):
 
         Raises:
             NotSerializableError: Store or audit trail live in this process only; or counter,
-                embedder or quota are the caller's own.
+                embedder, quota or the confirmation of a tier are the caller's own.
         """
+        if self.gate:
+            message = "memories with a tier that has a confirm of its own cannot be dumped"
+            raise NotSerializableError(message)
         url = reopening.store_url(self.memory_store)
         if self._counter is not None:
             message = "a counter of your own cannot be serialized; use set_default_counter() in each process"

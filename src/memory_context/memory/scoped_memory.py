@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, overload
 
 from memory_context.exceptions import (
+    DeclinedError,
     InvalidArgumentError,
     InvalidTierError,
 )
@@ -15,6 +16,7 @@ from memory_context.memory.search_filters import as_list
 from memory_context.memory.tier_notes import NEWEST_FIRST, TierNotes, check_content
 from memory_context.model.category import Category, check_category, trees
 from memory_context.model.item import (
+    PATTERN,
     PREFERENCE,
     Content,
     MemoryItem,
@@ -111,6 +113,7 @@ class ScopedMemory(TierNotes):
             InvalidArgumentError: Not a priority, tag or type, or the tier's `validate` objects.
             InvalidCategoryError: Not a category.
             TierFullError: The tier has no room for it; with the size and the limit.
+            DeclinedError: The tier's `confirm` was asked, and declined.
             StoreError: The store could not do it; nothing was written.
         """
         return self._keep(
@@ -208,10 +211,9 @@ class ScopedMemory(TierNotes):
             if content is not None and old.summary == self._first_line(old.content):
                 new = replace(new, summary=self._first_line(content) or old.summary)
             self._validate(new)
-            if old.memory_type == PREFERENCE:
-                question = Confirmation("update", old.tier, content=new.content, item=old)
-                if not self._is_confirmed(question):
-                    return None
+            question = Confirmation("update", old.tier, content=new.content, item=old)
+            if not self._is_confirmed(question):
+                return None
             written = self._replaced(old, new)
             if written is not None:
                 return written
@@ -228,7 +230,7 @@ class ScopedMemory(TierNotes):
         if note is None:
             return False
         question = Confirmation("delete", note.tier, item=note)
-        if note.memory_type == PREFERENCE and not self._is_confirmed(question):
+        if not self._is_confirmed(question):
             return None
         return self.manager.forget(key, reason="deleted")
 
@@ -361,10 +363,9 @@ class ScopedMemory(TierNotes):
             self._check_wider(old, to)
             new = replace(old, tier=to, tier_id=tier_id, identity=None, is_active=True)
             self._validate(new)
-            if old.memory_type == PREFERENCE and old.content_metadata.get("confirm"):
-                question = Confirmation("promote", to, content=old.content, item=old)
-                if not self._is_confirmed(question):
-                    return None
+            question = Confirmation("promote", to, content=old.content, item=old)
+            if old.memory_type != PATTERN and not self._is_confirmed(question):
+                return None
             written = self._replaced(old, new)
             if written is not None:
                 return written
@@ -395,20 +396,22 @@ class ScopedMemory(TierNotes):
     ) -> str | None:
         """Keep a preference of the user (importance 0.9); return its key, None if it was declined.
 
+        Args:
+            preference: The preference.
+            category: A path.
+            confirm: Whether somebody must be asked; without it, they are where there is somebody.
+
         Raises:
             InvalidArgumentError: It is to be confirmed, and nobody can be asked; or what `save`
                 raises.
         """
-        check_category(category)
-        facts = None
-        if confirm:
-            if self._policy("global").confirm is None:
-                message = 'nobody can confirm it: give policies=[TierPolicy("global", lifetime="user", confirm=…)]'
-                raise InvalidArgumentError(message)
-            if not self._is_confirmed(Confirmation("save", "global", content=preference)):
-                return None
-            facts = {"confirm": True}
-        return self._keep(preference, "global", PREFERENCE, 0.9, category=category, metadata=facts)
+        if confirm and self._policy("global").confirm is None:
+            message = 'nobody can confirm it: give policies=[TierPolicy("global", lifetime="user", confirm=…)]'
+            raise InvalidArgumentError(message)
+        try:
+            return self._keep(preference, "global", PREFERENCE, 0.9, category=category)
+        except DeclinedError:
+            return None
 
     def query_preferences(self, category: str | None = None) -> MemoryList:
         """Return the user's preferences, newest first; of a category or below it if one is given."""
@@ -464,7 +467,7 @@ class ScopedMemory(TierNotes):
     def add_pattern(self, pattern: str, domain: str) -> str:
         """Keep a pattern beyond projects (importance 0.7), tagged with `domain`; return its key."""
         tags = [domain] if domain else []
-        return self._keep(pattern, "global", "pattern", 0.7, tags=tags, metadata={"domain": domain})
+        return self._keep(pattern, "global", PATTERN, 0.7, tags=tags, metadata={"domain": domain})
 
     def _of_type(
         self,

@@ -8,6 +8,7 @@ from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
 from memory_context.exceptions import (
+    DeclinedError,
     InvalidArgumentError,
     InvalidContentError,
     InvalidTierError,
@@ -18,6 +19,9 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.search_filters import as_list, search_filters
 from memory_context.model.category import check_category
 from memory_context.model.item import (
+    ALWAYS,
+    PATTERN,
+    PREFERENCE,
     SECRET,
     Content,
     MemoryItem,
@@ -94,6 +98,8 @@ class TierNotes(ClosedAtExit):
                 tier_id = plan_id
             self._tier_ids[name] = None if tier_id is None else str(tier_id)
         self.manager = self._owner.within(self.places)
+        if any(policy.confirm for policy in self.own_policies):
+            self.manager.gate = self._check_confirmed
 
     @property
     def places(self) -> frozenset[Place]:
@@ -239,6 +245,25 @@ class TierNotes(ClosedAtExit):
             return None
         self.manager.audit("stored", written.memory_key)
         return written
+
+    def _check_confirmed(self, item: MemoryItem) -> None:
+        """Ask about a new record, if there is a confirmation for its tier.
+
+        What the user's layer shows opens every later conversation: it counts as of the tier
+        ``global``, whatever its tier.
+
+        Raises:
+            DeclinedError: It was declined.
+        """
+        is_shown_always = ALWAYS in item.tags
+        tier = item.tier
+        if tier == DETAIL and (is_shown_always or item.memory_type == PREFERENCE):
+            tier = "global"
+        if tier not in self.policies or (item.memory_type == PATTERN and not is_shown_always):
+            return
+        if not self._is_confirmed(Confirmation("save", tier, content=item.content)):
+            message = f"saving this in the tier {tier!r} was declined; nothing was written"
+            raise DeclinedError(message)
 
     def _is_confirmed(self, question: Confirmation) -> bool:
         """Ask whether it may be done; where a tier has nobody to ask, it may."""

@@ -23,8 +23,10 @@ from memory_context.runtime.atomic_file import draft_of
 FIRST, LAST = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
 TEXT = "text/plain"
 JSON = "application/json"
+ALWAYS = "always"
 ASSEMBLY = "assembly"
 CONVERSATION = "conversation"
+PATTERN = "pattern"
 PREFERENCE = "user_preference"
 STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."

@@ -181,8 +181,9 @@ class TierPolicy:
         lifetime: Whose id its memories carry, and with what they end: ``run``, ``session``, ``task``, ``project``; or
             ``user``, which never ends.
         auto_include: Whether all of it stands in every prompt, in full.
-        confirm: Asked before a preference is changed, or saved where it asks for that, and before the tier is cleared;
-            answers whether it may be done. None: nobody is asked.
+        confirm: Asked before anything is saved in the tier or promoted to it (learned patterns apart), changed, deleted
+            or cleared there; answers whether it may be done. That of ``global`` is also asked before a preference, or
+            anything with the tag ``always``, is stored without a tier. None: nobody is asked.
         validate: Says what is wrong with a memory before it is written; answers None if nothing is.
         evict: The share that is evicted when the tier is full; with 0 it refuses.
 

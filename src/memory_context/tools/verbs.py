@@ -9,6 +9,7 @@ from typing import Any, Generic, Protocol, TypeVar
 from pydantic import BaseModel, ValidationError
 
 from memory_context.exceptions import (
+    DeclinedError,
     InvalidKeyError,
     MemoryContextError,
     MemoryDeletedError,
@@ -101,6 +102,8 @@ def answer_limit(verb: Verb[Any], max_tokens: int | None, page_tokens: int | Non
 def advice(error: MemoryContextError, key: str) -> str:
     """Return what a model should do next, after `error`, which may be about `key`."""
     match error:
+        case DeclinedError():
+            return prompts.DECLINED
         case MemoryDeletedError():
             return prompts.DELETED.format(message=error)
         case MemoryNotFoundError():
