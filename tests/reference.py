@@ -67,7 +67,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
         "Codecs and redaction",
         "memory_context",
         (
-            *("Codec", "Encrypted", "Compressed", "RedactingStore"),
+            *("Codec", "Encrypted", "Compressed"),
             *("Redactor", "RedactionPattern", "Redacted"),
         ),
     ),

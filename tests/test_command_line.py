@@ -491,6 +491,18 @@ class TestUpkeep:
         assert "Delete 2 expired memories of 2 users for good? [y/N]" in shown.text
         assert shown.text.endswith("deleted 2 expired memories\n")
 
+    def test_redact(self, anywhere: Screen) -> None:
+        """What is a secret by its form is taken out, of one user or of all, and counted by kind."""
+        token = "ghp" + "_" + "aB3dE6gH9k" * 3 + "q7X4Zm"
+        with SQLAlchemyStore(anywhere.url) as store:
+            for user in ("ann", "bob"):
+                MemoryManager(store, user_id=user).store(f"the token {token}", "x", key="token")
+        assert {"redacted": {"github_token": 1}} == anywhere.json("redact", "--yes")
+        assert token in anywhere("show", "token", user="bob")
+        assert "github_token: 1\n" == anywhere("redact", "--yes", user=None)
+        assert "no secrets were found\n" == anywhere("redact", "--yes", user=None)
+        assert "the token [redacted github_token]" in anywhere("show", "token", user="bob")
+
     def test_reindex(self, anywhere: Screen) -> None:
         """What was lost from the index is found again."""
         with SQLAlchemyStore(anywhere.url) as store:
@@ -663,6 +675,7 @@ def hostile_(tmp_path_factory: pytest.TempPathFactory) -> str:
         ("threads --user ann", ""),
         ("forget first --user ann", "n\n"),
         ("gc", "n\n"),
+        ("redact", "n\n"),
         ("doctor", ""),
         ("reindex", ""),
         ("migrate", ""),

@@ -24,7 +24,7 @@ SHAPES = {
     name: json.loads(text)
     for name, text in re.findall(r"```json ([\w-]+)\n(.*?)```", PAGE, re.DOTALL)
 }
-VARYING = {"users"}  # an object whose keys are the names of users, in what `gc` prints
+VARYING = {"users", "redacted"}  # objects whose keys are the names of users, or kinds of secrets
 WITHOUT_SHAPE = {"demo", "replay"}
 RUNS = {
     "list": ["--user", "ann"],
@@ -39,6 +39,7 @@ RUNS = {
     "adopt": ["--store", "sqlite:///another.db"],
     "forget": ["orders", "--yes", "--user", "ann"],
     "gc": ["--yes"],
+    "redact": ["--yes"],
     "forget-user": ["ann", "--yes"],
     "consolidate": ["project", "--user", "ann"],
     "export": ["exported.jsonl"],

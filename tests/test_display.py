@@ -6,6 +6,7 @@ import base64
 import pickle
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
@@ -416,6 +417,13 @@ async def test_what_is_shown_of_a_secret_is_its_description() -> None:
         said = "".join(bundle(value).values())
         assert "hunter2" not in said
         assert "database password" in said
+
+
+def test_stats_show_what_was_redacted() -> None:
+    """Each kind of secret that was taken out has a row with its number."""
+    done = shown(ContextStats(redacted=Counter({"github_token": 1234})))
+    assert "redacted github_token" in done.said
+    assert "1,234" in done.said
 
 
 async def test_decisions_and_stats_show_as_tables(context: MemoryContext) -> None:

@@ -147,14 +147,17 @@ async def test_metrics_are_the_stats(
 
 def numbers(stats: ContextStats) -> dict[str, int]:
     """The numbers of stats by the names of their metrics."""
-    return {METRICS[name].name: getattr(stats, name) for name in (*stats.__slots__, "tokens_saved")}
+    counted = {name: getattr(stats, name) for name in (*stats.__slots__, "tokens_saved")}
+    counted["redacted"] = stats.redacted.total()
+    return {METRICS[name].name: number for name, number in counted.items()}
 
 
 async def test_every_number_of_the_stats_has_a_metric(sqlite_url: str, telemetry: Exported) -> None:
     """A context under a limit, reading in full first: whatever it counts, its metrics count."""
-    context = MemoryContext("ann", store=sqlite_url, max_tokens=4000, notes=True)
+    url = f"redacted+{sqlite_url}"
+    context = MemoryContext("ann", store=url, max_tokens=4000, notes=True)
     async with context.run() as notes:
-        notes.save("mind the gap", tier="run")
+        notes.save("mind the gap, " + "password=hunter" + "2!x", tier="run")
         for number in range(12):
             await context.add_message(
                 user(f"question {number} " + LOG[number * 100 : number * 100 + 1500])
@@ -179,6 +182,7 @@ async def test_every_number_of_the_stats_has_a_metric(sqlite_url: str, telemetry
         )
     )
     assert 0 < context.stats().tokens_noted
+    assert {"password": 1} == context.stats().redacted
     await context.aclose()
 
 
@@ -284,9 +288,11 @@ def test_the_page_lists_every_metric() -> None:
 async def test_the_page_lists_every_attribute(sqlite_url: str, telemetry: Exported) -> None:
     """What spans and metrics of everything there is have as attributes stands on the page, and all of that is there."""
     await everything_with_marker(sqlite_url)
+    url = f"redacted+{sqlite_url}"
     context = MemoryContext(
-        "ann", store=sqlite_url, max_tokens=2000, recall=RecallPolicy(judge=_Content())
+        "ann", store=url, max_tokens=2000, recall=RecallPolicy(judge=_Content())
     )
+    await context.store("password=hunter" + "2!x")
     for number in range(20):
         await context.add_message(
             user(f"worker-{number}? " + LOG[number * 100 : number * 100 + 500])

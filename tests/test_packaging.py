@@ -19,7 +19,7 @@ MEMORY_INSTRUCTIONS AgentMemoryService AuditEntry AuditTrail Category Codec Comp
 Confirmation ContextAssembler ContextPackage ConversationMemory Decision Deletion Encrypted
 FileEntry FileStore FoldPolicy Judge JudgeLimits LLMJudge LLMSummarizer LexicalJudge Match
 MemoryContext MemoryContextError MemoryItem MemoryList MemoryManager MemoryRef MemoryStore
-MemoryWorkbench Observed Page Quota Redacted RedactingStore RedactionPattern Redactor Room
+MemoryWorkbench Observed Page Quota Redacted RedactionPattern Redactor Room
 SQLAlchemyStore SQLAuditTrail SQLMemory Scope ScopedMemory Selection Summaries
 Summarizer SummaryLimits TierPolicy TokenCounter Usage __version__ default_counter exceptions
 identify_users mcp_server observe set_default_counter

@@ -169,8 +169,8 @@ def test_a_budget_is_not_negative(record: Any, name: str) -> None:
     [
         ({"threshold": 800, "fold": FoldPolicy()}, "threshold= or a FoldPolicy, not both"),
         ({"fold": "later"}, "after_reading"),
-        ({"fold": FoldPolicy(redact=[str])}, "RedactingStore"),
-        ({"fold": FoldPolicy(artifacts="store")}, "RedactingStore"),
+        ({"fold": FoldPolicy(redact=["x"])}, "callables from text to text"),
+        ({"fold": FoldPolicy(artifacts="store")}, "MemoryContextMiddleware only"),
         ({"recall": None}, "RecallPolicy"),
         ({"notes": [TierPolicy("team")]}, "NotesPolicy"),
     ],

@@ -22,7 +22,6 @@ from memory_context import (
     MemoryItem,
     MemoryManager,
     MemoryRef,
-    RedactingStore,
     Redactor,
     Scope,
     ScopedMemory,
@@ -31,11 +30,9 @@ from memory_context import (
 from memory_context.conversation.message import from_lines
 from memory_context.exceptions import StoreError
 from memory_context.memory.chat_history import ChatTurn
-from memory_context.model.item import to_content
+from memory_context.memory.redaction import redact_memories
 from memory_context.stores import SQLAlchemyStore
-from memory_context.testing.sample_memories import memory
-from memory_context.text.redact import Secret, without_pieces
-from memory_context.text.redact.record_redaction import Clearing
+from memory_context.text.redact import Redaction, Secret, without_pieces
 
 PASSWORD = "hunter" + "2!x"
 TOKEN = "ghp" + "_" + "aB3dE6gH9k" * 3 + "q7X4Zm"
@@ -63,7 +60,7 @@ class TestRecordsOfTheLibrary:
     @for_each("name", PATTERNS)
     def test_turns(self, name: str) -> None:
         """Turns come back with their roles, in their order, with when they were said, however a pattern looks."""
-        store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
+        store = SQLAlchemyStore("sqlite://", redactor=Redactor({name: PATTERNS[name]}))
         kept = ConversationMemory(manager=MemoryManager(store, user_id="ann", counter=len))
         data = {"to": "ann@example.org", "codes": [493021, True, None], "on": "2026-01-02"}
         added = kept.add_turns(
@@ -81,8 +78,8 @@ class TestRecordsOfTheLibrary:
 
     def test_secrets_in_turns(self) -> None:
         """What is secret by its form, the name beside it, or a pattern is gone from text and data, numbers too."""
-        store = RedactingStore(
-            "sqlite://", Redactor({"otp": r"\b\d{6}\b", "pin": r'"pin": (?P<value>\d+)'})
+        store = SQLAlchemyStore(
+            "sqlite://", redactor=Redactor({"otp": r"\b\d{6}\b", "pin": r'"pin": (?P<value>\d+)'})
         )
         kept = ConversationMemory(manager=MemoryManager(store, user_id="ann"))
         data = {
@@ -90,7 +87,7 @@ class TestRecordsOfTheLibrary:
             "args": [{"name": "DB_PASSWORD", "value": PASSWORD}, {"code": 493021, "pin": 12}],
         }
         kept.add_turn("s", "human", f"my code is 493021, the token {TOKEN}", data)
-        [inside] = store.inner.list_all(Scope("ann"))
+        [inside] = store.list_all(Scope("ann"))
         [turn] = kept.get_turns("s")
 
         assert turn.text == "my code is [redacted otp], the token [redacted github_token]"
@@ -103,7 +100,7 @@ class TestRecordsOfTheLibrary:
     @for_each("name", PATTERNS)
     def test_langchain_history(self, name: str) -> None:
         """Messages come back with their ids and their calls, whatever numbers and names a pattern finds."""
-        store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
+        store = SQLAlchemyStore("sqlite://", redactor=Redactor({name: PATTERNS[name]}))
         history = MemoryContextChatMessageHistory("t", user_id="ann", store=store)
         calls: Any = [
             {"name": "look_up", "args": {"code": 493021}, "id": "call_100001", "type": "tool_call"}
@@ -129,7 +126,7 @@ class TestRecordsOfTheLibrary:
     @for_each("name", PATTERNS)
     def test_langgraph_items(self, name: str) -> None:
         """Items are found by namespace and key, and namespaces are listed as they are."""
-        store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
+        store = SQLAlchemyStore("sqlite://", redactor=Redactor({name: PATTERNS[name]}))
         adapter = MemoryStoreAdapter(MemoryManager(store, user_id="ann"))
         adapter.put(("users", "493021"), "493021", {"mail": "ann@example.org", "n": 1})
 
@@ -143,7 +140,7 @@ class TestRecordsOfTheLibrary:
     async def test_autogen_memory(self, name: str) -> None:
         """A dict comes back as a dict, of the MIME type that it had."""
         memory = SQLMemory(
-            "ann", store=RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
+            "ann", store=SQLAlchemyStore("sqlite://", redactor=Redactor({name: PATTERNS[name]}))
         )
         await memory.add(
             MemoryContent(
@@ -158,8 +155,8 @@ class TestRecordsOfTheLibrary:
     @for_each("name", PATTERNS)
     def test_stages_and_secrets(self, name: str) -> None:
         """What was kept in a stage is found by the stage's name; what was marked as secret stays marked."""
-        store = RedactingStore(
-            "sqlite://", Redactor({name: PATTERNS[name], "marks": "secret|stage"})
+        store = SQLAlchemyStore(
+            "sqlite://", redactor=Redactor({name: PATTERNS[name], "marks": "secret|stage"})
         )
         tiers = ScopedMemory(MemoryManager(store, user_id="ann"), task_id="t")
         tiers.add_reasoning("thought", "role:493021")
@@ -171,7 +168,7 @@ class TestRecordsOfTheLibrary:
     @for_each("name", PATTERNS)
     async def test_compacted_messages(self, name: str) -> None:
         """Messages of a compaction can be put back."""
-        store = RedactingStore("sqlite://", Redactor({name: PATTERNS[name]}))
+        store = SQLAlchemyStore("sqlite://", redactor=Redactor({name: PATTERNS[name]}))
         context = MemoryContext("ann", store=store, max_tokens=500)
         await context.add_message(UserMessage(content="do the task", source="user"))
         for step in range(20):
@@ -180,7 +177,7 @@ class TestRecordsOfTheLibrary:
             prompt = await context.get_messages()
         [key] = [ref.key for message in prompt for ref in MemoryRef.find_all(str(message.content))]
 
-        [stored] = [item for item in store.inner.list_all(Scope("ann")) if item.memory_key == key]
+        [stored] = [item for item in store.list_all(Scope("ann")) if item.memory_key == key]
         messages = from_lines(stored.text)
 
         assert await context.restore(key) == len(messages)
@@ -201,13 +198,12 @@ class TestRecordsOfTheLibrary:
     @examples(200)
     def test_no_pattern_breaks_json(self, pattern: str, value: object) -> None:
         """What was given as a dict is one afterwards, of the same size; doing it again changes nothing."""
-        clearing = Clearing(Redactor({"x": pattern}), len)
-        content, media_type = to_content({"value": value})
-        once = clearing.of(memory(content, media_type=media_type))
-        again = Clearing(Redactor({"x": pattern}), len).of(once)
+        redactor = Redactor({"x": pattern})
+        once = Redaction(redactor).json(json.dumps({"value": value}))
+        again = Redaction(redactor).json(once)
 
-        assert len(json.loads(once.data)) == 1
-        assert once.content == again.content
+        assert len(json.loads(once)) == 1
+        assert once == again
 
 
 class TestDamagedRecords:
@@ -287,7 +283,7 @@ class TestWhatIsCutShort:
     def test_generated_descriptions(self, password: str) -> None:
         """However far a short password stands from the beginning, no description or reference shows it."""
         rest = "\n".join(f"row {number} other" for number in range(60))
-        with RedactingStore("sqlite://") as store:
+        with SQLAlchemyStore("sqlite://", redactor=Redactor()) as store:
             ann = MemoryManager(store, user_id="ann", counter=len)
             for padding in range(90):
                 url = f"{'x' * padding} postgresql://ann:{password}@db/x"
@@ -299,7 +295,7 @@ class TestWhatIsCutShort:
     @pytest.mark.parametrize("password", SHORT)
     def test_given_descriptions(self, password: str) -> None:
         """Nor do lines that callers and other parts of the library make of a text: of turns, notes, lessons."""
-        with RedactingStore("sqlite://") as store:
+        with SQLAlchemyStore("sqlite://", redactor=Redactor()) as store:
             tiers = ScopedMemory(
                 MemoryManager(store, user_id="ann", counter=len), task_id="t", project_id="p"
             )
@@ -310,7 +306,7 @@ class TestWhatIsCutShort:
                 tiers.add_decision(text)
                 tiers.add_failure("code", text)
                 tiers.manager.store(text, "y" * (300 - 40 - padding) + text)
-            summaries = [item.summary for item in store.inner.list_all(Scope("ann"))]
+            summaries = [item.summary for item in store.list_all(Scope("ann"))]
 
         assert len(summaries) == 360
         assert not [summary for summary in summaries if password[:3] in summary]
@@ -322,13 +318,12 @@ class TestWhatIsCutShort:
             f"ann:{password}": "ann:[redacted url_password]",
             f"ann:{password[:4]}…": "ann:[redacted url_password]…",
         }
-        with RedactingStore("sqlite://") as store:
+        with SQLAlchemyStore("sqlite://") as store:
+            ann = MemoryManager(store, user_id="ann", counter=len)
             for number, (line, shown) in enumerate(cut.items()):
-                text = f"{number} postgresql://ann:{password}@db/x"
-                key = MemoryManager(store.inner, user_id="ann", counter=len).store(text, line)
-                found = store.get(Scope("ann"), key)
-                assert found
-                assert found.summary == shown
+                key = ann.store(f"{number} postgresql://ann:{password}@db/x", line)
+                redact_memories(store, Redactor())
+                assert ann.get(key).summary == shown
 
     def test_short_secrets_in_words(self) -> None:
         """A short secret that is a part of a word by chance is left there."""
@@ -346,7 +341,7 @@ class TestWhatIsCutShort:
 
     async def test_notes_of_compactions(self) -> None:
         """The note that stands for compacted messages quotes what was stored of them."""
-        store = RedactingStore("sqlite://")
+        store = SQLAlchemyStore("sqlite://", redactor=Redactor())
         context = MemoryContext("ann", store=store, max_tokens=800)
         await context.add_message(UserMessage(content="do the task", source="user"))
         for step in range(30):
@@ -368,8 +363,12 @@ class TestEmbedder:
     async def test_queries(self) -> None:
         """Neither a search nor the recall for a user's message brings a secret to the embedder."""
         embedder = Embedder()
-        inner = SQLAlchemyStore("sqlite://", embedder=embedder, embedding_model="lengths")
-        store = RedactingStore(inner, Redactor({"otp": r"\b\d{6}\b"}))
+        store = SQLAlchemyStore(
+            "sqlite://",
+            embedder=embedder,
+            embedding_model="lengths",
+            redactor=Redactor({"otp": r"\b\d{6}\b"}),
+        )
         ann = MemoryManager(store, user_id="ann")
         key = ann.store(f"the pump fails with DB_PASSWORD={PASSWORD} and 493021", "a log")
         context = MemoryContext("ann", store=store)
@@ -385,7 +384,7 @@ class TestEmbedder:
 
     def test_words_of_markers(self) -> None:
         """A query with a secret does not find memories only because a secret was redacted there, too."""
-        ann = MemoryManager(RedactingStore("sqlite://"), user_id="ann")
+        ann = MemoryManager(SQLAlchemyStore("sqlite://", redactor=Redactor()), user_id="ann")
         ann.store(f"the turbine, DB_PASSWORD={PASSWORD}", "a log")
 
         assert ann.search(f"zebrafish postgresql://u:{PASSWORD}@h") == []
@@ -400,7 +399,9 @@ class TestEmbedder:
                 shown.append(text + description)
                 return "a log"
 
-        ann = MemoryManager(RedactingStore("sqlite://"), user_id="ann", summarizer=Noting())
+        ann = MemoryManager(
+            SQLAlchemyStore("sqlite://", redactor=Redactor()), user_id="ann", summarizer=Noting()
+        )
         ann.store(f"DB_PASSWORD={PASSWORD}\n" + "some words of a log\n" * 300)
 
         assert len(shown) == 1

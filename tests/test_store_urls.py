@@ -8,14 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from memory_context import MemoryContext, MemoryManager, Quota
+from memory_context import MemoryContext, MemoryManager, Quota, Redactor
 from memory_context.cli import run
 from memory_context.exceptions import EncryptionError, NotSerializableError
 from memory_context.stores import (
     Compressed,
     Encrypted,
     FileStore,
-    RedactingStore,
     SQLAlchemyStore,
     SQLAuditTrail,
     as_store,
@@ -79,7 +78,7 @@ def test_url_names_the_codec(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, en
         lambda url: SQLAlchemyStore(url, codec=Encrypted({"a": bytes(32)})),
         lambda url: SQLAlchemyStore(url, codec=Encrypted(lambda: {"a": bytes(32)})),
         lambda url: SQLAlchemyStore(url, codec=Encrypted(index="none")),
-        lambda url: RedactingStore(url, counter=len),
+        lambda url: SQLAlchemyStore(url, redactor=Redactor({"x": "x"})),
         FaultyStore,
         lambda _: SQLAlchemyStore("sqlite://", codec=Compressed()),
     ],
@@ -90,6 +89,20 @@ def test_no_url_leads_past_a_store(sqlite_url: str, make: Callable[[str], SQLAlc
         assert store.url is None
         with pytest.raises(NotSerializableError, match="it has no URL"):
             MemoryContext("ann", store=store).dump_component()
+
+
+@pytest.mark.parametrize("prefix", ["redacted+", "redacted+encrypted+", "encrypted+redacted+"])
+def test_url_names_redaction(tmp_path: Path, prefix: str) -> None:
+    """A redactor without settings stands before the URL, before a codec or behind it; `url` has it first."""
+    for inside in (f"sqlite:///{tmp_path}/a.db", f"file://{tmp_path}/f"):
+        store = as_store(prefix + inside)
+        assert isinstance(store, SQLAlchemyStore | FileStore)
+        assert store.redactor
+        assert store.redactor.is_default
+        assert isinstance(store.codec, Encrypted) == ("encrypted" in prefix)
+        codec = "encrypted+" if "encrypted" in prefix else ""
+        assert f"redacted+{codec}{inside}" == store.url
+        store.close()
 
 
 def test_quota_beside_a_codec(sqlite_url: str) -> None:

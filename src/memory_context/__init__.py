@@ -55,7 +55,6 @@ if TYPE_CHECKING:
         Encrypted,
         FileStore,
         MemoryStore,
-        RedactingStore,
         SQLAlchemyStore,
         SQLAuditTrail,
     )
@@ -105,7 +104,6 @@ __all__ = [
     "Quota",
     "RecallPolicy",
     "Redacted",
-    "RedactingStore",
     "RedactionPattern",
     "Redactor",
     "Room",
@@ -170,7 +168,6 @@ _HOMES = {
     "Page": "model.selection",
     "Quota": "model.tiers_and_limits",
     "Redacted": "text.redact",
-    "RedactingStore": "stores",
     "RedactionPattern": "text.redact",
     "Redactor": "text.redact",
     "Room": "model.tiers_and_limits",

@@ -214,7 +214,7 @@ class SchemaVersionError(StoreError):
 
 
 class RedactionTimeoutError(StoreError, TimeoutError):
-    """A redaction pattern of the user's took too long, or too much memory; nothing was stored or shown."""
+    """A redaction pattern of the user's took too long, or too much memory; nothing was stored."""
 
 
 class StateError(MemoryContextError, ValueError):

@@ -133,6 +133,7 @@ class MemoryContextMemory(BaseMemory):
             summarizer=self._fold_policy.summarizer,
             audit=self.audit,
         ).within({("session", self.thread_id)})
+        self._fail_open.stats.redacted = self._manager.redacted
         self._conversation = ConversationMemory(
             self.max_turns, self.idle_timeout, manager=self._manager
         )
@@ -155,7 +156,7 @@ class MemoryContextMemory(BaseMemory):
 
     def stats(self) -> ContextStats:
         """Return what this memory has done so far."""
-        return replace(self._fail_open.stats)
+        return self._fail_open.stats.snapshot()
 
     def decisions(self) -> Decisions:
         """Return what was decided to bring back so far, for which input, by whom and why; the newest 1,000."""

@@ -241,7 +241,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     def stats(self) -> ContextStats:
         """Return what this middleware has done so far, for all users."""
-        return replace(self._fail_open.stats)
+        return self._fail_open.stats.snapshot()
 
     def decisions(self) -> Decisions:
         """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
@@ -373,7 +373,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     def _memories(
         self, user_id: str | int, thread_id: str | None, agent_id: str | None = None
     ) -> MemoryManager:
-        return MemoryManager(
+        manager = MemoryManager(
             self._store,
             user_id=user_id,
             agent_id=agent_id,
@@ -382,6 +382,8 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             summarizer=self._summaries,
             audit=self._auditor,
         )
+        manager.redacted = self._fail_open.stats.redacted
+        return manager
 
     def _private(self, state: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever schema the agent has
         """Return what the private state holds for this middleware."""

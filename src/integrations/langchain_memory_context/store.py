@@ -122,7 +122,7 @@ class MemoryStoreAdapter(AnyLabelStore):
         store = self.manager.memory_store
         filters = {"tags": _tag(op.namespace_prefix)} if op.namespace_prefix else {}
         if op.query:
-            found = store.search(self._scope, op.query, limit=SEARCHED, filters=filters)
+            found = self.manager.hits(self._scope, op.query, limit=SEARCHED, filters=filters)
             items = [item for item in found if item.content_metadata.get("index", True)]
         else:
             items = store.query(self._scope, filters, limit=None, order_by="-created_at")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncGenerator, Callable, Coroutine, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from functools import partial, wraps
 from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, Self, TypeVar
 from uuid import uuid4
@@ -175,7 +174,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._conversation = Conversation(
             self._view,
             settings,
-            FailOpen(ContextStats()),
+            FailOpen(ContextStats(redacted=self._owner.redacted)),
             settings.new_cache(self._view),
             named_thread=thread_id is not None,
         )
@@ -334,7 +333,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     def stats(self) -> ContextStats:
         """Return what this context has done so far."""
-        return replace(self._conversation.fail_open.stats)
+        return self._conversation.fail_open.stats.snapshot()
 
     @property
     def manager(self) -> MemoryManager:

@@ -77,8 +77,11 @@ class FoldConfig(BaseModel):
         """Return what *policy* can be loaded from.
 
         Raises:
-            NotSerializableError: Its summarizer is not an `LLMSummarizer` with its default limits.
+            NotSerializableError: Its summarizer is not an `LLMSummarizer` with its default limits; or it redacts.
         """
+        if policy.redact:
+            message = "the callables in redact= of a FoldPolicy cannot be dumped"
+            raise NotSerializableError(message)
         settings = _settings_of(policy, cls)
         settings["summarizer"] = _dumped_summarizer(policy.summarizer)
         return cls(**settings)

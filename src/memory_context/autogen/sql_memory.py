@@ -231,7 +231,7 @@ class SQLMemory(Memory, Component[SQLMemoryConfig]):
         """Return the records about *query*, or all without one, and note *action* in the audit trail."""
         store = self._manager.memory_store
         if query:
-            items = store.search(self._scope, query, limit=limit or MAX_HITS, passages=False)
+            items = self._manager.hits(self._scope, query, limit=limit or MAX_HITS, passages=False)
         else:
             items = store.query(self._scope, limit=limit)[::-1]
         self._manager.audit(action, *(item.memory_key for item in items))

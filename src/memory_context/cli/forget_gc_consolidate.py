@@ -1,4 +1,4 @@
-"""The commands `forget`, `gc`, `forget-user` and `consolidate`: delete memories, or merge notes."""
+"""The commands `forget`, `gc`, `forget-user`, `consolidate` and `redact`: delete memories, merge notes, or clear them."""
 
 from __future__ import annotations
 
@@ -102,6 +102,32 @@ def gc(
         print_paged(f"would delete {counted(total, 'expired memory')}")
     else:
         print_paged(f"deleted {counted(deleted, 'expired memory')}")
+
+
+@app.command()
+def redact(
+    *,
+    store: opt.Store = None,
+    user: opt.OneUser = None,
+    yes: opt.Yes = False,
+    as_json: opt.AsJson = False,
+) -> None:
+    """Take secrets out of memories that were stored without redaction, for good."""
+    from memory_context.memory.redaction import redact_memories
+    from memory_context.text.redact import Redactor
+
+    left_behind = "Redacted memories stay so; redact again to do the rest."
+    with (
+        opened_store(store, "redact") as database,
+        interruptible("redacting", left_behind) as report,
+    ):
+        confirm(f"Take secrets out of the memories of {user or 'everybody'} for good?", yes=yes)
+        counts = redact_memories(database, Redactor(), user_id=user, progress=report)
+    if as_json:
+        print_json({"redacted": counts})
+        return
+    taken_out = [f"{kind}: {count:,}" for kind, count in sorted(counts.items())]
+    print_paged(*(taken_out or ["no secrets were found"]))
 
 
 @app.command("forget-user")

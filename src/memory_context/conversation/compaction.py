@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 
 from memory_context.conversation.message import (
@@ -23,6 +23,7 @@ from memory_context.model.reference import KEPT_REFERENCES, MemoryRef
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.telemetry import operation
 from memory_context.text.excerpt.excerpt import excerpt
+from memory_context.text.redact import Redaction
 
 # A compaction leaves this part of the limit, so that the next one is far off: each costs the provider's cache.
 LOW_WATER = 0.6
@@ -164,17 +165,19 @@ class Compactor:
     def _note(self, messages: Sequence[Message], keys: Sequence[str]) -> Message:
         """Return the message that stands for *messages*, which are stored before it exists."""
         manager = self.folder.manager
-        stored = _stored_of(messages)
+        redaction = manager.redaction()
+        stored = [_redacted(message, redaction) for message in _stored_of(messages)]
         known = [message.known.to_json() for message in stored]
         tags = self.folder.secret_tags(messages)
         with self.folder.fail_open.writing():
             item = manager.remember(
                 as_lines(stored),
-                _description(stored, manager.kept),
+                _description(stored),
                 CONVERSATION,
                 source=CONVERSATION,
                 tags=tags,
                 metadata={"keys": list(keys), "facts": known},
+                redaction=redaction,
             )
         listed = _newest(keys)
         lines = [
@@ -200,11 +203,11 @@ class Compactor:
         budget = self._preview_budget()
         results = [message for message in stored if message.role == "tool"]
         talk = [message for message in stored if message.role != "tool"]
-        said = "\n".join(_said(talk, manager.kept))
+        said = "\n".join(_said(talk))
         # What tools gave comes last, and has a third of the note at least.
         shown = excerpt(said, "", budget * 2 // 3 if results else budget, manager.counter.count)
         yield shown.text
-        given = "\n".join(_said(results, manager.kept))
+        given = "\n".join(_said(results))
         left = max(0, budget - manager.counter.count(shown.text))
         yield excerpt(given, "", left, manager.counter.count).text
 
@@ -279,6 +282,13 @@ def _stored_of(messages: Sequence[Message]) -> list[Message]:
     return stored
 
 
+def _redacted(message: Message, redaction: Redaction) -> Message:
+    """Return *message* without the secrets in its texts and in what it calls tools with."""
+    texts = {place: redaction.text(text) for place, text in message.texts.items()}
+    calls = [replace(call, arguments=redaction.text(call.arguments)) for call in message.calls]
+    return replace(message, texts=texts, calls=tuple(calls))
+
+
 def _bare(message: Message, place: int, ref: MemoryRef) -> Message:
     """Return *message* with a reference alone in place of a text; nothing of that is in sight then."""
     known = message.known
@@ -303,18 +313,18 @@ def _newest(keys: Sequence[str]) -> list[str]:
     return listed[::-1]
 
 
-def _said(messages: Sequence[Message], kept: Callable[[str], str]) -> Iterator[str]:
-    """Yield one line for each message: who said what, as it is *kept*."""
+def _said(messages: Sequence[Message]) -> Iterator[str]:
+    """Yield one line for each message: who said what."""
     for message in messages:
         if message.is_ours:
             continue  # the note on an earlier compaction: its key is listed, and what it says is told no second time
-        text = kept(message.text)
+        text = message.text
         if message.calls:
             text = f"calls {', '.join(call.name for call in message.calls)}"
         yield f"{message.source}: {' '.join(text.split())[:SAID_CHARACTERS]}"
 
 
-def _description(messages: Sequence[Message], kept: Callable[[str], str]) -> str:
+def _description(messages: Sequence[Message]) -> str:
     question = next((message.text for message in messages if message.is_question), None)
-    first = next(_said(messages, kept), "") if question is None else kept(question)
+    first = next(_said(messages), "") if question is None else question
     return f"{len(messages)} messages: {' '.join(first.split())[:60]}"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import Counter
+from copy import deepcopy
+from dataclasses import dataclass, field
 
 from memory_context.model.drawers import Displayed
 from memory_context.runtime.telemetry import count
@@ -26,6 +28,7 @@ class ContextStats(Displayed):
         late_folds: How often texts that had been read in full were folded, and what was seen before changed.
         compactions: How often the oldest messages became one reference, and what was seen before changed.
         tokens_compacted: The tokens that left the prompt by that.
+        redacted: How many secrets were taken out of what was stored, by kind.
     """
 
     messages: int = 0
@@ -40,11 +43,16 @@ class ContextStats(Displayed):
     late_folds: int = 0
     compactions: int = 0
     tokens_compacted: int = 0
+    redacted: Counter[str] = field(default_factory=Counter[str])
 
     @property
     def tokens_saved(self) -> int:
         """Return how many tokens smaller every later prompt is."""
         return self.tokens_folded - self.tokens_shown - self.tokens_recalled - self.tokens_noted
+
+    def snapshot(self) -> ContextStats:
+        """Return a copy that stays as it is."""
+        return deepcopy(self)
 
     def add(self, **amounts: int) -> None:
         """Count here, and under the same names in the metrics of the process."""

@@ -52,8 +52,9 @@ class FoldPolicy:
         counter: Counts tokens; the process's default without one. A provider is never asked.
         artifacts: What becomes of the artifacts of LangChain's tools: ``keep`` leaves them in the state; ``store`` stores
             large ones, and leaves ``{"memory_key": …}``. `MemoryContextMiddleware` only.
-        redact: What every text goes through before it is stored: callables from text to text, or LangChain's
-            `PIIMiddleware`. `MemoryContextMiddleware` only; for `MemoryContext` there is `RedactingStore`.
+        redact: What every result of a tool, and every other text that may be folded, goes through before a model sees it
+            and before it is stored: callables from text to text; in `MemoryContextMiddleware` also LangChain's
+            `PIIMiddleware`. For all that is stored, give the store a `Redactor`.
         max_threshold: No threshold is larger than this; `max_tokens` sets it.
 
     Raises:
@@ -220,13 +221,13 @@ def refuse_middleware_settings(policy: FoldPolicy, host: str) -> None:
     """Check that *policy* has no setting that only `MemoryContextMiddleware` follows.
 
     Raises:
-        InvalidArgumentError: It redacts, or stores artifacts.
+        InvalidArgumentError: It stores artifacts, or redacts by something else than callables.
     """
-    if policy.redact or policy.artifacts != "keep":
-        message = (
-            "redact= and artifacts= of a FoldPolicy work in MemoryContextMiddleware only; "
-            f"give {host} a RedactingStore"
-        )
+    if policy.artifacts != "keep":
+        message = "artifacts= of a FoldPolicy works in MemoryContextMiddleware only"
+        raise InvalidArgumentError(message)
+    if not all(map(callable, policy.redact)):
+        message = f"redact= of {host} takes callables from text to text; a PIIMiddleware works in MemoryContextMiddleware"
         raise InvalidArgumentError(message)
 
 

@@ -169,7 +169,7 @@ class Recaller:
         query = verdict.search or ""
         known = {*request.references, *request.shown_here, *request.mentioned}
         known |= {item.memory_key for item in opened}
-        hits = self.manager.memory_store.search(self.manager.offered, query, limit=OFFERED)
+        hits = self.manager.hits(self.manager.offered, query, limit=OFFERED)
         others = list[MemoryItem]()
         for hit in hits:
             is_left_out = (

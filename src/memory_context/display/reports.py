@@ -67,6 +67,8 @@ def stats(done: ContextStats) -> Html:
         value: int = getattr(done, name)
         if value or name not in RARE:
             rows.append((label, f"{value:,}"))
+    for kind, count in done.redacted.items():
+        rows.append((f"redacted {kind}", f"{count:,}"))
     rows.append((SAVED, tag("b", f"{done.tokens_saved:,}")))
     drawn = table(("", ""), rows, (1,))
     if not done.tokens_folded:

@@ -30,6 +30,7 @@ from memory_context.model.scope import DETAIL, Scope
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.telemetry import operation
 from memory_context.stores import Filters
+from memory_context.text.redact import Redaction
 
 DEFAULT_ALLOCATION: Allocation = {"task": 0.4, "project": 0.4, GLOBAL: 0.2}
 LARGEST_PART = 100
@@ -168,8 +169,11 @@ class ContextAssembler:
             # other noted.
             known = frozenset[str](json.loads(before.text)["used"]) if before else frozenset[str]()
             if before is None or not used <= known:
-                store.put(self._history, self._record(package, key, known | used), replace=True)
+                redaction = self.memories.redaction()
+                record = self._record(package, key, known | used, redaction)
+                store.put(self._history, record, replace=True)
                 self.memories.audit("stored", key)
+                self.memories.note_redacted(redaction)
         return known | used
 
     def advice(
@@ -208,9 +212,7 @@ class ContextAssembler:
         """Yield the memories of a tier that are among the first of a ranking, with their worth."""
         hits: list[MemoryItem] = []
         if sample.count:
-            hits = self.memories.memory_store.search(
-                self._scope(tier), task, limit=limit, passages=False
-            )
+            hits = self.memories.hits(self._scope(tier), task, limit=limit, passages=False)
         best = max((hit.match.score for hit in hits if hit.match), default=0.0)
         kept = self._ends(tier, ends) if ends else []
         positions = dict[object, int]()
@@ -248,7 +250,9 @@ class ContextAssembler:
         oldest = store.query(scope, limit=count, order_by=OLDEST)
         return [item for pair in zip(newest, oldest, strict=False) for item in pair]
 
-    def _record(self, package: ContextPackage, key: str, used: frozenset[str]) -> MemoryItem:
+    def _record(
+        self, package: ContextPackage, key: str, used: frozenset[str], redaction: Redaction
+    ) -> MemoryItem:
         content = json.dumps(record_of_assembly(package, used), ensure_ascii=False)
         return MemoryItem(
             user_id=self.memories.scope.user_id,
@@ -259,7 +263,7 @@ class ContextAssembler:
             memory_type=ASSEMBLY,
             tier=ASSEMBLY,
             tier_id=self._history.tier_id,
-            summary=one_line(self.memories.kept(package.task)),
+            summary=one_line(redaction.text(package.task)),
             media_type=JSON,
             # Inactive: no search and no list offers it.
             is_active=False,

@@ -12,11 +12,13 @@ from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError, KeyExistsError
 from memory_context.memory.manager import MemoryManager
+from memory_context.memory.redaction import MESSAGES
 from memory_context.model.item import CONVERSATION, MemoryItem, hash_content, now, to_content
 from memory_context.model.reference import one_line
 from memory_context.model.scope import Scope
 from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
+from memory_context.text.redact import Redaction
 
 TOOL = "tool"
 NEWEST = "memory_key"
@@ -83,6 +85,7 @@ class ConversationMemory:
         self._clock = clock
         # One line more than the window holds: it tells that some were cut off.
         limit = None if max_turns is None else max_turns + 1
+        self._manager = manager
         self._sessions: _SessionsInProcess | _SessionsInStore
         if manager is None:
             self._sessions = _SessionsInProcess(limit, self.idle_timeout)
@@ -116,12 +119,18 @@ class ConversationMemory:
         moment = self._clock()
         # The id keeps equal turns of two writers apart: equal contents are one record.
         marks = {"at": moment.isoformat(), "id": uuid4().hex}
+        redaction = self._manager.redaction() if self._manager else Redaction(None)
         lines = list[str]()
+        first_words = ""
         for turn in turns:
-            facts = {"role": turn.role, "text": turn.text, "data": dict(turn.data), **marks}
+            text = redaction.text(turn.text)
+            first_words = first_words or text
+            to_content(dict(turn.data))  # says what JSON cannot express
+            data = redaction.value(dict(turn.data), MESSAGES)
+            facts = {"role": turn.role, "text": text, "data": data, **marks}
             lines.append(str(to_content(facts)[0]))
-        first_words = next((turn.text for turn in turns if turn.text), turns[0].role)
-        key = self._sessions.add(session, lines, first_words, moment)
+        description = one_line(first_words or turns[0].role)
+        key = self._sessions.add(session, lines, description, redaction, moment)
         return _turns_of([(line, key, moment) for line in lines])
 
     def get_turns(self, session_id: str) -> list[ChatTurn]:
@@ -182,7 +191,14 @@ class _SessionsInProcess:
         self._lock = Lock()
         self._sessions = OrderedDict[str, tuple[datetime, deque[str]]]()
 
-    def add(self, session: str, lines: Sequence[str], first_words: str, moment: datetime) -> str:  # noqa: ARG002 - for people who look into a store
+    def add(
+        self,
+        session: str,
+        lines: Sequence[str],
+        description: str,  # noqa: ARG002 - for people who look into a store
+        redaction: Redaction,  # noqa: ARG002 - none
+        moment: datetime,
+    ) -> str:
         with self._lock:
             self._drop_idle(moment)
             _, kept = self._sessions.pop(session, (moment, deque[str](maxlen=self._limit)))
@@ -216,8 +232,14 @@ class _SessionsInStore:
     def __init__(self, manager: MemoryManager, limit: int | None) -> None:
         self._manager, self._limit = manager, limit
 
-    def add(self, session: str, lines: Sequence[str], first_words: str, moment: datetime) -> str:  # noqa: ARG002 - stands in the lines
-        description = one_line(self._manager.kept(first_words))
+    def add(
+        self,
+        session: str,
+        lines: Sequence[str],
+        description: str,
+        redaction: Redaction,
+        moment: datetime,  # noqa: ARG002 - stands in the lines
+    ) -> str:
         newest = self._newest(session, limit=1)
         number = int(newest[0].memory_key.rpartition("_")[2]) + 1 if newest else 0
         while True:  # another writer may have taken the number; somebody gets each, so this ends
@@ -231,6 +253,7 @@ class _SessionsInStore:
                     key=key,
                     tier=CONVERSATION,
                     tier_id=session,
+                    redaction=redaction,
                 )
             except KeyExistsError:
                 number += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping
 from contextlib import contextmanager, suppress
 from copy import copy
@@ -21,6 +22,7 @@ from memory_context.exceptions import (
 )
 from memory_context.memory import reopening
 from memory_context.memory.descriptions import with_summary
+from memory_context.memory.redaction import redacted_content, redacted_facts
 from memory_context.memory.search_filters import as_list, search_filters
 from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
 from memory_context.model.audit import Action, Auditor, AuditTrail
@@ -45,13 +47,15 @@ from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tiers_and_limits import Capacity, policies_with
 from memory_context.runtime import events
+from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
 from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
-from memory_context.stores.wrappers.wrapper import wrappers
+from memory_context.stores.protocol import redactor_of
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.text.read.line_ranges import parse_lines, span_of_lines
 from memory_context.text.read.partial_read import DEFAULT_ANSWER, answer, read_part
+from memory_context.text.redact import Redaction
 from memory_context.text.tokens.counter import TokenCounter, as_counter
 
 if TYPE_CHECKING:
@@ -60,6 +64,7 @@ if TYPE_CHECKING:
 
 MODES = get_args(Mode)
 BUILT_IN = policies_with()
+_counting = Lock()
 
 
 class MemoryManager(ClosedAtExit):
@@ -86,6 +91,8 @@ class MemoryManager(ClosedAtExit):
         scope: What is read and written here: the user's memories, behind the walls of `within`.
         offered: The part of it that may be brought back without being asked for.
         gate: Looks at each new record before it is committed, and may raise; views have it, too.
+        redactor: Takes secrets out of all texts that come in here; the store's setting.
+        redacted: How many it has taken out of what was stored here, by kind.
 
     Raises:
         InvalidScopeError: No user.
@@ -115,6 +122,8 @@ class MemoryManager(ClosedAtExit):
         self.memory_store = as_store(store, password_variable)
         # A store object belongs to the caller, who may use it elsewhere; one made of a URL is ours.
         self._closes_store = self.memory_store is not store
+        self.redactor = redactor_of(self.memory_store)
+        self.redacted = Counter[str]()
         self._counter = None if counter is None else as_counter(counter)
         self._password_variable = password_variable
         self.summaries = as_summaries(summarizer)
@@ -204,8 +213,9 @@ class MemoryManager(ClosedAtExit):
         replace: bool = False,
         room: Capacity | None = None,
         check: Callable[[MemoryItem], object] | None = None,
+        redaction: Redaction | None = None,
     ) -> MemoryItem:
-        """Commit `content` and return its record.
+        """Commit `content` and return its record, both without secrets where the store has a redactor.
 
         In the tier ``detail`` equal contents are one record, unless they are secrets or the caller
         chose the `key`: the first one's description stays.
@@ -227,6 +237,8 @@ class MemoryManager(ClosedAtExit):
             replace: Whether `key` may take the place of another memory.
             room: How much the tier holds (see `MemoryStore.put`).
             check: Looks at the record before it is committed, and may raise.
+            redaction: What has taken the secrets out of the texts of `content` already, as for texts
+                that became JSON. Without one that is done here.
 
         Raises:
             InvalidContentError: Content or metadata of a kind that cannot be kept.
@@ -243,7 +255,6 @@ class MemoryManager(ClosedAtExit):
         words = as_list(tags)
         _check_names(type, tier, tier_id, category, *words)
         _check_importance(importance)
-        facts = self.facts_of(body)
         # A secret is never shared: two that are equal by chance would be one record under one key.
         is_shared = key is None and tier == DETAIL and type != SECRET
         item = MemoryItem(
@@ -260,13 +271,18 @@ class MemoryManager(ClosedAtExit):
             category=category,
             tags=tuple(words),
             importance=float(importance),
-            identity=identity_of(body, facts["content_hash"]) if is_shared else None,
             expires_at=with_zone(expires_at, "expires_at"),
-            **facts,
         )
-        item = with_summary(
-            item, description, source=source, as_stored=self.kept, summaries=self.summaries
-        )
+        if redaction is None:
+            redaction = self.redaction(type)
+            item = with_changes(item, content=redacted_content(item, redaction))
+        # Before it is cut: of a secret that is cut in two neither half is recognised.
+        description = description and redaction.line(description)
+        item = redacted_facts(item, redaction)
+        facts = self.facts_of(item.content)
+        identity = identity_of(item.content, facts["content_hash"]) if is_shared else None
+        item = with_changes(item, identity=identity, **facts)
+        item = with_summary(item, description, source=source, summaries=self.summaries)
         for look in (check, self.gate):
             if look:
                 look(item)
@@ -275,11 +291,12 @@ class MemoryManager(ClosedAtExit):
                 stored = self._put_under_new_key(item, source or type, room)
             else:
                 stored = self.memory_store.put(self.scope, item, replace=replace, room=room)
-            size = bytes_of(body)
+            size = bytes_of(item.content)
             storing.note(key=stored.memory_key, tokens=stored.token_count, bytes=size)
         count("memories", type=type, tier=tier)
         count("bytes", size, type=type, tier=tier)
         self.audit("stored", stored.memory_key)
+        self.note_redacted(redaction)
         return stored
 
     def _put_under_new_key(
@@ -291,15 +308,19 @@ class MemoryManager(ClosedAtExit):
             with suppress(KeyExistsError):
                 return self.memory_store.put(self.scope, keyed, room=room)
 
-    def kept(self, text: str) -> str:
-        """Return `text` as the store keeps it, redacted: only so may it be cut or shown to a model.
+    def redaction(self, memory_type: str = "") -> Redaction:
+        """Return what takes the secrets out of the texts of one record; out of a secret it takes nothing."""
+        return Redaction(None if memory_type == SECRET else self.redactor)
 
-        Raises:
-            RedactionTimeoutError: A pattern of the caller's took too long on it.
-        """
-        for wrapper in wrappers(self.memory_store):
-            text = wrapper.said(text)
-        return text
+    def note_redacted(self, redaction: Redaction) -> None:
+        """Count what was taken out of a record that was stored, and tell the redactor's callback."""
+        if self.redactor is None or not redaction.counts:
+            return
+        with _counting:  # several managers may share the counter
+            self.redacted.update(redaction.counts)
+        for kind, number in redaction.counts.items():
+            count("redacted", number, kind=kind)
+        self.redactor.tell(redaction.counts)
 
     def facts_of(self, content: Content) -> dict[str, Any]:
         """Return the counts and the hash that a record holds of its content, by field name."""
@@ -523,13 +544,19 @@ class MemoryManager(ClosedAtExit):
             filters, types=types, tier=tier, category=category, tags=tags, thread=thread, since=since, until=until,
         )  # fmt: skip
         with operation("search", self.who, mode=mode, limit=limit) as searching:
-            hits = self.memory_store.search(
-                self.scope, query, limit=limit, filters=wanted, mode=mode
-            )
+            hits = self.hits(self.scope, query, limit=limit, filters=wanted, mode=mode)
             searching.note(hits=len(hits), keys=tuple(hit.memory_key for hit in hits))
         # The content of a secret was masked, so nothing of it was read.
         self.audit("expanded", *(hit.memory_key for hit in hits if not is_secret(hit)))
         return MemoryList(hits)
+
+    def hits(self, scope: Scope, query: str, **how: Any) -> list[MemoryItem]:  # noqa: ANN401 - see `MemoryStore.search`
+        """Return what `MemoryStore.search` finds; the store and its embedder get the query without secrets."""
+        words = query if self.redactor is None else self.redactor.words(query)
+        # Of nothing but secrets no words are left; a search without words would list all there is.
+        if query.strip() and not words:
+            return []
+        return self.memory_store.search(scope, words, **how)
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Rebuild the search index of the whole database (every user's), and count its memories.
@@ -555,7 +582,7 @@ class MemoryManager(ClosedAtExit):
         """
         with operation("forget", self.who) as forgetting:
             was_there = self.memory_store.delete(
-                self.scope, check_key(key), reason=reason, soft=soft
+                self.scope, check_key(key), reason=self.redaction().text(reason), soft=soft
             )
             forgetting.note(key=key if was_there else None)
         if was_there:
@@ -574,7 +601,7 @@ class MemoryManager(ClosedAtExit):
         if self.audits:
             # Read before, because afterwards nobody can say which they were.
             keys = [item.memory_key for item in self.memory_store.list_all(scope)]
-        deleted = self.memory_store.clear(scope, reason=reason)
+        deleted = self.memory_store.clear(scope, reason=self.redaction().text(reason))
         self.audit("deleted", *keys)
         return deleted
 

@@ -12,8 +12,9 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidTierError,
 )
+from memory_context.memory.redaction import redacted_record
 from memory_context.memory.search_filters import as_list
-from memory_context.memory.tier_notes import NEWEST_FIRST, TierNotes, check_content
+from memory_context.memory.tier_notes import NEWEST_FIRST, TierNotes, check_content, first_line
 from memory_context.model.category import Category, check_category, trees
 from memory_context.model.item import (
     PATTERN,
@@ -206,16 +207,19 @@ class ScopedMemory(TierNotes):
             MemoryContextError: Whatever `save` raises; then the note is unchanged.
         """
         changes = self._changes(content, category, tags, metadata, priority)
+        count_tokens = self.manager.counter.count
         while (old := self._note(key)) is not None:
-            new = replace(old, **changes)
-            if content is not None and old.summary == self._first_line(old.content):
-                new = replace(new, summary=self._first_line(content) or old.summary)
+            redaction = self.manager.redaction(old.memory_type)
+            new = redacted_record(replace(old, **changes), redaction, count_tokens)
+            if content is not None and old.summary == first_line(old.content):
+                new = replace(new, summary=first_line(new.content) or old.summary)
             self._validate(new)
             question = Confirmation("update", old.tier, content=new.content, item=old)
             if not self._is_confirmed(question):
                 return None
             written = self._replaced(old, new)
             if written is not None:
+                self.manager.note_redacted(redaction)
                 return written
         return None
 
@@ -458,7 +462,8 @@ class ScopedMemory(TierNotes):
         Raises:
             InvalidArgumentError: The code cannot be a tag; or what `save` raises.
         """
-        text, summary = f"{lesson}\n\n{code}", one_line(self.manager.kept(lesson))
+        summary = one_line(self.manager.redaction().text(lesson))
+        text = f"{lesson}\n\n{code}"
         facts = {"code": code}
         return self._keep(
             text, "project", "failure", 0.85, tags=[code], metadata=facts, description=summary

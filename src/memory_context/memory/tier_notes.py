@@ -178,8 +178,12 @@ class TierNotes(ClosedAtExit):
         tier_id = self.tier_id(tier)
         check_content(content)
         check_category(details.get("category"))
+        redaction = self.manager.redaction(type)
+        if isinstance(content, str):
+            content = redaction.text(content)
+            details["redaction"] = redaction
         if not details.get("description") and type != SECRET:
-            details["description"] = self._first_line(content)
+            details["description"] = first_line(content)
         item = self.manager.remember(
             content,
             type=type,
@@ -191,13 +195,6 @@ class TierNotes(ClosedAtExit):
             **details,
         )
         return item.memory_key
-
-    def _first_line(self, content: object) -> str | None:
-        """Return the first line of a text that is not blank, as the store keeps it."""
-        if not isinstance(content, str):
-            return None
-        first = next((line for line in content.splitlines() if line.strip()), "")
-        return one_line(self.manager.kept(first)) or None
 
     def _validate(self, item: MemoryItem) -> None:
         """Raise what the tier's own `validate` objects to."""
@@ -281,6 +278,14 @@ def _manager(manager: MemoryManager | AnyStore | None, user_id: str | int | None
         message = "the manager has its user; give user_id with a store only"
         raise InvalidArgumentError(message)
     return manager
+
+
+def first_line(content: object) -> str | None:
+    """Return the first line of a text that is not blank."""
+    if not isinstance(content, str):
+        return None
+    first = next((line for line in content.splitlines() if line.strip()), "")
+    return one_line(first) or None
 
 
 def check_content(content: object) -> None:

@@ -27,11 +27,13 @@ from memory_context.memory.export_file import (
     new_file,
     write_line,
 )
+from memory_context.memory.redaction import redacted_import, users_of
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
 from memory_context.runtime.atomic_file import draft_of
-from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
+from memory_context.stores import MemoryStore, SQLAlchemyStore
+from memory_context.stores.protocol import redactor_of
 
 ANY_STATE = {"is_active": [True, False]}
 # With microseconds and in this order: names sort by time, and two copies in a second differ.
@@ -239,12 +241,7 @@ def backup_database(
 
 
 def _users(store: MemoryStore, user_id: User) -> list[str]:
-    if user_id is not ALL_USERS:
-        return [Scope(cast("str", user_id)).user_id]
-    if isinstance(store, Administration):
-        return store.users()
-    message = f"{store!r} cannot list its users; give a user_id"
-    raise InvalidArgumentError(message)
+    return users_of(store, None if user_id is ALL_USERS else user_id)
 
 
 def _counts(store: MemoryStore, users: Iterable[str]) -> tuple[int, int]:
@@ -267,10 +264,14 @@ def _records(store: MemoryStore, users: Iterable[str]) -> Iterator[OwnedRecord]:
 def _restored(
     records: Iterable[OwnedRecord], store: MemoryStore, total: int, progress: Progress | None
 ) -> Transferred:
-    """Write records into a store, batch by batch."""
+    """Write records into a store, batch by batch; without secrets, if it has a redactor."""
     done, sum_of_all = 0, Restored()
+    redactor = redactor_of(store)
     for user, owned in groupby(records, key=lambda pair: pair[0]):
-        for batch in batches_of((record for _, record in owned), size_of):
+        incoming = (record for _, record in owned)
+        if redactor is not None:
+            incoming = (redacted_import(record, redactor) for record in incoming)
+        for batch in batches_of(incoming, size_of):
             sum_of_all += store.restore(Scope(user), batch)
             done += len(batch)
             if progress:

@@ -22,7 +22,6 @@ if TYPE_CHECKING:
     from memory_context.stores.encryption import Encrypted
     from memory_context.stores.files.file_store import FileStore
     from memory_context.stores.files.indexed_folder import DamagedFile
-    from memory_context.stores.wrappers.redacting import RedactingStore
 
 __all__ = [
     "Administration",
@@ -35,7 +34,6 @@ __all__ = [
     "Filters",
     "MemoryStore",
     "Mode",
-    "RedactingStore",
     "SQLAlchemyStore",
     "SQLAuditTrail",
     "as_auditor",
@@ -48,9 +46,8 @@ _HOMES = {
     "DamagedFile": "files.indexed_folder",
     "Encrypted": "encryption",
     "FileStore": "files.file_store",
-    "RedactingStore": "wrappers.redacting",
 }
 
 
-# What needs POSIX or an extra, or compiles many patterns.
+# What needs POSIX or an extra.
 __getattr__ = lazy_names(__name__, _HOMES)

@@ -6,10 +6,13 @@ import json
 import zlib
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, ClassVar, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError, InvalidRecordError, SealError
 from memory_context.model.item import SEALED, MemoryItem, decoded, encoded
+
+if TYPE_CHECKING:
+    from memory_context.text.redact import Redactor
 
 IndexMode: TypeAlias = Literal["plain", "blind", "none"]
 
@@ -170,3 +173,10 @@ def unpacked(item: MemoryItem, data: bytes) -> tuple[dict[str, Any], bytes]:
 
 def _damaged(item: MemoryItem) -> SealError:
     return SealError(f"the stored content of {item.memory_key!r} is damaged")
+
+
+def url_prefix(codec: Codec, redactor: Redactor | None) -> str | None:
+    """Return what stands before a store's URL for its codec and its redactor; None where no URL can say it."""
+    if codec.url_prefix is None or redactor is None:
+        return codec.url_prefix
+    return f"redacted+{codec.url_prefix}" if redactor.is_default else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeAlias, cast
+from typing import TYPE_CHECKING, TypeAlias
 from urllib.parse import unquote
 from weakref import WeakValueDictionary
 
@@ -12,13 +12,14 @@ import sqlalchemy as sa
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.runtime.after_fork import Lock
-from memory_context.stores.codec import Codec, Compressed
+from memory_context.stores.codec import Codec, Compressed, url_prefix
 from memory_context.stores.protocol import MemoryStore
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.stores.sql.urls import PASSWORD_VARIABLE, STORE_VARIABLE, unread_url
 
 if TYPE_CHECKING:
     from memory_context.stores.files.file_store import FileStore
+    from memory_context.text.redact import Redactor
 
 AnyStore: TypeAlias = str | sa.URL | sa.Engine | sa.Pool | MemoryStore
 """All that a caller may name a store by: see `as_store`."""
@@ -37,8 +38,8 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
     A `FileStore` is named by a URL such as ``file:///folder``.
 
     ``compressed+`` before a URL gives the store the codec `Compressed`, ``encrypted+`` the codec
-    `Encrypted` with the keys in ``MEMORY_CONTEXT_KEYS``, and ``redacted+`` puts a `RedactingStore`
-    without patterns of the user's own around it.
+    `Encrypted` with the keys in ``MEMORY_CONTEXT_KEYS``, and ``redacted+``, before or behind them,
+    a `Redactor` without settings.
 
     None is the variable ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db``. All users of a
     folder in this process share one `FileStore`, because one may write into it.
@@ -60,42 +61,40 @@ def as_store(store: AnyStore | None, password_variable: str = PASSWORD_VARIABLE)
 
 
 def _store_at(url: str, password_variable: str) -> MemoryStore:
-    name = prefix_of(url)
-    inside = url if name is None else url.removeprefix(f"{name}+")
-    if name == REDACTED:
-        from memory_context.stores.wrappers.redacting import RedactingStore  # noqa: PLC0415 - compiles many patterns
-
-        return cast("MemoryStore", RedactingStore(as_store(inside, password_variable)))
-    if name and prefix_of(inside) in CODECS:
+    named = database_url(url)
+    before = url.removesuffix(named).split("+")[:-1]
+    codecs = [name for name in before if name != REDACTED]
+    if len(codecs) > 1:
         message = f"a store has one codec, so one of {', '.join(CODECS)} stands before its URL: {unread_url(url)!r}"
         raise InvalidArgumentError(message)
-    if inside.startswith(FILES):
-        return _file_store(url, inside, _codec_named(name))
-    return SQLAlchemyStore(inside, password_variable=password_variable, codec=_codec_named(name))
+    codec = _codec_named(codecs[0]) if codecs else Codec()
+    redactor = None
+    if REDACTED in before:
+        from memory_context.text.redact import Redactor  # noqa: PLC0415 - compiles many patterns
+
+        redactor = Redactor()
+    if named.startswith(FILES):
+        return _file_store(url, named, codec, redactor)
+    return SQLAlchemyStore(
+        named, password_variable=password_variable, codec=codec, redactor=redactor
+    )
 
 
-def prefix_of(url: str) -> str | None:
-    """Return what a URL names before the store itself: a codec, or redaction; None if it names neither."""
-    name, plus, _ = url.partition("+")
-    return name if plus and name in (*CODECS, REDACTED) else None
-
-
-def _codec_named(name: str | None) -> Codec:
+def _codec_named(name: str) -> Codec:
     if name == "encrypted":
         from memory_context.stores.encryption import Encrypted  # noqa: PLC0415 - needs an extra
 
         return Encrypted()
-    return Compressed() if name == "compressed" else Codec()
+    return Compressed()
 
 
 def database_url(url: str) -> str:
     """Return the URL of the database or folder itself, without what stands before it."""
-    while name := prefix_of(url):
-        url = url.removeprefix(f"{name}+")
-    return url
+    name, plus, inside = url.partition("+")
+    return database_url(inside) if plus and name in (*CODECS, REDACTED) else url
 
 
-def _file_store(url: str, named: str, codec: Codec) -> FileStore:
+def _file_store(url: str, named: str, codec: Codec, redactor: Redactor | None) -> FileStore:
     from memory_context.stores.files.file_store import FileStore  # noqa: PLC0415 - for POSIX systems only
 
     path = unquote(named.removeprefix(FILES))
@@ -110,5 +109,6 @@ def _file_store(url: str, named: str, codec: Codec) -> FileStore:
     folder = Path(path.removeprefix("//")).expanduser().absolute()
     with _lock:
         return _file_stores.setdefault(
-            f"{codec.url_prefix}{folder}", FileStore(folder, codec=codec)
+            f"{url_prefix(codec, redactor)}{folder}",
+            FileStore(folder, codec=codec, redactor=redactor),
         )

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, runtime_checkable
 
 from memory_context.exceptions import StoreError
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage
 from memory_context.text.index.term_hits import TermHits, term_hits
+
+if TYPE_CHECKING:
+    from memory_context.text.redact import Redactor
 
 Filters: TypeAlias = Mapping[str, Any]
 Mode: TypeAlias = Literal["hybrid", "keyword", "semantic"]
@@ -252,6 +255,11 @@ class StoreSettings(Protocol):
         """Return how much is kept of each user; None for no limit."""
         ...
 
+    @property
+    def redactor(self) -> Redactor | None:
+        """Return what takes secrets out of texts before they come here; None where nothing does."""
+        ...
+
 
 @runtime_checkable
 class SearchIndexed(Protocol):
@@ -297,6 +305,11 @@ def reindexed(store: MemoryStore, progress: Callable[[int, int], object] | None 
         message = f"{store!r} keeps no search index that could be rebuilt"
         raise StoreError(message)
     return store.reindex(progress)
+
+
+def redactor_of(store: MemoryStore) -> Redactor | None:
+    """Return what whoever stores here takes secrets out of texts with; None where nothing does."""
+    return store.redactor if isinstance(store, StoreSettings) else None
 
 
 def url_of(resource: object) -> str | None:

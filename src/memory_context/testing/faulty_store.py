@@ -59,7 +59,7 @@ PAGED_READS = {"list_all", "list_deleted"}
 WRITES = {"put", "delete", "touch", "restore", "clear", "forget_user", "reindex"}
 # What a store has beside its verbs never fails.
 PASSED_ON = {
-    *("has_embedder", "quota", "codec", "password_variable"),
+    *("has_embedder", "quota", "codec", "redactor", "password_variable"),
     *("database", "read_tables", "delete_rows", "close"),
 }
 

@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import sqlalchemy as sa
 
@@ -17,7 +17,7 @@ from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Quota, Receipt, Usage, as_quota
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.closed_at_exit import ClosedAtExit
-from memory_context.stores.codec import Codec, check_embedder
+from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, MemoryFolder
 from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
 from memory_context.stores.files.memory_index import MemoryIndex
@@ -26,6 +26,9 @@ from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql.filters import Conditions
 from memory_context.text.index.embedders import AnyEmbedder
 from memory_context.text.index.term_hits import TermHits
+
+if TYPE_CHECKING:
+    from memory_context.text.redact import Redactor
 
 T = TypeVar("T")
 
@@ -49,6 +52,7 @@ class FileStore(ClosedAtExit):
         quota: How much is kept of each user; what would exceed it is refused with a `QuotaExceededError`.
         codec: What files hold of records: `Compressed`, or `Encrypted`. As they are without one. The index in memory is
             plain.
+        redactor: Takes the secrets out of texts before they come here (see `SQLAlchemyStore`).
 
     Raises:
         InvalidArgumentError: A mode is wider, or the embedder is not one.
@@ -64,11 +68,13 @@ class FileStore(ClosedAtExit):
         embedding_model: str | None = None,
         quota: Quota | None = None,
         codec: Codec | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self.codec = codec or Codec()
         if embedder is not None:
             check_embedder(self.codec)
         self.quota = as_quota(quota)
+        self.redactor = redactor
         self.directory = Path(directory).expanduser().absolute()
         self._folder = MemoryFolder(self.directory, file_mode, directory_mode)
         self._has_default_modes = (file_mode, directory_mode) == (FILE_MODE, DIRECTORY_MODE)
@@ -84,8 +90,8 @@ class FileStore(ClosedAtExit):
 
     @property
     def url(self) -> str | None:
-        """Return the URL of this folder for another process; None where it has modes or a codec of its own."""
-        prefix = self.codec.url_prefix
+        """Return the URL of this folder for another process; None where it has modes, a codec or a redactor of its own."""
+        prefix = url_prefix(self.codec, self.redactor)
         if prefix is None or not self._has_default_modes:
             return None
         return prefix + self.directory.as_uri()

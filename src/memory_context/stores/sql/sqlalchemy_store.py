@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
@@ -24,7 +24,7 @@ from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Capacity, Quota, Receipt, Usage, as_quota
 from memory_context.runtime import events
 from memory_context.runtime.closed_at_exit import ClosedAtExit
-from memory_context.stores.codec import Codec, check_embedder
+from memory_context.stores.codec import Codec, check_embedder, url_prefix
 from memory_context.stores.protocol import Filters, Mode
 from memory_context.stores.sql import adoption, forget_user, migrate, recoding, row_deletion, urls
 from memory_context.stores.sql import backup as _backup
@@ -62,6 +62,9 @@ from memory_context.stores.sql.schema import (
 from memory_context.text.index.embedders import AnyEmbedder, Vector, as_embedding_model
 from memory_context.text.index.term_hits import TermHits, term_hits
 
+if TYPE_CHECKING:
+    from memory_context.text.redact import Redactor
+
 T = TypeVar("T")
 
 # PostgreSQL takes at most 65,535 bound parameters in a statement, SQLite 32,766.
@@ -92,6 +95,9 @@ class SQLAlchemyStore(ClosedAtExit):
             `QuotaExceededError`; several processes that should not exceed it together need the same
             one each.
         codec: What rows hold of records: `Compressed`, or `Encrypted`. As they are without one.
+        redactor: Takes the secrets out of what a `MemoryManager` stores here, and everything on one:
+            texts lose them before they come here. What is given to `put` and `restore` is stored as
+            it is.
 
     Raises:
         UnsupportedDatabaseError: Neither SQLite nor PostgreSQL through psycopg.
@@ -109,8 +115,10 @@ class SQLAlchemyStore(ClosedAtExit):
         embedding_model: str | None = None,
         quota: Quota | None = None,
         codec: Codec | None = None,
+        redactor: Redactor | None = None,
     ) -> None:
         self.quota = as_quota(quota)
+        self.redactor = redactor
         self.password_variable = password_variable
         self.codec = codec or Codec()
         self.database = Database(store, password_variable, self.codec)
@@ -129,10 +137,10 @@ class SQLAlchemyStore(ClosedAtExit):
     def url(self) -> str | None:
         """Return the URL for another process, without its password.
 
-        None in memory and on a bare pool, which no URL leads to, and with a codec of the caller's
-        own.
+        None in memory and on a bare pool, which no URL leads to, and with a codec or redactor of the
+        caller's own.
         """
-        prefix, url = self.codec.url_prefix, self.database.public_url
+        prefix, url = url_prefix(self.codec, self.redactor), self.database.public_url
         return None if prefix is None or url is None else prefix + url
 
     @property

@@ -7,20 +7,36 @@ stopped: no text makes them slow.
 
 from __future__ import annotations
 
-from memory_context.text.redact.json_leaves import Form, Leaves, cleared_json, is_json
-from memory_context.text.redact.redactor import KINDS, Redacted, Redactor
-from memory_context.text.redact.secret_pieces import Secret, without_pieces
-from memory_context.text.redact.user_patterns import RedactionPattern
+from typing import TYPE_CHECKING
+
+from memory_context.runtime.lazy_names import lazy_names
+from memory_context.text.redact.record_texts import JsonForm, Redaction
+
+if TYPE_CHECKING:
+    from memory_context.text.redact.redactor import KINDS, Redacted, Redactor
+    from memory_context.text.redact.secret_pieces import Secret, without_pieces
+    from memory_context.text.redact.user_patterns import RedactionPattern
 
 __all__ = [
     "KINDS",
-    "Form",
-    "Leaves",
+    "JsonForm",
     "Redacted",
+    "Redaction",
     "RedactionPattern",
     "Redactor",
     "Secret",
-    "cleared_json",
-    "is_json",
     "without_pieces",
 ]
+
+_HOMES = {
+    "KINDS": "redactor",
+    "Redacted": "redactor",
+    "RedactionPattern": "user_patterns",
+    "Redactor": "redactor",
+    "Secret": "secret_pieces",
+    "without_pieces": "secret_pieces",
+}
+
+
+# They compile many patterns, and most stores have no redactor.
+__getattr__ = lazy_names(__name__, _HOMES)

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-import copy
 import string
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.runtime import events
 from memory_context.text.redact.assigned_secrets import ASSIGNED
 from memory_context.text.redact.prefixed_keys import PREFIXED_KEYS
 from memory_context.text.redact.private_keys import BLOCKS
+from memory_context.text.redact.record_texts import PASSES
 from memory_context.text.redact.rules import Rule
-from memory_context.text.redact.secret_pieces import Secret
+from memory_context.text.redact.secret_pieces import Secret, without_pieces
 from memory_context.text.redact.spans import (
     MARKER,
     SecretSpan,
@@ -26,7 +28,9 @@ from memory_context.text.redact.url_secrets import CARRIED
 from memory_context.text.redact.user_patterns import RedactionPattern, deadline_for, user_rule
 from memory_context.text.redact.vendor_keys import ANYWHERE, IN_RUNS
 
-PASSES = 8
+Rules: TypeAlias = Literal["all", "known", "own"]
+"""Which rules look at a text: the library's, a user's, or both."""
+
 EVERYWHERE: tuple[Rule, ...] = (*BLOCKS, *PREFIXED_KEYS, *ANYWHERE, *CARRIED, *ASSIGNED)
 KINDS = tuple(dict.fromkeys(rule.kind for rule in (*BLOCKS, *IN_RUNS, *EVERYWHERE)))
 _SHORTEST_RUN = 16
@@ -56,17 +60,27 @@ class Redactor:
         patterns: What else to redact, by the name that stands in its place: a regular expression, or a
             `RedactionPattern`.
         without: Kinds that are left alone; `kinds` has them all.
+        on_hit: Called with a kind, and how many of it were taken out of a record, on the thread that stores it. What it
+            raises is logged, and changes nothing.
+
+    Attributes:
+        is_default: Whether it has no settings, so that another process can make the same.
 
     Raises:
         InvalidArgumentError: A name is not valid, or is taken; a pattern is not a regular expression, matches an
             empty text, or calls itself without end; a kind does not exist.
     """
 
+    # For a `Redaction`, whose module compiles no patterns.
+    deadline_for = staticmethod(deadline_for)
+    without_pieces = staticmethod(without_pieces)
+
     def __init__(
         self,
         patterns: Mapping[str, str | RedactionPattern] | None = None,
         *,
         without: Iterable[str] = (),
+        on_hit: Callable[[str, int], object] | None = None,
     ) -> None:
         left_out = frozenset(without)
         if unknown := left_out - set(KINDS):
@@ -79,6 +93,8 @@ class Redactor:
         self._everywhere = [rule for rule in EVERYWHERE if rule.kind not in left_out]
         self._in_runs = [rule for rule in IN_RUNS if rule.kind not in left_out]
         self._own = [user_rule(kind, own, KINDS) for kind, own in (patterns or {}).items()]
+        self.on_hit = on_hit
+        self.is_default = not (patterns or left_out or on_hit)
         own_kinds = [rule.kind for rule in self._own]
         self.kinds = (*(kind for kind in KINDS if kind not in left_out), *own_kinds)
         # Where secrets overlap, the lowest rank names them: a user's own kinds come first.
@@ -97,19 +113,15 @@ class Redactor:
         """Return whether it has patterns that a user gave."""
         return bool(self._own)
 
-    @property
-    def known(self) -> Redactor:
-        """Return what finds the kinds that the library knows, and nothing else."""
-        part = copy.copy(self)
-        part._own = []  # noqa: SLF001 - a copy of this very object
-        return part
-
-    @property
-    def own(self) -> Redactor:
-        """Return what finds a user's patterns, and nothing else."""
-        part = copy.copy(self)
-        part._everywhere, part._in_runs = [], []  # noqa: SLF001 - see `known`
-        return part
+    def tell(self, counts: Mapping[str, int]) -> None:
+        """Tell the callback of what was taken out of a record; log what it raises."""
+        if self.on_hit is None:
+            return
+        try:
+            for kind, count in counts.items():
+                self.on_hit(kind, count)
+        except Exception as error:  # noqa: BLE001 - a caller's; the record is stored
+            events.HIT_NOT_TOLD.log(error)
 
     def words(self, text: str) -> str:
         """Return *text* for a search: without secrets, and without the markers in their place."""
@@ -119,7 +131,7 @@ class Redactor:
         return MARKER.sub(" ", redacted.text).strip()
 
     def cleared(
-        self, text: str, *, until: float | None = None
+        self, text: str, rules: Rules = "all", *, until: float | None = None
     ) -> tuple[Redacted, tuple[Secret, ...]]:
         """Return what `redact` returns, and what was taken out: for `without_pieces`, and to be forgotten then.
 
@@ -127,7 +139,7 @@ class Redactor:
         """
         secrets = list[Secret]()
         for _ in range(PASSES):  # what stood beside a secret may be one, too, once that is gone
-            spans = self._spans(text, until)
+            spans = self._spans(text, rules, until)
             if not spans:
                 break
             secrets += (Secret(span.kind, text[span.start : span.end]) for span in spans)
@@ -135,11 +147,14 @@ class Redactor:
         counts = Counter(secret.kind for secret in secrets)
         return Redacted(text, dict(counts)), tuple(secrets)
 
-    def _spans(self, text: str, until: float | None) -> list[SecretSpan]:
-        found = list(self._find_known(text))
-        deadline = deadline_for(text) if until is None else until
-        for rule in self._own:
-            found += rule.find_all(text, deadline)
+    def _spans(self, text: str, rules: Rules, until: float | None) -> list[SecretSpan]:
+        found = list[SecretSpan]()
+        if rules != "own":
+            found += self._find_known(text)
+        if rules != "known":
+            deadline = deadline_for(text) if until is None else until
+            for rule in self._own:
+                found += rule.find_all(text, deadline)
         if not found:
             return []
         spans = outside_markers(merged(found, self._ranks), text)
@@ -148,8 +163,6 @@ class Redactor:
         return spans
 
     def _find_known(self, text: str) -> Iterator[SecretSpan]:
-        if not self._everywhere and not self._in_runs:
-            return
         # One byte for each character, so positions are the same.
         flat = text.encode("ascii", "replace").lower()
         runs = _long_runs(flat)

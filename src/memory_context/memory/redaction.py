@@ -1,0 +1,189 @@
+"""Records without secrets: what the doors of a memory have in common, and what was stored before there was a redactor."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+from memory_context.exceptions import InvalidArgumentError, RecordChangedError
+from memory_context.model.item import (
+    ASSEMBLY,
+    CONVERSATION,
+    JSON,
+    SECRET,
+    STORE_ITEM,
+    Content,
+    Deletion,
+    MemoryItem,
+)
+from memory_context.model.record_json import recounted
+from memory_context.model.scope import Scope
+from memory_context.stores import Administration, MemoryStore, SQLAlchemyStore
+from memory_context.text.redact import JsonForm, Redaction
+from memory_context.text.tokens.counter import default_counter
+
+if TYPE_CHECKING:
+    from memory_context.text.redact import Redactor
+
+REDACTED = "redacted"
+# Tags of this library, which it looks for: of secrets, of stages and tools, of a LangGraph namespace.
+_OWN_TAG = re.compile(r"secret|(?:stage|tool):.*|in_[0-9a-f]{32}")
+# What it writes into metadata: links to other memories, ids, MIME types.
+_LINKS = frozenset(
+    (
+        *(REDACTED, "consolidated_from", "consolidated_hashes", "consolidated_into"),
+        *("consolidated_by", "extracted_from", "call_id", "stage_id", "tool_id"),
+        *("mime_type", "mime_name", "is_image"),
+    )
+)
+_METADATA = JsonForm(_LINKS)
+_METADATA_OF = {
+    CONVERSATION: JsonForm(_LINKS | {"keys", "facts"}),
+    STORE_ITEM: JsonForm(_LINKS | {"namespace", "key", "index"}),
+}
+# Turns and compacted messages. The data of a turn may be a message of LangChain's; an image is base64.
+MESSAGES = JsonForm(
+    frozenset(
+        (
+            *("id", "type", "role", "at", "source", "name", "answers", "others", "status"),
+            *("index", "tool_call_id", "tool_use_id", "usage_metadata"),
+        )
+    ),
+    nested=frozenset(("data", "content", "calls", "tool_calls", "invalid_tool_calls")),
+    shows_names=False,
+)
+
+
+def redacted_facts(item: MemoryItem, redaction: Redaction) -> MemoryItem:
+    """Return *item* without secrets in what it says of its content; its metadata says what was taken out."""
+    form = _METADATA_OF.get(item.memory_type, _METADATA)
+    cleared = replace(
+        item,
+        summary=redaction.line(item.summary),
+        content_metadata=redaction.value(dict(item.content_metadata), form),
+        category=item.category and redaction.text(item.category),
+        tags=tuple(tag if _OWN_TAG.fullmatch(tag) else redaction.text(tag) for tag in item.tags),
+    )
+    return replace(cleared, content_metadata=noted(cleared.content_metadata, redaction))
+
+
+def noted(metadata: Mapping[str, Any], redaction: Redaction) -> dict[str, Any]:
+    """Return *metadata* with what was taken out; something else that a caller keeps under that name stays."""
+    before = metadata.get(REDACTED, {})
+    try:
+        total = redaction.counts + Counter(dict(before))
+    except (TypeError, ValueError):
+        return dict(metadata)
+    return {**metadata, REDACTED: dict(total)} if redaction.counts else dict(metadata)
+
+
+def redacted_content(item: MemoryItem, redaction: Redaction) -> Content:
+    """Return the content of *item* without secrets; of a JSON content, each text in it."""
+    content = item.content
+    if redaction.redactor is None or isinstance(content, bytes) or item.memory_type == ASSEMBLY:
+        return content
+    try:
+        if item.memory_type == CONVERSATION:
+            return "\n".join(redaction.json(line, MESSAGES) for line in content.split("\n"))
+        if item.media_type == JSON:
+            return redaction.json(content)
+    except (ValueError, RecursionError):
+        pass  # a person changed it, and it is not JSON any more
+    return redaction.text(content)
+
+
+def redacted_record(
+    item: MemoryItem, redaction: Redaction, count_tokens: Callable[[str], int]
+) -> MemoryItem:
+    """Return a record without secrets; where its content is changed, its facts are counted again.
+
+    Contents that differed in their secrets stay records of their own: such a record has no identity.
+    """
+    if item.memory_type == SECRET:
+        return item
+    content = redacted_content(item, redaction)
+    cleared = redacted_facts(replace(item, content=content), redaction)
+    if content == item.content:
+        return cleared
+    return recounted(replace(cleared, identity=None), count_tokens)
+
+
+def redacted_import(record: MemoryItem | Deletion, redactor: Redactor) -> MemoryItem | Deletion:
+    """Return what comes from another store without secrets."""
+    redaction = Redaction(redactor)
+    if isinstance(record, Deletion):
+        return replace(record, reason=redaction.text(record.reason))
+    cleared = redacted_record(record, redaction, default_counter().count)
+    redactor.tell(redaction.counts)
+    return cleared
+
+
+def redact_memories(
+    store: MemoryStore,
+    redactor: Redactor,
+    *,
+    user_id: str | int | None = None,
+    progress: Callable[[int, int], object] | None = None,
+) -> dict[str, int]:
+    """Take the secrets out of memories that were stored without a redactor; return how many, by kind.
+
+    It may be interrupted, and called again. Keys stay as they are, and so do the reasons of
+    deletions.
+
+    Args:
+        store: Where the memories are.
+        redactor: What finds secrets.
+        user_id: Whose memories; everybody's without it.
+        progress: Called with how many memories are done, and of how many.
+
+    Raises:
+        RedactionTimeoutError: A pattern took too long.
+        InvalidArgumentError: Everybody's memories, of a store that cannot list its users.
+        StoreError: The store could not do it; what was done until then is done.
+    """
+    scopes = [Scope(user) for user in users_of(store, user_id)]
+    total = sum(store.count(scope, {"is_active": [True, False]}) for scope in scopes)
+    counts, done = Counter[str](), 0
+    for scope in scopes:
+        for item in store.list_all(scope):
+            counts += _redact_stored(store, item, redactor)
+            done += 1
+            if progress:
+                progress(done, max(done, total))
+    if isinstance(store, SQLAlchemyStore):
+        store.scrub()  # what was overwritten still stands in its log and its index
+    return dict(counts)
+
+
+def users_of(store: MemoryStore, user_id: str | int | None) -> list[str]:
+    """Return the user, or everybody of whom the store has something.
+
+    Raises:
+        InvalidArgumentError: The store cannot list its users.
+    """
+    if user_id is not None:
+        return [Scope(cast("str", user_id)).user_id]
+    if isinstance(store, Administration):
+        return store.users()
+    message = f"{store!r} cannot list its users; give a user_id"
+    raise InvalidArgumentError(message)
+
+
+def _redact_stored(store: MemoryStore, item: MemoryItem | None, redactor: Redactor) -> Counter[str]:
+    """Write a record without its secrets; return how many it had."""
+    while item is not None:
+        redaction = Redaction(redactor)
+        cleared = redacted_record(item, redaction, default_counter().count)
+        if cleared == item:
+            break
+        try:
+            store.put(Scope(item.user_id), cleared, replaces=item)
+        except RecordChangedError:  # somebody was faster
+            item = store.get(Scope(item.user_id), item.memory_key)
+        else:
+            redactor.tell(redaction.counts)
+            return redaction.counts
+    return Counter()

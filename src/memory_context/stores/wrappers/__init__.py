@@ -1,1 +1,0 @@
-"""Stores around stores: compression, encryption, redaction."""

@@ -1,0 +1,154 @@
+"""The redaction of one record: its texts lose their secrets, which are counted."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, cast
+
+if TYPE_CHECKING:
+    from memory_context.text.redact.redactor import Redactor, Rules
+    from memory_context.text.redact.secret_pieces import Secret
+
+PASSES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class JsonForm:
+    """What a program, and no person, wrote into JSON: ids, types, dates.
+
+    A user's patterns do not see it: one for numbers would find them in every record.
+
+    Attributes:
+        kept: The names of such values.
+        nested: The names of what has the same form; what else is inside was written by people and models.
+        shows_names: Whether the patterns see the names themselves.
+    """
+
+    kept: frozenset[str] = frozenset()
+    nested: frozenset[str] = frozenset()
+    shows_names: bool = True
+
+
+NO_FORM = JsonForm()
+
+
+@dataclass(slots=True)
+class Redaction:
+    """Takes the secrets out of the texts of one record, and counts them.
+
+    Attributes:
+        redactor: What finds secrets; without one every text stays as it is.
+        counts: How many were taken out, by kind.
+        secrets: What was taken out; to be forgotten with this object.
+    """
+
+    redactor: Redactor | None
+    counts: Counter[str] = field(default_factory=Counter[str])
+    secrets: list[Secret] = field(default_factory=list["Secret"])
+    _until: float | None = None
+
+    def text(self, text: str) -> str:
+        """Return *text* without secrets.
+
+        Raises:
+            RedactionTimeoutError: A user's pattern took too long.
+        """
+        return self._without(text, "all")
+
+    def line(self, text: str) -> str:
+        """Return a text that was made of those before, without secrets and without pieces of theirs."""
+        if self.redactor is None:
+            return text
+        return self.redactor.without_pieces(self.text(text), self.secrets)
+
+    def value(self, value: Any, form: JsonForm = NO_FORM) -> Any:  # noqa: ANN401 - whatever JSON holds
+        """Return a value that JSON can express, without secrets (see `json`)."""
+        if self.redactor is None:
+            return value
+        text = self.json(json.dumps(value, ensure_ascii=False), form)
+        # Two names may be the same without their secrets.
+        return json.loads(text, object_pairs_hook=_with_free_names)
+
+    def json(self, text: str, form: JsonForm = NO_FORM) -> str:
+        """Return a JSON text without secrets, which is JSON of the same shape.
+
+        The library's own rules look at the whole, because the name beside a value may tell that it is a secret; they
+        leave JSON as it is. A user's patterns may not, so they see each text, each number, and each pair of a name and
+        its value by itself.
+
+        Raises:
+            ValueError: It is not JSON.
+            RedactionTimeoutError: A user's pattern took too long.
+        """
+        if self.redactor is None or not self.redactor.has_own:
+            return self.text(text)
+        self._until = self.redactor.deadline_for(text)
+        for _ in range(PASSES):  # what stood beside a secret may be one, too, once that is gone
+            before = text
+            text = self._without(text, "known")
+            value = json.loads(text, object_pairs_hook=_with_free_names)
+            changed = self._leaves(value, form)
+            if changed != value:
+                text = json.dumps(changed, ensure_ascii=False)
+            if text == before:
+                break
+        self._until = None
+        return text
+
+    def _leaves(self, value: Any, form: JsonForm, name: str = "") -> Any:  # noqa: ANN401 - JSON
+        """Return a value under *name* without what a user's patterns find in its texts."""
+        if isinstance(value, dict):
+            return _with_free_names(self._members(cast("Mapping[str, Any]", value), form))
+        if isinstance(value, list):
+            return [self._leaves(member, form, name) for member in cast("Iterable[Any]", value)]
+        if isinstance(value, str):
+            value = self._without(value, "own")
+        return self._beside(name, value)
+
+    def _members(self, values: Mapping[str, Any], form: JsonForm) -> Iterator[tuple[str, Any]]:
+        for name, value in values.items():
+            if name in form.kept:
+                yield name, value
+                continue
+            shown = self._without(name, "own") if form.shows_names else name
+            inner = form if name in form.nested else NO_FORM
+            yield shown, self._leaves(value, inner, name)
+
+    def _beside(self, name: str, value: Any) -> Any:  # noqa: ANN401 - a text or a number
+        """Return a value that a user's pattern may know by the *name* beside it, or a number; a text in its place."""
+        if self.redactor is None:
+            return value
+        pair = json.dumps({name: value}, ensure_ascii=False)
+        redacted, secrets = self.redactor.cleared(pair, "own", until=self._until)
+        try:
+            [changed] = json.loads(redacted.text).values()
+        except (ValueError, AttributeError):  # the pattern took a quote
+            return value
+        if changed == value:
+            return value
+        self.counts.update(redacted.counts)
+        self.secrets += secrets
+        return changed if isinstance(changed, str) else str(changed)
+
+    def _without(self, text: str, rules: Rules) -> str:
+        if self.redactor is None:
+            return text
+        redacted, secrets = self.redactor.cleared(text, rules, until=self._until)
+        self.counts.update(redacted.counts)
+        self.secrets += secrets
+        return redacted.text
+
+
+def _with_free_names(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    """Return the pairs as an object; a name that is taken gets a number."""
+    values = dict[str, Any]()
+    for name, value in pairs:
+        free, number = name, 1
+        while free in values:
+            number += 1
+            free = f"{name} {number}"
+        values[free] = value
+    return values
