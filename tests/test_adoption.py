@@ -224,6 +224,16 @@ class TestCommand:
         table = "agent_memories_before_adoption"
         assert {"memories": 5, "renamed": 2, "table": table} == json.loads(capsys.readouterr().out)
 
+    def test_into_a_redacted_store(self, url: str) -> None:
+        """With `redacted+` the rows lose their secrets as soon as they are ours."""
+        token = "ghp" + "_" + "aB3dE6gH9k" * 3 + "q7X4Zm"
+        execute(url, f"UPDATE agent_memories SET content = 'use {token}' WHERE user_id = {BOB}")
+        assert 0 == in_this_process("adopt", "--store", f"redacted+{url}").returncode
+
+        with SQLAlchemyStore(url) as store:
+            texts = [item.text for item in store.list_all(Scope(str(BOB)))]
+        assert ["use [redacted github_token]"] == texts
+
     def test_into_an_encrypted_store(self, url: str) -> None:
         """With `encrypted+` no row of ours holds a text; with the key all of them are read, and found by their words."""
         keys = {"MEMORY_CONTEXT_KEYS": f"k1:{b64encode(bytes(32)).decode()}"}

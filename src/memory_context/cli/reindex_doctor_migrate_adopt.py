@@ -96,10 +96,13 @@ def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
 @app.command()
 def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Take over the rows of a table agent_memories that another program has made."""
+    from memory_context.memory.redaction import redact_memories
     from memory_context.text.describe.description import counted
 
     with _database(check_database(store, "adopt")) as database:
         adopted = database.adopt()
+        if database.redactor is not None:
+            redact_memories(database, database.redactor)
     if as_json:
         print_json(asdict(adopted))
     else:
