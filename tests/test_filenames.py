@@ -81,6 +81,26 @@ def test_no_texts(value: object) -> None:
         agent_folder(value)
 
 
+@for_each("path", ["./notes.md", "a/./b.md", "a//b.md", ".//a/././/b.md", "a/./././././b"])
+def test_dots_and_doubled_slashes(path: str) -> None:
+    """What means nothing in a path is left out; what is left is a path like any other."""
+    assert "/".join(path_parts(path)) in {"notes.md", "a/b.md", "a/b"}
+
+
+@for_each("path", [".", "./", "././.", "a/./../b", "./.."])
+def test_no_names(path: str) -> None:
+    """A path that names nothing, and one that climbs behind a dot, is refused."""
+    with pytest.raises(InvalidPathError):
+        path_parts(path)
+
+
+@for_each("name", ["a..b", "..a", "planner..1"])
+def test_two_dots_in_an_id(name: str) -> None:
+    """An agent's id with two dots in a row is refused."""
+    with pytest.raises(InvalidPathError, match=r"the agent's id .* is refused"):
+        agent_folder(name)
+
+
 @given(TEXTS)
 @example("a\u2025b")
 @example("..\u200c")
@@ -88,6 +108,7 @@ def test_what_passes_stays_inside(path: str) -> None:
     """Whatever is taken stays inside on POSIX and on Windows, as it is and in every Unicode normal form."""
     if not is_path(path):
         return
+    path = "/".join(path_parts(path))
     for form in ("NFC", "NFD", "NFKC", "NFKD"):
         spelled = unicodedata.normalize(form, path)
         assert spelled.count("/") == path.count("/")

@@ -5,12 +5,14 @@ from __future__ import annotations
 import logging
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from hypothesis import HealthCheck, given
@@ -19,15 +21,18 @@ from hypothesis import strategies as st
 from examples import examples
 from for_each import for_each
 from hostile import FINE, FINE_IDS, IDS, NO_TEXTS, PATHS
-from memory_context import AgentMemoryService, FileEntry, MemoryContextError
-from memory_context.exceptions import (
+from memory_context import (
     AgentMemoryError,
     AgentMemoryFileNotFoundError,
+    AgentMemoryService,
     AgentNotFoundError,
+    FileEntry,
     FileOperationError,
-    InvalidArgumentError,
     InvalidPathError,
+    MemoryContextError,
 )
+from memory_context.agent_files import handles
+from memory_context.exceptions import InvalidArgumentError
 
 READS: dict[str, Callable[[AgentMemoryService, Any], object]] = {
     "read_memory_file": lambda service, path: service.read_memory_file("ann", path),
@@ -306,9 +311,49 @@ def test_folder_is_no_file(service: AgentMemoryService, operation: str) -> None:
 
 @pytest.mark.parametrize("operation", [name for name in OPERATIONS if name != "rename to"])
 def test_file_is_no_folder(service: AgentMemoryService, operation: str) -> None:
-    """A file in the place of a folder is said to be one."""
-    with pytest.raises(FileOperationError, match=r"'notes.md' is a file, not a folder"):
-        OPERATIONS[operation](service, "notes.md/x")
+    """Below a file nothing is found, and nothing can be written."""
+    if operation in WRITES:
+        with pytest.raises(FileOperationError, match=r"'notes.md' is a file, not a folder"):
+            OPERATIONS[operation](service, "notes.md/x")
+    else:
+        with pytest.raises(AgentMemoryFileNotFoundError):
+            OPERATIONS[operation](service, "notes.md/x")
+
+
+def test_paths_are_normalised(service: AgentMemoryService) -> None:
+    """Dots and doubled slashes lead to the same file."""
+    service.write_memory_file("ann", "./a//b.md", "x")
+
+    assert "x" == service.read_memory_file("ann", "a/./b.md")
+    assert "a/b.md" in [entry.path for entry in service.list("ann", "./a")]
+    service.rename("ann", "a//b.md", "./c.md")
+    assert "x" == service.read_memory_file("ann", ".//c.md")
+
+
+def test_what_is_logged(service: AgentMemoryService, caplog: pytest.LogCaptureFixture) -> None:
+    """Success and not-found are INFO, refusals WARNING, errors of the system ERROR, each with agent and path."""
+    caplog.set_level(logging.INFO, "memory_context")
+    service.write_memory_file("ann", "a.md", "x")
+    service.read_memory_file("ann", "a.md")
+    for path in ("b.md", "../a.md"):
+        with pytest.raises(AgentMemoryError):
+            service.read_memory_file("ann", path)
+    with pytest.raises(FileOperationError):
+        service.create("ann", "a.md", "y")
+    folder = service.base_memory_path / "ann"
+    with (
+        patch.object(handles, "read", side_effect=PermissionError("no")),
+        pytest.raises(FileOperationError),
+    ):
+        service.read_memory_file("ann", "a.md")
+    shutil.rmtree(folder)
+    folder.write_text("in the way")
+    with pytest.raises(AgentNotFoundError):
+        service.read_memory_file("ann", "a.md")
+
+    logged = [(record.levelname, record.getMessage()) for record in caplog.records]
+    assert ["INFO"] * 3 + ["WARNING"] * 2 + ["ERROR"] * 2 == [level for level, _ in logged]
+    assert all("ann" in message and "md'" in message for _, message in logged)
 
 
 @pytest.mark.parametrize("operation", [*OPERATIONS])

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from examples import examples
 from for_each import for_each
+from memory_context import MemoryManager
 from memory_context.exceptions import InvalidContentError
 from memory_context.model.item import (
     BINARY,
@@ -232,3 +233,13 @@ def test_binary_content_reads_as_one_line() -> None:
     """Text is its own text; of bytes a line says what they are."""
     assert _item("a\nb").text == "a\nb"
     assert _item(b"\x89PNG", media_type="image/png").text == "(image/png, 4 bytes)"
+
+
+@for_each(
+    "importance, priority",
+    [(0.0, 1), (0.04, 1), (0.1, 1), (0.5, 5), (0.85, 8), (0.9, 9), (1.0, 10)],
+)
+def test_priority(importance: float, priority: int) -> None:
+    """A memory's priority, 1 to 10, is its importance in the steps that agents use."""
+    with MemoryManager("sqlite://", user_id="ann") as manager:
+        assert priority == manager.remember("x", importance=importance).priority

@@ -33,7 +33,14 @@ if TYPE_CHECKING:
     )
     from memory_context.conversation.judge import Decision, Judge, JudgeLimits, LexicalJudge
     from memory_context.conversation.pass_by_reference import PassingPolicy
-    from memory_context.exceptions import MemoryContextError
+    from memory_context.exceptions import (
+        AgentMemoryError,
+        AgentMemoryFileNotFoundError,
+        AgentNotFoundError,
+        FileOperationError,
+        InvalidPathError,
+        MemoryContextError,
+    )
     from memory_context.mcp import mcp_server
     from memory_context.memory.assembler import ContextAssembler, ContextPackage
     from memory_context.memory.chat_history import ConversationMemory
@@ -67,7 +74,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "MEMORY_INSTRUCTIONS",
+    "AgentMemoryError",
+    "AgentMemoryFileNotFoundError",
     "AgentMemoryService",
+    "AgentNotFoundError",
     "AuditEntry",
     "AuditTrail",
     "Category",
@@ -81,8 +91,10 @@ __all__ = [
     "Deletion",
     "Encrypted",
     "FileEntry",
+    "FileOperationError",
     "FileStore",
     "FoldPolicy",
+    "InvalidPathError",
     "Judge",
     "JudgeLimits",
     "LLMJudge",
@@ -154,6 +166,11 @@ _HOMES = {
     "LexicalJudge": "conversation.judge",
     "Match": "model.item",
     "MemoryContext": "autogen",
+    "AgentMemoryError": "exceptions",
+    "AgentMemoryFileNotFoundError": "exceptions",
+    "AgentNotFoundError": "exceptions",
+    "FileOperationError": "exceptions",
+    "InvalidPathError": "exceptions",
     "MemoryContextError": "exceptions",
     "MemoryItem": "model.item",
     "MemoryList": "model.item",

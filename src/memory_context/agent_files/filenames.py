@@ -38,7 +38,7 @@ _INVISIBLE = frozenset({"Cc", "Cf", "Co", "Cs", "Zl", "Zp"})
 def path_parts(relative_file_path: object) -> tuple[str, ...]:
     """Return the names of the folders that lead to a file or folder of an agent, and its own name.
 
-    Nothing is rewritten: one path, one file.
+    ``.`` and doubled slashes are left out; nothing else is rewritten.
 
     Raises:
         InvalidPathError: The path is not a text, is empty or absolute, leads out of the folder, or has a name that
@@ -49,8 +49,10 @@ def path_parts(relative_file_path: object) -> tuple[str, ...]:
             f"a path is a text such as notes/today.md, not {type(relative_file_path).__name__}"
         )
         raise InvalidPathError(message)
-    names = tuple(relative_file_path.split("/"))
+    names = tuple(name for name in relative_file_path.split("/") if name not in ("", "."))
     problem = _path_problem(relative_file_path)
+    if not names:
+        problem = problem or "the path names no file"
     for name in names:
         problem = problem or _name_problem(name)
     if problem:
@@ -146,8 +148,8 @@ def _agent_problem(name: str) -> str | None:
         return problem
     if name[0] in ".~":
         return "the id begins with '.' or '~'"
-    if "/" in name:
-        return "the id has a '/'"
+    if "/" in name or ".." in name:
+        return "the id has a '/' or '..'"
     if not name.strip():
         return "the id is blank"
     return None

@@ -83,7 +83,8 @@ def folder(start: int, parts: Parts, *, make: bool = False) -> Generator[int]:
 
     Raises:
         FileNotFoundError: There is no such folder.
-        FileOperationError: A file is in the way.
+        NotADirectoryError: A file is in the way.
+        FileOperationError: A file is in the way of what is to be made.
         InvalidPathError: A link is in the way.
     """
     # A copy, so that the caller's handle stays open when the first step closes this one.
@@ -110,6 +111,8 @@ def _step(handle: int, name: str, *, make: bool) -> int:
                 os.mkdir(name, FOLDER_MODE, dir_fd=handle)
             _sync(handle)
         except OSError as error:
+            if error.errno == errno.ENOTDIR and not make and _is_file(handle, name):
+                raise
             # What O_NOFOLLOW raises for a link: ELOOP on Linux and macOS, EMLINK on FreeBSD.
             if error.errno in {errno.ENOTDIR, errno.ELOOP, errno.EMLINK}:
                 raise _in_the_way(handle, name) from error
@@ -118,9 +121,12 @@ def _step(handle: int, name: str, *, make: bool) -> int:
     raise FileOperationError(message)
 
 
+def _is_file(handle: int, name: str) -> bool:
+    return stat.S_ISREG(os.stat(name, dir_fd=handle, follow_symlinks=False).st_mode)
+
+
 def _in_the_way(handle: int, name: str) -> FileOperationError | InvalidPathError:
-    status = os.stat(name, dir_fd=handle, follow_symlinks=False)
-    if stat.S_ISREG(status.st_mode):
+    if _is_file(handle, name):
         return FileOperationError(f"{name!r} is a file, not a folder")
     return InvalidPathError(f"{name!r} is a link or not a folder of the agent, and is not followed")
 
@@ -134,7 +140,7 @@ def look(start: int, parts: Parts) -> os.stat_result | None:
     try:
         with folder(start, parts[:-1]) as parent:
             status = os.stat(parts[-1], dir_fd=parent, follow_symlinks=False)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
     _refuse_foreign(status, parts[-1])
     return status

@@ -39,14 +39,20 @@ class AgentMemoryService:
     by whichever thread or process, come one after the other. Nothing outside the folder is read or written: names are
     opened by handles, inside the folder before them, and no link is followed.
 
-    Every method raises `InvalidPathError` (which is logged) for a path or an agent's id that cannot be one,
-    `AgentNotFoundError` if the agent's folder cannot be made or used, and `FileOperationError` for whatever else goes
-    wrong. On Windows, which has no handles of folders, every method raises `AgentNotFoundError`.
+    ``.`` and doubled slashes in a path mean nothing: ``./a//b.md`` is ``a/b.md``.
+
+    Every method raises `InvalidPathError` for a path or an agent's id that cannot be one, `AgentNotFoundError` if the
+    agent's folder cannot be made or used, and `FileOperationError` for whatever else goes wrong. What is done, and what
+    is not found, is logged with the level INFO, what is refused as WARNING, what the system cannot do as ERROR. On
+    Windows, which has no handles of folders, every method raises `AgentNotFoundError`.
 
     Args:
         app_cache_dir: The folder of the application; everything above the agents' folders is trusted.
         quota_bytes: The most that the files of one agent take together. They are also at most 10,000.
         lock_seconds: How long a change waits for those before it.
+
+    Attributes:
+        base_memory_path: The folder of all agents' folders.
 
     Raises:
         InvalidArgumentError: The quota or the time is below zero.
@@ -63,6 +69,7 @@ class AgentMemoryService:
             message = f"a quota and a time are 0 or more, not {quota_bytes} and {lock_seconds}"
             raise InvalidArgumentError(message)
         self.app_cache_dir = Path(app_cache_dir).absolute()
+        self.base_memory_path = self.app_cache_dir / FOLDER
         self.quota_bytes = quota_bytes
         self.lock_seconds = lock_seconds
         try:
@@ -77,7 +84,7 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is none.
         """
         with (
-            self._explained(agent_instance_id, relative_file_path),
+            self._explained("read", agent_instance_id, relative_file_path),
             self._root(agent_instance_id) as root,
         ):
             return self._text(root, path_parts(relative_file_path))
@@ -152,7 +159,7 @@ class AgentMemoryService:
             AgentMemoryFileNotFoundError: There is nothing under this path.
         """
         with (
-            self._explained(agent_instance_id, relative_path),
+            self._explained("delete", agent_instance_id, relative_path),
             self._writing(agent_instance_id, make=False) as root,
         ):
             handles.remove(root, path_parts(relative_path))
@@ -163,7 +170,7 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is nothing under *old_path*.
         """
-        with self._explained(agent_instance_id, old_path, new_path):
+        with self._explained("rename", agent_instance_id, old_path, new_path):
             old, new = path_parts(old_path), path_parts(new_path)
             with self._writing(agent_instance_id, make=False) as root:
                 _refuse_move(root, old, new)
@@ -186,9 +193,11 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is no such file.
         """
-        text = self.read_memory_file(agent_instance_id, relative_file_path)
-        with self._explained(agent_instance_id, relative_file_path):
-            return numbered(text, view_range)
+        with (
+            self._explained("view", agent_instance_id, relative_file_path),
+            self._root(agent_instance_id) as root,
+        ):
+            return numbered(self._text(root, path_parts(relative_file_path)), view_range)
 
     def list(self, agent_instance_id: str, relative_path: str = "") -> builtins.list[FileEntry]:
         """Return the files and folders in the agent's folder, or in one inside, at any depth; for a file, that file.
@@ -198,7 +207,7 @@ class AgentMemoryService:
         Raises:
             AgentMemoryFileNotFoundError: There is nothing under this path.
         """
-        with self._explained(agent_instance_id, relative_path):
+        with self._explained("list", agent_instance_id, relative_path):
             # An agent that has written nothing yet has an empty list, not an error.
             parts = path_parts(relative_path) if relative_path != "" else ()
             try:
@@ -213,7 +222,7 @@ class AgentMemoryService:
         self, agent_instance_id: str, relative_file_path: str, edit: Callable[[Read], str]
     ) -> None:
         """Make what *edit* returns the file's whole text. It may read the old one, which is None without a file."""
-        with self._explained(agent_instance_id, relative_file_path):
+        with self._explained("write", agent_instance_id, relative_file_path):
             parts = path_parts(relative_file_path)
             with self._writing(agent_instance_id) as root:
                 status = handles.look(root, parts)
@@ -295,7 +304,7 @@ class AgentMemoryService:
             os.close(handle)
 
     def _make_base(self) -> Path:
-        base = self.app_cache_dir / FOLDER
+        base = self.base_memory_path
         if not handles.supported():
             message = f"{base} is not used: this platform cannot open files relative to a folder's handle, or lock them"
             raise AgentNotFoundError(message)
@@ -307,20 +316,25 @@ class AgentMemoryService:
         return base
 
     @contextlib.contextmanager
-    def _explained(self, agent_instance_id: str, *paths: str) -> Generator[None]:
-        """Log what is refused, and say which file of which agent an error of the system is about."""
-        what = " to ".join(map(brief, paths))
+    def _explained(self, verb: str, agent_instance_id: str, *paths: str) -> Generator[None]:
+        """Log what came of it, and say which file of which agent an error of the system is about."""
+        what, agent = " to ".join(map(brief, paths)), brief(agent_instance_id)
         try:
             yield
-        except InvalidPathError as error:
-            events.PATH_REFUSED.log(error, path=what, agent=brief(agent_instance_id))
+        except (InvalidPathError, FileOperationError) as error:
+            events.PATH_REFUSED.log(error, path=what, agent=agent)
             raise
-        except FileNotFoundError as error:
-            message = f"the agent {brief(agent_instance_id)} has nothing under {what}"
+        except (FileNotFoundError, NotADirectoryError) as error:
+            events.FILE_NOT_FOUND.log(verb=verb, path=what, agent=agent)
+            message = f"the agent {agent} has nothing under {what}"
             raise AgentMemoryFileNotFoundError(message) from error
-        except (OSError, RecursionError) as error:
-            message = f"{what} of agent {brief(agent_instance_id)}: {error}"
+        except (OSError, RecursionError, AgentNotFoundError) as error:
+            events.FILE_FAILED.log(error, verb=verb, path=what, agent=agent)
+            if isinstance(error, AgentNotFoundError):
+                raise
+            message = f"{what} of agent {agent}: {error}"
             raise FileOperationError(message) from error
+        events.FILE_USED.log(verb=verb, path=what, agent=agent)
 
 
 @contextlib.contextmanager

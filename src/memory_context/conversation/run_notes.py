@@ -10,7 +10,6 @@ from memory_context.memory.tier_notes import NEWEST_FIRST
 from memory_context.model.item import MemoryItem, is_secret
 from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Place
-from memory_context.model.tiers_and_limits import priority_of
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.quoting import quoted
 
@@ -60,7 +59,7 @@ def unseen_notes(notes: ScopedMemory, seen: Mapping[str, str]) -> UnseenNotes | 
 
 def note_line(item: MemoryItem) -> str:
     """Return a note as a model reads it: its key, its facts, and its text; of a secret no text."""
-    facts = [item.tier, *item.tags, f"priority {priority_of(item.importance)}"]
+    facts = [item.tier, *item.tags, f"priority {item.priority}"]
     if item.category:
         facts.insert(1, item.category)
     text = prompts.HIDDEN if is_secret(item) else quoted(item.text)

@@ -31,6 +31,7 @@ PREFERENCE = "user_preference"
 STORE_ITEM = "store_item"
 SEALED = "application/vnd.memory-context."
 SECRET = "secret"  # noqa: S105 - the name of a memory type
+HIGHEST_PRIORITY = 10
 FRESH = timedelta(minutes=1)
 
 Content: TypeAlias = str | bytes
@@ -171,6 +172,11 @@ class MemoryItem(Displayed):
     access_count: int = 0
     id: UUID = field(default_factory=uuid4)
     match: Match | None = None
+
+    @property
+    def priority(self) -> int:
+        """Return how much it matters, 1 to 10: the importance in the steps that agents use."""
+        return min(max(round(self.importance * HIGHEST_PRIORITY), 1), HIGHEST_PRIORITY)
 
     @property
     def ref(self) -> MemoryRef:

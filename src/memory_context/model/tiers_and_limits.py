@@ -14,14 +14,13 @@ from memory_context.exceptions import (
     QuotaExceededError,
     TierFullError,
 )
-from memory_context.model.item import MemoryItem
+from memory_context.model.item import HIGHEST_PRIORITY, MemoryItem
 from memory_context.model.scope import OPEN_TIERS
 
 Lifetime: TypeAlias = Literal["run", "session", "task", "project", "user"]
 Action: TypeAlias = Literal["save", "update", "delete", "clear", "promote"]
 
 LIFETIMES: tuple[Lifetime, ...] = get_args(Lifetime)
-HIGHEST_PRIORITY = 10
 TENTH = 0.1
 _NAME = re.compile(r"[a-z][a-z0-9_-]{0,63}")
 
@@ -288,11 +287,6 @@ def importance_of(priority: object) -> float:
         return priority / HIGHEST_PRIORITY
     message = f"a priority is a whole number from 1 to {HIGHEST_PRIORITY}, not {priority!r:.80}"
     raise InvalidArgumentError(message)
-
-
-def priority_of(importance: float) -> int:
-    """Return the priority, 1 to 10, that stands for an importance."""
-    return min(max(round(importance * HIGHEST_PRIORITY), 1), HIGHEST_PRIORITY)
 
 
 def _is_whole(value: object) -> TypeGuard[int]:

@@ -139,6 +139,13 @@ TOKENS_ESTIMATED = _event(
     "and could not be downloaded; see TIKTOKEN_CACHE_DIR",
 )
 FOLDER_MISSING = _event("folder_missing", "%(error)s; its first use will fail", level=logging.ERROR)
+FILE_USED = _event("file_used", "agent %(agent)s: %(verb)s %(path)s", level=logging.INFO)
+FILE_NOT_FOUND = _event(
+    "file_not_found", "agent %(agent)s: nothing to %(verb)s at %(path)s", level=logging.INFO
+)
+FILE_FAILED = _event(
+    "file_failed", "agent %(agent)s: %(verb)s %(path)s failed: %(error)s", level=logging.ERROR
+)
 PATH_REFUSED = _event("path_refused", "refused %(path)s of agent %(agent)s: %(error)s")
 DESCRIBER_FAILED = _event(
     "describer_failed",

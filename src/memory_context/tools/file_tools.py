@@ -13,6 +13,7 @@ from typing import Any, Literal, TypeAlias
 from pydantic import Field, field_validator
 from pydantic.json_schema import SkipJsonSchema
 
+from memory_context.agent_files.filenames import path_parts
 from memory_context.agent_files.line_edits import lines_of, numbered
 from memory_context.agent_files.service import AgentMemoryService, FileEntry
 from memory_context.exceptions import (
@@ -142,6 +143,7 @@ def _shown(path: str) -> str:
 def _view(files: AgentFiles, args: FileArgs, most: int) -> str:
     path = _inside(args.path or ROOT).rstrip("/")
     entries = files.service.list(files.agent_instance_id, path)
+    path = "/".join(path_parts(path)) if path else path
     is_file = [entry.path for entry in entries if not entry.is_folder] == [path]
     if is_file:
         return _view_file(files, args, path, most)
