@@ -134,7 +134,7 @@ class TestTools:
                 assert parameters["properties"] == _titled(
                     ours["inputSchema"]["properties"], parameters["properties"]
                 )
-                assert parameters["required"] == ours["inputSchema"]["required"]
+                assert parameters["required"] == ours["inputSchema"].get("required", [])
 
     async def test_hints(self, address: str) -> None:
         """A client may call what only reads without asking, and knows that storing destroys nothing."""

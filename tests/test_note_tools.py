@@ -161,3 +161,41 @@ async def test_delete_declined(caller_of: Callable[..., Caller]) -> None:
 
     assert "declined" in await use("delete_memory", key=key)
     assert 1 == use.notes.count("global")
+
+
+async def test_part_of_a_word(caller_of: Callable[..., Caller]) -> None:
+    """`search_memory` finds a part of a word in any case, where no word matches; and by category, tag or date alone."""
+    use = caller_of()
+    use.notes.save("first\nconnection TIMEOUT after 30s", "infra/db", ["port"])
+    use.notes.save("likes tea", "taste")
+
+    for query in ("timeo", "IMEOU", "30"):
+        said = await use("search_memory", query=query)
+        assert "TIMEOUT" in said
+        assert "tea" not in said
+    assert "Nothing in memory mentions" in await use("search_memory", query="zzz")
+    narrow: tuple[dict[str, Any], ...] = (
+        {"category": "infra"},
+        {"tags": "port"},
+        {"tags": ["port"], "since": "2026-01-31"},
+    )
+    for arguments in narrow:
+        said = await use("search_memory", **arguments)
+        assert "TIMEOUT" in said
+        assert "tea" not in said
+    assert "Nothing" in await use("search_memory", since="2999-01-31")
+
+
+def test_substring(sqlite_url: str) -> None:
+    """A substring is found in descriptions and lines, newest first, within a limit; a secret by its description only."""
+    with MemoryManager(sqlite_url, user_id="ann") as manager:
+        keys = [manager.store(f"a\nTimeout {number}") for number in range(3)]
+        manager.store("hunter2timeout", "password", "secret", key="password")
+
+        hits = manager.search("timeo", 2, mode="substring")
+        assert keys[:0:-1] == [hit.memory_key for hit in hits]
+        assert [("Timeout 2", (2, 2)), ("Timeout 1", (2, 2))] == [
+            (hit.match.passage, hit.match.lines) for hit in hits if hit.match
+        ]
+        assert ["password"] == [hit.memory_key for hit in manager.search("SSWOR", mode="substring")]
+        assert [] == manager.search("unter2", mode="substring")

@@ -9,7 +9,7 @@ from copy import copy
 from dataclasses import replace as with_changes
 from datetime import datetime
 from random import Random
-from typing import TYPE_CHECKING, Any, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from memory_context.exceptions import (
     BudgetTooSmallError,
@@ -29,6 +29,7 @@ from memory_context.model.audit import Action, Auditor, AuditTrail
 from memory_context.model.item import (
     SECRET,
     Content,
+    Match,
     MemoryItem,
     MemoryList,
     bytes_of,
@@ -42,7 +43,7 @@ from memory_context.model.item import (
     with_zone,
 )
 from memory_context.model.keys import KeyGenerator
-from memory_context.model.reference import check_key
+from memory_context.model.reference import check_key, one_line
 from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tiers_and_limits import Capacity, policies_with
@@ -50,6 +51,7 @@ from memory_context.runtime import events
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.runtime.telemetry import Who, count, operation
+from memory_context.runtime.tool_descriptions_and_prompts import HIDDEN
 from memory_context.stores import Filters, Mode, as_auditor, as_store, reindexed
 from memory_context.stores.protocol import redactor_of
 from memory_context.text.excerpt.excerpt import excerpt
@@ -62,7 +64,11 @@ if TYPE_CHECKING:
     from memory_context.stores import AnyStore
 
 
-MODES = get_args(Mode)
+SearchMode: TypeAlias = Mode | Literal["substring"]
+MODES = (*get_args(Mode), "substring")
+# A scan for a substring opens no more memories than these, the newest, and no longer texts: 100 MB at most.
+SCANNED = 1000
+LONGEST_SCANNED = 100_000
 BUILT_IN = policies_with()
 _counting = Lock()
 
@@ -500,7 +506,7 @@ class MemoryManager(ClosedAtExit):
         query: str,
         limit: int = 5,
         *,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
         types: str | Iterable[str] | None = None,
         tier: str | None = None,
         category: str | None = None,
@@ -518,7 +524,8 @@ class MemoryManager(ClosedAtExit):
             query: Any text.
             limit: How many at most.
             mode: ``keyword``, ``semantic`` or ``hybrid``, which is both; ``hybrid`` without an
-                embedder is keyword search.
+                embedder is keyword search. ``substring`` finds the newest memories with a line that
+                holds the query, in any case, among the newest 1,000 of at most 100,000 characters.
             types: Of one of these types.
             tier: Of this tier.
             category: Of this category, or one below it.
@@ -544,7 +551,10 @@ class MemoryManager(ClosedAtExit):
             filters, types=types, tier=tier, category=category, tags=tags, thread=thread, since=since, until=until,
         )  # fmt: skip
         with operation("search", self.who, mode=mode, limit=limit) as searching:
-            hits = self.hits(self.scope, query, limit=limit, filters=wanted, mode=mode)
+            if mode == "substring":
+                hits = self._holding(query, limit, wanted)
+            else:
+                hits = self.hits(self.scope, query, limit=limit, filters=wanted, mode=mode)
             searching.note(hits=len(hits), keys=tuple(hit.memory_key for hit in hits))
         # The content of a secret was masked, so nothing of it was read.
         self.audit("expanded", *(hit.memory_key for hit in hits if not is_secret(hit)))
@@ -557,6 +567,23 @@ class MemoryManager(ClosedAtExit):
         if query.strip() and not words:
             return []
         return self.memory_store.search(scope, words, **how)
+
+    def _holding(self, part: str, limit: int, filters: Filters) -> list[MemoryItem]:
+        """Return the newest memories whose description or content holds *part*, in any case."""
+        found = list[MemoryItem]()
+        wanted, part = {"char_count": {"$lte": LONGEST_SCANNED}, **filters}, part.casefold()
+        for item in self.memory_store.query(self.scope, wanted, limit=SCANNED):
+            shown = with_changes(item, content=HIDDEN) if is_secret(item) else item
+            lines = f"{one_line(item.summary)}\n{shown.text}".split("\n")
+            for number, line in enumerate(lines):
+                if part in line.casefold():
+                    where = (number, number) if number else None
+                    match = Match(1.0, line if number else "", where, (part,))
+                    found.append(with_changes(shown, match=match))
+                    break
+            if len(found) == limit:
+                break
+        return found
 
     def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
         """Rebuild the search index of the whole database (every user's), and count its memories.

@@ -12,6 +12,7 @@ from memory_context.exceptions import (
     InvalidArgumentError,
     InvalidTierError,
 )
+from memory_context.memory.manager import SearchMode
 from memory_context.memory.redaction import redacted_record
 from memory_context.memory.search_filters import as_list
 from memory_context.memory.tier_notes import NEWEST_FIRST, TierNotes, check_content, first_line
@@ -41,7 +42,7 @@ from memory_context.model.tiers_and_limits import (
     importance_of,
     wider,
 )
-from memory_context.stores import Filters, Mode
+from memory_context.stores import Filters
 
 if TYPE_CHECKING:
     pass
@@ -275,7 +276,7 @@ class ScopedMemory(TierNotes):
         tags: str | Iterable[str] = (),
         since: datetime | None = None,
         until: datetime | None = None,
-        mode: Mode = "hybrid",
+        mode: SearchMode = "hybrid",
     ) -> MemoryList:
         """Find the notes about `query`, best first, each with a `match`; the newest if it is blank.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from typing import Any, cast
 
 from pydantic import Field, field_validator
@@ -71,7 +72,7 @@ class RetrieveArgs(LenientArgs):
 class SearchArgs(LenientArgs):
     """The arguments of `search_memory`."""
 
-    query: str = Field(description=prompts.SEARCH_QUERY)
+    query: str = Field(default="", description=prompts.SEARCH_QUERY)
     category: SkipJsonSchema[str] = ""
     tags: SkipJsonSchema[Tags] = Field(default=[])
     tier: SkipJsonSchema[Tier] = ""
@@ -105,7 +106,8 @@ def _retrieve(manager: MemoryManager, args: RetrieveArgs, most: int) -> ToolAnsw
 
 
 def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
-    hits = manager.search(
+    search = partial(
+        manager.search,
         args.query,
         args.limit,
         category=args.category or None,
@@ -114,6 +116,8 @@ def _search(manager: MemoryManager, args: SearchArgs, most: int) -> ToolAnswer:
         since=as_moment(args.since),
         until=as_moment(args.until, end=True),
     )
+    # A part of a word is no word of the index: "timeo" is looked for in the texts themselves.
+    hits = search() or search(mode="substring")
     if not hits:
         _check_tier(args.tier)
         return ToolAnswer(prompts.FOUND_NOTHING.format(query=args.query[:QUERY_SHOWN]))
