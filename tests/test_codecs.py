@@ -225,7 +225,7 @@ def test_damaged_compression(sqlite_url: str) -> None:
     with SQLAlchemyStore(sqlite_url, codec=Compressed()) as store:
         store.put(ANN, memory("x" * 5000, memory_key="mine"))
         cut = sa.text("UPDATE agent_memories SET content_bytes = substr(content_bytes, 1, 60)")
-        store.database.run(lambda connection: connection.execute(cut), writes=True)
+        store.database.write(lambda connection: connection.execute(cut))
         with pytest.raises(SealError, match="'mine' is damaged"):
             store.get(ANN, "mine")
 

@@ -506,9 +506,8 @@ class TestUpkeep:
     def test_reindex(self, anywhere: Screen) -> None:
         """What was lost from the index is found again."""
         with SQLAlchemyStore(anywhere.url) as store:
-            store.database.run(
-                lambda connection: connection.exec_driver_sql("DELETE FROM agent_memory_passages"),
-                writes=True,
+            store.database.write(
+                lambda connection: connection.exec_driver_sql("DELETE FROM agent_memory_passages")
             )
         assert [] == anywhere.keys("search", "worker-777", code=1)
         assert "indexed 7 memories\n" == anywhere("reindex", user=None)
@@ -784,7 +783,7 @@ class TestDoctor:
     ) -> None:
         """It is a problem, code 2; `reindex` solves it."""
         with SQLAlchemyStore(url) as store:
-            store.database.run(lambda connection: connection.exec_driver_sql(fault), writes=True)
+            store.database.write(lambda connection: connection.exec_driver_sql(fault))
         assert ("problem", "memory-context reindex") == self.status(url, capsys, 2)[name]
         assert 0 == run(["reindex", "--store", url])
         capsys.readouterr()
@@ -822,7 +821,7 @@ class TestDoctor:
     ) -> None:
         """Each has its status and its remedy; looking changes nothing."""
         with SQLAlchemyStore(url) as store:
-            store.database.run(lambda connection: connection.exec_driver_sql(fault), writes=True)
+            store.database.write(lambda connection: connection.exec_driver_sql(fault))
         code = 2 if status == "problem" else 0
         for _ in range(2):
             found = self.status(url, capsys, code)[name]

@@ -80,7 +80,7 @@ def rows(store: SQLAlchemyStore) -> str:
                 values += (str(bytes(one) if isinstance(one, memoryview) else one) for one in row)
         return "\n".join(values)
 
-    return store.database.run(read)
+    return store.database.read(read)
 
 
 @pytest.mark.parametrize("index", ["blind", "none"])

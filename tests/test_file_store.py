@@ -602,12 +602,10 @@ class TestAfterARestart:
         kept = store.put(ANN, memory("kept", memory_key="kept"))
         evicted = store.put(ANN, memory("old", memory_key="old"))
 
-        def evict(index: MemoryStore) -> None:
-            """What a tier with a limit does in the write's transaction."""
+        # What a tier with a limit does in the write's transaction.
+        with store._written() as index:  # noqa: SLF001 - as a put that evicts does
             gone = replace(evicted, is_active=False, updated_at=now())
             index.put(ANN, gone, replace=True)
-
-        store._write(evict)  # noqa: SLF001 - as a put that evicts does
 
         states = {
             json.loads(path.read_text("utf-8"))["memory_key"]: json.loads(path.read_text("utf-8"))[

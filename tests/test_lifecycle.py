@@ -373,14 +373,12 @@ def test_vectors_and_audit_go_too(sqlite_url: str) -> None:
             {"at": now(), "user_id": user, "memory_key": "k", "action": "stored"}
             for user in ("ann", "bob")
         ]
-        store.database.run(
-            lambda connection: connection.execute(sa.insert(audit), entries), writes=True
-        )
+        store.database.write(lambda connection: connection.execute(sa.insert(audit), entries))
 
         receipt = store.forget_user("ann")
 
         assert (1, 1, 1) == (receipt.memories, receipt.vectors, receipt.audit_entries)
-        left = store.database.run(
+        left = store.database.read(
             lambda connection: connection.execute(sa.select(audit.c.user_id)).scalars().all()
         )
         assert ["bob"] == left

@@ -173,7 +173,7 @@ def test_a_writer_waits_for_the_one_before(postgres_url: str) -> None:
                     )
                 return mine, mine.done()
 
-        waiting, was_done = store.database.run(meanwhile, writes=True)
+        waiting, was_done = store.database.write(meanwhile)
 
         assert not was_done
         assert "x" == waiting.result(20).content

@@ -269,7 +269,7 @@ def test_while_a_transaction_runs(path: Path) -> None:
     """What was committed into a file that went away meanwhile is not acknowledged."""
     store = SQLAlchemyStore(f"sqlite:///{path}")
     with pytest.raises(StoreUnavailableError):
-        store.database.run(lambda _: remove(path), writes=True)
+        store.database.write(lambda _: remove(path))
     assert [] == store.users()
     store.close()
 

@@ -77,7 +77,7 @@ def run(store: SQLAlchemyStore, statement: sa.Executable | str) -> list[Any]:
         result = connection.execute(sa.text(statement) if isinstance(statement, str) else statement)
         return list(result.scalars()) if result.returns_rows else []
 
-    return store.database.run(work, writes=True)
+    return store.database.write(work)
 
 
 def rows(store: SQLAlchemyStore, table: sa.Table) -> int:
@@ -353,7 +353,7 @@ class TestAnySize:
                     created_at=now() + timedelta(days=number),
                 ),
             )
-        store.database.run(keyword_index.reset, writes=True)
+        store.database.write(keyword_index.reset)
         mocker.patch("memory_context.stores.sql.sqlalchemy_store.CATCH_UP", 600)
 
         with caplog.at_level(logging.WARNING, "memory_context"):
@@ -576,7 +576,7 @@ def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
         inside = matching(Scope("ann", tier="project", tier_id="x"), None, "sqlite")
         statement = _searching._meeting(sa.select(memories.c.id), [item.id], inside)  # noqa: SLF001 - what is asked
         explain = sa.text(f"EXPLAIN QUERY PLAN {_compiled(statement)}")
-        plan = str(store.database.run(lambda connection: connection.execute(explain).all()))
+        plan = str(store.database.read(lambda connection: connection.execute(explain).all()))
 
         assert 1 == len(run(store, statement))
         assert "(id=?)" in plan

@@ -137,7 +137,7 @@ class Encrypted(Codec):
 
     def _sealed(self, plain: bytes, place: bytes) -> bytes:
         nonce = os.urandom(_NONCE_BYTES)
-        return self._head() + nonce + self._keys.newest().encrypt(nonce, plain, place)
+        return self._head() + nonce + self._keys.newest().cipher.encrypt(nonce, plain, place)
 
     def _opened(self, sealed: bytes, place: bytes, name: str) -> bytes:
         if sealed[:1] != _VERSION:
@@ -148,9 +148,9 @@ class Encrypted(Codec):
         start = 2 + int.from_bytes(sealed[1:2])
         key_id = sealed[2:start].decode(errors="replace")
         nonce = sealed[start : start + _NONCE_BYTES]
-        key = self._keys.named(key_id)
+        cipher = self._keys.named(key_id).cipher
         try:
-            return key.decrypt(nonce, sealed[start + _NONCE_BYTES :], place)
+            return cipher.decrypt(nonce, sealed[start + _NONCE_BYTES :], place)
         # ValueError: of a nonce that was cut off.
         except (InvalidTag, ValueError) as error:
             message = f"{name} cannot be decrypted: it was changed or moved, or the key {key_id!r} is another one"

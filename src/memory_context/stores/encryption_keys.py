@@ -38,19 +38,6 @@ class DerivedKey:
     id: str
     cipher: AESGCM = field(repr=False)
 
-    def encrypt(self, nonce: bytes, plain: bytes, bound_to: bytes) -> bytes:
-        """The ciphertext, which is only valid with `nonce` and `bound_to`."""
-        return self.cipher.encrypt(nonce, plain, bound_to)
-
-    def decrypt(self, nonce: bytes, sealed: bytes, bound_to: bytes) -> bytes:
-        """What was encrypted.
-
-        Raises:
-            InvalidTag: With another key, another nonce, or bound to something else; or it was changed.
-            ValueError: The nonce is not one.
-        """
-        return self.cipher.decrypt(nonce, sealed, bound_to)
-
 
 class Keyring:
     """The keys by their ids; the first one encrypts, all of them decrypt.
@@ -71,22 +58,17 @@ class Keyring:
             self._load()
 
     def newest(self) -> DerivedKey:
-        """The key that encrypts."""
-        return self.all()[0]
-
-    def all(self) -> list[DerivedKey]:
-        """Every key, the one that encrypts first."""
+        """Return the key that encrypts: the first one."""
         if not self._keys:
             self._load()
-        return list(self._keys.values())
+        return next(iter(self._keys.values()))
 
     def named(self, key_id: str) -> DerivedKey:
-        """The key of that id.
+        """Return the key of that id.
 
         Raises:
             EncryptionError: It is not at hand.
         """
-        self.all()
         if key_id not in self._keys and callable(self._source):
             self._load()
         if key_id not in self._keys:

@@ -9,7 +9,7 @@ import pytest
 
 from memory_context.exceptions import InvalidArgumentError, InvalidFilterError
 from memory_context.stores import MemoryStore
-from memory_context.testing.sample_memories import ANN, keys_of, memory
+from memory_context.testing.sample_memories import ANN, keys_of, memory, put
 
 NEW_YEAR_IN_KARACHI = datetime(2020, 1, 1, tzinfo=timezone(timedelta(hours=5)))
 FILTERS: list[tuple[dict[str, Any], str]] = [
@@ -84,7 +84,7 @@ class QueryContract:
 
     def test_bad_filters(self, store: MemoryStore) -> None:
         """Unknown columns and operators and values of the wrong type are refused."""
-        store.put(ANN, memory())
+        put(store)
 
         for filters in BAD_FILTERS:
             for verb in (store.query, store.count):
@@ -97,7 +97,7 @@ class QueryContract:
     def test_order_and_limit(self, store: MemoryStore) -> None:
         """A query is ordered by the column that it names, and limited."""
         for key, importance in {"a": 0.2, "b": 0.9, "c": 0.5}.items():
-            store.put(ANN, memory(memory_key=key, importance=importance))
+            put(store, memory_key=key, importance=importance)
 
         assert ["b", "c"] == keys_of(store.query(ANN, order_by="importance", limit=2))
         assert ["a", "c", "b"] == keys_of(store.query(ANN, order_by="-importance"))
@@ -121,7 +121,7 @@ class QueryContract:
     def test_order_of_texts_and_none(self, store: MemoryStore) -> None:
         """Texts are ordered and compared by code point, None comes last; ``-`` reverses it all."""
         for category in ("b", "B", None, "é", "a_z", "aZ"):
-            store.put(ANN, memory(category=category))
+            put(store, category=category)
 
         ordered = [item.category for item in store.query(ANN, order_by="category")]
         backwards = [item.category for item in store.query(ANN, order_by="-category")]

@@ -14,6 +14,7 @@ from memory_context.model.item import (
 )
 from memory_context.model.keys import KeyGenerator
 from memory_context.model.scope import Scope
+from memory_context.stores import MemoryStore
 
 ANN = Scope("ann")
 BOB = Scope("bob")
@@ -45,6 +46,15 @@ def memory(
     if isinstance(content, bytes):
         fields["media_type"] = BINARY
     return MemoryItem(content=content, **(fields | values))
+
+
+def put(
+    store: MemoryStore,
+    content: Content = "a text",
+    **values: Any,  # noqa: ANN401 - a field's values
+) -> MemoryItem:
+    """Put a memory of Ann's, made as by `memory`, and return it as it is stored."""
+    return store.put(ANN, memory(content, **values))
 
 
 def note(

@@ -13,7 +13,7 @@ from memory_context.exceptions import InvalidScopeError, KeyExistsError, RecordC
 from memory_context.model.item import Deletion
 from memory_context.model.scope import Scope
 from memory_context.stores import Administration, MemoryStore
-from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory
+from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory, put
 
 
 def check_out_of_reach(store: MemoryStore, scope: Scope, key: str) -> None:
@@ -29,7 +29,7 @@ class ScopeContract:
 
     def test_users_are_isolated(self, store: MemoryStore) -> None:
         """No verb reaches another user's memory, even under the same key and content."""
-        item = store.put(ANN, memory("secret of ann", shared=True, summary="ann"))
+        item = put(store, "secret of ann", shared=True, summary="ann")
         key = item.memory_key
 
         check_out_of_reach(store, BOB, key)
@@ -58,7 +58,7 @@ class ScopeContract:
 
     def test_scope_narrows_every_verb(self, store: MemoryStore) -> None:
         """Agent, thread, tier and tier id narrow every verb."""
-        outside = store.put(ANN, memory("outside")).memory_key
+        outside = put(store, "outside").memory_key
         narrower: list[dict[str, Any]] = [
             {"agent_id": "a"},
             {"thread_id": "t"},
@@ -67,7 +67,7 @@ class ScopeContract:
         ]
         for narrow in narrower:
             scope = Scope("ann", **narrow)
-            inside = store.put(ANN, memory("inside", **narrow)).memory_key
+            inside = put(store, "inside", **narrow).memory_key
 
             assert [inside] == keys_of(store.query(scope)), narrow
             assert [inside] == keys_of(store.list_all(scope)), narrow
@@ -80,11 +80,11 @@ class ScopeContract:
         """A scope with places sees only those, tiers without an id, and folded outputs."""
         visible = set[str]()
         for tier, tier_id in (("run", "r1"), ("global", None), ("detail", None), ("memory", "x")):
-            item = store.put(ANN, memory("the walrus", tier=tier, tier_id=tier_id))
+            item = put(store, "the walrus", tier=tier, tier_id=tier_id)
             visible.add(item.memory_key)
         hidden = [
-            store.put(ANN, memory("the walrus", tier="run", tier_id="r2")),
-            store.put(ANN, memory("the walrus", tier="task", tier_id="r1")),
+            put(store, "the walrus", tier="run", tier_id="r2"),
+            put(store, "the walrus", tier="task", tier_id="r1"),
         ]
         scope = Scope("ann", places=frozenset({("run", "r1"), ("project", "p")}))
 

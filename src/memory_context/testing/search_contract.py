@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from memory_context.stores import MemoryStore
-from memory_context.testing.sample_memories import ANN, keys_of, memory
+from memory_context.testing.sample_memories import ANN, keys_of, memory, put
 
 FINDABLE = [
     ("alpha", "the workers crashed", "worker crash"),
@@ -38,9 +38,9 @@ class SearchContract:
     def test_search(self, store: MemoryStore) -> None:
         """The memory that holds more of the words comes first; hits have a score and a passage."""
         noise = "noise\n" * 900
-        store.put(ANN, memory("the disk of worker-7 is full", memory_key="a"))
-        store.put(ANN, memory(f"{noise}the disk is fine\n{noise}", memory_key="b"))
-        store.put(ANN, memory("nothing of the kind", memory_key="c"))
+        put(store, "the disk of worker-7 is full", memory_key="a")
+        put(store, f"{noise}the disk is fine\n{noise}", memory_key="b")
+        put(store, "nothing of the kind", memory_key="c")
 
         best, second = store.search(ANN, "Why is the DISK of worker-7 full?")
 
@@ -54,7 +54,7 @@ class SearchContract:
     def test_matching_words(self, store: MemoryStore) -> None:
         """Inflected words, parts of identifiers and paths, unspaced scripts and dates match."""
         for key, content, _ in FINDABLE:
-            store.put(ANN, memory(content, memory_key=key))
+            put(store, content, memory_key=key)
 
         for key, _, query in FINDABLE:
             assert [key] == keys_of(store.search(ANN, query)), query
@@ -65,8 +65,8 @@ class SearchContract:
             f"2026-01-01 step {i}: part-{i * 7919} handled by worker-{i % 97}" for i in range(400)
         ]
         second_half = "\n".join(lines[200:])
-        store.put(ANN, memory("\n".join(lines[:200]), memory_key="a"))
-        store.put(ANN, memory(second_half, memory_key="b"))
+        put(store, "\n".join(lines[:200]), memory_key="a")
+        put(store, second_half, memory_key="b")
 
         assert "b" == store.search(ANN, second_half)[0].memory_key
 
@@ -93,7 +93,7 @@ class SearchContract:
 
     def test_secrets_are_masked(self, store: MemoryStore) -> None:
         """A secret is found by its description, never by its content, which is not shown."""
-        store.put(ANN, memory("hunter2", summary="the password", memory_type="secret"))
+        put(store, "hunter2", summary="the password", memory_type="secret")
 
         [hit] = store.search(ANN, "password")
 
@@ -102,14 +102,14 @@ class SearchContract:
 
     def test_deleted_contents_are_not_found(self, store: MemoryStore) -> None:
         """Deleted, replaced and cleared contents are no longer found; those put again are."""
-        key = store.put(ANN, memory("a walrus", shared=True)).memory_key
-        store.put(ANN, memory("a yak", memory_key="own"))
+        key = put(store, "a walrus", shared=True).memory_key
+        put(store, "a yak", memory_key="own")
         store.put(ANN, memory("a zebra", memory_key="own"), replace=True)
         store.delete(ANN, key)
         assert [] == store.search(ANN, "walrus yak")
         assert ["own"] == keys_of(store.search(ANN, "zebra"))
 
-        again = store.put(ANN, memory("a walrus", shared=True)).memory_key
+        again = put(store, "a walrus", shared=True).memory_key
         assert [again] == keys_of(store.search(ANN, "walrus"))
         store.clear(ANN)
         assert [] == store.search(ANN, "walrus zebra")
@@ -117,7 +117,7 @@ class SearchContract:
     def test_search_in_a_category(self, store: MemoryStore) -> None:
         """``$under`` matches a path and what is below it, not what merely begins alike."""
         for category in ("project", "project/rockets", "projects", "Project/rockets", None):
-            store.put(ANN, memory("disk", category=category))
+            put(store, "disk", category=category)
 
         hits = store.search(ANN, "disk", filters={"category": {"$under": "project"}})
 
@@ -127,13 +127,13 @@ class SearchContract:
         """A search without words returns the newest memories first."""
         for year in (2024, 2026, 2025):
             moment = datetime(year, 1, 1, tzinfo=UTC)
-            store.put(ANN, memory(memory_key=f"k{year}", created_at=moment))
+            put(store, memory_key=f"k{year}", created_at=moment)
 
         assert ["k2026", "k2025"] == keys_of(store.search(ANN, " ", limit=2))
 
     def test_any_query_is_legal(self, store: MemoryStore) -> None:
         """Operators, quotes, wildcards and broken text are ordinary words."""
-        store.put(ANN, memory("axb 100 percent"))
+        put(store, "axb 100 percent")
 
         for query in HOSTILE_QUERIES:
             assert len(store.search(ANN, query)) <= 1, query

@@ -15,7 +15,7 @@ from memory_context.model.scope import Scope
 from memory_context.stores import MemoryStore
 from memory_context.testing.capacity_contract import CapacityContract
 from memory_context.testing.query_contract import QueryContract
-from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory
+from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory, put
 from memory_context.testing.scope_contract import ScopeContract
 from memory_context.testing.search_contract import SearchContract
 from memory_context.testing.transfer_contract import TransferContract
@@ -71,7 +71,7 @@ class MemoryStoreContract(
     def test_content_is_exact(self, store: MemoryStore) -> None:
         """Any text and any bytes come back exactly."""
         for content in CONTENTS:
-            key = store.put(ANN, memory(content)).memory_key
+            key = put(store, content).memory_key
 
             assert content == stored(store, key).content, content[:60]
 
@@ -84,7 +84,7 @@ class MemoryStoreContract(
             (moment, moment.astimezone(UTC)),
             (beyond, datetime.max.replace(tzinfo=UTC)),
         ):
-            key = store.put(ANN, memory(expires_at=given)).memory_key
+            key = put(store, expires_at=given).memory_key
             expires_at = stored(store, key).expires_at
             assert expires_at is not None
             assert (expected, UTC) == (expires_at, expires_at.tzinfo)
@@ -94,7 +94,7 @@ class MemoryStoreContract(
 
     def test_get_many_keeps_order(self, store: MemoryStore) -> None:
         """Any number of keys is read, in their order and once each; unknown keys are left out."""
-        keys = [store.put(ANN, memory()).memory_key for _ in range(3)]
+        keys = [put(store).memory_key for _ in range(3)]
         unknown = [f"k{number}" for number in range(40_000)]  # SQLite binds 32,766 in a statement
 
         found = store.get_many(ANN, [keys[2], *unknown, keys[0], keys[2]])
@@ -104,24 +104,24 @@ class MemoryStoreContract(
 
     def test_equal_contents_are_one_record(self, store: MemoryStore) -> None:
         """Equal shared contents are one record, whoever puts them; text never equals bytes, and notes are their own."""
-        first = store.put(ANN, memory("log", shared=True, source="npm", agent_id="a"))
-        second = store.put(ANN, memory("log", shared=True, source="other", agent_id="b"))
-        data = store.put(ANN, memory(b"log", shared=True))
+        first = put(store, "log", shared=True, source="npm", agent_id="a")
+        second = put(store, "log", shared=True, source="other", agent_id="b")
+        data = put(store, b"log", shared=True)
 
         assert first == second
         assert ["log", b"log"] == [
             item.content for item in store.get_many(ANN, [first.memory_key, data.memory_key])
         ]
-        store.put(ANN, memory("log"))
-        store.put(ANN, memory("log"))
+        put(store, "log")
+        put(store, "log")
         assert 4 == store.count(ANN)
 
     def test_deleted_content_put_again(self, store: MemoryStore) -> None:
         """Deleted content that is put again has a new key; the old one says that it was deleted."""
-        key = store.put(ANN, memory("log", shared=True)).memory_key
+        key = put(store, "log", shared=True).memory_key
         store.delete(ANN, key)
 
-        again = store.put(ANN, memory("log", shared=True))
+        again = put(store, "log", shared=True)
 
         assert again == store.get(ANN, again.memory_key)
         assert store.get(ANN, key) is None
@@ -129,21 +129,21 @@ class MemoryStoreContract(
 
     def test_inactive_content_is_revived(self, store: MemoryStore) -> None:
         """An inactive memory is read by its key, not listed, and revived by its content."""
-        key = store.put(ANN, memory("log", shared=True, is_active=False)).memory_key
+        key = put(store, "log", shared=True, is_active=False).memory_key
         assert key == stored(store, key).memory_key
         assert [] == store.query(ANN)
 
-        store.put(ANN, memory("log", shared=True))
+        put(store, "log", shared=True)
 
         assert [key] == keys_of(store.query(ANN))
 
     def test_key_is_not_taken_over(self, store: MemoryStore) -> None:
         """A key accepts the same content again and refuses another one."""
-        first = store.put(ANN, memory("one", memory_key="mine"))
-        store.put(ANN, memory("one", memory_key="mine"))
+        first = put(store, "one", memory_key="mine")
+        put(store, "one", memory_key="mine")
 
         with pytest.raises(KeyExistsError, match="mine"):
-            store.put(ANN, memory("two", memory_key="mine"))
+            put(store, "two", memory_key="mine")
         with pytest.raises(KeyExistsError):
             store.put(ANN, replace(memory("two", memory_key="mine"), id=first.id))
 
@@ -151,7 +151,7 @@ class MemoryStoreContract(
 
     def test_ids_are_unique(self, store: MemoryStore) -> None:
         """A new memory cannot have the id of another one, be it another user's."""
-        item = store.put(ANN, memory(memory_key="k"))
+        item = put(store, memory_key="k")
 
         with pytest.raises(KeyExistsError, match=str(item.id)):
             store.put(ANN, replace(item, memory_key="l"))
@@ -160,7 +160,7 @@ class MemoryStoreContract(
 
     def test_replace(self, store: MemoryStore) -> None:
         """With *replace* the key holds the new content, in the same record."""
-        old = store.put(ANN, memory("one", memory_key="mine"))
+        old = put(store, "one", memory_key="mine")
 
         new = store.put(ANN, memory("two", memory_key="mine"), replace=True)
 
@@ -169,7 +169,7 @@ class MemoryStoreContract(
 
     def test_replace_of_the_same_record(self, store: MemoryStore) -> None:
         """With *replace* a record put again is changed in place, even under a generated key."""
-        item = store.put(ANN, memory("a note", tier="project"))
+        item = put(store, "a note", tier="project")
         changed = replace(item, is_active=False, content_metadata={"into": "x"})
 
         new = store.put(ANN, changed, replace=True)
@@ -179,7 +179,7 @@ class MemoryStoreContract(
 
     def test_replaces(self, store: MemoryStore) -> None:
         """A record may replace the one that was read, keeping id, key and time, and no other."""
-        old = store.put(ANN, memory("log", shared=True, source="npm"))
+        old = put(store, "log", shared=True, source="npm")
         moved = replace(old, tier="project", tier_id="p", identity=None, importance=0.9)
 
         new = store.put(ANN, moved, replaces=old)
@@ -218,7 +218,7 @@ class MemoryStoreContract(
     def test_usage(self, store: MemoryStore) -> None:
         """Usage counts the active memories and characters of each tier and category."""
         for chars, category in enumerate(("b", "b", None, "a/c")):
-            store.put(ANN, memory("x" * chars, tier="task", category=category, char_count=chars))
+            put(store, "x" * chars, tier="task", category=category, char_count=chars)
         for is_active in (True, False):
             item = memory("xyz", tier="global", category="b", char_count=3, is_active=is_active)
             store.put(ANN, item)
@@ -239,7 +239,7 @@ class MemoryStoreContract(
         """A deleted memory is gone, and its key says when and why it was deleted last, until it is used again."""
         before = now()
         for reason in ("first", "second"):
-            store.put(ANN, memory(memory_key="k"))
+            put(store, memory_key="k")
             assert store.deletion(ANN, "k") is None
             assert store.delete(ANN, "k", reason=reason)
             assert not store.delete(ANN, "k")
@@ -253,7 +253,7 @@ class MemoryStoreContract(
 
     def test_clear(self, store: MemoryStore) -> None:
         """Clear deletes every memory of the scope, even one that was read, and returns how many."""
-        keys = [store.put(ANN, memory()).memory_key for _ in range(3)]
+        keys = [put(store).memory_key for _ in range(3)]
         store.touch(ANN, keys)
 
         assert 3 == store.clear(ANN, reason="over")
@@ -262,7 +262,7 @@ class MemoryStoreContract(
 
     def test_touch(self, store: MemoryStore) -> None:
         """Reads are counted, and nothing else of the record changes."""
-        item = store.put(ANN, memory())
+        item = put(store)
         assert (None, 0) == (item.accessed_at, item.access_count)
         before = now()
 
@@ -284,7 +284,7 @@ class MemoryStoreContract(
             for index in range(5):
                 shared = memory(f"shared {index}", shared=True, source=f"tool{thread}")
                 keys.append(store.put(ANN, shared).memory_key)
-                own = store.put(ANN, memory(f"{thread} {index}"))
+                own = put(store, f"{thread} {index}")
                 assert store.get(ANN, own.memory_key) == own
                 store.touch(ANN, [own.memory_key])
             return keys
@@ -300,6 +300,6 @@ class MemoryStoreContract(
         store.close()
         store.close()
 
-        store.put(ANN, memory(memory_key="again"))
+        put(store, memory_key="again")
 
         assert "again" == stored(store, "again").memory_key

@@ -8,7 +8,7 @@ from typing import Any
 
 from memory_context.model.item import Deletion, MemoryItem, Restored
 from memory_context.stores import MemoryStore
-from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory
+from memory_context.testing.sample_memories import ANN, BOB, keys_of, memory, put
 
 LONG_AGO = datetime(2020, 2, 29, 12, 30, 15, 123456, tzinfo=UTC)
 A_DAY_LATER = LONG_AGO + timedelta(days=1)
@@ -61,7 +61,7 @@ class TransferContract:
             _old(),
             _old("two", memory_key="two"),
             Deletion("gone", LONG_AGO, "over"),
-            store.put(ANN, memory("made here", tags=("x",), content_metadata={"a": [1, None]})),
+            put(store, "made here", tags=("x",), content_metadata={"a": [1, None]}),
         ]
         store.restore(ANN, records)
         store.touch(ANN, ["two"])
@@ -73,8 +73,8 @@ class TransferContract:
 
     def test_conflicts_name_their_reason(self, store: MemoryStore) -> None:
         """A clash of version, key, id or content, here or among the records, is a conflict, which changes nothing."""
-        here = store.put(ANN, memory("here", memory_key="k"))
-        shared = store.put(ANN, memory("log", shared=True))
+        here = put(store, "here", memory_key="k")
+        shared = put(store, "log", shared=True)
         other = store.put(BOB, memory("bob's", user_id="bob"))
         before = list(store.list_all(ANN))
         fine = _old("fine", memory_key="fine")
@@ -127,7 +127,7 @@ class TransferContract:
 
     def test_restored_deletion_deletes_nothing(self, store: MemoryStore) -> None:
         """The deletion of a memory that is still here is a conflict."""
-        store.put(ANN, memory(memory_key="k"))
+        put(store, memory_key="k")
         deletion = Deletion("k", datetime(2099, 1, 1, tzinfo=UTC), "over")
 
         [conflict] = store.restore(ANN, [deletion]).conflicts

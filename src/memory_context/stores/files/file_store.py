@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
-
-import sqlalchemy as sa
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
 from memory_context.exceptions import EncryptionError, StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
-from memory_context.model.tiers_and_limits import Quota, Receipt, Usage, as_quota
+from memory_context.model.tiers_and_limits import Quota, Receipt, as_quota
 from memory_context.runtime.after_fork import Lock, in_child
 from memory_context.runtime.closed_at_exit import ClosedAtExit
 from memory_context.stores.codec import Codec, check_embedder, url_prefix
@@ -22,15 +22,41 @@ from memory_context.stores.files.folder import DIRECTORY_MODE, FILE_MODE, Memory
 from memory_context.stores.files.indexed_folder import DamagedFile, IndexedFolder
 from memory_context.stores.files.memory_index import MemoryIndex
 from memory_context.stores.files.writer_lock import WriterLock
-from memory_context.stores.protocol import Filters, Mode
-from memory_context.stores.sql.filters import Conditions
+from memory_context.stores.sql.scan import scan
+from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
-from memory_context.text.index.term_hits import TermHits
 
 if TYPE_CHECKING:
     from memory_context.text.redact import Redactor
 
+P = ParamSpec("P")
 T = TypeVar("T")
+
+
+def _reading(
+    verb: Callable[Concatenate[SQLAlchemyStore, P], T],
+) -> Callable[Concatenate[FileStore, P], T]:
+    """Return the *verb* of a `FileStore`, which its index answers."""
+
+    @wraps(verb)
+    def answered(store: FileStore, /, *args: P.args, **named: P.kwargs) -> T:
+        with store._lock:  # noqa: SLF001 - of this module
+            return verb(store._opened().index, *args, **named)  # noqa: SLF001 - of this module
+
+    return answered
+
+
+def _writing(
+    verb: Callable[Concatenate[SQLAlchemyStore, P], T],
+) -> Callable[Concatenate[FileStore, P], T]:
+    """Return the *verb* of a `FileStore`, which changes its index, and then its files."""
+
+    @wraps(verb)
+    def done(store: FileStore, /, *args: P.args, **named: P.kwargs) -> T:
+        with store._written() as index:  # noqa: SLF001 - of this module
+            return verb(index, *args, **named)
+
+    return done
 
 
 class FileStore(ClosedAtExit):
@@ -116,66 +142,22 @@ class FileStore(ClosedAtExit):
                 if before is not None:
                     before.index.close()
 
-    def put(
-        self,
-        scope: Scope,
-        item: MemoryItem,
-        *,
-        replace: bool = False,
-        **more: Any,  # noqa: ANN401 - what the index takes
-    ) -> MemoryItem:
-        """See `MemoryStore.put`."""
-        return self._write(lambda index: index.put(scope, item, replace=replace, **more))
-
-    def get(self, scope: Scope, key: str) -> MemoryItem | None:
-        """See `MemoryStore.get`."""
-        return self._read(lambda index: index.get(scope, key))
-
-    def get_many(self, scope: Scope, keys: Iterable[str]) -> list[MemoryItem]:
-        """See `MemoryStore.get_many`."""
-        return self._read(lambda index: index.get_many(scope, keys))
-
-    def query(
-        self,
-        scope: Scope,
-        filters: Filters | None = None,
-        *,
-        limit: int | None = 100,
-        order_by: str = "created_at",
-    ) -> list[MemoryItem]:
-        """See `MemoryStore.query`."""
-        return self._read(lambda index: index.query(scope, filters, limit=limit, order_by=order_by))
-
-    def search(
-        self,
-        scope: Scope,
-        query: str,
-        *,
-        limit: int = 5,
-        filters: Filters | None = None,
-        mode: Mode = "hybrid",
-        passages: bool = True,
-    ) -> list[MemoryItem]:
-        """See `MemoryStore.search`."""
-        return self._read(
-            lambda index: index.search(
-                scope, query, limit=limit, filters=filters, mode=mode, passages=passages
-            )
-        )
-
-    def term_hits(self, scope: Scope, lexemes: Sequence[str], filters: Filters) -> TermHits:
-        """See `TermIndexed.term_hits`."""
-        return self._read(lambda index: index.term_hits(scope, lexemes, filters))
-
-    def delete(
-        self, scope: Scope, key: str, *, reason: str = "forgotten", soft: bool = False
-    ) -> bool:
-        """See `MemoryStore.delete`."""
-        return self._write(lambda index: index.delete(scope, key, reason=reason, soft=soft))
-
-    def deletion(self, scope: Scope, key: str) -> Deletion | None:
-        """See `MemoryStore.deletion`."""
-        return self._read(lambda index: index.deletion(scope, key))
+    put = _writing(SQLAlchemyStore.put)
+    delete = _writing(SQLAlchemyStore.delete)
+    clear = _writing(SQLAlchemyStore.clear)
+    delete_rows = _writing(SQLAlchemyStore.delete_rows)
+    get = _reading(SQLAlchemyStore.get)
+    get_many = _reading(SQLAlchemyStore.get_many)
+    query = _reading(SQLAlchemyStore.query)
+    search = _reading(SQLAlchemyStore.search)
+    term_hits = _reading(SQLAlchemyStore.term_hits)
+    deletion = _reading(SQLAlchemyStore.deletion)
+    sum = _reading(SQLAlchemyStore.sum)
+    usage = _reading(SQLAlchemyStore.usage)
+    count = _reading(SQLAlchemyStore.count)
+    users = _reading(SQLAlchemyStore.users)
+    reindex = _reading(SQLAlchemyStore.reindex)
+    read_tables = _reading(SQLAlchemyStore.read_tables)
 
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`. Anyone may read: this takes no lock, and forgets what cannot be written down."""
@@ -187,15 +169,12 @@ class FileStore(ClosedAtExit):
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        positions = self._read(lambda index: index.positions(scope))
-        for batch in batches_of(positions, lambda position: position.size):
-            with self._lock:
-                items = self._opened().index.items_at(scope, batch)
-            yield from items
+        return scan(self.read_tables, scope)
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
-        return iter(self._read(lambda index: list(index.list_deleted(scope))))
+        with self._lock:
+            return iter(list(self._opened().index.list_deleted(scope)))
 
     def restore(self, scope: Scope, records: Iterable[MemoryItem | Deletion]) -> Restored:
         """See `MemoryStore.restore`. A damaged file in the place of a memory's is a conflict."""
@@ -203,29 +182,10 @@ class FileStore(ClosedAtExit):
         for batch in batches_of(records, size_of):
             with self._lock:
                 free, conflicts = self._without_damaged(batch)
-                total += self._write(lambda index, free=free: index.restore(scope, free))  # type: ignore[misc] # the default is its type
+                with self._written() as index:
+                    total += index.restore(scope, free)
                 total += Restored(conflicts=conflicts)
         return total
-
-    def clear(self, scope: Scope, *, reason: str = "cleared") -> int:
-        """See `MemoryStore.clear`."""
-        return self._write(lambda index: index.clear(scope, reason=reason))
-
-    def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
-        """See `MemoryStore.sum`."""
-        return self._read(lambda index: index.sum(scope, column, filters))
-
-    def usage(self, scope: Scope, filters: Filters | None = None) -> list[Usage]:
-        """See `MemoryStore.usage`."""
-        return self._read(lambda index: index.usage(scope, filters))
-
-    def count(self, scope: Scope, filters: Filters | None = None) -> int:
-        """See `MemoryStore.count`."""
-        return self._read(lambda index: index.count(scope, filters))
-
-    def users(self) -> list[str]:
-        """See `Administration.users`."""
-        return self._read(lambda index: index.users())
 
     def forget_user(self, user_id: str) -> Receipt:
         """See `Administration.forget_user`. Damaged files, of which nobody knows whose they are, stay (`damaged`).
@@ -236,7 +196,8 @@ class FileStore(ClosedAtExit):
             self._hold_lock()
             if self._opened().is_outdated():  # the user's memories that were dropped in go too
                 self.refresh()
-            receipt = self._write(lambda index: index.forget_user(user_id))
+            with self._written() as index:
+                receipt = index.forget_user(user_id)
             try:
                 self._opened().forget_notes(receipt.user_id)
             except OSError as error:
@@ -247,10 +208,6 @@ class FileStore(ClosedAtExit):
         """Return the files that do not hold a memory, and why."""
         with self._lock:
             return self._opened().damaged
-
-    def reindex(self, progress: Callable[[int, int], object] | None = None) -> int:
-        """Rebuild the keyword index (see `SQLAlchemyStore.reindex`)."""
-        return self._read(lambda index: index.reindex(progress))
 
     def reencrypt(
         self, user_id: str | None = None, progress: Callable[[int], object] | None = None
@@ -269,25 +226,14 @@ class FileStore(ClosedAtExit):
             self._drop_records()
             self._writer.release()
 
-    def read_tables(self, work: Callable[[sa.Connection], T]) -> T:
-        """See `TableStore.read_tables`."""
-        return self._read(lambda index: index.read_tables(work))
-
-    def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
-        """See `TableStore.delete_rows`."""
-        return self._write(lambda index: index.delete_rows(user_id, where, reason))
-
-    def _read(self, work: Callable[[MemoryIndex], T]) -> T:
-        with self._lock:
-            return work(self._opened().index)
-
-    def _write(self, work: Callable[[MemoryIndex], T]) -> T:
-        """Let *work* change the index, and then bring what it changed into the folder."""
+    @contextmanager
+    def _written(self) -> Generator[MemoryIndex]:
+        """Let the body change the index, and then bring what it changed into the folder."""
         with self._lock:
             self._hold_lock()
             records = self._opened()
             try:
-                return work(records.index)
+                yield records.index
             finally:
                 self._save(records)
 

@@ -4,22 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from datetime import datetime
-from functools import partial
 from uuid import UUID
 
 import sqlalchemy as sa
 
 from memory_context.model.batches import batches_of
 from memory_context.model.item import Conflict, Deletion, MemoryItem
-from memory_context.model.scope import Scope
 from memory_context.model.tiers_and_limits import Quota
 from memory_context.stores.files import changes as _changes
 from memory_context.stores.files.changes import Changes
 from memory_context.stores.sql import restore
-from memory_context.stores.sql.filters import within
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.row import RECORDS
-from memory_context.stores.sql.scan import ScanPosition, items_at, positions_after
 from memory_context.stores.sql.schema import access, memories, pending
 from memory_context.stores.sql.sqlalchemy_store import SQLAlchemyStore
 from memory_context.text.index.embedders import AnyEmbedder
@@ -37,17 +33,15 @@ class MemoryIndex(SQLAlchemyStore):
 
     def load(self, user_id: str, records: Sequence[MemoryItem | Deletion]) -> tuple[Conflict, ...]:
         """Take in records of one user as they are, to be indexed at the first search; return those that clash."""
-        return self.database.run(
-            lambda connection: restore.restore(connection, user_id, records, {}), writes=True
-        ).conflicts
+        return self.database.write(restore.restore, user_id, records, {}).conflicts
 
     def watch(self) -> None:
         """Note changes from now on."""
-        self.database.run(_changes.watch, writes=True)
+        self.database.write(_changes.watch)
 
     def take_changes(self) -> Changes:
         """Return the changes since the last call, or since `watch`."""
-        return self.database.run(_changes.take, writes=True)
+        return self.database.write(_changes.take)
 
     def item(self, memory_id: UUID) -> MemoryItem | None:
         """Return the record of that id."""
@@ -60,21 +54,6 @@ class MemoryIndex(SQLAlchemyStore):
         chosen = statement.where(memories.c.id.in_(list(ids)))
         rows = self.database.rows(chosen)
         return [(row.user_id, row.memory_key) for row in rows]
-
-    def positions(self, scope: Scope) -> list[ScanPosition]:
-        """Return where every memory of the scope stands in a scan."""
-        where = within(scope)
-        positions: list[ScanPosition] = []
-        while True:
-            last = positions[-1] if positions else None
-            page = self.database.run(partial(positions_after, where=where, last=last))
-            if not page:
-                return positions
-            positions += page
-
-    def items_at(self, scope: Scope, positions: Sequence[ScanPosition]) -> list[MemoryItem]:
-        """Return the memories of the scope at these positions."""
-        return self.database.run(partial(items_at, where=within(scope), positions=positions))
 
     def reads(self, ids: Iterable[UUID]) -> dict[UUID, tuple[int, datetime]]:
         """Return how often and when memories were read."""
@@ -97,8 +76,8 @@ class MemoryIndex(SQLAlchemyStore):
         chosen = RECORDS.where(memories.c.user_id == user_id, memories.c.id.in_(ids))
         batches = {item.id: indexing.prepared(item) for item in self.database.items(chosen)}
         small = [batch for batch in batches.values() if batch is not None]
-        self.database.run(
-            lambda connection: [indexing.extend(connection, batch) for batch in small], writes=True
+        self.database.write(
+            lambda connection: [indexing.extend(connection, batch) for batch in small]
         )
         for memory_id, batch in batches.items():
             if batch is None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from datetime import datetime
+from itertools import islice
 
 import sqlalchemy as sa
 
@@ -69,9 +70,7 @@ class SQLAuditTrail(ClosedAtExit):
         """
         rows = [asdict(entry) for entry in entries]
         if rows:
-            self._database.run(
-                lambda connection: connection.execute(sa.insert(audit), rows), writes=True
-            )
+            self._database.write(lambda connection: connection.execute(sa.insert(audit), rows))
 
     def entries(
         self,
@@ -104,17 +103,14 @@ class SQLAuditTrail(ClosedAtExit):
         if limit is not None and limit < 0:
             message = f"a limit is 0 or more, or None for all, not {limit}"
             raise InvalidArgumentError(message)
-        owner = Scope(user_id).user_id  # type: ignore[arg-type] # makes it text
-        where: list[Condition] = [audit.c.user_id == owner]
+        where = _of_user_before(user_id, until)
         if key is not None:
             where.append(audit.c.memory_key == key)
         if action is not None:
             where.append(audit.c.action == action)
         if since is not None:
             where.append(audit.c.at >= with_zone(since, "a moment"))
-        if until is not None:
-            where.append(audit.c.at < with_zone(until, "a moment"))
-        return self._pages(where, limit)
+        return islice(self._pages(where), limit)
 
     def delete(self, user_id: str | int | None = None, *, before: datetime | None = None) -> int:
         """Delete entries of a user, or from before a moment, or both; return how many there were.
@@ -126,14 +122,8 @@ class SQLAuditTrail(ClosedAtExit):
         if user_id is None and before is None:
             message = "say whose entries, or from before when: delete(user_id, before=…)"
             raise InvalidArgumentError(message)
-        statement = sa.delete(audit)
-        if user_id is not None:
-            statement = statement.where(audit.c.user_id == Scope(user_id).user_id)  # type: ignore[arg-type] # makes it text
-        if before is not None:
-            statement = statement.where(audit.c.at < with_zone(before, "a moment"))
-        return self._database.run(
-            lambda connection: connection.execute(statement).rowcount, writes=True
-        )
+        statement = sa.delete(audit).where(*_of_user_before(user_id, before))
+        return self._database.write(lambda connection: connection.execute(statement).rowcount)
 
     def close(self) -> None:
         """Give back the connections, unless the store is the caller's.
@@ -143,26 +133,18 @@ class SQLAuditTrail(ClosedAtExit):
         if self._closes:
             self._store.close()
 
-    def _pages(self, where: Sequence[Condition], limit: int | None) -> Iterator[AuditEntry]:
+    def _pages(self, where: Sequence[Condition]) -> Iterator[AuditEntry]:
         newest = sa.select(audit).where(*where).order_by(audit.c.at.desc(), audit.c.id.desc())
-        left = limit
         page = newest
-        while left is None or left > 0:
-            size = PAGE if left is None else min(PAGE, left)
-            rows = self._database.rows(page.limit(size))
+        while rows := self._database.rows(page.limit(PAGE)):
             for row in rows:
                 yield AuditEntry(
                     row.at, row.user_id, row.agent_id, row.thread_id, row.memory_key, row.action
                 )
-            if len(rows) < size:
-                return
-            if left is not None:
-                left -= size
             last = rows[-1]
-            older = sa.or_(
-                audit.c.at < last.at, sa.and_(audit.c.at == last.at, audit.c.id < last.id)
+            page = newest.where(
+                (audit.c.at < last.at) | ((audit.c.at == last.at) & (audit.c.id < last.id))
             )
-            page = newest.where(older)
 
 
 def as_auditor(
@@ -188,6 +170,16 @@ def as_auditor(
         return Auditor(trail)
     message = f"audit= is True, a database's URL, or an object with record(entries), not {type(trail).__name__}"
     raise InvalidArgumentError(message)
+
+
+def _of_user_before(user_id: str | int | None, moment: datetime | None) -> list[Condition]:
+    """Match the entries of a user, or of all, from before *moment*, or from any time."""
+    where: list[Condition] = []
+    if user_id is not None:
+        where.append(audit.c.user_id == Scope(user_id).user_id)  # type: ignore[arg-type] # makes it text
+    if moment is not None:
+        where.append(audit.c.at < with_zone(moment, "a moment"))
+    return where
 
 
 def _store_with_database(store: object) -> SQLAlchemyStore:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import TypeVar
+from typing import Concatenate, ParamSpec, TypeVar
 
 import sqlalchemy as sa
 from sqlalchemy.exc import InterfaceError, OperationalError, SQLAlchemyError
@@ -23,6 +23,7 @@ from memory_context.stores.sql.row import ROW_FORMAT, RowFormat, decode_row
 from memory_context.stores.sql.schema import AnyRow, AnySelect
 from memory_context.text.index.analyzer import VERSION
 
+P = ParamSpec("P")
 T = TypeVar("T")
 
 # SQLite's message, PostgreSQL's, and the name of psycopg's class.
@@ -94,18 +95,27 @@ class Database:
             return None
         return urls.without_password(self.url)
 
-    def run(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
-        """Return what *work* returns, in one transaction, which is rolled back if it raises.
+    def read(
+        self, work: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **named: P.kwargs
+    ) -> T:
+        """Return what *work* returns, in one transaction that only reads.
 
         Raises:
             StoreError: The database could not do it.
             SchemaVersionError: Its schema is newer than this library, or must be migrated first.
         """
         self._prepare_schema()
-        return self.run_as_it_is(work, writes=writes)
+        return self.run_as_it_is(lambda connection: work(connection, *args, **named))
+
+    def write(
+        self, work: Callable[Concatenate[sa.Connection, P], T], *args: P.args, **named: P.kwargs
+    ) -> T:
+        """Do as `read`, in a transaction that may write, and that is rolled back if *work* raises."""
+        self._prepare_schema()
+        return self.run_as_it_is(lambda connection: work(connection, *args, **named), writes=True)
 
     def run_as_it_is(self, work: Callable[[sa.Connection], T], *, writes: bool = False) -> T:
-        """Do as `run`, but create and upgrade nothing before.
+        """Do as `read` and `write`, but create and upgrade nothing before.
 
         Raises:
             StoreError: The database could not do it.
@@ -125,7 +135,7 @@ class Database:
 
     def rows(self, statement: sa.Executable) -> Sequence[AnyRow]:
         """Return the rows that *statement* selects, in a transaction of its own."""
-        return self.run(lambda connection: connection.execute(statement).all())
+        return self.read(lambda connection: connection.execute(statement).all())
 
     def items(self, statement: AnySelect) -> list[MemoryItem]:
         """Return the records that *statement*, on `RECORDS`, selects, in a transaction of its own."""
@@ -133,7 +143,7 @@ class Database:
         def read(connection: sa.Connection) -> list[MemoryItem]:
             return [decode_row(connection, row) for row in connection.execute(statement)]
 
-        return self.run(read)
+        return self.read(read)
 
     @property
     def engine(self) -> sa.Engine:

@@ -14,7 +14,7 @@ from uuid import UUID
 import sqlalchemy as sa
 
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
-from memory_context.stores.sql.dialects import INSERT, insert_into
+from memory_context.stores.sql.dialects import insert_into
 from memory_context.stores.sql.index import indexing
 from memory_context.stores.sql.index.indexing import ChunkBatch
 from memory_context.stores.sql.row import RowFormat, decode_deletion, encode_row, format_of
@@ -22,10 +22,6 @@ from memory_context.stores.sql.schema import access, deletions, memories
 
 # What changes without the record being changed.
 _READS = {"match", "accessed_at", "access_count"}
-_INSERT_RECORD = {
-    dialect: insert(memories).on_conflict_do_nothing().returning(memories.c.id)
-    for dialect, insert in INSERT.items()
-}
 _NOT_DELETED = sa.delete(deletions).where(
     deletions.c.user_id == sa.bindparam("user"), deletions.c.memory_key == sa.bindparam("wanted")
 )
@@ -38,7 +34,7 @@ def insert_record(connection: sa.Connection, item: MemoryItem) -> bool:
     """
     # RETURNING gives no row where the insert clashed: that tells in one statement whether it was
     # written.
-    insert = _INSERT_RECORD[connection.dialect.name]
+    insert = insert_into(connection, memories).on_conflict_do_nothing().returning(memories.c.id)
     if connection.execute(insert, encode_row(connection, item)).first() is None:
         return False
     if item.access_count:
@@ -63,16 +59,14 @@ class StoredRecords:
     """What the store has of the records that are to be restored.
 
     Attributes:
-        ids: Those that records of this user have.
-        ids_of_others: Those that records of other users have.
+        owner_by_id: Whose the records are that have these ids, anybody's.
         id_by_key: Records of this user.
         key_by_identity: Records of this user, by the identities that their rows hold.
         row_format: How rows hold identities.
         deletions: Those of this user, by key.
     """
 
-    ids: frozenset[UUID]
-    ids_of_others: frozenset[UUID]
+    owner_by_id: dict[UUID, str]
     row_format: RowFormat
     id_by_key: dict[str, UUID] = field(default_factory=dict[str, UUID])
     key_by_identity: dict[str, str] = field(default_factory=dict[str, str])
@@ -80,7 +74,7 @@ class StoredRecords:
 
     def conflict_with(self, item: MemoryItem) -> str | None:
         """Return why a new record cannot be written; None if it can."""
-        if item.id in self.ids_of_others:
+        if item.id in self.owner_by_id:
             return "its id is that of another memory"
         if item.memory_key in self.id_by_key:
             return f"the key belongs to another memory, {self.id_by_key[item.memory_key]}"
@@ -109,12 +103,11 @@ def _stored(
     row_format = format_of(connection)
     identities = [row_format.identity_of(item) for item in items if item.identity]
     mine = memories.c.user_id == user_id
-    with_ids = sa.select(memories.c.id).where(memories.c.id.in_([item.id for item in items]))
-    others = with_ids.where(memories.c.user_id != user_id)
+    with_ids = sa.select(memories.c.id, memories.c.user_id).where(
+        memories.c.id.in_([item.id for item in items])
+    )
     stored = StoredRecords(
-        ids=frozenset(connection.execute(with_ids.where(mine)).scalars()),
-        ids_of_others=frozenset(connection.execute(others).scalars()),
-        row_format=row_format,
+        {row.id: row.user_id for row in connection.execute(with_ids)}, row_format
     )
     clashing = sa.select(memories.c.id, memories.c.memory_key, memories.c.identity).where(
         mine, memories.c.memory_key.in_(keys) | memories.c.identity.in_(identities)
@@ -145,7 +138,7 @@ def restore(
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, stored)
             continue
-        if record.id in stored.ids:
+        if stored.owner_by_id.get(record.id) == user_id:
             total += _compare(connection, record)
             continue
         reason = stored.conflict_with(record)
@@ -217,7 +210,5 @@ def new_items(
     return [
         record
         for record in records
-        if isinstance(record, MemoryItem)
-        and record.id not in stored.ids
-        and stored.conflict_with(record) is None
+        if isinstance(record, MemoryItem) and stored.conflict_with(record) is None
     ]

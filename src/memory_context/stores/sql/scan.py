@@ -5,19 +5,32 @@ Only a bounded number of characters is in memory at a time.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
-from typing import NamedTuple
+from functools import partial
+from typing import NamedTuple, Protocol, TypeVar
 from uuid import UUID
 
 import sqlalchemy as sa
 
+from memory_context.model.batches import batches_of
 from memory_context.model.item import Deletion, MemoryItem
-from memory_context.stores.sql.filters import Conditions
+from memory_context.model.scope import Scope
+from memory_context.stores.sql.filters import Conditions, within
 from memory_context.stores.sql.row import RECORDS, decode_deletion, decode_row
 from memory_context.stores.sql.schema import UTCDateTime, deletions, memories
 
+T = TypeVar("T")
+
 PAGE = 1000
+
+
+class Read(Protocol):
+    """Runs work on a connection that only reads."""
+
+    def __call__(self, work: Callable[[sa.Connection], T], /) -> T:
+        """Return what *work* returns."""
+        ...
 
 
 class ScanPosition(NamedTuple):
@@ -28,7 +41,17 @@ class ScanPosition(NamedTuple):
     size: int
 
 
-def positions_after(
+def scan(read: Read, scope: Scope) -> Iterator[MemoryItem]:
+    """Yield the memories of *scope*, oldest first; each page is read by a call of *read*."""
+    where = within(scope)
+    last: ScanPosition | None = None
+    while page := read(partial(_positions_after, where=where, last=last)):
+        for batch in batches_of(page, lambda position: position.size):
+            yield from read(partial(_items_at, where=where, positions=batch))
+        last = page[-1]
+
+
+def _positions_after(
     connection: sa.Connection, where: Conditions, last: ScanPosition | None
 ) -> list[ScanPosition]:
     """Return the next page, oldest first, without contents."""
@@ -45,7 +68,7 @@ def positions_after(
     return [ScanPosition(*row) for row in connection.execute(statement)]
 
 
-def items_at(
+def _items_at(
     connection: sa.Connection, where: Conditions, positions: Sequence[ScanPosition]
 ) -> list[MemoryItem]:
     """Return the memories at *positions*, in their order, without those that are gone."""

@@ -46,38 +46,53 @@ integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 json_type = sa.JSON().with_variant(JSONB(), "postgresql")
 metadata = sa.MetaData()
 
+
+def _required(name: str, kind: Any, default: Any = None) -> sa.Column[Any]:  # noqa: ANN401 - a type and a value of SQLAlchemy's
+    return sa.Column(name, kind, nullable=False, server_default=default)
+
+
+def _count(name: str) -> sa.Column[Any]:
+    return _required(name, sa.BigInteger, sa.text("0"))
+
+
+def _moment(name: str) -> sa.Column[Any]:
+    return _required(name, UTCDateTime, sa.func.current_timestamp())
+
+
+def _to_memories(name: str) -> sa.ForeignKeyConstraint:
+    return sa.ForeignKeyConstraint(
+        ["memory_id"], ["agent_memories.id"], name=name, ondelete="CASCADE"
+    )
+
+
 # The content comes last: SQLite walks through a long value to reach the columns behind it.
 memories = sa.Table(
     "agent_memories",
     metadata,
     sa.Column("id", sa.Uuid(), primary_key=True),
-    sa.Column("user_id", sa.Text, nullable=False),
+    _required("user_id", sa.Text),
     sa.Column("agent_id", sa.Text),
     sa.Column("thread_id", sa.Text),
-    sa.Column("memory_key", sa.Text, nullable=False),
-    sa.Column("memory_type", sa.Text, nullable=False, server_default="tool_output"),
-    sa.Column("tier", sa.Text, nullable=False, server_default="detail"),
+    _required("memory_key", sa.Text),
+    _required("memory_type", sa.Text, "tool_output"),
+    _required("tier", sa.Text, "detail"),
     sa.Column("tier_id", sa.Text),
-    sa.Column("summary", sa.Text, nullable=False, server_default=""),
-    sa.Column("media_type", sa.Text, nullable=False, server_default="text/plain"),
-    sa.Column("content_metadata", json_type, nullable=False, server_default="{}"),
+    _required("summary", sa.Text, ""),
+    _required("media_type", sa.Text, "text/plain"),
+    _required("content_metadata", json_type, "{}"),
     sa.Column("category", sa.Text),
-    sa.Column("tags", json_type, nullable=False, server_default="[]"),
-    sa.Column("importance", sa.Float, nullable=False, server_default=sa.text("0.5")),
-    sa.Column("token_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-    sa.Column("char_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-    sa.Column("line_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-    sa.Column("byte_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-    sa.Column("content_hash", sa.Text, nullable=False, server_default=""),
+    _required("tags", json_type, "[]"),
+    _required("importance", sa.Float, sa.text("0.5")),
+    _count("token_count"),
+    _count("char_count"),
+    _count("line_count"),
+    _count("byte_count"),
+    _required("content_hash", sa.Text, ""),
     sa.Column("identity", sa.Text),
-    sa.Column(
-        "created_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()
-    ),
-    sa.Column(
-        "updated_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()
-    ),
+    _moment("created_at"),
+    _moment("updated_at"),
     sa.Column("expires_at", UTCDateTime),
-    sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
+    _required("is_active", sa.Boolean, sa.true()),
     sa.Column("content", sa.Text),
     sa.Column("content_bytes", sa.LargeBinary),
     sa.UniqueConstraint("user_id", "memory_key", name="uq_agent_memories_user_key"),
@@ -100,11 +115,9 @@ access = sa.Table(
     "agent_memory_access",
     metadata,
     sa.Column("memory_id", sa.Uuid(), primary_key=True),
-    sa.Column("accessed_at", UTCDateTime, nullable=False),
-    sa.Column("access_count", sa.BigInteger, nullable=False, server_default=sa.text("1")),
-    sa.ForeignKeyConstraint(
-        ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_access", ondelete="CASCADE"
-    ),
+    _required("accessed_at", UTCDateTime),
+    _required("access_count", sa.BigInteger, sa.text("1")),
+    _to_memories("fk_agent_memory_access"),
 )
 
 deletions = sa.Table(
@@ -112,10 +125,8 @@ deletions = sa.Table(
     metadata,
     sa.Column("user_id", sa.Text, primary_key=True),
     sa.Column("memory_key", sa.Text, primary_key=True),
-    sa.Column(
-        "deleted_at", UTCDateTime, nullable=False, server_default=sa.func.current_timestamp()
-    ),
-    sa.Column("reason", sa.Text, nullable=False, server_default=""),
+    _moment("deleted_at"),
+    _required("reason", sa.Text, ""),
 )
 
 # Each user's number, with which their lexemes begin, and what BM25 must know of all their chunks.
@@ -123,9 +134,9 @@ owners = sa.Table(
     "agent_memory_owners",
     metadata,
     sa.Column("number", integer, sa.Identity(), primary_key=True),
-    sa.Column("user_id", sa.Text, nullable=False),
-    sa.Column("passages", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-    sa.Column("length", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+    _required("user_id", sa.Text),
+    _count("passages"),
+    _count("length"),
     sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
     # SQLite would give the number of a forgotten user to the next one otherwise.
     sqlite_autoincrement=True,
@@ -137,16 +148,14 @@ passages = sa.Table(
     "agent_memory_passages",
     metadata,
     sa.Column("id", integer, sa.Identity(), primary_key=True),
-    sa.Column("memory_id", sa.Uuid(), nullable=False),
-    sa.Column("ordinal", sa.BigInteger, nullable=False),
-    sa.Column("start", sa.BigInteger, nullable=False),
-    sa.Column("stop", sa.BigInteger, nullable=False),
-    sa.Column("line", sa.BigInteger, nullable=False),
-    sa.Column("length", sa.Integer, nullable=False),
+    _required("memory_id", sa.Uuid()),
+    _required("ordinal", sa.BigInteger),
+    _required("start", sa.BigInteger),
+    _required("stop", sa.BigInteger),
+    _required("line", sa.BigInteger),
+    _required("length", sa.Integer),
     sa.Column("lexemes", sa.Text().with_variant(TSVECTOR(), "postgresql")),
-    sa.ForeignKeyConstraint(
-        ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_passages", ondelete="CASCADE"
-    ),
+    _to_memories("fk_agent_memory_passages"),
     sa.UniqueConstraint("memory_id", "ordinal", name="uq_agent_memory_passages"),
     sa.Index(
         "ix_agent_memory_passages_lexemes",
@@ -157,16 +166,24 @@ passages = sa.Table(
     sqlite_autoincrement=True,
 )
 
+# What statements of the keyword index select: chunks by rank, and those that hold a lexeme.
+HIT_COLUMNS = (
+    *(passages.c.id, passages.c.memory_id, passages.c.start, passages.c.stop, passages.c.line),
+    sa.column("score", sa.Float),
+)
+HELD_COLUMNS = (
+    sa.column("lexeme", sa.Text),
+    *(passages.c.memory_id, passages.c.start, passages.c.stop),
+)
+
 # Memories that are not fully indexed: the index holds their chunks up to the offset `done` only.
 pending = sa.Table(
     "agent_memory_pending",
     metadata,
     sa.Column("memory_id", sa.Uuid(), primary_key=True),
-    sa.Column("user_id", sa.Text, nullable=False),
-    sa.Column("done", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-    sa.ForeignKeyConstraint(
-        ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_pending", ondelete="CASCADE"
-    ),
+    _required("user_id", sa.Text),
+    _count("done"),
+    _to_memories("fk_agent_memory_pending"),
     sa.Index("ix_agent_memory_pending_user", "user_id"),
 )
 
@@ -176,7 +193,7 @@ settings = sa.Table(
     "agent_memory_settings",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
-    sa.Column("value", sa.Text, nullable=False),
+    _required("value", sa.Text),
 )
 
 # Who did what with which memory; filled where a caller asks for an audit trail.
@@ -184,12 +201,12 @@ audit = sa.Table(
     "agent_memory_audit",
     metadata,
     sa.Column("id", integer, sa.Identity(), primary_key=True),
-    sa.Column("at", UTCDateTime, nullable=False),
-    sa.Column("user_id", sa.Text, nullable=False),
+    _required("at", UTCDateTime),
+    _required("user_id", sa.Text),
     sa.Column("agent_id", sa.Text),
     sa.Column("thread_id", sa.Text),
-    sa.Column("memory_key", sa.Text, nullable=False),
-    sa.Column("action", sa.Text, nullable=False),
+    _required("memory_key", sa.Text),
+    _required("action", sa.Text),
     sa.Index("ix_agent_memory_audit_user_at", "user_id", "at"),
     sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
@@ -198,7 +215,7 @@ audit = sa.Table(
 version = sa.Table(
     "memory_context_version",
     sa.MetaData(),
-    sa.Column("version_num", sa.String(32), nullable=False),
+    _required("version_num", sa.String(32)),
     sa.PrimaryKeyConstraint("version_num", name="memory_context_version_pkc"),
 )
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 from uuid import UUID
@@ -45,12 +44,7 @@ from memory_context.stores.sql.filters import (
 from memory_context.stores.sql.index import indexing, keyword_index, search
 from memory_context.stores.sql.index.embedding_worker import EmbeddingWorker
 from memory_context.stores.sql.row import RECORDS, decode_deletion
-from memory_context.stores.sql.scan import (
-    ScanPosition,
-    deletions_after,
-    items_at,
-    positions_after,
-)
+from memory_context.stores.sql.scan import deletions_after, scan
 from memory_context.stores.sql.schema import (
     UTCDateTime,
     access,
@@ -169,7 +163,7 @@ class SQLAlchemyStore(ClosedAtExit):
             replaces=replaces,
             quota=self.quota,
         )
-        stored = self.database.run(partial(_put.put, item=item, options=options), writes=True)
+        stored = self.database.write(_put.put, item, options)
         if batch is None:
             self._index_committed(stored.user_id, stored.id)
         if self._embedding:
@@ -237,10 +231,10 @@ class SQLAlchemyStore(ClosedAtExit):
             narrowed=bool(filters) or len(scope.narrowed()) > 1,
             limit=limit,
         )
-        found = self.database.run(partial(search.best_if_indexed, request=request))
+        found = self.database.read(search.best_if_indexed, request)
         if found is None:
             self._catch_up(scope.user_id)
-            found = self.database.run(partial(search.best, request=request))
+            found = self.database.read(search.best, request)
         if not passages:
             return [replace(item, match=Match(hit.score, "")) for item, hit in found]
         return [search.with_match(item, hit, query, wanted) for item, hit in found]
@@ -249,14 +243,10 @@ class SQLAlchemyStore(ClosedAtExit):
         """Return which chunks hold each of the lexemes, and how rare each is (see `TermHits`)."""
         if self.codec.index == "none":
             return term_hits(self._opened(scope, filters), lexemes)
-        conditions = self._matching(scope, filters)
-
-        def look_up(connection: sa.Connection) -> TermHits:
-            return keyword_index.term_hits(connection, scope.user_id, lexemes, conditions)
-
-        if self.database.run(partial(indexing.is_pending, user_id=scope.user_id)):
+        if self.database.read(indexing.is_pending, scope.user_id):
             self._catch_up(scope.user_id)
-        return self.database.run(look_up)
+        conditions = self._matching(scope, filters)
+        return self.database.read(keyword_index.term_hits, scope.user_id, lexemes, conditions)
 
     def _search_opened(
         self, scope: Scope, query: str, limit: int, filters: Filters | None, *, passages: bool
@@ -288,13 +278,12 @@ class SQLAlchemyStore(ClosedAtExit):
         """
         done = 0
         for user in self.users() if user_id is None else [user_id]:
-            for memory_id in self.database.run(partial(recoding.outdated, user_id=user)):
-                recode = partial(recoding.recode, user_id=user, memory_id=memory_id)
-                done += self.database.run(recode, writes=True)
+            for memory_id in self.database.read(recoding.outdated, user):
+                done += self.database.write(recoding.recode, user, memory_id)
                 if progress:
                     progress(done)
         if self.codec.index != "plain":
-            self.database.run(recoding.reseal_index_key, writes=True)
+            self.database.write(recoding.reseal_index_key)
         self.scrub()
         return done
 
@@ -311,8 +300,8 @@ class SQLAlchemyStore(ClosedAtExit):
         Raises:
             StoreError: The store could not do it; the next search goes on where it ended.
         """
-        self.database.run(keyword_index.reset, writes=True)
-        pending = self.database.run(indexing.pending_ids)
+        self.database.write(keyword_index.reset)
+        pending = self.database.read(indexing.pending_ids)
         steps: list[Callable[[str, UUID], object]] = [self._index_rest]
         if self._embedding:
             steps.append(self._embedding.embed)
@@ -331,7 +320,7 @@ class SQLAlchemyStore(ClosedAtExit):
         """See `MemoryStore.delete`."""
         where = [*within(scope), memories.c.memory_key == key]
         if soft:
-            return self.database.run(partial(row_deletion.evict, where=where), writes=True) > 0
+            return self.database.write(row_deletion.evict, where) > 0
         return self.delete_rows(scope.user_id, where, reason) > 0
 
     def deletion(self, scope: Scope, key: str) -> Deletion | None:
@@ -346,23 +335,16 @@ class SQLAlchemyStore(ClosedAtExit):
     def touch(self, scope: Scope, keys: Iterable[str]) -> int:
         """See `MemoryStore.touch`."""
         where = [*within(scope), memories.c.memory_key.in_(list(keys))]
-        return self.database.run(partial(_touch, where=where), writes=True)
+        return self.database.write(_touch, where)
 
     def list_all(self, scope: Scope) -> Iterator[MemoryItem]:
         """See `MemoryStore.list_all`."""
-        where = within(scope)
-        page: Sequence[ScanPosition] = self.database.run(
-            partial(positions_after, where=where, last=None)
-        )
-        while page:
-            for batch in batches_of(page, lambda position: position.size):
-                yield from self.database.run(partial(items_at, where=where, positions=batch))
-            page = self.database.run(partial(positions_after, where=where, last=page[-1]))
+        return scan(self.read_tables, scope)
 
     def list_deleted(self, scope: Scope) -> Iterator[Deletion]:
         """See `MemoryStore.list_deleted`."""
         last = ""
-        while page := self.database.run(partial(deletions_after, user_id=scope.user_id, last=last)):
+        while page := self.database.read(deletions_after, scope.user_id, last):
             yield from page
             last = page[-1].memory_key
 
@@ -382,14 +364,14 @@ class SQLAlchemyStore(ClosedAtExit):
                 _check_scope(scope, record)
         # As in `put`, texts are analyzed before the transaction; only those that are not stored
         # yet.
-        new = self.database.run(partial(_restore.new_items, user_id=scope.user_id, records=records))
+        new = self.database.read(_restore.new_items, scope.user_id, records)
         batches = {item.id: indexing.prepared(item) for item in new}
 
         def work(connection: sa.Connection) -> Restored:
             with quota_kept(connection, scope.user_id, self.quota):
                 return _restore.restore(connection, scope.user_id, records, batches)
 
-        restored = self.database.run(work, writes=True)
+        restored = self.database.write(work)
         for memory_id, batch in batches.items():
             if batch is None:
                 self._index_committed(scope.user_id, memory_id)
@@ -404,9 +386,9 @@ class SQLAlchemyStore(ClosedAtExit):
     def forget_user(self, user_id: str) -> Receipt:
         """See `Administration.forget_user`."""
         scope = Scope(user_id)
-        removed = self.database.run(partial(forget_user.counts, user_id=scope.user_id))
+        removed = self.database.read(forget_user.counts, scope.user_id)
         self.delete_rows(scope.user_id, within(scope), "forgotten")
-        self.database.run(partial(forget_user.remove_notes, user_id=scope.user_id), writes=True)
+        self.database.write(forget_user.remove_notes, scope.user_id)
         return Receipt(scope.user_id, now(), **removed, scrubbed=self.scrub())
 
     def scrub(self) -> bool:
@@ -420,7 +402,7 @@ class SQLAlchemyStore(ClosedAtExit):
         Raises:
             StoreError: The store could not do it.
         """
-        self.database.run(forget_user.merge_index, writes=True)
+        self.database.write(forget_user.merge_index)
         with self.database.errors():
             return forget_user.scrub(self.database.engine)
 
@@ -431,7 +413,7 @@ class SQLAlchemyStore(ClosedAtExit):
     def count(self, scope: Scope, filters: Filters | None = None) -> int:
         """See `MemoryStore.count`."""
         where = self._matching(scope, filters)
-        return self.database.run(lambda connection: count_rows(connection, memories, *where))
+        return self.database.read(count_rows, memories, *where)
 
     def sum(self, scope: Scope, column: str, filters: Filters | None = None) -> int:
         """See `MemoryStore.sum`."""
@@ -489,7 +471,7 @@ class SQLAlchemyStore(ClosedAtExit):
         if self.database.dialect != "sqlite":
             message = f"{self!r} is not SQLite; use pg_dump, or export it"
             raise UnsupportedDatabaseError(message)
-        self.database.run(partial(_backup.copy, path=Path(path), progress=progress))
+        self.database.read(_backup.copy, Path(path), progress)
 
     def close(self) -> None:
         """See `MemoryStore.close`. An engine or pool of the caller's stays open."""
@@ -499,16 +481,14 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def read_tables(self, work: Callable[[sa.Connection], T]) -> T:
         """See `TableStore.read_tables`."""
-        return self.database.run(work)
+        return self.database.read(work)
 
     def delete_rows(self, user_id: str, where: Conditions, reason: str) -> int:
         """See `TableStore.delete_rows`."""
-        for memory_id in self.database.run(partial(indexing.with_many_chunks, where=where)):
-            step = partial(indexing.remove_batch, user_id=user_id, memory_id=memory_id)
-            while self.database.run(step, writes=True):
+        for memory_id in self.database.read(indexing.with_many_chunks, where):
+            while self.database.write(indexing.remove_batch, user_id, memory_id):
                 pass
-        work = partial(row_deletion.delete, user_id=user_id, where=where, reason=reason)
-        return self.database.run(work, writes=True)
+        return self.database.write(row_deletion.delete, user_id, where, reason)
 
     def _matching(self, scope: Scope, filters: Filters | None) -> list[Condition]:
         return matching(scope, filters, self.database.dialect, self.codec.hidden)
@@ -534,7 +514,7 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def _catch_up(self, user_id: str) -> None:
         """Index what is pending of a user, up to a limit."""
-        pending = self.database.run(partial(indexing.pending_ids, user_id=user_id))
+        pending = self.database.read(indexing.pending_ids, user_id)
         left = CATCH_UP
         for done, (_, memory_id) in enumerate(pending):
             if left <= 0:
@@ -551,14 +531,12 @@ class SQLAlchemyStore(ClosedAtExit):
 
     def _index_rest(self, user_id: str, memory_id: UUID) -> int:
         """Index what is pending of a memory; return how many characters that were."""
-        unfinished = self.database.run(
-            partial(indexing.unfinished, user_id=user_id, memory_id=memory_id)
-        )
+        unfinished = self.database.read(indexing.unfinished, user_id, memory_id)
         if unfinished is None:
             return 0
         item, place = unfinished
         for batch in indexing.batches(item, place):
-            if not self.database.run(partial(indexing.extend, batch=batch), writes=True):
+            if not self.database.write(indexing.extend, batch):
                 break
         return len(item.text) - place.offset
 

@@ -83,35 +83,25 @@ class EmbeddingWorker:
         """
         with self._embedding:
             table = self._own_table()
-            item = self._database.run(
-                partial(indexing.item_by_id, user_id=user_id, memory_id=memory_id)
-            )
+            item = self._database.read(indexing.item_by_id, user_id, memory_id)
             if item is None:
                 return
-            lacking = self._database.run(
-                partial(vector_index.missing, table=table, memory_id=memory_id)
-            )
+            lacking = self._database.read(vector_index.missing, table, memory_id)
             text = searchable(item)
             for start in range(0, len(lacking), BATCH):
                 batch = lacking[start : start + BATCH]
                 # Binary content and secrets have no text of their own: their description stands for
                 # it.
                 texts = [text[first:last] or item.summary for _, first, last in batch]
-                keep = partial(
-                    vector_index.add,
-                    table=table,
-                    item=item,
-                    ordinals=[ordinal for ordinal, *_ in batch],
-                    vectors=self._model.documents(texts),
-                )
-                self._database.run(keep, writes=True)
+                ordinals = [ordinal for ordinal, *_ in batch]
+                vectors = self._model.documents(texts)
+                self._database.write(vector_index.add, table, item, ordinals, vectors)
 
     def embed_missing(self, user_id: str) -> None:
         """Make all vectors that a user's memories lack, unless the store closes meanwhile."""
         with self._embedding:
             table = self._own_table()
-        incomplete = partial(vector_index.incomplete, table=table, user_id=user_id)
-        for memory_id in self._database.run(incomplete):
+        for memory_id in self._database.read(vector_index.incomplete, table, user_id):
             if self._closing:
                 return
             self.embed(user_id, memory_id)
@@ -160,7 +150,6 @@ class EmbeddingWorker:
         """
         if self._table is None:
             table, vector = self._compared_with(self._model.query(PROBE))
-            create = partial(vector_index.ensure, table=table, dimensions=len(vector))
-            self._database.run(create, writes=True)
+            self._database.write(vector_index.ensure, table, len(vector))
             self._table = table
         return self._table

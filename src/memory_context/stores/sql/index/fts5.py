@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql.schema import passages
+from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import FINE_BITS, LENGTH_BITS, Owner, Statistics, step_of
 
@@ -59,17 +59,25 @@ WITH query AS MATERIALIZED (
     FROM query AS q CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH q.name GROUP BY i.rowid%s)
 SELECT p.id, p.memory_id, p.start, p.stop, p.line, s.score
 FROM scored AS s CROSS JOIN agent_memory_passages AS p ON p.id = s.id"""  # noqa: S608 - of our own parts
-SCORED = sa.text(_SCORED % "")
+SCORED = sa.text(_SCORED % "").columns(*HIT_COLUMNS).subquery("scored")
 # Where nothing is filtered afterwards, only the best are looked up.
-BEST = sa.text(_SCORED % " ORDER BY score DESC, id LIMIT :most")
+BEST = (
+    sa.text(_SCORED % " ORDER BY score DESC, id LIMIT :most")
+    .columns(*HIT_COLUMNS)
+    .subquery("scored")
+)
 
 # Each name is looked up by itself, and leads to the chunks that hold it.
-HOLDING = sa.text("""
+HOLDING = (
+    sa.text("""
 SELECT q.value ->> 0 AS lexeme, p.memory_id, p.start, p.stop
 FROM json_each(:names) AS q
 CROSS JOIN agent_memory_index AS i ON i.agent_memory_index MATCH (q.value ->> 1)
 CROSS JOIN agent_memory_passages AS p ON p.id = i.rowid
 """)
+    .columns(*HELD_COLUMNS)
+    .subquery("held")
+)
 
 
 def create(connection: sa.Connection) -> None:

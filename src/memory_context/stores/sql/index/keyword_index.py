@@ -47,30 +47,6 @@ _COUNT = (
     )
 )
 _INDEXES = {"sqlite": fts5, "postgresql": tsvector}
-_HIT_COLUMNS = [
-    sa.column("id", sa.BigInteger),
-    sa.column("memory_id", sa.Uuid),
-    *(sa.column(name, sa.BigInteger) for name in ("start", "stop", "line")),
-    sa.column("score", sa.Float),
-]
-_SCORED = {
-    dialect: index.SCORED.columns(*_HIT_COLUMNS).subquery("scored")
-    for dialect, index in _INDEXES.items()
-}
-_BEST = {
-    dialect: index.BEST.columns(*_HIT_COLUMNS).subquery("scored")
-    for dialect, index in _INDEXES.items()
-}
-
-_HOLDING = {
-    dialect: index.HOLDING.columns(
-        sa.column("lexeme", sa.Text),
-        sa.column("memory_id", sa.Uuid),
-        sa.column("start", sa.BigInteger),
-        sa.column("stop", sa.BigInteger),
-    ).subquery("held")
-    for dialect, index in _INDEXES.items()
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -224,13 +200,12 @@ def ranked(
     statistics = statistics_of(connection, user_id)
     if statistics is None:
         return []
-    dialect = connection.dialect.name
-    values = _INDEXES[dialect].values_of(connection, statistics, bm25.tried(wanted), terms, limit)
-    if inside is None:
-        scored = _BEST[dialect]
-        statement = sa.select(scored)
-    else:
-        scored = _SCORED[dialect]
+    index = _INDEXES[connection.dialect.name]
+    values = index.values_of(connection, statistics, bm25.tried(wanted), terms, limit)
+    scored = index.BEST
+    statement = sa.select(scored)
+    if inside is not None:
+        scored = index.SCORED
         statement = sa.select(scored).where(scored.c.memory_id.in_(inside))
     best = statement.order_by(scored.c.score.desc(), scored.c.id).limit(limit)
     return [
@@ -249,8 +224,7 @@ def term_hits(
     statistics = statistics_of(connection, user_id)
     if statistics is None or not lexemes:
         return TermHits()
-    dialect = connection.dialect.name
-    index = _INDEXES[dialect]
+    index = _INDEXES[connection.dialect.name]
     holding = index.holding_of(connection, statistics, lexemes)
     names: list[tuple[str, str]] = []
     for lexeme in bm25.readable(holding):
@@ -258,7 +232,7 @@ def term_hits(
         names += [(lexeme, index.quoted(name)) for name in of_lexeme]
     if not names:
         return TermHits(statistics.passages, holding)
-    held = _HOLDING[dialect]
+    held = index.HOLDING
     # The conditions in a CASE, or SQLite would begin with the memories instead of the index.
     meets = sa.case((sa.and_(sa.true(), *conditions), 1), else_=0)
     statement = (

@@ -13,7 +13,7 @@ from typing import Any
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql.schema import passages
+from memory_context.stores.sql.schema import HELD_COLUMNS, HIT_COLUMNS, passages
 from memory_context.text.index import bm25
 from memory_context.text.index.bm25 import Owner, Statistics
 
@@ -35,7 +35,8 @@ SELECT q.lexeme, (
 # The formula is that of `bm25.postings`. OFFSET 0 keeps the planner from flattening the subquery,
 # so that each name is looked up in the GIN index. The casts keep all in float8: a literal such as
 # 0.5 is NUMERIC otherwise, which is slow.
-SCORED = sa.text("""
+SCORED = (
+    sa.text("""
 WITH query AS MATERIALIZED (
     SELECT * FROM json_to_recordset(CAST(:wanted AS json)) AS q(term int, often float8, name text)
 ), hits AS MATERIALIZED (
@@ -57,8 +58,12 @@ SELECT id, memory_id, start, stop, line, sum(weight / (base + length)) AS score
 FROM hits JOIN weights USING (term, often)
 GROUP BY id, memory_id, start, stop, line
 """)
+    .columns(*HIT_COLUMNS)
+    .subquery("scored")
+)
 # OFFSET 0 as above.
-HOLDING = sa.text("""
+HOLDING = (
+    sa.text("""
 SELECT q.lexeme, p.memory_id, p.start, p.stop
 FROM (SELECT value ->> 0 AS lexeme, value ->> 1 AS name FROM json_array_elements(CAST(:names AS json))) AS q
 CROSS JOIN LATERAL (
@@ -66,6 +71,9 @@ CROSS JOIN LATERAL (
     WHERE lexemes @@ CAST(q.name AS tsquery) OFFSET 0
 ) AS p
 """)
+    .columns(*HELD_COLUMNS)
+    .subquery("held")
+)
 # To rank a part of the chunks costs no more here than to rank all of them.
 BEST = SCORED
 
