@@ -20,6 +20,7 @@ from typing import TypeAlias
 
 from memory_context.agent_files.filenames import DEEPEST, OWN_PREFIX
 from memory_context.exceptions import FileOperationError, InvalidPathError
+from memory_context.runtime.atomic_file import replace_in
 
 if sys.platform != "win32":
     import fcntl
@@ -27,7 +28,6 @@ if sys.platform != "win32":
     _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW
     # O_NONBLOCK: opening a pipe that somebody put there must not wait for its other end.
     _FILE = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-    _NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
     _LOCK = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW
 
 # For the owner alone: what an agent notes may be private.
@@ -204,18 +204,7 @@ def _refuse_unreadable(status: os.stat_result, name: str) -> None:
 def replace(start: int, parts: Parts, data: bytes) -> None:
     """Make *data* the whole content of the file, in one step: whoever looks, now or after a crash, sees old or new."""
     with folder(start, parts[:-1], make=True) as parent:
-        draft = _own_name()
-        try:
-            handle = os.open(draft, _NEW_FILE, FILE_MODE, dir_fd=parent)
-            with os.fdopen(handle, "wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(handle)
-            os.rename(draft, parts[-1], src_dir_fd=parent, dst_dir_fd=parent)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                os.unlink(draft, dir_fd=parent)
-            raise
+        replace_in(parent, parts[-1], data, FILE_MODE, _own_name())
         _sync(parent)
 
 

@@ -63,20 +63,23 @@ class QueryContract:
     def test_filters(self, store: MemoryStore) -> None:
         """Filters test equality, membership and comparisons, and all of them must hold."""
         old = datetime(2019, 12, 31, 20, tzinfo=UTC)  # in Karachi the new year is an hour old
-        for item in (
-            memory(
-                memory_key="a", memory_type="note", importance=0.1, tags=("red",), created_at=old
-            ),
-            memory(memory_key="b", memory_type="note", importance=0.5, tags=("red", "blue")),
-            memory(
-                memory_key="c",
-                memory_type="decision",
-                importance=0.9,
-                tags=("green",),
-                category="x",
-            ),
-        ):
-            store.put(ANN, item)
+        put(
+            store,
+            memory_key="a",
+            memory_type="note",
+            importance=0.1,
+            tags=("red",),
+            created_at=old,
+        )
+        put(store, memory_key="b", memory_type="note", importance=0.5, tags=("red", "blue"))
+        put(
+            store,
+            memory_key="c",
+            memory_type="decision",
+            importance=0.9,
+            tags=("green",),
+            category="x",
+        )
 
         for filters, expected in FILTERS:
             assert list(expected) == sorted(keys_of(store.query(ANN, filters))), filters

@@ -12,6 +12,7 @@ import pytest
 from memory_context.exceptions import InvalidFilterError, KeyExistsError, RecordChangedError
 from memory_context.model.item import Content, MemoryItem, now
 from memory_context.model.scope import Scope
+from memory_context.model.tiers_and_limits import Usage
 from memory_context.stores import MemoryStore
 from memory_context.testing.capacity_contract import CapacityContract
 from memory_context.testing.query_contract import QueryContract
@@ -109,9 +110,8 @@ class MemoryStoreContract(
         data = put(store, b"log", shared=True)
 
         assert first == second
-        assert ["log", b"log"] == [
-            item.content for item in store.get_many(ANN, [first.memory_key, data.memory_key])
-        ]
+        assert "log" == stored(store, first.memory_key).content
+        assert b"log" == stored(store, data.memory_key).content
         put(store, "log")
         put(store, "log")
         assert 4 == store.count(ANN)
@@ -197,13 +197,10 @@ class MemoryStoreContract(
     def test_sum(self, store: MemoryStore) -> None:
         """Tokens, characters and lines are summed over the active memories that match."""
         project = Scope("ann", tier="project")
-        for item in (
-            memory(tier="project", token_count=3, char_count=11, memory_type="note"),
-            memory(tier="project", token_count=4, char_count=2**40),
-            memory(tier="project", token_count=90, is_active=False),
-            memory(tier="task", token_count=70),
-        ):
-            store.put(ANN, item)
+        put(store, tier="project", token_count=3, char_count=11, memory_type="note")
+        put(store, tier="project", token_count=4, char_count=2**40)
+        put(store, tier="project", token_count=90, is_active=False)
+        put(store, tier="task", token_count=70)
 
         assert 7 == store.sum(project, "token_count")
         assert 11 + 2**40 == store.sum(project, "char_count")
@@ -220,18 +217,16 @@ class MemoryStoreContract(
         for chars, category in enumerate(("b", "b", None, "a/c")):
             put(store, "x" * chars, tier="task", category=category, char_count=chars)
         for is_active in (True, False):
-            item = memory("xyz", tier="global", category="b", char_count=3, is_active=is_active)
-            store.put(ANN, item)
+            put(store, "xyz", tier="global", category="b", char_count=3, is_active=is_active)
 
         usages = store.usage(ANN)
 
         assert [
-            ("global", "b", 1, 3),
-            ("task", None, 1, 2),
-            ("task", "a/c", 1, 3),
-            ("task", "b", 2, 1),
-        ] == [(usage.tier, usage.category, usage.items, usage.chars) for usage in usages]
-        assert all(usage.bytes > 0 for usage in usages)
+            Usage("global", "b", 1, 3, 3),
+            Usage("task", None, 1, 2, 2),
+            Usage("task", "a/c", 1, 3, 3),
+            Usage("task", "b", 2, 1, 1),
+        ] == usages
         [task] = store.usage(Scope("ann", tier="task"), {"category": "a/c"})
         assert ("task", "a/c") == (task.tier, task.category)
 

@@ -9,12 +9,6 @@ from uuid import UUID
 
 import sqlalchemy as sa
 
-# Nothing in these tables is unique: a trigger would take over how the statement that fired it treats conflicts.
-_LOGS = {
-    "changed_memories": ("id",),
-    "changed_reads": ("id",),
-    "changed_deletions": ("user_id", "memory_key"),
-}
 _WATCHED = (
     ("agent_memories", ("id",), "changed_memories"),
     ("agent_memory_access", ("memory_id",), "changed_reads"),
@@ -40,9 +34,9 @@ class Changes:
 
 def watch(connection: sa.Connection) -> None:
     """Note changes from now on."""
-    for log, columns in _LOGS.items():
-        connection.exec_driver_sql(f"CREATE TABLE {log}({', '.join(columns)})")
     for table, columns, log in _WATCHED:
+        # Nothing in it is unique: a trigger would take over how the statement that fired it treats conflicts.
+        connection.exec_driver_sql(f"CREATE TABLE {log}({', '.join(columns)})")
         for event, row in _ROW_AFTER.items():
             values = ", ".join(f"{row}.{column}" for column in columns)
             # Names cannot be parameters of DDL; all of these are from the tables above.
@@ -56,7 +50,7 @@ def watch(connection: sa.Connection) -> None:
 def take(connection: sa.Connection) -> Changes:
     """Return the changes since the last call."""
     rows: dict[str, Sequence[sa.Row[Any]]] = {}
-    for log in _LOGS:
+    for _, _, log in _WATCHED:
         # A row that changed twice is in the log twice.
         rows[log] = connection.exec_driver_sql(f"SELECT DISTINCT * FROM {log}").all()  # noqa: S608 - a name of ours
         connection.exec_driver_sql(f"DELETE FROM {log}")  # noqa: S608 - a name of ours

@@ -10,7 +10,7 @@ from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, TypeVar
 
-from memory_context.exceptions import EncryptionError, StoreUnavailableError
+from memory_context.exceptions import StoreUnavailableError
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, Deletion, MemoryItem, Restored
 from memory_context.model.scope import Scope
@@ -135,9 +135,8 @@ class FileStore(ClosedAtExit):
             try:
                 records = self._opened()
                 if before is not None:
-                    records.note_removed_since(before, write=self._writer.held)
-            except OSError as error:
-                raise self._unavailable(error) from error
+                    with self._errors():
+                        records.note_removed_since(before, write=self._writer.held)
             finally:
                 if before is not None:
                     before.index.close()
@@ -198,10 +197,8 @@ class FileStore(ClosedAtExit):
                 self.refresh()
             with self._written() as index:
                 receipt = index.forget_user(user_id)
-            try:
+            with self._errors():
                 self._opened().forget_notes(receipt.user_id)
-            except OSError as error:
-                raise self._unavailable(error) from error
         return replace(receipt, files=receipt.memories, scrubbed=False)
 
     def damaged(self) -> tuple[DamagedFile, ...]:
@@ -215,10 +212,8 @@ class FileStore(ClosedAtExit):
         """Write every file of a user, or of all, as the codec writes it today; return how many (see `SQLAlchemyStore`)."""
         with self._lock:
             self._hold_lock()
-            try:
+            with self._errors():
                 return self._opened().write_all(user_id, progress)
-            except OSError as error:
-                raise self._unavailable(error) from error
 
     def close(self) -> None:
         """See `MemoryStore.close`. Another process may write then."""
@@ -240,22 +235,19 @@ class FileStore(ClosedAtExit):
     def _hold_lock(self) -> None:
         """Become the writer, who knows what the one before wrote."""
         if not self._writer.held:
-            try:
+            with self._errors():
                 self._writer.acquire()
                 self._folder.remove_drafts()
                 if self._records is not None and self._records.is_outdated():
                     self._drop_records()
-            except OSError as error:
-                raise self._unavailable(error) from error
         self._writer.check()
 
     def _save(self, records: IndexedFolder) -> None:
         try:
-            records.save()
-        except BaseException as error:
+            with self._errors():
+                records.save()
+        except BaseException:
             self._drop_records()  # the next use reads what is in the folder
-            if isinstance(error, OSError):
-                raise self._unavailable(error) from error
             raise
 
     def _without_damaged(
@@ -278,13 +270,11 @@ class FileStore(ClosedAtExit):
         if self._records is None:
             index = MemoryIndex(*self._embedding, self.quota)
             try:
-                self._records = IndexedFolder(self._folder, index, self.codec)
-            except EncryptionError:
+                with self._errors():
+                    self._records = IndexedFolder(self._folder, index, self.codec)
+            except BaseException:
                 index.close()
                 raise
-            except OSError as error:
-                index.close()
-                raise self._unavailable(error) from error
         return self._records
 
     def _drop_records(self) -> None:
@@ -292,8 +282,14 @@ class FileStore(ClosedAtExit):
         if records is not None:
             records.index.close()
 
-    def _unavailable(self, error: OSError) -> StoreUnavailableError:
-        return StoreUnavailableError(f"{self.directory}: {error.strerror or error}")
+    @contextmanager
+    def _errors(self) -> Generator[None]:
+        """Turn errors of the system into a `StoreUnavailableError`."""
+        try:
+            yield
+        except OSError as error:
+            message = f"{self.directory}: {error.strerror or error}"
+            raise StoreUnavailableError(message) from error
 
     def after_fork(self) -> None:
         """In a forked child, read the folder again and do not write: index and lock are the parent's."""

@@ -12,6 +12,7 @@ from typing import TypeAlias
 from uuid import uuid4
 
 from memory_context.exceptions import InvalidArgumentError
+from memory_context.runtime.atomic_file import replace_in
 
 SUFFIX = ".json"
 STATE = ".memory-context"
@@ -91,22 +92,7 @@ class MemoryFolder:
         """
         folders, name = _split(path)
         with self._opened(folders, make=True) as directory:
-            draft = f".{uuid4().hex}{_DRAFT}"
-            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
-            try:
-                handle = os.open(draft, flags, self._file_mode, dir_fd=directory)
-                with os.fdopen(handle, "wb") as file:
-                    file.write(data)
-                    file.flush()
-                    # Before the rename, or after a power cut the name may lead to a file without
-                    # its bytes.
-                    os.fsync(handle)
-                os.rename(draft, name, src_dir_fd=directory, dst_dir_fd=directory)
-            # Also after Ctrl-C: the draft would stay until the next start.
-            except BaseException:
-                with suppress(OSError):
-                    os.unlink(draft, dir_fd=directory)
-                raise
+            replace_in(directory, name, data, self._file_mode, f".{uuid4().hex}{_DRAFT}")
             return _signature(os.stat(name, dir_fd=directory, follow_symlinks=False))
 
     def append(self, path: str, lines: bytes) -> None:

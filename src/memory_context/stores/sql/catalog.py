@@ -291,11 +291,10 @@ class Catalog:
 
     def size(self) -> int:
         """Return the bytes that the database takes, the index too."""
-
-        def read(connection: sa.Connection) -> int:
-            return int(connection.execute(_SIZES[connection.dialect.name]).scalar() or 0)
-
-        return self._tables.read_tables(read)
+        [[size]] = self._tables.read_tables(
+            lambda connection: connection.execute(_SIZES[connection.dialect.name]).all()
+        )
+        return int(size or 0)
 
     def expired(self, expiry: Expiry, user: str | None = None) -> list[tuple[str, UUID]]:
         """Return user and id of the expired memories, user by user, oldest first."""

@@ -14,10 +14,10 @@ import sqlalchemy as sa
 from memory_context.exceptions import EncryptionError
 from memory_context.model.item import SEALED
 from memory_context.stores.codec import Codec
-from memory_context.stores.sql.dialects import insert_into
+from memory_context.stores.sql.dialects import note_setting, setting
 from memory_context.stores.sql.index import keyword_index
 from memory_context.stores.sql.row import RowFormat
-from memory_context.stores.sql.schema import memories, settings
+from memory_context.stores.sql.schema import memories
 
 _KEY = "index_key"
 _MODE = "index_mode"
@@ -30,14 +30,13 @@ def held_format(connection: sa.Connection, codec: Codec) -> RowFormat | None:
     Raises:
         EncryptionError: The database is encrypted, and *codec* does not encrypt or has other keys.
     """
-    values = _settings(connection)
-    sealed = values.get(_KEY)
+    sealed = setting(connection, _KEY)
     if codec.index == "plain":
         if sealed is not None:
             message = "this database is encrypted: write encrypted+ before its URL, or give the store codec=Encrypted(keys)"
             raise EncryptionError(message)
         return RowFormat(codec)
-    if sealed is None or values.get(_MODE) != codec.index:
+    if sealed is None or setting(connection, _MODE) != codec.index:
         return None
     return RowFormat(codec, codec.unseal(base64.b64decode(sealed)))
 
@@ -49,18 +48,17 @@ def prepare(connection: sa.Connection, codec: Codec) -> None:
         EncryptionError: There are memories that are not encrypted, and the codec does not accept them.
     """
     keyword_index.lock(connection, "SHARE ROW EXCLUSIVE")
-    values = _settings(connection)
-    if _KEY not in values:
+    if setting(connection, _KEY) is None:
         _check_plain_rows(connection, codec)
         store_key(connection, codec, os.urandom(_KEY_BYTES))
-    if values.get(_MODE) != codec.index:
+    if setting(connection, _MODE) != codec.index:
         keyword_index.reset(connection)
-        _store(connection, _MODE, codec.index)
+        note_setting(connection, _MODE, codec.index)
 
 
 def store_key(connection: sa.Connection, codec: Codec, key: bytes) -> None:
     """Store the key, sealed by *codec*."""
-    _store(connection, _KEY, base64.b64encode(codec.seal(key)).decode())
+    note_setting(connection, _KEY, base64.b64encode(codec.seal(key)).decode())
 
 
 def _check_plain_rows(connection: sa.Connection, codec: Codec) -> None:
@@ -73,13 +71,3 @@ def _check_plain_rows(connection: sa.Connection, codec: Codec) -> None:
             " Encrypted(keys, accept_plain=True), and call reencrypt()"
         )
         raise EncryptionError(message)
-
-
-def _settings(connection: sa.Connection) -> dict[str, str]:
-    rows = connection.execute(sa.select(settings).where(settings.c.name.in_([_KEY, _MODE])))
-    return {row.name: row.value for row in rows}
-
-
-def _store(connection: sa.Connection, name: str, value: str) -> None:
-    insert = insert_into(connection, settings).values(name=name, value=value)
-    connection.execute(insert.on_conflict_do_update(index_elements=["name"], set_={"value": value}))

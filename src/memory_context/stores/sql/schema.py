@@ -2,97 +2,54 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from typing import Any, TypeAlias
 
 import sqlalchemy as sa
-from sqlalchemy.dialects.postgresql import JSONB, TSVECTOR
+from sqlalchemy.dialects.postgresql import TSVECTOR
 
-from memory_context.model.item import in_utc
+from memory_context.stores.sql.columns import UTCDateTime as UTCDateTime
+from memory_context.stores.sql.columns import (
+    count,
+    integer,
+    json_type,
+    moment,
+    required,
+    to_memories,
+)
 
 AnyRow: TypeAlias = sa.Row[*tuple[Any, ...]]
 AnySelect: TypeAlias = sa.Select[*tuple[Any, ...]]
 
-
-class UTCDateTime(sa.types.TypeDecorator[datetime]):
-    """A moment, which goes in with any time zone and comes out in UTC."""
-
-    impl = sa.DateTime(timezone=True)
-    cache_ok = True
-
-    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
-        """Convert *value* to UTC.
-
-        Raises:
-            ValueError: It has no time zone.
-        """
-        if value is None:
-            return None
-        if value.tzinfo is None:
-            message = f"a time needs a time zone: {value!r}"
-            raise ValueError(message)
-        return in_utc(value)
-
-    def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
-        """Return *value* in UTC: PostgreSQL gives the session's time zone, SQLite none."""
-        if value is None:
-            return None
-        moment: datetime = value
-        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
-
-
-# SQLite numbers rows by itself for INTEGER only, which holds 64 bits there.
-integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
-json_type = sa.JSON().with_variant(JSONB(), "postgresql")
 metadata = sa.MetaData()
-
-
-def _required(name: str, kind: Any, default: Any = None) -> sa.Column[Any]:  # noqa: ANN401 - a type and a value of SQLAlchemy's
-    return sa.Column(name, kind, nullable=False, server_default=default)
-
-
-def _count(name: str) -> sa.Column[Any]:
-    return _required(name, sa.BigInteger, sa.text("0"))
-
-
-def _moment(name: str) -> sa.Column[Any]:
-    return _required(name, UTCDateTime, sa.func.current_timestamp())
-
-
-def _to_memories(name: str) -> sa.ForeignKeyConstraint:
-    return sa.ForeignKeyConstraint(
-        ["memory_id"], ["agent_memories.id"], name=name, ondelete="CASCADE"
-    )
-
 
 # The content comes last: SQLite walks through a long value to reach the columns behind it.
 memories = sa.Table(
     "agent_memories",
     metadata,
     sa.Column("id", sa.Uuid(), primary_key=True),
-    _required("user_id", sa.Text),
+    required("user_id", sa.Text),
     sa.Column("agent_id", sa.Text),
     sa.Column("thread_id", sa.Text),
-    _required("memory_key", sa.Text),
-    _required("memory_type", sa.Text, "tool_output"),
-    _required("tier", sa.Text, "detail"),
+    required("memory_key", sa.Text),
+    required("memory_type", sa.Text, "tool_output"),
+    required("tier", sa.Text, "detail"),
     sa.Column("tier_id", sa.Text),
-    _required("summary", sa.Text, ""),
-    _required("media_type", sa.Text, "text/plain"),
-    _required("content_metadata", json_type, "{}"),
+    required("summary", sa.Text, ""),
+    required("media_type", sa.Text, "text/plain"),
+    required("content_metadata", json_type, "{}"),
     sa.Column("category", sa.Text),
-    _required("tags", json_type, "[]"),
-    _required("importance", sa.Float, sa.text("0.5")),
-    _count("token_count"),
-    _count("char_count"),
-    _count("line_count"),
-    _count("byte_count"),
-    _required("content_hash", sa.Text, ""),
+    required("tags", json_type, "[]"),
+    required("importance", sa.Float, sa.text("0.5")),
+    count("token_count"),
+    count("char_count"),
+    count("line_count"),
+    count("byte_count"),
+    required("content_hash", sa.Text, ""),
     sa.Column("identity", sa.Text),
-    _moment("created_at"),
-    _moment("updated_at"),
+    moment("created_at"),
+    moment("updated_at"),
     sa.Column("expires_at", UTCDateTime),
-    _required("is_active", sa.Boolean, sa.true()),
+    required("is_active", sa.Boolean, sa.true()),
     sa.Column("content", sa.Text),
     sa.Column("content_bytes", sa.LargeBinary),
     sa.UniqueConstraint("user_id", "memory_key", name="uq_agent_memories_user_key"),
@@ -115,9 +72,9 @@ access = sa.Table(
     "agent_memory_access",
     metadata,
     sa.Column("memory_id", sa.Uuid(), primary_key=True),
-    _required("accessed_at", UTCDateTime),
-    _required("access_count", sa.BigInteger, sa.text("1")),
-    _to_memories("fk_agent_memory_access"),
+    required("accessed_at", UTCDateTime),
+    required("access_count", sa.BigInteger, sa.text("1")),
+    to_memories("fk_agent_memory_access"),
 )
 
 deletions = sa.Table(
@@ -125,8 +82,8 @@ deletions = sa.Table(
     metadata,
     sa.Column("user_id", sa.Text, primary_key=True),
     sa.Column("memory_key", sa.Text, primary_key=True),
-    _moment("deleted_at"),
-    _required("reason", sa.Text, ""),
+    moment("deleted_at"),
+    required("reason", sa.Text, ""),
 )
 
 # Each user's number, with which their lexemes begin, and what BM25 must know of all their chunks.
@@ -134,9 +91,9 @@ owners = sa.Table(
     "agent_memory_owners",
     metadata,
     sa.Column("number", integer, sa.Identity(), primary_key=True),
-    _required("user_id", sa.Text),
-    _count("passages"),
-    _count("length"),
+    required("user_id", sa.Text),
+    count("passages"),
+    count("length"),
     sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
     # SQLite would give the number of a forgotten user to the next one otherwise.
     sqlite_autoincrement=True,
@@ -148,14 +105,14 @@ passages = sa.Table(
     "agent_memory_passages",
     metadata,
     sa.Column("id", integer, sa.Identity(), primary_key=True),
-    _required("memory_id", sa.Uuid()),
-    _required("ordinal", sa.BigInteger),
-    _required("start", sa.BigInteger),
-    _required("stop", sa.BigInteger),
-    _required("line", sa.BigInteger),
-    _required("length", sa.Integer),
+    required("memory_id", sa.Uuid()),
+    required("ordinal", sa.BigInteger),
+    required("start", sa.BigInteger),
+    required("stop", sa.BigInteger),
+    required("line", sa.BigInteger),
+    required("length", sa.Integer),
     sa.Column("lexemes", sa.Text().with_variant(TSVECTOR(), "postgresql")),
-    _to_memories("fk_agent_memory_passages"),
+    to_memories("fk_agent_memory_passages"),
     sa.UniqueConstraint("memory_id", "ordinal", name="uq_agent_memory_passages"),
     sa.Index(
         "ix_agent_memory_passages_lexemes",
@@ -181,9 +138,9 @@ pending = sa.Table(
     "agent_memory_pending",
     metadata,
     sa.Column("memory_id", sa.Uuid(), primary_key=True),
-    _required("user_id", sa.Text),
-    _count("done"),
-    _to_memories("fk_agent_memory_pending"),
+    required("user_id", sa.Text),
+    count("done"),
+    to_memories("fk_agent_memory_pending"),
     sa.Index("ix_agent_memory_pending_user", "user_id"),
 )
 
@@ -193,7 +150,7 @@ settings = sa.Table(
     "agent_memory_settings",
     metadata,
     sa.Column("name", sa.Text, primary_key=True),
-    _required("value", sa.Text),
+    required("value", sa.Text),
 )
 
 # Who did what with which memory; filled where a caller asks for an audit trail.
@@ -201,12 +158,12 @@ audit = sa.Table(
     "agent_memory_audit",
     metadata,
     sa.Column("id", integer, sa.Identity(), primary_key=True),
-    _required("at", UTCDateTime),
-    _required("user_id", sa.Text),
+    required("at", UTCDateTime),
+    required("user_id", sa.Text),
     sa.Column("agent_id", sa.Text),
     sa.Column("thread_id", sa.Text),
-    _required("memory_key", sa.Text),
-    _required("action", sa.Text),
+    required("memory_key", sa.Text),
+    required("action", sa.Text),
     sa.Index("ix_agent_memory_audit_user_at", "user_id", "at"),
     sa.Index("ix_agent_memory_audit_user_key", "user_id", "memory_key"),
 )
@@ -215,7 +172,7 @@ audit = sa.Table(
 version = sa.Table(
     "memory_context_version",
     sa.MetaData(),
-    _required("version_num", sa.String(32)),
+    required("version_num", sa.String(32)),
     sa.PrimaryKeyConstraint("version_num", name="memory_context_version_pkc"),
 )
 

@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import partial
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from uuid import UUID
 
 import sqlalchemy as sa
 
-from memory_context.stores.sql.dialects import insert_into, is_postgresql, is_sqlite
-from memory_context.stores.sql.filters import Conditions
+from memory_context.stores.sql.dialects import (
+    insert_into,
+    is_postgresql,
+    is_sqlite,
+    note_setting,
+    setting,
+)
+from memory_context.stores.sql.filters import Conditions, checked_last
 from memory_context.stores.sql.index import fts5, tsvector
 from memory_context.stores.sql.row import format_of, keyed_hash
 from memory_context.stores.sql.schema import (
@@ -25,7 +31,6 @@ from memory_context.stores.sql.schema import (
     owners,
     passages,
     pending,
-    settings,
 )
 from memory_context.text.index import bm25
 from memory_context.text.index.analyzer import VERSION
@@ -67,8 +72,7 @@ def is_kept(connection: sa.Connection) -> bool:
 
 def version_of(connection: sa.Connection) -> int:
     """Return the version of the analyzer that the index was built with; 0 without one."""
-    statement = sa.select(settings.c.value).where(settings.c.name == ANALYZER)
-    return int(connection.execute(statement).scalar() or 0)
+    return int(setting(connection, ANALYZER) or 0)
 
 
 def renew(connection: sa.Connection) -> None:
@@ -104,8 +108,7 @@ def reset(connection: sa.Connection) -> None:
     noted = insert_into(connection, pending).from_select(["memory_id", "user_id"], everything)
     # A large text that was stored a moment ago has noted itself.
     connection.execute(noted.on_conflict_do_nothing())
-    connection.execute(sa.delete(settings).where(settings.c.name == ANALYZER))
-    connection.execute(sa.insert(settings).values(name=ANALYZER, value=str(VERSION)))
+    note_setting(connection, ANALYZER, str(VERSION))
 
 
 def statistics_of(connection: sa.Connection, user_id: str) -> Statistics | None:
@@ -126,18 +129,10 @@ def _owner(connection: sa.Connection, number: int) -> Owner:
 def add(connection: sa.Connection, user_id: str, memory_id: UUID, found: Sequence[Chunk]) -> None:
     """Index chunks of a memory."""
     owner = _owner_of(connection, user_id)
-    rows = [
-        {
-            "memory_id": memory_id,
-            "ordinal": passage.ordinal,
-            "start": passage.start,
-            "stop": passage.stop,
-            "line": passage.line,
-            "length": passage.length,
-            "names": owner.named(passage.names),
-        }
-        for passage in found
-    ]
+    rows: list[dict[str, Any]] = []
+    for passage in found:
+        names = owner.named(passage.names)
+        rows.append(asdict(passage) | {"memory_id": memory_id, "names": names})
     _INDEXES[connection.dialect.name].add(connection, rows)
     count(connection, user_id, len(found), sum(passage.length for passage in found))
 
@@ -233,12 +228,10 @@ def term_hits(
     if not names:
         return TermHits(statistics.passages, holding)
     held = index.HOLDING
-    # The conditions in a CASE, or SQLite would begin with the memories instead of the index.
-    meets = sa.case((sa.and_(sa.true(), *conditions), 1), else_=0)
     statement = (
         sa.select(held.c.lexeme, memories.c.memory_key, held.c.start, held.c.stop)
         .join(memories, memories.c.id == held.c.memory_id)
-        .where(meets == 1)
+        .where(checked_last(conditions))
     )
     rows = connection.execute(statement, {"names": json.dumps(names)})
     return TermHits(statistics.passages, holding, [TermHit(*row) for row in rows])

@@ -11,7 +11,7 @@ import sqlalchemy as sa
 
 from memory_context.model.item import Match, MemoryItem, is_secret
 from memory_context.runtime.tool_descriptions_and_prompts import HIDDEN
-from memory_context.stores.sql.filters import Conditions
+from memory_context.stores.sql.filters import Conditions, checked_last
 from memory_context.stores.sql.index import indexing, keyword_index, vector_index
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.row import RECORDS, decode_row
@@ -180,13 +180,8 @@ def _with_items(
 
 
 def _meeting(statement: AnySelect, ids: Iterable[UUID], conditions: Conditions) -> AnySelect:
-    """Narrow *statement* to those of *ids* that meet the conditions.
-
-    These are hidden in a CASE, or SQLite would go through the whole tier by an index instead of
-    looking up the ids.
-    """
-    meets = sa.case((sa.and_(sa.true(), *conditions), 1), else_=0)
-    return statement.where(memories.c.id.in_(list(ids)), meets == 1)
+    """Narrow *statement* to those of *ids* that meet the conditions."""
+    return statement.where(memories.c.id.in_(list(ids)), checked_last(conditions))
 
 
 def with_match(item: MemoryItem, hit: ChunkHit, query: str, wanted: Sequence[str]) -> MemoryItem:
@@ -196,10 +191,11 @@ def with_match(item: MemoryItem, hit: ChunkHit, query: str, wanted: Sequence[str
     if len(held) < len(wanted):
         held |= set(card_of(item)).intersection(wanted)
     why = tuple(words_found_by(query[:MAX_QUERY], held))
+    match = Match(hit.score, "", None, why)
     if is_secret(item):
-        return replace(item, content=HIDDEN, match=Match(hit.score, "", None, why))
-    if not text:
-        return replace(item, match=Match(hit.score, "", None, why))
-    passage = text.removesuffix("\n")
-    lines = (hit.line, hit.line + passage.count("\n"))
-    return replace(item, match=Match(hit.score, passage, lines, why))
+        return replace(item, content=HIDDEN, match=match)
+    if text:
+        passage = text.removesuffix("\n")
+        lines = (hit.line, hit.line + passage.count("\n"))
+        match = replace(match, passage=passage, lines=lines)
+    return replace(item, match=match)

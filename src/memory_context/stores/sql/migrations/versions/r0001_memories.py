@@ -5,13 +5,18 @@ It is written out, not taken from `_schema`, because it must stay what it was wh
 
 import sqlalchemy as sa
 from alembic import op
-from sqlalchemy.dialects.postgresql import JSONB
+
+from memory_context.stores.sql.columns import (
+    UTCDateTime,
+    count,
+    json_type,
+    moment,
+    required,
+    to_memories,
+)
 
 revision = "0001"
 down_revision = None
-
-_JSON = sa.JSON().with_variant(JSONB(), "postgresql")
-_TIME = sa.DateTime(timezone=True)
 
 
 def upgrade() -> None:
@@ -20,18 +25,16 @@ def upgrade() -> None:
     op.create_table(
         "agent_memory_access",
         sa.Column("memory_id", sa.Uuid(), primary_key=True),
-        sa.Column("accessed_at", _TIME, nullable=False),
-        sa.Column("access_count", sa.BigInteger, nullable=False, server_default=sa.text("1")),
-        sa.ForeignKeyConstraint(
-            ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_access", ondelete="CASCADE"
-        ),
+        required("accessed_at", UTCDateTime),
+        required("access_count", sa.BigInteger, sa.text("1")),
+        to_memories("fk_agent_memory_access"),
     )
     op.create_table(
         "agent_memory_deletions",
         sa.Column("user_id", sa.Text, primary_key=True),
         sa.Column("memory_key", sa.Text, primary_key=True),
-        sa.Column("deleted_at", _TIME, nullable=False, server_default=sa.func.current_timestamp()),
-        sa.Column("reason", sa.Text, nullable=False, server_default=""),
+        moment("deleted_at"),
+        required("reason", sa.Text, ""),
     )
 
 
@@ -39,28 +42,28 @@ def _create_memories() -> None:
     op.create_table(
         "agent_memories",
         sa.Column("id", sa.Uuid(), primary_key=True),
-        sa.Column("user_id", sa.Text, nullable=False),
+        required("user_id", sa.Text),
         sa.Column("agent_id", sa.Text),
         sa.Column("thread_id", sa.Text),
-        sa.Column("memory_key", sa.Text, nullable=False),
-        sa.Column("memory_type", sa.Text, nullable=False, server_default="tool_output"),
-        sa.Column("tier", sa.Text, nullable=False, server_default="detail"),
+        required("memory_key", sa.Text),
+        required("memory_type", sa.Text, "tool_output"),
+        required("tier", sa.Text, "detail"),
         sa.Column("tier_id", sa.Text),
-        sa.Column("summary", sa.Text, nullable=False, server_default=""),
-        sa.Column("media_type", sa.Text, nullable=False, server_default="text/plain"),
-        sa.Column("content_metadata", _JSON, nullable=False, server_default="{}"),
+        required("summary", sa.Text, ""),
+        required("media_type", sa.Text, "text/plain"),
+        required("content_metadata", json_type, "{}"),
         sa.Column("category", sa.Text),
-        sa.Column("tags", _JSON, nullable=False, server_default="[]"),
-        sa.Column("importance", sa.Float, nullable=False, server_default=sa.text("0.5")),
-        sa.Column("token_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-        sa.Column("char_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-        sa.Column("line_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-        sa.Column("content_hash", sa.Text, nullable=False, server_default=""),
+        required("tags", json_type, "[]"),
+        required("importance", sa.Float, sa.text("0.5")),
+        count("token_count"),
+        count("char_count"),
+        count("line_count"),
+        required("content_hash", sa.Text, ""),
         sa.Column("identity", sa.Text),
-        sa.Column("created_at", _TIME, nullable=False, server_default=sa.func.current_timestamp()),
-        sa.Column("updated_at", _TIME, nullable=False, server_default=sa.func.current_timestamp()),
-        sa.Column("expires_at", _TIME),
-        sa.Column("is_active", sa.Boolean, nullable=False, server_default=sa.true()),
+        moment("created_at"),
+        moment("updated_at"),
+        sa.Column("expires_at", UTCDateTime),
+        required("is_active", sa.Boolean, sa.true()),
         sa.Column("content", sa.Text),
         sa.Column("content_bytes", sa.LargeBinary),
         sa.UniqueConstraint("user_id", "memory_key", name="uq_agent_memories_user_key"),

@@ -7,10 +7,11 @@ import sqlalchemy as sa
 from alembic import op
 from sqlalchemy.dialects.postgresql import TSVECTOR
 
+from memory_context.stores.sql.columns import count, integer, required, to_memories
+
 revision = "0002"
 down_revision = "0001"
 
-_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _FTS5 = (
     """CREATE VIRTUAL TABLE IF NOT EXISTS agent_memory_index USING fts5(
     lexemes, content='', detail=none, columnsize=0, tokenize="ascii tokenchars '!#$%&()*+,-./:;<=>?@[\\]^_`{|}~'")""",
@@ -34,47 +35,40 @@ def upgrade() -> None:
 def _create_tables() -> None:
     op.create_table(
         "agent_memory_owners",
-        sa.Column("number", _NUMBER, sa.Identity(), primary_key=True),
-        sa.Column("user_id", sa.Text, nullable=False),
-        sa.Column("passages", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-        sa.Column("length", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+        sa.Column("number", integer, sa.Identity(), primary_key=True),
+        required("user_id", sa.Text),
+        count("passages"),
+        count("length"),
         sa.UniqueConstraint("user_id", name="uq_agent_memory_owners_user"),
         sqlite_autoincrement=True,
     )
     op.create_table(
         "agent_memory_pending",
         sa.Column("memory_id", sa.Uuid(), primary_key=True),
-        sa.Column("user_id", sa.Text, nullable=False),
-        sa.Column("done", sa.BigInteger, nullable=False, server_default=sa.text("0")),
-        sa.ForeignKeyConstraint(
-            ["memory_id"], ["agent_memories.id"], name="fk_agent_memory_pending", ondelete="CASCADE"
-        ),
+        required("user_id", sa.Text),
+        count("done"),
+        to_memories("fk_agent_memory_pending"),
     )
     op.create_index("ix_agent_memory_pending_user", "agent_memory_pending", ["user_id"])
     op.create_table(
         "agent_memory_settings",
         sa.Column("name", sa.Text, primary_key=True),
-        sa.Column("value", sa.Text, nullable=False),
+        required("value", sa.Text),
     )
 
 
 def _create_passages() -> None:
     op.create_table(
         "agent_memory_passages",
-        sa.Column("id", _NUMBER, sa.Identity(), primary_key=True),
-        sa.Column("memory_id", sa.Uuid(), nullable=False),
-        sa.Column("ordinal", sa.BigInteger, nullable=False),
-        sa.Column("start", sa.BigInteger, nullable=False),
-        sa.Column("stop", sa.BigInteger, nullable=False),
-        sa.Column("line", sa.BigInteger, nullable=False),
-        sa.Column("length", sa.Integer, nullable=False),
+        sa.Column("id", integer, sa.Identity(), primary_key=True),
+        required("memory_id", sa.Uuid()),
+        required("ordinal", sa.BigInteger),
+        required("start", sa.BigInteger),
+        required("stop", sa.BigInteger),
+        required("line", sa.BigInteger),
+        required("length", sa.Integer),
         sa.Column("lexemes", sa.Text().with_variant(TSVECTOR(), "postgresql")),
-        sa.ForeignKeyConstraint(
-            ["memory_id"],
-            ["agent_memories.id"],
-            name="fk_agent_memory_passages",
-            ondelete="CASCADE",
-        ),
+        to_memories("fk_agent_memory_passages"),
         sa.UniqueConstraint("memory_id", "ordinal", name="uq_agent_memory_passages"),
         sqlite_autoincrement=True,
     )

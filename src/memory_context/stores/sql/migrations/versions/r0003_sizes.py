@@ -3,10 +3,11 @@
 import sqlalchemy as sa
 from alembic import op
 
+from memory_context.stores.sql.columns import UTCDateTime, count, integer, required
+
 revision = "0003"
 down_revision = "0002"
 
-_NUMBER = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
 _SIZES = {
     "sqlite": "length(CAST(coalesce(content_bytes, content, '') AS BLOB))",
     "postgresql": "coalesce(octet_length(content_bytes), octet_length(content), 0)",
@@ -17,7 +18,7 @@ def upgrade() -> None:
     """Add the column and fill it, put it into the index of tiers, and create the table."""
     op.add_column(
         "agent_memories",
-        sa.Column("byte_count", sa.BigInteger, nullable=False, server_default=sa.text("0")),
+        count("byte_count"),
     )
     memories = sa.table("agent_memories", sa.column("byte_count"))
     op.execute(sa.update(memories).values(byte_count=sa.text(_SIZES[op.get_bind().dialect.name])))
@@ -29,13 +30,13 @@ def upgrade() -> None:
     )
     op.create_table(
         "agent_memory_audit",
-        sa.Column("id", _NUMBER, sa.Identity(), primary_key=True),
-        sa.Column("at", sa.DateTime(timezone=True), nullable=False),
-        sa.Column("user_id", sa.Text, nullable=False),
+        sa.Column("id", integer, sa.Identity(), primary_key=True),
+        required("at", UTCDateTime),
+        required("user_id", sa.Text),
         sa.Column("agent_id", sa.Text),
         sa.Column("thread_id", sa.Text),
-        sa.Column("memory_key", sa.Text, nullable=False),
-        sa.Column("action", sa.Text, nullable=False),
+        required("memory_key", sa.Text),
+        required("action", sa.Text),
     )
     op.create_index("ix_agent_memory_audit_user_at", "agent_memory_audit", ["user_id", "at"])
     op.create_index(

@@ -1,0 +1,68 @@
+"""The kinds of columns that tables have, in `schema` and in the migrations that led there.
+
+A migration must stay what it was: add kinds here, and change none.
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import sqlalchemy as sa
+from sqlalchemy.dialects.postgresql import JSONB
+
+from memory_context.model.item import in_utc
+
+
+class UTCDateTime(sa.types.TypeDecorator[datetime]):
+    """A moment, which goes in with any time zone and comes out in UTC."""
+
+    impl = sa.DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: datetime | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002 - SQLAlchemy's signature
+        """Convert *value* to UTC.
+
+        Raises:
+            ValueError: It has no time zone.
+        """
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            message = f"a time needs a time zone: {value!r}"
+            raise ValueError(message)
+        return in_utc(value)
+
+    def process_result_value(self, value: Any | None, dialect: sa.Dialect) -> datetime | None:  # noqa: ARG002, ANN401 - SQLAlchemy's signature
+        """Return *value* in UTC: PostgreSQL gives the session's time zone, SQLite none."""
+        if value is None:
+            return None
+        moment: datetime = value
+        return moment.astimezone(UTC) if moment.tzinfo else moment.replace(tzinfo=UTC)
+
+
+# SQLite numbers rows by itself for INTEGER only, which holds 64 bits there.
+integer = sa.BigInteger().with_variant(sa.Integer(), "sqlite")
+json_type = sa.JSON().with_variant(JSONB(), "postgresql")
+
+
+def required(name: str, kind: Any, default: Any = None) -> sa.Column[Any]:  # noqa: ANN401 - a type and a value of SQLAlchemy's
+    """Return a column that is never null, with the *default* that the database itself fills in."""
+    return sa.Column(name, kind, nullable=False, server_default=default)
+
+
+def count(name: str) -> sa.Column[Any]:
+    """Return a column of whole numbers, which begin at 0."""
+    return required(name, sa.BigInteger, sa.text("0"))
+
+
+def moment(name: str) -> sa.Column[Any]:
+    """Return a column of times, which are the moment of the insert by default."""
+    return required(name, UTCDateTime, sa.func.current_timestamp())
+
+
+def to_memories(name: str) -> sa.ForeignKeyConstraint:
+    """Return the foreign key of rows that go with their memory."""
+    return sa.ForeignKeyConstraint(
+        ["memory_id"], ["agent_memories.id"], name=name, ondelete="CASCADE"
+    )
