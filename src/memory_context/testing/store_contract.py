@@ -12,7 +12,6 @@ import pytest
 from memory_context.exceptions import InvalidFilterError, KeyExistsError, RecordChangedError
 from memory_context.model.item import Content, MemoryItem, now
 from memory_context.model.scope import Scope
-from memory_context.model.tiers_and_limits import Usage
 from memory_context.stores import MemoryStore
 from memory_context.testing.capacity_contract import CapacityContract
 from memory_context.testing.query_contract import QueryContract
@@ -222,11 +221,12 @@ class MemoryStoreContract(
         usages = store.usage(ANN)
 
         assert [
-            Usage("global", "b", 1, 3, 3),
-            Usage("task", None, 1, 2, 2),
-            Usage("task", "a/c", 1, 3, 3),
-            Usage("task", "b", 2, 1, 1),
-        ] == usages
+            ("global", "b", 1, 3),
+            ("task", None, 1, 2),
+            ("task", "a/c", 1, 3),
+            ("task", "b", 2, 1),
+        ] == [(usage.tier, usage.category, usage.items, usage.chars) for usage in usages]
+        assert all(usage.bytes > 0 for usage in usages)
         [task] = store.usage(Scope("ann", tier="task"), {"category": "a/c"})
         assert ("task", "a/c") == (task.tier, task.category)
 
