@@ -1,0 +1,90 @@
+"""The same output again costs one line that names the first one's key, while that one is in sight."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from langchain_core.messages import ToolMessage
+from langchain_core.tools import tool
+
+from langchain_memory_context.testing import call as lc_call
+from memory_context import MemoryContext, MemoryRef
+from memory_context.stores import MemoryStore
+from messages import LOG, call, results, user
+from test_context import fill
+from test_context import shown as text_of
+from test_middleware_features import agent_of, each_way, memory_of, run, store
+
+__all__ = ["store"]
+
+
+def assert_names_the_first(first: str, again: str) -> None:
+    """Check that *first* has a preview, and *again* only its reference and a remark."""
+    key = MemoryRef.parse(first.splitlines()[0]).key
+    reference, remark = again.splitlines()
+    assert MemoryRef.parse(reference).key == key
+    assert remark == "(the same as above)"
+    assert len(first.splitlines()) > 2
+
+
+class TestAutoGen:
+    """In `MemoryContext`."""
+
+    async def test_one_line_that_names_the_first(self) -> None:
+        """The second placeholder has the first one's key and no preview."""
+        context = MemoryContext("ann", store="sqlite://", recall=False)
+        prompt = await fill(
+            context,
+            user("Run it twice."),
+            *(call("run", number=1), results(LOG, number=1)),
+            *(call("run", number=2), results(LOG, number=2)),
+        )
+        assert_names_the_first(text_of(prompt[2]), text_of(prompt[4]))
+
+    async def test_another_output_keeps_its_preview(self) -> None:
+        """One line more makes it another text, with a key and a preview of its own."""
+        context = MemoryContext("ann", store="sqlite://", recall=False)
+        prompt = await fill(
+            context,
+            user("Run it twice."),
+            *(call("run", number=1), results(LOG, number=1)),
+            *(call("run", number=2), results(f"{LOG}\nworker-778 crashed too", number=2)),
+        )
+        first, again = text_of(prompt[2]), text_of(prompt[4])
+        assert "(the same as above)" not in again
+        assert (
+            MemoryRef.parse(again.splitlines()[0]).key != MemoryRef.parse(first.splitlines()[0]).key
+        )
+
+    async def test_out_of_sight_is_not_above(self) -> None:
+        """In another conversation of the same user nothing stands above, so the preview stays."""
+        context = MemoryContext("ann", store="sqlite://", recall=False)
+        await fill(context, user("Run it."), call("run"), results(LOG))
+        await context.clear()
+        prompt = await fill(context, user("Run it."), call("run"), results(LOG))
+        assert "(the same as above)" not in text_of(prompt[2])
+
+
+class TestLangChain:
+    """In `MemoryContextMiddleware`."""
+
+    @each_way("how", "nested")
+    async def test_one_line_that_names_the_first(
+        self, store: MemoryStore, how: str, nested: bool
+    ) -> None:
+        """The second placeholder has the first one's key and no preview."""
+
+        @tool
+        def read_log() -> str:
+            """Read the log."""
+            return LOG
+
+        script: list[Any] = [[lc_call("read_log", "a")], [lc_call("read_log", "b")], "Done."]
+        agent, model = agent_of(script, memory_of(store), tools=[read_log], nested=nested)
+        await run(agent, "Run it twice.", how)
+        first, again = (
+            str(message.content)
+            for message in model.prompts[-1]
+            if isinstance(message, ToolMessage)
+        )
+        assert_names_the_first(first, again)
