@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self
 
 from autogen_core import CancellationToken, Component
-from autogen_core.tools import BaseTool
+from autogen_core.tools import BaseTool, ParametersSchema, ToolSchema
 from pydantic import BaseModel, Field, ValidationError
 
 from memory_context.agent_files.service import AgentMemoryService
@@ -26,6 +26,9 @@ from memory_context.tools.verbs import (
     answer_limit,
     problem_with,
 )
+
+# What OpenAI's strict schemas do not take.
+_NOT_STRICT = {"default", "minimum"}
 
 
 class MemoryToolConfig(BaseModel):
@@ -83,6 +86,27 @@ class _VerbTool(BaseTool[Any, Any]):
     def __init__(self, max_tokens: int | None) -> None:
         super().__init__(self.verb.args, str, self.verb.name, self.verb.description)
         self._max_tokens = answer_limit(self.verb, max_tokens)
+
+    @property
+    def schema(self) -> ToolSchema:
+        """Return a strict schema: a model gives every argument, "" or 0 for none.
+
+        A client that is to parse an answer by a schema (``output_content_type=``) takes no other tools.
+        """
+        told = super().schema
+        arguments = told["parameters"]["properties"] if "parameters" in told else {}
+        for argument in arguments.values():
+            for keyword in _NOT_STRICT & argument.keys():
+                del argument[keyword]
+        parameters = ParametersSchema(
+            type="object",
+            properties=arguments,
+            required=list(arguments),
+            additionalProperties=False,
+        )
+        return ToolSchema(
+            name=self.name, description=self.description, parameters=parameters, strict=True
+        )
 
     @abstractmethod
     def _memories(self) -> CountsTokens:

@@ -8,7 +8,8 @@ from itertools import count, groupby
 
 from autogen_core.models import LLMMessage
 
-from memory_context.autogen.messages import hosts_id, made_of, neutral_of
+from memory_context.autogen.cancelled_calls import is_late, with_answers
+from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
 from memory_context.autogen.saved_state import ContextFacts
 from memory_context.conversation.conversation import (
     Conversation,
@@ -61,16 +62,18 @@ class MessageList:
     async def prompt(self) -> list[LLMMessage]:
         """Return what the model sees now; it begins with what it has seen before, but for compactions and late folds."""
         await self.settle()
+        self._answer_cancelled_calls()
         self.messages, self.facts = await self.conversation.before_model(
             self.messages, self.facts, self.seen, self.notes
         )
         self.seen = len(self.messages)
-        return self.hosted()
+        # Of the last calls a result may still come, so that they were cancelled is only said for now.
+        return self.hosted(with_answers(self.messages, self._next_id, at_end=True))
 
-    def hosted(self) -> list[LLMMessage]:
-        """Return AutoGen's messages, the same objects as long as they say the same."""
+    def hosted(self, messages: Sequence[Message] | None = None) -> list[LLMMessage]:
+        """Return AutoGen's messages for *messages*, for all without them; the same objects as long as they say the same."""
         hosted = dict[str, tuple[list[Message], LLMMessage]]()
-        for host_id, group in groupby(self.messages, key=hosts_id):
+        for host_id, group in groupby(messages or self.messages, key=hosts_id):
             parts = list(group)
             known = self._hosted.get(host_id)
             hosted[host_id] = known if known and known[0] == parts else (parts, made_of(parts))
@@ -157,7 +160,20 @@ class MessageList:
 
     async def _take_in(self, message: LLMMessage) -> None:
         parts = neutral_of(message, self._next_id())
-        self.messages += await self.conversation.take_in(parts, self.messages, self.facts)
+        parts = [part for part in parts if not is_late(part, self.messages)]
+        taken = await self.conversation.take_in(parts, self.messages, self.facts)
+        self.messages += map(sendable, taken)
+
+    def _answer_cancelled_calls(self) -> None:
+        """Answer the calls that were cancelled, and drop results that stand first: providers refuse both."""
+        while self.messages and self.messages[0].role == "tool":
+            del self.messages[0]
+        settled = with_answers(self.messages, self._next_id, at_end=False)
+        # Of a call that a model has seen, it has seen the answer too: that was said for then.
+        unseen = [id(message) for message in self.messages[self.seen :]]
+        if unseen:
+            self.seen = [id(message) for message in settled].index(unseen[0])
+        self.messages = settled
 
     def _next_id(self) -> str:
         return str(next(self._ids))

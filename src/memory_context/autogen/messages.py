@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
 
@@ -18,6 +19,7 @@ from autogen_core.models import (
 )
 
 from memory_context.conversation.message import MEMORY_SOURCE, FunctionCall, Message
+from memory_context.model.item import encodable
 
 
 def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
@@ -56,6 +58,15 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
                 )
                 for index, result in enumerate(results)
             ]
+
+
+def sendable(message: Message) -> Message:
+    """Return *message* as a client can send it, without lone surrogates; a folded text keeps them in the store."""
+    texts = {place: encodable(text) for place, text in message.texts.items()}
+    calls = tuple(replace(call, arguments=encodable(call.arguments)) for call in message.calls)
+    if texts == message.texts and calls == message.calls:
+        return message
+    return replace(message, texts=texts, calls=calls)
 
 
 def hosts_id(message: Message) -> str:

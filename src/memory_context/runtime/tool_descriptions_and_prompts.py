@@ -41,6 +41,7 @@ SAVE_CATEGORY = "A path such as project-context/rockets."
 SAVE_TAGS = "Words to find it by."
 SAVE_METADATA = "Further facts, as a JSON object."
 SAVE_PRIORITY = "1 to 10: how much it matters."
+CANCELLED = "Cancelled before it finished."
 GET_TOOL = (
     "Read notes, newest first. To find some by words, give search_memory a tier, category or tags."
 )

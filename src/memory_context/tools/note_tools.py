@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from typing import Any
+from typing import Annotated, Any
 
-from pydantic import Field, field_validator
+from pydantic import Field, WithJsonSchema, field_validator
 
 from memory_context.conversation.run_notes import note_line
 from memory_context.memory.scoped_memory import DEFAULT_PRIORITY, DEFAULT_TIER, ScopedMemory
@@ -32,7 +32,10 @@ class SaveArgs(LenientArgs):
     tier: Tier = Field(default=DEFAULT_TIER, description=prompts.SAVE_TIER)
     category: str = Field(default="", description=prompts.SAVE_CATEGORY)
     tags: Tags = Field(default=[], description=prompts.SAVE_TAGS)
-    metadata: dict[str, Any] = Field(default={}, description=prompts.SAVE_METADATA)
+    # A text in the schema, because strict ones know no object of any members.
+    metadata: Annotated[dict[str, Any], WithJsonSchema({"type": "string"})] = Field(
+        default={}, description=prompts.SAVE_METADATA
+    )
     priority: int = Field(default=DEFAULT_PRIORITY, description=prompts.SAVE_PRIORITY)
 
     @field_validator("metadata", mode="before")
