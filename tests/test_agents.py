@@ -495,11 +495,11 @@ async def test_parts_for_a_model(arguments: dict[str, Any], expected: str) -> No
 
 
 def test_the_tool_stays_callable() -> None:
-    """Only the key is required; every other argument has a plain type, and no default that says nothing."""
+    """A schema is strict: every argument is to be given, has a plain type, and no default."""
     schema = MemoryContext("ann", store="sqlite://").tools()[0].schema
     parameters = schema["parameters"]
 
-    assert ["key"] == list(parameters["required"])
+    assert list(parameters["properties"]) == list(parameters["required"])
     for name, argument in parameters["properties"].items():
         assert argument.keys() <= {"type", "description"}, name
         assert argument["type"] in ("string", "integer")

@@ -38,6 +38,7 @@ from memory_context import (
     exceptions,
 )
 from memory_context.autogen.loop_lock import LoopLock
+from memory_context.model.item import encodable
 from memory_context.testing import check_prompt
 from memory_context.text.tokens.counter import CallableCounter
 from messages import LOG, call, conversations, dumps, results, user
@@ -443,7 +444,7 @@ class TestLaws:
     @examples(40)
     @given(conversations())
     def test_nothing_is_lost(self, messages: list[LLMMessage]) -> None:
-        """Every text stands in the prompt or is redeemed, byte for byte, by the reference in its place."""
+        """Every text is redeemed, byte for byte, by the reference in its place, or stands in the prompt as it can be sent."""
 
         async def run() -> None:
             context = MemoryContext("ann", store="sqlite://", recall=False)
@@ -451,7 +452,7 @@ class TestLaws:
             for before, after in zip(messages, found, strict=True):
                 for old, new in zip(_texts(before), _texts(after), strict=True):
                     refs = MemoryRef.find_all(new.partition("\n")[0])
-                    assert old == new or old == await context.retrieve(refs[0].key)
+                    assert encodable(old) == new or old == await context.retrieve(refs[0].key)
             await context.aclose()
 
         asyncio.run(run())
@@ -646,7 +647,9 @@ class TestLifeCycle:
     def test_event_loops_at_once(self, sqlite_url: str) -> None:
         """Loops in several threads, that use one context at once, wait for each other; nothing is taken in twice."""
         context = MemoryContext(
-            "ann", store=sqlite_url, initial_messages=[results(f"{i}\n{LOG}") for i in range(20)]
+            "ann",
+            store=sqlite_url,
+            initial_messages=[user("go"), *(results(f"{i}\n{LOG}") for i in range(20))],
         )
 
         async def once(number: int) -> None:
@@ -656,7 +659,7 @@ class TestLifeCycle:
         with ThreadPoolExecutor(8) as threads:
             list(threads.map(lambda number: asyncio.run(once(number)), range(8)))
 
-        messages = asyncio.run(context.get_messages())
+        messages = asyncio.run(context.get_messages())[1:]
         keys = [MemoryRef.find_all(shown(message))[0].key for message in messages]
         assert [*map(str, range(20))] == [
             asyncio.run(context.retrieve(key, lines="1")) for key in keys[:20]

@@ -8,15 +8,14 @@ from memory_context.conversation.message import NO_FACTS, FunctionCall, Message
 from memory_context.runtime.tool_descriptions_and_prompts import CANCELLED
 
 
-def with_answers(
-    messages: Sequence[Message], new_id: Callable[[], str], *, at_end: bool
-) -> list[Message]:
-    """Return *messages* with an answer behind each call that has none.
+def with_answers(messages: Sequence[Message], new_id: Callable[[], str]) -> list[Message]:
+    """Return *messages* with an answer behind each call that has none, but for the last calls.
+
+    A tool may still be at work on those: somebody looks at the messages meanwhile.
 
     Args:
         messages: The conversation.
         new_id: Makes the id of a message.
-        at_end: Whether the last calls are answered too. A tool may still be at work on them, and its result may come.
     """
     answered = {message.answers for message in messages}
     settled = list[Message]()
@@ -27,7 +26,7 @@ def with_answers(
             waiting = []
         settled.append(message)
         waiting += _cancelled([call for call in message.calls if call.id not in answered], new_id)
-    return settled + waiting if at_end else settled
+    return settled
 
 
 def _cancelled(calls: Sequence[FunctionCall], new_id: Callable[[], str]) -> list[Message]:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, groupby
 
-from autogen_core.models import LLMMessage
+from autogen_core.models import FunctionExecutionResultMessage, LLMMessage
 
 from memory_context.autogen.cancelled_calls import is_late, with_answers
 from memory_context.autogen.messages import hosts_id, made_of, neutral_of, sendable
@@ -54,9 +54,13 @@ class MessageList:
         await self._take_in(message)
 
     async def settle(self) -> None:
-        """Take in the messages that are waiting."""
+        """Take in the messages that are waiting, but for results at their beginning: the list was cut behind their calls."""
         while self.waiting:
-            await self._take_in(self.waiting[0])
+            is_cut = not self.messages and isinstance(
+                self.waiting[0], FunctionExecutionResultMessage
+            )
+            if not is_cut:
+                await self._take_in(self.waiting[0])
             del self.waiting[0]
 
     async def prompt(self) -> list[LLMMessage]:
@@ -67,13 +71,12 @@ class MessageList:
             self.messages, self.facts, self.seen, self.notes
         )
         self.seen = len(self.messages)
-        # Of the last calls a result may still come, so that they were cancelled is only said for now.
-        return self.hosted(with_answers(self.messages, self._next_id, at_end=True))
+        return self.hosted()
 
-    def hosted(self, messages: Sequence[Message] | None = None) -> list[LLMMessage]:
-        """Return AutoGen's messages for *messages*, for all without them; the same objects as long as they say the same."""
+    def hosted(self) -> list[LLMMessage]:
+        """Return AutoGen's messages, the same objects as long as they say the same."""
         hosted = dict[str, tuple[list[Message], LLMMessage]]()
-        for host_id, group in groupby(messages or self.messages, key=hosts_id):
+        for host_id, group in groupby(self.messages, key=hosts_id):
             parts = list(group)
             known = self._hosted.get(host_id)
             hosted[host_id] = known if known and known[0] == parts else (parts, made_of(parts))
@@ -165,11 +168,8 @@ class MessageList:
         self.messages += map(sendable, taken)
 
     def _answer_cancelled_calls(self) -> None:
-        """Answer the calls that were cancelled, and drop results that stand first: providers refuse both."""
-        while self.messages and self.messages[0].role == "tool":
-            del self.messages[0]
-        settled = with_answers(self.messages, self._next_id, at_end=False)
-        # Of a call that a model has seen, it has seen the answer too: that was said for then.
+        """Answer the calls that were cancelled: providers refuse a call without an answer."""
+        settled = with_answers(self.messages, self._next_id)
         unseen = [id(message) for message in self.messages[self.seen :]]
         if unseen:
             self.seen = [id(message) for message in settled].index(unseen[0])
