@@ -50,7 +50,7 @@ class RetrieveArgs(LenientArgs):
     path: str = Field(default="", description=prompts.RETRIEVE_PATH)
     where: str = Field(default="", description=prompts.RETRIEVE_WHERE)
     columns: str = Field(default="", description=prompts.RETRIEVE_COLUMNS)
-    query: str = Field(default="", description=prompts.RETRIEVE_QUERY)
+    query: str = ""
     offset: Offset = 0
 
     @property
@@ -72,7 +72,7 @@ class RetrieveArgs(LenientArgs):
 class SearchArgs(LenientArgs):
     """The arguments of `search_memory`."""
 
-    query: str = Field(default="", description=prompts.SEARCH_QUERY)
+    query: str = ""
     category: SkipJsonSchema[str] = ""
     tags: SkipJsonSchema[Tags] = Field(default=[])
     tier: SkipJsonSchema[Tier] = ""
