@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from hypothesis import assume, given
+from hypothesis import assume, example, given
 from hypothesis import strategies as st
 
 from examples import examples
@@ -568,6 +568,7 @@ def test_texts_without_rows(text: str) -> None:
 
 
 @slow
+@example([("\r", 0, 0.0)], 60)
 @given(
     st.lists(
         st.tuples(st.text(max_size=300), st.integers(), st.floats(allow_nan=False)),

@@ -107,9 +107,13 @@ def cell_text(cell: object) -> str:
 
 
 def _csv(rows: Iterable[Iterable[str]]) -> str:
-    written = io.StringIO()
-    csv.writer(written, lineterminator="\n").writerows(rows)
-    return written.getvalue().removesuffix("\n")
+    lines = list[str]()
+    for row in rows:
+        written = io.StringIO(newline="")
+        # Up to Python 3.12 the writer quotes a carriage return only where it ends lines.
+        csv.writer(written, lineterminator="\r\n").writerow(row)
+        lines.append(written.getvalue().removesuffix("\r\n"))
+    return "\n".join(lines)
 
 
 def found_rows(text: str, selection: Selection, offset: int, budget: int | None) -> FoundRows:
