@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import Sequence
 from dataclasses import replace
+from datetime import timedelta
 from itertools import pairwise
 from typing import Any
 
@@ -437,8 +438,12 @@ async def test_answers_of_the_tools() -> None:
     )
     assert "There are no such notes." == await use(context, "list_categories")
     for name, arguments, right in (
-        ("save_memory", {"content": "x", "tier": "run"}, "open are session, global"),
-        ("save_memory", {"content": "x", "tier": "nonsense"}, "open are session, global"),
+        ("save_memory", {"content": "x", "tier": "task"}, "open are run, plan, session, global"),
+        (
+            "save_memory",
+            {"content": "x", "tier": "nonsense"},
+            "open are run, plan, session, global",
+        ),
         ("save_memory", {"content": " "}, "empty"),
         ("save_memory", {"content": "x", "priority": 11}, "from 1 to 10"),
         ("save_memory", {"content": "x", "category": "../x"}, "letters, digits"),
@@ -592,3 +597,63 @@ async def test_a_store_that_fails_at_the_end(caplog: pytest.LogCaptureFixture) -
         assert "walrus" not in text_of(await context.get_messages())
         with pytest.raises(MemoryNotFoundError):
             await context.retrieve(key)
+
+
+async def test_a_plain_run() -> None:
+    """Notes of run and plan are kept without `context.run`, until a person speaks again or the context is cleared."""
+    context = context_of(thread_id="t")
+    script = [
+        calls("save_memory", 1, content="the port is 5433", compartment="run"),
+        calls("save_memory", 2, content="first the port", tier="plan"),
+        "noted",
+        "once more",
+        "another answer",
+    ]
+    agent = agent_of(context, script)
+    await agent.run(task="what is the port?")
+    assert [item.text for item in context.notes.get()] == ["first the port", "the port is 5433"]
+    assert "the port is 5433" in notes_in(prompts_of(agent)[1])[0]
+    await context.add_message(UserMessage(content="my colleague speaks", source="reviewer"))
+    assert len(context.notes.get()) == 2
+    await agent.run(task="thanks, another question")
+    assert context.notes.get() == []
+    assert "5433" not in "".join(notes_in(prompts_of(agent)[-1]))
+    context.notes.save("gone with the messages", tier="run")
+    await context.clear()
+    assert context.manager.search("gone") == context.notes.get() == []
+    context.notes.save("of the plain run", tier="run")
+    async with context.run() as notes:
+        assert notes.get() == []
+    assert context.notes.get() == []
+
+
+async def test_a_plain_run_in_a_state() -> None:
+    """Notes of a plain run stay in a saved state, and still end at the next message of a person."""
+    store = SQLAlchemyStore("sqlite://")
+    context = context_of(store)
+    await context.add_message(user("go on"))
+    context.notes.save("half done", tier="run")
+    prompt = await context.get_messages()
+    assert notes_in(prompt)
+    again = context_of(store)
+    await again.load_state(await context.save_state())
+    assert await again.get_messages() == prompt
+    [note] = again.notes.get(tier="run")
+    await again.add_message(user("next"))
+    assert not notes_in(await again.get_messages())
+    with pytest.raises(MemoryDeletedError):
+        again.manager.read(note.memory_key)
+
+
+def test_notes_of_a_run_expire() -> None:
+    """A note of a run whose end nobody tells expires after a week; promoted, it does not."""
+    notes = ScopedMemory("sqlite://", user_id="ann", run_id="r", session_id="s")
+    for tier in ("run", "plan"):
+        key = notes.save("x", tier=tier)
+        [item] = notes.get(tier=tier)
+        assert item.expires_at is not None
+        assert timedelta(days=6.9) < item.expires_at - item.created_at < timedelta(days=7.1)
+        promoted = notes.promote(key, to="session")
+        assert promoted is not None
+    assert [item.expires_at for item in notes.get(tier="session")] == [None, None]
+    assert not notes.get(tier="run")

@@ -41,6 +41,7 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import Conversation, ConversationSettings
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_and_recall_policies import (
+    PERSON,
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
@@ -107,7 +108,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         recall: Whether anything is brought back without being asked for, also what is known about the user; or a
             `RecallPolicy`.
         notes: Whether the agent keeps notes in tiers (`ScopedMemory`) and gets the tools for them; or a `NotesPolicy`.
-            `run` opens them for a run; the thread is the session.
+            `run` gives a run its exact end, and opens task and project; the thread is the session.
         max_tokens: The most tokens of all messages together, 500 or more. Before it would be passed, the oldest groups
             of messages are stored as one memory, and a reference takes their place. System prompt and tools come on top
             of it.
@@ -166,7 +167,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             audit=audit,
         )
         self._closed_with_this = list[Callable[[], object]]()
-        self._notes = ScopedMemory(self._owner, policies=self.notes_policy.tiers)
+        self._in_run = False
+        self._notes = self._notes_between_runs()
         self._view = self._owner.within(self._notes.places)
         self._view.gate = self._notes.manager.gate
         self._manager = self._view if self._has_notes else self._owner
@@ -204,7 +206,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         ):
             error = f"a message must be one of AutoGen's LLM messages, not {type(message).__name__}"
             raise InvalidArgumentError(error)
-        await self._to_the_end(partial(self._history.add, message.model_copy(deep=True)))
+        await self._to_the_end(partial(self._add, message.model_copy(deep=True)))
 
     async def get_messages(self) -> list[LLMMessage]:
         """Return the messages, with what the newest one needs from memory before it; what was returned once stays."""
@@ -212,15 +214,15 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         return await self._to_the_end(self._history.prompt)
 
     async def clear(self) -> None:
-        """Forget the messages. The memories stay in the store."""
-        async with self._lock.held():
-            self._history.forget()
+        """Forget the messages. The memories stay in the store, but for notes of tiers that last for one run."""
+        await self._to_the_end(self._clear)
 
     async def save_state(self) -> Mapping[str, Any]:
         """Return the messages as they are shown, and what the context knows about them, in JSON's own types."""
         async with self._lock.held():
             await self._history.settle()
-            facts = self._history.saved(self.thread_id)
+            run_id = None if self._in_run else self._notes.run_id
+            facts = self._history.saved(self.thread_id, run_id)
             state = ContextState(messages=self._history.hosted(), memory_context=facts)
             return state.model_dump(mode="json")
 
@@ -243,7 +245,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             self._history.load(loaded.messages, facts)
             if facts is not None:
                 self._view.thread_id = self._owner.thread_id = self._given_thread or facts.thread_id
-                self._open(self._notes.in_session(self._owner.thread_id))
+                notes = self._notes.in_session(self._owner.thread_id)
+                if facts.run_id is not None and not self._in_run:
+                    notes = self._notes_between_runs(facts.run_id)
+                self._open(notes)
+            self._history.end_run()
 
     store = _off_loop(MemoryManager.store)  # type: ignore[arg-type] # no detail is named self
     retrieve = _off_loop(MemoryManager.retrieve)
@@ -273,7 +279,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     ) -> AsyncGenerator[ScopedMemory]:
         """A run of the agent: its notes, its task's and its project's are open until it ends, however it ends.
 
-        Then the notes of the run are deleted, and what shows them leaves the messages. Other contexts do not see them,
+        Then the notes of the run are deleted, and what shows them leaves the messages, also after a failure. Without
+        `run` they last until a person's next message. Other contexts do not see them,
         those of sub-agents neither; these share the session where they have the same `thread_id`.
 
         Args:
@@ -290,7 +297,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         if not self._has_notes:
             message = "this context keeps no notes: give MemoryContext(…, notes=True)"
             raise InvalidArgumentError(message)
-        if self._notes.run_id is not None:
+        if self._in_run:
             message = "this context is in a run already"
             raise InvalidArgumentError(message)
         if ends_task is None:
@@ -302,8 +309,11 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
             project_id=self.notes_policy.project if project is None else project,
             policies=self.notes_policy.tiers,
         )
+        self._in_run = True
+        before = self._notes
         self._open(notes)
         try:
+            await self._end_notes(before, "run")
             yield notes
         finally:
             await _completed(self._end_run(notes, ends_task=ends_task))
@@ -314,22 +324,46 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         self._view.set_places(notes.places, offered_places(notes))
         self._history.notes = notes if self._has_notes else None
 
+    def _notes_between_runs(self, run_id: str | None = None) -> ScopedMemory:
+        """Return the notes that are open outside of `run`: a plain run of the agent has some of its own, too."""
+        if self._has_notes and run_id is None:
+            run_id = str(uuid4())
+        return ScopedMemory(self._owner, run_id=run_id, policies=self.notes_policy.tiers)
+
+    async def _add(self, message: LLMMessage) -> None:
+        if isinstance(message, UserMessage) and message.source == PERSON:
+            await self._end_plain_run()
+        await self._history.add(message)
+
+    async def _clear(self) -> None:
+        await self._end_plain_run()
+        self._history.forget()
+
+    async def _end_plain_run(self) -> None:
+        """Begin another run, unless `run` says when one ends; the notes of the one before go."""
+        if not self._has_notes or self._in_run:
+            return
+        ended = self._notes
+        self._open(self._notes_between_runs())
+        self._history.end_run()
+        await self._end_notes(ended, "run")
+
     async def _end_run(self, notes: ScopedMemory, *, ends_task: bool) -> None:
         """Delete the notes that end with the run; where the store fails they stay there, and nobody sees them."""
         async with self._lock.held():
-            self._open(ScopedMemory(self._owner, policies=self.notes_policy.tiers))
+            self._in_run = False
+            self._open(self._notes_between_runs())
             self._history.end_run()
-        lifetimes: list[Lifetime] = ["run"]
+        await self._end_notes(notes, "run")
         if ends_task:
-            lifetimes.append("task")
-        for lifetime in lifetimes:
-            try:
-                await off_loop(notes.end, lifetime)
-            except StoreError as error:
-                self._conversation.fail_open.stats.add(store_failures=1)
-                events.NOTES_NOT_DELETED.log(
-                    error, where=True, user_id=self.user_id, lifetime=lifetime
-                )
+            await self._end_notes(notes, "task")
+
+    async def _end_notes(self, notes: ScopedMemory, lifetime: Lifetime) -> None:
+        try:
+            await off_loop(notes.end, lifetime)
+        except StoreError as error:
+            self._conversation.fail_open.stats.add(store_failures=1)
+            events.NOTES_NOT_DELETED.log(error, where=True, user_id=self.user_id, lifetime=lifetime)
 
     def stats(self) -> ContextStats:
         """Return what this context has done so far."""
@@ -345,7 +379,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @property
     def notes(self) -> ScopedMemory:
-        """Return the agent's notes, synchronous, as they are open now: those of its session, in `run` more."""
+        """Return the agent's notes, synchronous, as they are open now: those of its run and session, in `run` more."""
         return self._notes
 
     @property

@@ -98,11 +98,12 @@ class MessageList:
         unseen = without_notes_of_other_runs(self.messages[self.seen :], run_id)
         self.messages, self.seen = seen + unseen, len(seen)
 
-    def saved(self, thread_id: str) -> ContextFacts:
+    def saved(self, thread_id: str, run_id: str | None) -> ContextFacts:
         """Return what is known about the messages, for a state."""
         return ContextFacts(
             user_id=self.conversation.manager.scope.user_id,
             thread_id=thread_id,
+            run_id=run_id,
             seen=self.seen,
             conversation=self.facts,
             messages=[message.known.to_json() for message in self.messages],
@@ -127,7 +128,6 @@ class MessageList:
         ]
         self.facts = facts.conversation
         self.seen = facts.seen
-        self.end_run()
 
     def trust(self, keys: Sequence[str]) -> None:
         """Let the newest 2,000 such keys be passed on to tools."""

@@ -23,6 +23,7 @@ class ContextFacts(BaseModel):
         version: The version of this form.
         user_id: Whose memories the references in the messages lead to.
         thread_id: The conversation.
+        run_id: The run whose notes are open until a person's next message.
         seen: How many messages a model has seen; what they need from memory has been decided.
         conversation: What is known of the conversation (`ConversationFacts`).
         messages: What is known of each message (`MessageFacts`); of each result, where one message holds several.
@@ -31,6 +32,7 @@ class ContextFacts(BaseModel):
     version: int = VERSION
     user_id: str
     thread_id: str
+    run_id: str | None = None
     seen: int = Field(default=0, ge=0)
     conversation: ConversationFacts = Field(default_factory=ConversationFacts)
     messages: list[dict[str, Any]] = Field(default_factory=list[dict[str, Any]])
@@ -82,6 +84,8 @@ def parse_state(state: object) -> ContextState:
 def _check_names(facts: ContextFacts) -> None:
     try:
         Scope(facts.user_id, thread_id=facts.thread_id)
+        if facts.run_id is not None:
+            Scope(facts.user_id, places=frozenset({("run", facts.run_id)}))
     except InvalidScopeError as error:
         message = f"not a context's state: {error}"
         raise StateError(message) from error

@@ -107,7 +107,8 @@ class ScopedMemory(TierNotes):
             tier: How long it lives.
             type: ``note``, ``decision``, ``convention``, …
             description: One line; without it, the note's first.
-            expires_at: When it may be deleted; with a time zone.
+            expires_at: When it may be deleted; with a time zone. Without it a note of a tier that lasts
+                for one run may be after 7 days, unless it is promoted.
 
         Raises:
             InvalidTierError: There is no such tier, or it is not open here; names those that are.
@@ -367,6 +368,8 @@ class ScopedMemory(TierNotes):
         while (old := store.get(scope, check_key(key))) is not None:
             self._check_wider(old, to)
             new = replace(old, tier=to, tier_id=tier_id, identity=None, is_active=True)
+            if old.tier in self.policies and self.policies[old.tier].lifetime == "run":
+                new = replace(new, expires_at=None)
             self._validate(new)
             question = Confirmation("promote", to, content=old.content, item=old)
             if old.memory_type != PATTERN and not self._is_confirmed(question):

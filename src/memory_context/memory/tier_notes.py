@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from datetime import timedelta
 from inspect import isawaitable
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +48,9 @@ if TYPE_CHECKING:
 
 
 NEWEST_FIRST = "created_at"
+
+# A process can die before it tells that its run has ended.
+LONGEST_RUN = timedelta(days=7)
 
 
 class TierNotes(ClosedAtExit):
@@ -184,6 +188,8 @@ class TierNotes(ClosedAtExit):
             details["redaction"] = redaction
         if not details.get("description") and type != SECRET:
             details["description"] = first_line(content)
+        if self.policies[tier].lifetime == "run" and details.get("expires_at") is None:
+            details["expires_at"] = now() + LONGEST_RUN
         item = self.manager.remember(
             content,
             type=type,
