@@ -102,8 +102,9 @@ class Writer:
         return "\n".join(lines)
 
     def store(self) -> None:
-        """Store a text."""
+        """Store a text, which may be recalled although its writer was killed before it could say so."""
         text = self.text()
+        tell("said", hash_content(text))
         key = self.manager.store(text, type="note")
         self.own.append(key)
         tell("did", key, hash_content(text))
@@ -118,6 +119,7 @@ class Writer:
     def note(self) -> None:
         """Keep a note in a tier that evicts."""
         text = self.text()[:500]
+        tell("said", hash_content(text))
         item = self.manager.remember(
             text, tier="project", tier_id="p", room=Room(max_items=NOTES, evict=0.1)
         )
