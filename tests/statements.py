@@ -47,11 +47,6 @@ ALLOWED = (
         "nothing but the id is read, and 122 random bits are not guessed",
     ),
     Shape(
-        r"SELECT agent_memories\.id FROM agent_memories WHERE agent_memories\.id IN \S.* AND "
-        r"agent_memories\.user_id != ",
-        "the same for many ids at once",
-    ),
-    Shape(
         r"SELECT agent_memory_passages\.id FROM agent_memory_passages WHERE \(?agent_memory_passages\.memory_id NOT IN",
         "whether the index would be empty afterwards: one id of any passage, and it is never told",
         "sqlite",

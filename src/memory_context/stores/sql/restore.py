@@ -59,14 +59,14 @@ class StoredRecords:
     """What the store has of the records that are to be restored.
 
     Attributes:
-        owner_by_id: Whose the records are that have these ids, anybody's.
+        is_mine_by_id: Of the records that have these ids, anybody's, whether they are this user's.
         id_by_key: Records of this user.
         key_by_identity: Records of this user, by the identities that their rows hold.
         row_format: How rows hold identities.
         deletions: Those of this user, by key.
     """
 
-    owner_by_id: dict[UUID, str]
+    is_mine_by_id: dict[UUID, bool]
     row_format: RowFormat
     id_by_key: dict[str, UUID] = field(default_factory=dict[str, UUID])
     key_by_identity: dict[str, str] = field(default_factory=dict[str, str])
@@ -74,7 +74,7 @@ class StoredRecords:
 
     def conflict_with(self, item: MemoryItem) -> str | None:
         """Return why a new record cannot be written; None if it can."""
-        if item.id in self.owner_by_id:
+        if item.id in self.is_mine_by_id:
             return "its id is that of another memory"
         if item.memory_key in self.id_by_key:
             return f"the key belongs to another memory, {self.id_by_key[item.memory_key]}"
@@ -103,11 +103,11 @@ def _stored(
     row_format = format_of(connection)
     identities = [row_format.identity_of(item) for item in items if item.identity]
     mine = memories.c.user_id == user_id
-    with_ids = sa.select(memories.c.id, memories.c.user_id).where(
+    with_ids = sa.select(memories.c.id, mine.label("is_mine")).where(
         memories.c.id.in_([item.id for item in items])
     )
     stored = StoredRecords(
-        {row.id: row.user_id for row in connection.execute(with_ids)}, row_format
+        {row.id: bool(row.is_mine) for row in connection.execute(with_ids)}, row_format
     )
     clashing = sa.select(memories.c.id, memories.c.memory_key, memories.c.identity).where(
         mine, memories.c.memory_key.in_(keys) | memories.c.identity.in_(identities)
@@ -138,7 +138,7 @@ def restore(
         if isinstance(record, Deletion):
             total += _restore_deletion(connection, user_id, record, stored)
             continue
-        if stored.owner_by_id.get(record.id) == user_id:
+        if stored.is_mine_by_id.get(record.id):
             total += _compare(connection, record)
             continue
         reason = stored.conflict_with(record)
