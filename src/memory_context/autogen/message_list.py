@@ -79,7 +79,9 @@ class MessageList:
         for host_id, group in groupby(self.messages, key=hosts_id):
             parts = list(group)
             known = self._hosted.get(host_id)
-            hosted[host_id] = known if known and known[0] == parts else (parts, made_of(parts))
+            if known is None or known[0] != parts:
+                known = parts, made_of([sendable(part) for part in parts])
+            hosted[host_id] = known
         self._hosted = hosted
         return [message for _, message in hosted.values()]
 
@@ -164,8 +166,7 @@ class MessageList:
     async def _take_in(self, message: LLMMessage) -> None:
         parts = neutral_of(message, self._next_id())
         parts = [part for part in parts if not is_late(part, self.messages)]
-        taken = await self.conversation.take_in(parts, self.messages, self.facts)
-        self.messages += map(sendable, taken)
+        self.messages += await self.conversation.take_in(parts, self.messages, self.facts)
 
     def _answer_cancelled_calls(self) -> None:
         """Answer the calls that were cancelled: providers refuse a call without an answer."""

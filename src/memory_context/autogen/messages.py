@@ -61,7 +61,7 @@ def neutral_of(message: LLMMessage, message_id: str) -> list[Message]:
 
 
 def sendable(message: Message) -> Message:
-    """Return *message* as a client can send it, without lone surrogates; a folded text keeps them in the store."""
+    """Return *message* as a client can send it, without lone surrogates; a text that is folded is stored with them."""
     texts = {place: encodable(text) for place, text in message.texts.items()}
     calls = tuple(replace(call, arguments=encodable(call.arguments)) for call in message.calls)
     if texts == message.texts and calls == message.calls:
