@@ -657,3 +657,25 @@ def test_notes_of_a_run_expire() -> None:
         assert promoted is not None
     assert [item.expires_at for item in notes.get(tier="session")] == [None, None]
     assert not notes.get(tier="run")
+
+
+async def test_schemas_offer_what_is_open() -> None:
+    """The schemas of the tools name the tiers that are open, in a plain run and in `context.run`."""
+    context = context_of(thread_id="t")
+
+    async def told() -> dict[str, str]:
+        schemas: list[Any] = list(await context.workbench([]).list_tools())
+        tiers = dict[str, str]()
+        for name in ("save_memory", "get_memory", "clear_memory"):
+            [schema] = [schema for schema in schemas if schema["name"] == name]
+            tiers[name] = schema["parameters"]["properties"]["tier"]["description"]
+        return tiers
+
+    plain = await told()
+    assert plain["clear_memory"] == "Open are run, plan, session, global."
+    assert plain["get_memory"] == "Open are run, plan, session, global; empty: all of them."
+    assert "run (until this run ends" in plain["save_memory"]
+    assert "task" not in plain["save_memory"]
+    async with context.run(task="k"):
+        in_run = await told()
+    assert in_run["clear_memory"] == "Open are run, plan, session, task, project, global."

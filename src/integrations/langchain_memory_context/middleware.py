@@ -71,7 +71,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summaries import as_summaries
 from memory_context.model.audit import AuditTrail
 from memory_context.model.tiers_and_limits import Lifetime
-from memory_context.model.tool_names import RETRIEVE
+from memory_context.model.tool_names import CLEAR, GET, RETRIEVE, SAVE
 from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop, wait_for
@@ -468,7 +468,10 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         note = note_of(facts, edits)
         ids = [message.id for message in before.held]
         stand = dict(zip(ids, _messages_in(request.state), strict=True))
-        prompt = request.override(messages=_prompt(request.messages, stand, edits))
+        prompt = request.override(
+            messages=_prompt(request.messages, stand, edits),
+            tools=[_with_open_tiers(tool, talk.notes) for tool in request.tools],
+        )
 
         async def decided(response: AnyResponse) -> AnyAnswer:
             for answer in response.result:
@@ -547,6 +550,13 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
             self._fail_open.stats.add(store_failures=1)
             user = notes.manager.scope.user_id
             events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
+
+
+def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - also providers' dicts
+    """Return *tool* with a schema that offers the tiers that are open, if it is one on notes."""
+    if not isinstance(tool, MemoryTool) or tool.name not in (SAVE, GET, CLEAR):
+        return tool
+    return tool.model_copy(update={"open_tiers": notes.open_tiers})
 
 
 def _prompt(

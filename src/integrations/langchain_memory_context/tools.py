@@ -13,7 +13,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
-from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.note_tools import NOTE_VERBS, offer_open_tiers
 from memory_context.tools.retrieve_search_store import VERBS
 from memory_context.tools.verbs import (
     CountsTokens,
@@ -34,10 +34,12 @@ class VerbTool(BaseTool):
         verb: What it does.
         owner: Gives what the verb works on, for whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less.
+        open_tiers: The tiers that its schema offers; None: all that there are.
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     max_tokens: int = 500
+    open_tiers: list[str] | None = None
     _verb: Verb[Any] = PrivateAttr()
     _owner: Callable[[], CountsTokens] = PrivateAttr()
 
@@ -55,7 +57,11 @@ class VerbTool(BaseTool):
     @property
     def tool_call_schema(self) -> Any:  # noqa: ANN401 - LangChain's is a model or a dict
         """Return the arguments as every host tells a model of them, not LangChain's copy with titles and defaults."""
-        return self._verb.args
+        if self.open_tiers is None:
+            return self._verb.args
+        schema = self._verb.args.model_json_schema()
+        offer_open_tiers(schema["properties"], self.open_tiers)
+        return schema
 
     def _to_args_and_kwargs(
         self, tool_input: str | dict[str, Any], tool_call_id: str | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 from autogen_core import CancellationToken, Component
 from autogen_core.tools import BaseTool, ParametersSchema, ToolSchema
@@ -17,7 +17,14 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILES, AgentFiles
-from memory_context.tools.note_tools import CLEARING, DELETING, GETTING, LISTING, SAVING
+from memory_context.tools.note_tools import (
+    CLEARING,
+    DELETING,
+    GETTING,
+    LISTING,
+    SAVING,
+    offer_open_tiers,
+)
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import (
     CountsTokens,
@@ -228,6 +235,14 @@ class _NoteTool(_VerbTool, Component[NoteToolConfig]):
     ) -> None:
         super().__init__(max_tokens)
         self._notes = notes
+
+    @property
+    def schema(self) -> ToolSchema:
+        """Return what a model is told of the tool: of tiers those that are open now."""
+        schema = super().schema
+        arguments = cast("dict[str, Any]", schema)["parameters"]["properties"]
+        offer_open_tiers(arguments, self._memories().open_tiers)
+        return schema
 
     def _memories(self) -> ScopedMemory:
         return self._notes if isinstance(self._notes, ScopedMemory) else self._notes()

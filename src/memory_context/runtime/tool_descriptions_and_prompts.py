@@ -37,6 +37,13 @@ SAVE_TIER = (
 )
 SAVE_CATEGORY = "A path such as project-context/rockets."
 SAVE_TAGS = "Words to find it by."
+TIER_LIVES = {
+    "run": "run (until this run ends; always in your prompt)",
+    "session": "session (this conversation; agents that you call see it)",
+    "global": "global (for good)",
+}
+OPEN_TIERS = "Open are {tiers}."
+ANY_OPEN_TIER = "Open are {tiers}; empty: all of them."
 SAVE_METADATA = "Further facts, as a JSON object."
 SAVE_PRIORITY = "1 to 10: how much it matters."
 CANCELLED = "Cancelled before it finished."

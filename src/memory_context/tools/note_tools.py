@@ -77,6 +77,15 @@ class ListArgs(LenientArgs):
     """`list_categories` takes no arguments."""
 
 
+def offer_open_tiers(arguments: dict[str, Any], open_tiers: Iterable[str]) -> None:
+    """Let the schema of a tool's *arguments* name no tiers but those that are open."""
+    if "tier" in arguments:
+        lives = prompts.TIER_LIVES if "content" in arguments else {}
+        tiers = ", ".join(lives.get(tier, tier) for tier in open_tiers)
+        told = prompts.ANY_OPEN_TIER if "offset" in arguments else prompts.OPEN_TIERS
+        arguments["tier"]["description"] = told.format(tiers=tiers)
+
+
 def _save(notes: ScopedMemory, args: SaveArgs, _: int) -> ToolAnswer:
     tier = args.tier or DEFAULT_TIER
     key = notes.save(
