@@ -48,6 +48,19 @@ class Caller:
         except Exception as error:  # noqa: BLE001 - AutoGen gives the model its text
             return str(error)
 
+    def told_of_tiers(self, name: str) -> str:
+        """What the model is told of the tool's argument `tier`."""
+        if self.host == "mcp":
+            listed = Tools(dict.fromkeys(NOTE_VERBS, self.notes), None).listed({})["tools"]
+            [schema] = [tool["inputSchema"] for tool in listed if tool["name"] == name]
+        elif self.host == "langchain":
+            theirs = langchain_memory_context.memory_tools(self.notes)
+            [schema] = [tool.tool_call_schema for tool in theirs if tool.name == name]
+        else:
+            ours: Any = memory_tools(self.notes)
+            [schema] = [tool.schema["parameters"] for tool in ours if tool.name == name]
+        return str(schema["properties"]["tier"]["description"])
+
 
 @pytest.fixture(params=HOSTS)
 def caller_of(request: pytest.FixtureRequest, sqlite_url: str) -> Iterator[Callable[..., Caller]]:
@@ -102,6 +115,16 @@ async def test_unknown_arguments(
 
     assert said.startswith("There is no argument 'entry'.")
     assert 1 == use.notes.count("session")
+
+
+async def test_schemas_offer_open_tiers(caller_of: Callable[..., Caller]) -> None:
+    """Of tiers a model is told those that are open: here nobody named a run, a plan or a task."""
+    use = caller_of()
+
+    assert "session, project, global; empty: all of them." == use.told_of_tiers("get_memory")
+    assert "session, project, global." == use.told_of_tiers("clear_memory")
+    for tier in ("run", "plan", "task"):
+        assert f" {tier}" not in use.told_of_tiers("save_memory")
 
 
 async def test_delete_one(caller_of: Callable[..., Caller]) -> None:

