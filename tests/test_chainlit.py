@@ -53,6 +53,8 @@ def test_two_people_and_a_resumed_conversation(
         with served(tmp_path, database) as address:
             again = Person(opened, address)
             again.sign_in("ann", "ann's", f"/thread/{first}")
+            # A page that is asked for before the answer to the form has brought the cookie is the form again.
+            expect(again.page.locator("#chat-input")).to_be_visible(timeout=SECONDS * 1000)
             again.page.goto(f"{address}/thread/{first}")
             expect(again.answers).to_have_count(2, timeout=SECONDS * 1000)
             assert order(42) in again.ask("What was order 42?")

@@ -242,6 +242,8 @@ class TestSearch:
         assert ["rockets"] == anywhere.keys(
             "search", "rockets", "--mode", "keyword", "--thread", "t2", "--since", "1d"
         )
+        assert [] == anywhere.keys("search", "orke", code=1)
+        assert "night.log" in anywhere.keys("search", "ORKE", "--mode", "substring")
         assert ["lasting", "over"] == anywhere.keys("search", "--limit", "2")
         assert "nothing found\n" == anywhere.both("search", "xyzzy", code=1)[1]
 

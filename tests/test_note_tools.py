@@ -127,6 +127,20 @@ async def test_schemas_offer_open_tiers(caller_of: Callable[..., Caller]) -> Non
         assert f" {tier}" not in use.told_of_tiers("save_memory")
 
 
+async def test_category_by_its_beginning(caller_of: Callable[..., Caller]) -> None:
+    """A category finds its sub-categories by path, and with * at its end all that begin so."""
+    use = caller_of()
+    use.notes.save("walrus", "project/rockets")
+    use.notes.save("yak", "project-context")
+
+    for name in ("get_memory", "search_memory"):
+        by_path, by_beginning = [await use(name, category=c) for c in ("project", "project*")]
+        assert "walrus" in by_path
+        assert "yak" not in by_path
+        assert "walrus" in by_beginning
+        assert "yak" in by_beginning
+
+
 async def test_delete_one(caller_of: Callable[..., Caller]) -> None:
     """`delete_memory` deletes the note under a key and no other; what is no note here stays."""
     use = caller_of()

@@ -98,8 +98,8 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     store: opt.Store = None,
     user: opt.User = None,
     mode: Annotated[
-        Literal["hybrid", "keyword", "semantic"],
-        typer.Option(help="Search by keywords, by meaning, or by both."),
+        Literal["hybrid", "keyword", "semantic", "substring"],
+        typer.Option(help="Search by keywords, by meaning, by both, or for a part of words."),
     ] = "hybrid",
     embedder: opt.Embedder = None,
     types: opt.Types = None,

@@ -528,7 +528,7 @@ class MemoryManager(ClosedAtExit):
                 holds the query, in any case, among the newest 1,000 of at most 100,000 characters.
             types: Of one of these types.
             tier: Of this tier.
-            category: Of this category, or one below it.
+            category: Of this category, or one below it; ``project*``: of those that begin so.
             tags: With one of these tags.
             thread: Made in this conversation.
             since: Stored at this moment or later; with a time zone.

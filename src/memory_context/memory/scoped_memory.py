@@ -162,7 +162,7 @@ class ScopedMemory(TierNotes):
 
         Args:
             key: The note's key.
-            category: Of this category, or one below it.
+            category: Of this category, or one below it; ``project*``: of those that begin so.
             tags: With one of these tags.
             filters: Further conditions on columns (see `MemoryStore`).
             tier: Of this tier; without it, of every tier that is open here.
@@ -248,7 +248,7 @@ class ScopedMemory(TierNotes):
         References to them say when and why they were deleted.
 
         Args:
-            category: Only those of this category, or one below it.
+            category: Only those of this category, or one below it; ``project*``: of those that begin so.
             tags: Only those with one of these tags.
             tier: The tier.
 

@@ -10,6 +10,9 @@ from memory_context.exceptions import InvalidArgumentError
 from memory_context.model.item import with_zone
 from memory_context.stores import Filters
 
+# The last character of Unicode: what begins with a text sorts below that text with this behind it.
+LAST_CHARACTER = "\U0010ffff"
+
 
 def search_filters(
     filters: Filters | None = None,
@@ -24,6 +27,9 @@ def search_filters(
 ) -> dict[str, Any]:
     """Return what the keywords ask for, and `filters` beside them; None asks for nothing.
 
+    A `category` is a path, with what is below it; one that ends with ``*`` is the beginning of paths: ``project*`` is
+    also ``project-context/rockets``.
+
     Raises:
         InvalidArgumentError: A time without a zone, or a column that is in `filters` as well.
     """
@@ -33,7 +39,7 @@ def search_filters(
     if tier is not None:
         narrowed["tier"] = tier if isinstance(tier, str) else list(tier)
     if category is not None:
-        narrowed["category"] = {"$under": category}
+        narrowed["category"] = _of_category(category)
     if tags is not None:
         narrowed["tags"] = as_list(tags)
     if thread is not None:
@@ -49,6 +55,13 @@ def search_filters(
         )
         raise InvalidArgumentError(message)
     return narrowed | dict(filters or {})
+
+
+def _of_category(category: str) -> dict[str, str]:
+    if not category.endswith("*"):
+        return {"$under": category}
+    beginning = category.removesuffix("*")
+    return {"$gte": beginning, "$lt": beginning + LAST_CHARACTER}
 
 
 def as_list(names: str | Iterable[str]) -> list[str]:

@@ -164,8 +164,10 @@ class TierNotes(ClosedAtExit):
             tiers = [tier]
             if tier != DETAIL:
                 self.tier_id(tier)  # raises if it is not open
+        if category is not None and not category.endswith("*"):
+            check_category(category)
         words = as_list(tags) or None
-        return search_filters(filters, tier=tiers, category=check_category(category), tags=words)
+        return search_filters(filters, tier=tiers, category=category, tags=words)
 
     def _query(self, wanted: Filters, limit: int | None) -> list[MemoryItem]:
         scope = self.manager.scope

@@ -27,7 +27,9 @@ SEARCH_TOOL = "Find texts in memory."
 SEARCH_SINCE = "2026-01-31"
 NO_MOMENT = "a day or a moment, such as 2026-01-31 or 2026-01-31T12:00"
 
-NOTES_CATEGORY = "Only this path and below: project-context/rockets"
+NOTES_CATEGORY = (
+    "Only this path and below: project-context/rockets. Or project*: all that begin so."
+)
 NOTES_TAGS = "With one of these."
 SAVE_TOOL = "Keep a note. Answers with its reference."
 SAVE_CONTENT = "The note."
