@@ -288,7 +288,7 @@ def test_pages_of_a_folder(service: AgentMemoryService) -> None:
 
 
 def test_schema(service: AgentMemoryService) -> None:
-    """Both hosts describe the same tool: the commands, each argument with one type, only the command required."""
+    """Both hosts describe the same tool, each argument with one type; AutoGen requires all of them, LangChain the command."""
     [autogen], [langchain] = (
         file_tools(service, "ann"),
         langchain_memory_context.file_tools(service, "ann"),
@@ -298,9 +298,10 @@ def test_schema(service: AgentMemoryService) -> None:
 
     assert ("memory", prompts.FILES_TOOL) == (ours["name"], ours.get("description"))
     assert ("memory", prompts.FILES_TOOL) == (theirs["name"], theirs["description"])
-    for schema in (ours.get("parameters"), theirs["parameters"]):
-        assert schema
-        assert ["command"] == schema["required"]
+    assert ["command"] == theirs["parameters"]["required"]
+    parameters: Any = ours.get("parameters")
+    assert list(parameters["properties"]) == parameters["required"]
+    for schema in (parameters, theirs["parameters"]):
         assert ["view", "create", "str_replace", "insert", "delete", "rename"] == schema[
             "properties"
         ]["command"]["enum"]

@@ -412,10 +412,7 @@ class TestCancelled:
         return coder
 
     async def test_context_is_usable(self, sqlite_url: str) -> None:
-        """The next run goes on: messages are added, folded and brought back, in order, around the open call.
-
-        The model does not check: AutoGen sends the open call.
-        """
+        """The next run goes on, with an answer to the open call; messages are added, folded and brought back, in order."""
         context = MemoryContext("ann", store=sqlite_url)
         client = Calls(FunctionCall(id="c1", name="never", arguments="{}"))
         client.chat_completions.extend(["first", "second"])
@@ -425,9 +422,9 @@ class TestCancelled:
         result = await coder.run(task=QUESTION)
 
         messages = await context.get_messages()
-        check_prompt(messages, open_calls=True)
+        check_prompt(messages)
         assert "second" == last_text(result)
-        assert ["AssistantMessage"] == [
+        assert ["AssistantMessage", "FunctionExecutionResultMessage"] == [
             type(m).__name__ for m in messages if isinstance(m.content, list)
         ]
         assert ANSWER in "".join(dumps(messages))

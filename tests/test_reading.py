@@ -14,6 +14,7 @@ from examples import examples
 from for_each import for_each
 from memory_context import FoldPolicy, MemoryContext, MemoryRef, exceptions
 from memory_context.conversation.late_fold import ReadText, late_fold_start
+from memory_context.model.item import encodable
 from memory_context.testing import check_prompt
 from messages import LOG, call, conversations, dumps, results, user
 from test_context import fill, shown
@@ -156,7 +157,7 @@ def test_rent_or_buy(readings: list[ReadText], seen: list[int], expected: int | 
 @examples(40)
 @given(conversations(), st.data())
 def test_any_conversation(messages: list[LLMMessage], data: st.DataObject) -> None:
-    """Any legal conversation makes legal prompts in which each text stands, or the reference that redeems it."""
+    """Any legal conversation makes legal prompts in which each text stands, encodable, or the reference that redeems it."""
 
     async def run() -> None:
         context = reader()
@@ -173,9 +174,8 @@ def test_any_conversation(messages: list[LLMMessage], data: st.DataObject) -> No
             ):
                 for old, new in zip(before.content, after.content, strict=True):
                     refs = MemoryRef.find_all(new.content.partition("\n")[0])
-                    assert old.content == new.content or old.content == await context.retrieve(
-                        refs[0].key
-                    )
+                    sent = encodable(old.content)
+                    assert sent == new.content or old.content == await context.retrieve(refs[0].key)
         await context.aclose()
 
     asyncio.run(run())
