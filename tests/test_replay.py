@@ -48,6 +48,7 @@ from memory_context.replay.needed_values import passages, shows
 from memory_context.replay.policies import Policy, Replayed, check_policy
 from memory_context.replay.prices import ChargedMessage, charged, tokens_of, tokens_of_prefix
 from memory_context.replay.recordings import to_messages
+from memory_context.runtime.tool_descriptions_and_prompts import ABOUT_REFERENCES
 from memory_context.text.tokens.counter import CallableCounter, TokenCounter
 
 OUTPUT = "the build of job-4711 has failed on host alpha.example"
@@ -441,7 +442,7 @@ async def test_a_reference_alone_shows_nothing_and_costs_one_trip() -> None:
     unbounded = await measure([run_with(LONG, "job-4711")], parse_policy("unbounded"), letters())
     assert (1, 0, 0, 1) == (reference.needed, reference.visible, reference.lost, reference.trips)
     folded = reference.tokens - 8
-    assert unbounded.tokens - reference.tokens > len(LONG) - 150
+    assert unbounded.tokens - reference.tokens > len(LONG) - len(ABOUT_REFERENCES) - 150
     assert pytest.approx(8 + folded - 0.9 * 8 + 0.1 * folded + len(LONG) + 150) == reference.cost
 
 

@@ -38,6 +38,7 @@ from pydantic import BaseModel
 from for_each import for_each
 from memory_context import MemoryContext, MemoryRef, PassingPolicy, exceptions
 from memory_context.autogen.workbench import MemoryWorkbench
+from memory_context.runtime.tool_descriptions_and_prompts import ABOUT_REFERENCES
 from memory_context.testing import ScriptedChatClient, seeded_keys
 from messages import LOG, call, results
 
@@ -195,7 +196,10 @@ class TestFolding:
     """Large outputs leave the workbench as references."""
 
     async def test_small_everywhere(self, context: MemoryContext) -> None:
-        """Events, prompt and the next question hold the same reference and preview; the text is folded once."""
+        """Events, prompt and the next question hold the same reference and preview; the text is folded once.
+
+        The prompt says below the first one what it is.
+        """
         coder = agent(
             [[calls("run_job", job="a")], "done"], context, MemoryWorkbench(FUNCTIONS, context)
         )
@@ -206,7 +210,8 @@ class TestFolding:
             message for message in result.messages if isinstance(message, ToolCallExecutionEvent)
         ]
         [answer] = [m for m in prompts(coder)[-1] if isinstance(m, FunctionExecutionResultMessage)]
-        assert event.content[0].content == answer.content[0].content
+        shown = answer.content[0].content
+        assert shown == f"{event.content[0].content}\n{ABOUT_REFERENCES}"
         assert run_job("a") == await context.retrieve(
             MemoryRef.find_all(answer.content[0].content)[0].key
         )
@@ -236,7 +241,8 @@ class TestFolding:
         await folding.add_message(results(text_of(folded), name=name))
 
         [_, expected] = await plain.get_messages()
-        assert text_of(folded) == expected.content[0].content  # type: ignore[union-attr] # results
+        shown = f"{text_of(folded)}\n{ABOUT_REFERENCES}"
+        assert shown == expected.content[0].content  # type: ignore[union-attr] # results
         assert await plain.get_messages() == await folding.get_messages()
 
     async def test_facts_of_the_call(self, context: MemoryContext) -> None:

@@ -60,6 +60,7 @@ def _believed(facts: MessageFacts, message: Message) -> MessageFacts:
         folded=tuple(folded),
         named=facts.named,
         trusted=tuple(key for key in facts.trusted if key in keys),
+        instructs=facts.instructs,
     )
 
 

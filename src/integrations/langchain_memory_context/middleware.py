@@ -164,6 +164,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             ``judge=ChatModelJudge(model)``.
         tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
             `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
+        instructions: Whether the first reference of a conversation says what it is (`FoldPolicy`).
         pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
             `PassingPolicy`.
         audit: Where it is written who did what with which memory: see `MemoryManager`.
@@ -198,6 +199,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         max_tokens: int | None = None,
         model: BaseChatModel | None = None,
         tools: bool = True,
+        instructions: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
         audit: AuditTrail | str | bool | None = None,
         name: str = "MemoryContextMiddleware",
@@ -205,7 +207,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         super().__init__()
         policy = fold_policy_of(fold, threshold)
         redactors = tuple(as_redactor(redactor) for redactor in policy.redact)
-        self._fold_policy = replace(policy, redact=redactors)
+        self._fold_policy = replace(
+            policy, redact=redactors, instructions=policy.instructions and instructions
+        )
         judge = None if model is None else ChatModelJudge(model)
         recall_policy = recall_policy_of(recall, judge, "model")
         self._settings = ConversationSettings(self._fold_policy, recall_policy, max_tokens)
@@ -236,7 +240,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     @property
     def instructions(self) -> str:
-        """Return `MEMORY_INSTRUCTIONS`; what tools do for an agent, their schemas say."""
+        """Return `MEMORY_INSTRUCTIONS`, for a system prompt where no reference explains itself (``instructions=False``)."""
         return prompts.MEMORY_INSTRUCTIONS
 
     def stats(self) -> ContextStats:

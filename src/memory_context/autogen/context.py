@@ -384,7 +384,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
 
     @property
     def instructions(self) -> str:
-        """Return `MEMORY_INSTRUCTIONS`; what tools do for an agent, their schemas say."""
+        """Return `MEMORY_INSTRUCTIONS`, for a system message where no reference explains itself (see `FoldPolicy`)."""
         return MEMORY_INSTRUCTIONS
 
     def shown_keys(self) -> list[str]:

@@ -70,6 +70,7 @@ class FoldConfig(BaseModel):
     fold: FoldMoment
     read_cap: int
     page_tokens: int = PAGE_TOKENS
+    instructions: bool = True
     summarizer: ComponentModel | None = None
 
     @classmethod

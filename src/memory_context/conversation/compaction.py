@@ -156,13 +156,14 @@ class Compactor:
             return messages
         rest = [*messages[: cut.start], *kept, *messages[cut.end :]]
         keys = [key for key in references_of(messages) if key not in named_keys(rest)]
-        note = self._note(replaced, keys)
+        is_said = any(message.known.instructs for message in rest)
+        note = self._note(replaced, keys, instructs=self.folder.policy.instructions and not is_said)
         return [*messages[: cut.start], note, *kept, *messages[cut.end :]]
 
     def _preview_budget(self) -> int:
         return min(self.folder.policy.preview_tokens, self.limit // 8)
 
-    def _note(self, messages: Sequence[Message], keys: Sequence[str]) -> Message:
+    def _note(self, messages: Sequence[Message], keys: Sequence[str], *, instructs: bool) -> Message:
         """Return the message that stands for *messages*, which are stored before it exists."""
         manager = self.folder.manager
         redaction = manager.redaction()
@@ -185,6 +186,7 @@ class Compactor:
             item.ref.render(),
             *self._preview(stored),
             prompts.SWALLOWED.format(keys=", ".join(listed)) if listed else "",
+            prompts.ABOUT_REFERENCES if instructs else "",
         ]
         # A compaction of a note takes over what that one stood for.
         replaced = [id_ for one in messages for id_ in (*one.known.replaced, one.id)]
@@ -194,6 +196,7 @@ class Compactor:
             trusted=tuple(trusted_keys(messages, [item.memory_key])),
             stands_for=item.memory_key,
             replaced=tuple(replaced),
+            instructs=instructs,
         )
         return own_message(self.new_id(), "\n".join(filter(None, lines)), facts)
 

@@ -41,6 +41,7 @@ from memory_context.memory.user_layer import UserLayer, user_layer
 from memory_context.model.item import CONVERSATION, MemoryItem, hash_content
 from memory_context.model.reference import MemoryRef, leading_key
 from memory_context.model.tool_names import RETRIEVE
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop
 
 
@@ -232,7 +233,8 @@ class Conversation:
         prompt = await off_loop(self.folder.take_in_all, kept, seen)
         if seen == 0:
             prompt = await self._with_user_layer(prompt)
-        prompt = await off_loop(self._with_late_folds, prompt, seen)
+        prompt, unchanged = await off_loop(self._with_late_folds, prompt, seen)
+        prompt = self._with_instructions(prompt, unchanged)
         facts = replace(facts, user_id=user_id)
         prompt, facts = await self._with_recall(prompt, facts, seen)
         if notes is not None:
@@ -282,12 +284,34 @@ class Conversation:
             raise StateError(message) from error
         return index, restored
 
-    def _with_late_folds(self, messages: list[Message], seen: int) -> list[Message]:
-        """Return *messages* with what was read folded, as far as that pays now."""
+    def _with_late_folds(self, messages: list[Message], seen: int) -> tuple[list[Message], int]:
+        """Return *messages* with what was read folded, as far as that pays now; and how many stay as a model saw them."""
         due = self.fail_open.run_without_store(due_messages, messages, seen, self.folder)
-        if not due:
+        if due:
+            folded = self.fail_open.run(fold_what_was_read, messages, due, self.folder)
+            if folded is not None:
+                return folded, due[0]
+        return messages, seen
+
+    def _with_instructions(self, messages: list[Message], unchanged: int) -> list[Message]:
+        """Return *messages*, of which a first placeholder behind those *unchanged* says what a reference is.
+
+        Nothing is said twice: a conversation that folds nothing does not pay for it, any other one does once.
+        """
+        is_said = any(message.known.instructs for message in messages)
+        if is_said or not self.settings.fold.instructions:
             return messages
-        return self.fail_open.run(fold_what_was_read, messages, due, self.folder) or messages
+        for index in range(unchanged, len(messages)):
+            message = messages[index]
+            if message.known.folded:
+                place = message.known.folded[0]
+                text = f"{message.texts[place]}\n{prompts.ABOUT_REFERENCES}"
+                facts = replace(message.known, instructs=True)
+                told = message.with_texts({place: text}, facts)
+                tokens = self.manager.counter.count(prompts.ABOUT_REFERENCES)
+                self.fail_open.stats.add(tokens_shown=tokens)
+                return [*messages[:index], told, *messages[index + 1 :]]
+        return messages
 
     async def _with_user_layer(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with what is known about the user first, before a model sees anything."""

@@ -55,6 +55,8 @@ class FoldPolicy:
         redact: What every result of a tool, and every other text that may be folded, goes through before a model sees it
             and before it is stored: callables from text to text; in `MemoryContextMiddleware` also LangChain's
             `PIIMiddleware`. For all that is stored, give the store a `Redactor`.
+        instructions: Whether a conversation's first placeholder says what a reference is. Without, put
+            `MEMORY_INSTRUCTIONS` into the system message.
         max_threshold: No threshold is larger than this; `max_tokens` sets it.
 
     Raises:
@@ -73,6 +75,7 @@ class FoldPolicy:
     counter: TokenCounter | Callable[[str], int] | None = None
     artifacts: Literal["keep", "store"] = "keep"
     redact: Sequence[Any] = ()
+    instructions: bool = True
     max_threshold: int | None = None
 
     def __post_init__(self) -> None:

@@ -43,6 +43,7 @@ class MessageFacts:
         run_id: The run that its notes are of.
         stands_for: The key of the memory that compacted messages are kept in, if it stands for these.
         replaced: Their ids.
+        instructs: Whether it says what a reference is.
     """
 
     kind: Kind = ""
@@ -54,6 +55,7 @@ class MessageFacts:
     run_id: str | None = None
     stands_for: str | None = None
     replaced: tuple[str, ...] = ()
+    instructs: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """Return the facts in JSON's own types, without those that say nothing."""

@@ -22,7 +22,7 @@ class Row:
         policy: Its name.
         tokens: Of its prompts, as a share of the unbounded context's.
         cost: As a share of the unbounded context's.
-        all_counted: The same with the schemas of its tools and its instructions.
+        all_counted: The same with the schemas of its tools.
         peak_of_unbounded: The largest prompt of a run, as a share of the unbounded context's; the median over the runs.
         peak_of_reference: The same in relation to "reference only".
         needed: Values that the model used and that stood only in earlier outputs; the same for every policy.

@@ -28,8 +28,9 @@ cost: Tokens, of which the prefix that is unchanged since the call before counts
 then by characters inside the first that differs. For each call that needs a value out of sight, a trip more. As a share
 of the unbounded context's.
 
-+ tools: The cost with what every request of the policy carries beside its messages: the schemas of its own tools, and
-its instructions. A run's first request pays for them in full, each later one {_PRICE.cached:g}.
++ tools: The cost with what every request of the policy carries beside its messages: the schemas of its own tools.
+A run's first request pays for them in full, each later one {_PRICE.cached:g}. What a first reference says of itself
+stands in the messages, so `cost` has it too.
 
 trip: {_PRICE.cached:g} x the call's prompt + min({_PRICE.fetched:,}, tokens of the output that holds the value) +
 {_PRICE.asked}. The output is the newest one that holds it; of several values, the largest of these outputs. One trip

@@ -28,7 +28,7 @@ class Figures:
         calls: Model calls.
         tokens: Tokens of their prompts.
         cost: What they cost, trips included, in tokens at full price.
-        all_counted: The same with the schemas of the policy's tools and its instructions, which every request carries.
+        all_counted: The same with the schemas of the policy's tools, which every request carries.
         needed: Values that the recorded model used and that stood only in earlier outputs.
         named: Those of them whose name stood in the prompt.
         visible: Those of them that stood in the prompt with neighbours.

@@ -45,7 +45,7 @@ class Replayed:
             returned do not change.
         stored: Returns the text behind a reference, by its key; None if there is none.
         close: Lets go of what the context holds.
-        carried: What every request carries beside its messages: the schemas of the policy's own tools, and instructions.
+        carried: What every request carries beside its messages: the schemas of the policy's own tools.
     """
 
     context: ChatCompletionContext
@@ -209,7 +209,7 @@ def _memory(  # noqa: PLR0913 - each is a setting of its own, with a default
         return item.text if item else None
 
     schemas = [json.dumps(tool.schema) for tool in context.tools()]
-    return Replayed(context, stored, context.aclose, "\n".join((context.instructions, *schemas)))
+    return Replayed(context, stored, context.aclose, "\n".join(schemas))
 
 
 def _limited(counter: TokenCounter, *, tokens: int = 8000) -> Replayed:

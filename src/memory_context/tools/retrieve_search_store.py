@@ -43,13 +43,13 @@ class RetrieveArgs(LenientArgs):
     """
 
     key: Key
-    lines: Lines = Field(default="", description=prompts.RETRIEVE_LINES)
+    lines: Lines = ""
     contains: str = ""
     pattern: str = ""
     context: SkipJsonSchema[Offset] = 0
-    path: str = Field(default="", description=prompts.RETRIEVE_PATH)
-    where: str = Field(default="", description=prompts.RETRIEVE_WHERE)
-    columns: str = Field(default="", description=prompts.RETRIEVE_COLUMNS)
+    path: str = ""
+    where: str = ""
+    columns: str = ""
     query: str = ""
     offset: Offset = 0
 
