@@ -98,7 +98,7 @@ async def read(context: MemoryContext | None) -> Reading:
         client,
         tools=[report, *own],
         model_context=context or UnboundedChatCompletionContext(),
-        system_message=context.instructions if context else "",
+        system_message="",
         max_tool_iterations=MOST_CALLS,
     )
     await agent.run(task="Sum up the report.")

@@ -104,12 +104,11 @@ async def test_dumped_contexts_keep_the_setting() -> None:
     "settings, said",
     [
         ({}, 1),
-        ({"instructions": False}, 0),
         ({"fold": FoldPolicy(instructions=False)}, 0),
     ],
 )
 async def test_in_langchain(settings: dict[str, Any], said: int) -> None:
-    """The middleware says it by itself; ``instructions=False`` leaves it."""
+    """The middleware says it by itself; ``instructions=False`` of a policy leaves it."""
     middleware = MemoryContextMiddleware("sqlite://", user_id="ann", recall=False, **settings)
     log = {"name": "read_log", "args": {}, "type": "tool_call"}
     script = [[{**log, "id": "a"}], [{**log, "id": "b"}], "done"]

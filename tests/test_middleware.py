@@ -54,6 +54,7 @@ from memory_context.exceptions import (
     InvalidThresholdError,
     StoreError,
 )
+from memory_context.runtime.tool_descriptions_and_prompts import ABOUT_REFERENCES
 from memory_context.testing import seeded_keys
 
 LOG = "\n".join(f"02:{i // 60:02}:{i % 60:02} worker-{i} done" for i in range(3000))
@@ -462,7 +463,7 @@ async def test_persons_long_words_are_folded_before_a_model_sees_them() -> None:
     assert "mine" == question.id
     assert 1 == len(MemoryRef.find_all(str(question.content)))
     assert question.content == model.prompts[0][-1].content
-    assert str(question.content).endswith("What failed?")
+    assert str(question.content).endswith(f"What failed?\n{ABOUT_REFERENCES}")
 
 
 async def test_history_from_elsewhere_is_folded_once() -> None:

@@ -20,7 +20,7 @@ from chainlit.data.sql_alchemy import SQLAlchemyDataLayer
 from chainlit.types import ThreadDict
 from clerk import sales_report, scripted_model
 
-from memory_context import MEMORY_INSTRUCTIONS, MemoryContext, build_model_context
+from memory_context import MemoryContext, build_model_context
 
 DATABASE = os.environ.get("CHAT_DATABASE", "sqlite+aiosqlite:///chat.db")
 PASSWORDS = {"ann": "ann's", "bob": "bob's"}  # your own check in their place
@@ -48,7 +48,6 @@ class UIAgentBuilder:
             scripted_model(),
             model_context=context,
             workbench=context.workbench([sales_report]),
-            system_message=MEMORY_INSTRUCTIONS,
             max_tool_iterations=10,
         )
 

@@ -164,7 +164,6 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             ``judge=ChatModelJudge(model)``.
         tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
             `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
-        instructions: Whether the first reference of a conversation says what it is (`FoldPolicy`).
         pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
             `PassingPolicy`.
         audit: Where it is written who did what with which memory: see `MemoryManager`.
@@ -199,7 +198,6 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         max_tokens: int | None = None,
         model: BaseChatModel | None = None,
         tools: bool = True,
-        instructions: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
         audit: AuditTrail | str | bool | None = None,
         name: str = "MemoryContextMiddleware",
@@ -207,9 +205,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         super().__init__()
         policy = fold_policy_of(fold, threshold)
         redactors = tuple(as_redactor(redactor) for redactor in policy.redact)
-        self._fold_policy = replace(
-            policy, redact=redactors, instructions=policy.instructions and instructions
-        )
+        self._fold_policy = replace(policy, redact=redactors)
         judge = None if model is None else ChatModelJudge(model)
         recall_policy = recall_policy_of(recall, judge, "model")
         self._settings = ConversationSettings(self._fold_policy, recall_policy, max_tokens)
@@ -240,7 +236,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     @property
     def instructions(self) -> str:
-        """Return `MEMORY_INSTRUCTIONS`, for a system prompt where no reference explains itself (``instructions=False``)."""
+        """Return `MEMORY_INSTRUCTIONS`, for a system prompt where no reference explains itself (see `FoldPolicy`)."""
         return prompts.MEMORY_INSTRUCTIONS
 
     def stats(self) -> ContextStats:
@@ -483,7 +479,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
                     await talk.decides.hear(neutral_of(answer), after, facts)
             if talk.carries:
                 return _carrying(response, self._name, talk, note)
-            update: dict[str, Any] = {"memory_context": self._kept(talk.run, note)}
+            update: dict[str, Any] = {"memory_context": self._kept(talk.run, note, stand)}
             messages = _edited(stand, edits)
             if messages:
                 update["messages"] = messages
@@ -491,9 +487,12 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
         return prompt, decided
 
-    def _kept(self, run: AgentRun, note: DecisionNote) -> dict[str, Any]:
-        """Return what private state keeps of a conversation. What is folded stands in the messages there."""
-        kept = replace(note, folded={})
+    def _kept(
+        self, run: AgentRun, note: DecisionNote, stand: Mapping[str, AnyMessage]
+    ) -> dict[str, Any]:
+        """Return what private state keeps of a conversation. What is folded *stands* in the messages that have ids."""
+        folded = {key: one for key, one in note.folded.items() if not stand[key].id}
+        kept = replace(note, folded=folded)
         return {self._name: {"run": run.to_json(), "note": kept.to_json()}}
 
     def _check_tools(self, request: AnyRequest) -> None:

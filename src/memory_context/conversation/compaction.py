@@ -163,7 +163,9 @@ class Compactor:
     def _preview_budget(self) -> int:
         return min(self.folder.policy.preview_tokens, self.limit // 8)
 
-    def _note(self, messages: Sequence[Message], keys: Sequence[str], *, instructs: bool) -> Message:
+    def _note(
+        self, messages: Sequence[Message], keys: Sequence[str], *, instructs: bool
+    ) -> Message:
         """Return the message that stands for *messages*, which are stored before it exists."""
         manager = self.folder.manager
         redaction = manager.redaction()

@@ -34,7 +34,6 @@ from memory_context.stores import MemoryStore
 from memory_context.text.tokens.counter import default_counter
 
 MEMORY_TOOLS = frozenset({RETRIEVE, SEARCH, STORE})
-INSTRUCTIONS = f"{prompts.DEMO_TASK}\n\n{prompts.MEMORY_INSTRUCTIONS}"
 MAX_ITERATIONS = 10
 PREVIEW_LINES = 8
 
@@ -93,7 +92,7 @@ class MeteredContext(MemoryContext):
         unfolded = 0
         if not MEMORY_TOOLS.issuperset(after):
             unfolded = _tokens(prompts.DEMO_TASK, self.unfolded, self._agent_tools)
-        sent = _tokens(INSTRUCTIONS, messages, [*self._agent_tools, *self.tools()])
+        sent = _tokens(prompts.DEMO_TASK, messages, [*self._agent_tools, *self.tools()])
         self.metered.append(MeteredCall(", ".join(after), len(messages) + 1, sent, unfolded))
         return messages
 
@@ -132,7 +131,7 @@ async def run_agent(
         client,
         model_context=context,
         tools=[*tools, *context.tools()],
-        system_message=INSTRUCTIONS,
+        system_message=prompts.DEMO_TASK,
         max_tool_iterations=MAX_ITERATIONS,
     )
     for question in (prompts.DEMO_FIRST, prompts.DEMO_SECOND):
