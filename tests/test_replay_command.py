@@ -20,10 +20,12 @@ from commands import in_this_process, read_terminal
 from for_each import for_each
 from memory_context import MemoryManager
 from memory_context.cli import run
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.charts import Mark, line_chart, round_step, short_number
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
 from memory_context.replay.html_report import STYLE
 from memory_context.replay.policies import default_policies, parse_policy
+from memory_context.replay.prices import parse_price
 
 COMMAND = [*commands.COMMAND, "replay"]
 DEFAULTS = [policy.name for policy in default_policies()]
@@ -67,6 +69,38 @@ def runs_(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write(
         tmp_path_factory.mktemp("runs") / "runs.jsonl", run_of("first"), run_of("second", 2)
     )
+
+
+def test_it_concludes(runs: Path) -> None:
+    """The first sentence says what our first policy saves in tokens and dollars, and what it costs a model."""
+    done = replay(runs, "--policy=unbounded", "--policy=memory", "--json", "--price=10/1")
+    report = json.loads(done.stdout)
+    before, after = (policy["all_counted"] * 10 / 1e6 for policy in report["policies"])
+    said = report["conclusion"]
+    assert f"${before:.2g} → ${after:.2g} at the price of $10 a million tokens, $1 cached" in said
+    assert said.startswith("Your 2 runs: ")
+    assert "Of 3 values needed later none would have been lost; " in said
+
+    shown = replay(runs, "--policy=memory", COLUMNS="200").stdout
+    assert shown.startswith("Your 2 runs: ")
+    assert " at the price of gpt-5.4, " in shown
+    assert "" == json.loads(replay(runs, "--policy=mask", "--json").stdout)["conclusion"]
+
+
+def test_prices() -> None:
+    """A price is that of a known model, or dollars in full and cached."""
+    known, own = parse_price("gpt-5.5"), parse_price("4/1")
+
+    assert ("gpt-5.5", 5.0, 0.1) == (known.model, known.dollars, known.cached)
+    assert (4.0, 0.25) == (own.dollars, own.cached)
+    assert 1.0 == parse_price("3").cached
+
+
+@for_each("text", ["x", "gpt", "1/2", "-1", "nan", "inf", "0", "1/x", "1/-1"])
+def test_no_prices(text: str) -> None:
+    """Anything else is an error that names what there is."""
+    with pytest.raises(InvalidArgumentError, match=r"2\.50/0\.25, or one of gpt-5\.5"):
+        parse_price(text)
 
 
 def test_the_table_has_all_usual_policies_and_fits(runs: Path) -> None:

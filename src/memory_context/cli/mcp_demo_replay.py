@@ -17,6 +17,8 @@ _PORT = (
 _RECORDINGS = "Recordings: OpenAI-style chats (JSON lines or JSON, .gz too), AutoGen's saved states, LangChain's dumps."
 _POLICY = "Replay this policy, as memory:threshold=800, and not the usual ones; repeatable. --explain names them."
 
+_PRICE = "What tokens cost: a model's name, or dollars for a million of input and of cached input, as 2.50/0.25."
+
 
 @app.command()
 def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
@@ -101,6 +103,7 @@ def replay(
         int,
         typer.Option(min=50, metavar="TOKENS", help="Fold larger outputs, in the usual policies."),
     ] = 500,
+    price: Annotated[str, typer.Option(metavar="MODEL or IN/CACHED", help=_PRICE)] = "gpt-5.4",
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML report with charts.")
     ] = None,
@@ -117,6 +120,7 @@ def replay(
             tuple(files or ()),
             tuple(policy or ()),
             threshold,
+            price,
             report,
             json=as_json,
             explain=explain,

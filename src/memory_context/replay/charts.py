@@ -24,16 +24,18 @@ TICKS = 5
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A policy in a chart: the number and the name that it has in the table."""
+    """A policy in a chart: the number and the name that it has in the table, and whether it is one of ours."""
 
     number: int
     name: str
+    is_ours: bool = False
 
     @property
     def style(self) -> str:
         """Return the classes of its line: a colour, and a dash where colours run out."""
         index = self.number - 1
-        return f"line c{index % COLOURS} d{index // COLOURS % 3}"
+        ours = " ours" if self.is_ours else ""
+        return f"line c{index % COLOURS} d{index // COLOURS % 3}{ours}"
 
 
 def line_chart(series: Sequence[tuple[Mark, Sequence[float]]], title: str, across: str) -> Html:

@@ -20,6 +20,7 @@ from memory_context.replay.comparison import Comparing
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
 from memory_context.replay.html_report import page
 from memory_context.replay.policies import check_policy, default_policies, parse_policy
+from memory_context.replay.prices import parse_price
 from memory_context.replay.recording_files import stream_recordings
 from memory_context.replay.summary import Summary
 from memory_context.replay.terminal_report import report
@@ -36,6 +37,7 @@ class ReplayOptions:
         files: The recordings, of all files together one set.
         policies: As `parse_policy` reads them; the default ones without any.
         threshold: Tokens, of the default policies and of "reference only".
+        price: What tokens cost, as `parse_price` reads it.
         report: Where the HTML report goes, if anywhere.
         json: Whether JSON takes the place of the table.
         explain: Whether the definitions are printed; without files, nothing else is.
@@ -48,6 +50,7 @@ class ReplayOptions:
     files: tuple[Path, ...] = ()
     policies: tuple[str, ...] = ()
     threshold: int = 500
+    price: str = "gpt-5.4"
     report: Path | None = None
     json: bool = False
     explain: bool = False
@@ -101,7 +104,10 @@ def explain(console: Console) -> None:
 def _replay_and_show(options: ReplayOptions, console: Console) -> None:
     policies = [parse_policy(text) for text in options.policies]
     comparing = Comparing(
-        policies or default_policies(options.threshold), TokenMeter(), options.threshold
+        policies or default_policies(options.threshold),
+        TokenMeter(),
+        options.threshold,
+        parse_price(options.price),
     )
     for policy in comparing.all_policies:
         check_policy(policy, comparing.meter)
@@ -122,10 +128,20 @@ def _show(
     options: ReplayOptions, comparing: Comparing, console: Console, *, complete: bool
 ) -> None:
     names = tuple(file.name for file in options.files)
-    summary = Summary(comparing.results(), names, comparing.meter.name, options.threshold, complete)
+    summary = Summary(
+        comparing.results(),
+        names,
+        comparing.meter.name,
+        options.threshold,
+        comparing.price,
+        complete,
+    )
     if options.json:
         sys.stdout.write(json.dumps(summary.as_json()) + "\n")
     else:
+        if summary.conclusion():
+            console.print(summary.conclusion(), style="bold", highlight=False)
+            console.print()
         console.print(plain(", ".join(names)))
         console.print(summary.headline())
         if comparing.runs:

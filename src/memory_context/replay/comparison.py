@@ -107,12 +107,14 @@ class Results:
 
     Attributes:
         policies: A result for each policy that was asked for.
+        unbounded: The figures of the unbounded context.
         runs: How many runs were replayed through all policies.
         reached: How many of them have a first model call, a second, and so on.
         longest: The id of the run with the most model calls; the first one of them, and empty without runs.
     """
 
     policies: tuple[Result, ...]
+    unbounded: Figures
     runs: int
     reached: tuple[int, ...]
     longest: str
@@ -202,7 +204,8 @@ class Comparing:
             ]
             row = comparison.row(policy.name, figures)
             results[policy.name] = Result(row, figures, tuple(means), tally.longest)
-        return Results(tuple(results.values()), self.runs, tuple(self._reached), self._longest)
+        policies, reached = tuple(results.values()), tuple(self._reached)
+        return Results(policies, unbounded, self.runs, reached, self._longest)
 
     def _tally(self, policy: Policy) -> _Tally:
         return self._tallies.get(policy.name) or _Tally()

@@ -26,7 +26,7 @@ as a share of the unbounded context's.
 
 cost: Tokens, of which the prefix that is unchanged since the call before counts {_PRICE.cached:g}: message by message,
 then by characters inside the first that differs. For each call that needs a value out of sight, a trip more. As a share
-of the unbounded context's.
+of the unbounded context's. With --price the cached share is that model's.
 
 + tools: The cost with what every request of the policy carries beside its messages: the schemas of its own tools.
 A run's first request pays for them in full, each later one {_PRICE.cached:g}. What a first reference says of itself

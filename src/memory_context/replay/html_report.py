@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from memory_context.display.escaped_html import Html, escaped, joined, tag
 from memory_context.replay.charts import Mark, line_chart
 from memory_context.replay.definitions import DEFINITIONS, POLICIES
-from memory_context.replay.summary import Summary
+from memory_context.replay.summary import Summary, is_ours
 from memory_context.replay.terminal_report import COLUMNS, cells
 
 FEWEST = 10
@@ -27,11 +27,11 @@ p{margin:.3em 0}.soft,figcaption{color:var(--soft)}.name,dt{overflow-wrap:anywhe
 table{border-collapse:collapse;width:100%;font-variant-numeric:tabular-nums}
 th,td{padding:.3em .6em;text-align:right;border-bottom:1px solid var(--rule)}
 th:first-child,td:first-child{text-align:left;padding-left:0}th{color:var(--soft);font-weight:600}
-.charts{display:grid;grid-template-columns:repeat(auto-fill,minmax(min(100%,440px),1fr));gap:24px}
-figure{margin:0}figcaption{font-size:.9rem;margin-bottom:.3em}svg{width:100%;height:auto;display:block}
+.lead{font-size:1.15rem;max-width:46em;margin:.6em 0 1em}
+figure{margin:0;max-width:600px}figcaption{font-size:.9rem;margin-bottom:.3em}svg{width:100%;height:auto;display:block}
 .grid{stroke:var(--rule);stroke-width:.6}.tick{fill:var(--soft);font-size:10.5px}
 .middle{text-anchor:middle}.end{text-anchor:end}
-.line{fill:none;stroke-width:1.8;stroke-linejoin:round}
+.line{fill:none;stroke-width:1.2;stroke-linejoin:round;opacity:.75}.ours{stroke-width:3;opacity:1}
 .d1{stroke-dasharray:5 2.5}.d2{stroke-dasharray:1.5 2}
 .key{list-style:none;display:flex;flex-wrap:wrap;gap:.1em 1em;margin:.4em 0 0;padding:0;font-size:.85rem}
 .swatch{display:inline-block;width:26px;height:8px;margin-right:.4em;vertical-align:middle}
@@ -50,14 +50,20 @@ _CONTENT_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 def page(summary: Summary) -> str:
     """Return the report as HTML. It loads nothing, runs nothing, and every text in it is escaped."""
     policies = summary.results.policies
-    marks = [Mark(number, result.row.policy) for number, result in enumerate(policies, 1)]
+    marks = list[Mark]()
+    for number, result in enumerate(policies, 1):
+        name = result.row.policy
+        marks.append(Mark(number, name, is_ours(name)))
     main = tag(
         "main",
         tag("h1", "What would it have cost, what would have been in sight?"),
+        tag("p", summary.conclusion(), cls="lead"),
+        _mean_chart(summary, marks),
+        tag("h2", "Details"),
         tag("p", ", ".join(summary.files), cls="name"),
         tag("p", summary.headline(), cls="soft"),
         _table(summary, marks),
-        _charts(summary, marks),
+        _longest_chart(summary, marks),
         *_explanations(),
     )
     head = (
@@ -90,23 +96,28 @@ def _named(mark: Mark) -> Html:
     return joined((swatch, f"{mark.number} ", Html(name)))
 
 
-def _charts(summary: Summary, marks: Sequence[Mark]) -> Html:
+def _mean_chart(summary: Summary, marks: Sequence[Mark]) -> Html:
     results = summary.results
     enough = sum(runs * FEWEST >= results.runs for runs in results.reached)
     means = [result.mean[:enough] for result in results.policies]
+    caption = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
+    return _figure("Tokens per call, mean", caption, marks, means)
+
+
+def _longest_chart(summary: Summary, marks: Sequence[Mark]) -> Html:
+    results = summary.results
+    caption = f"The run with the most model calls: {results.longest or 'none'}"
     longest = [result.longest for result in results.policies]
-    of_means = f"Over the runs that have the call, as far as one run in {FEWEST} has it"
-    of_longest = f"The run with the most model calls: {results.longest or 'none'}"
+    return _figure("Tokens per call, longest run", caption, marks, longest)
+
+
+def _figure(
+    title: str, caption: str, marks: Sequence[Mark], values: Sequence[Sequence[float]]
+) -> Html:
+    chart = line_chart(list(zip(marks, values, strict=True)), caption, "number of the call")
     key = tag("ul", *(tag("li", _named(mark), cls="name") for mark in marks), cls="key")
-    figures = list[Html]()
-    for title, caption, values in (
-        ("Tokens per call, mean", of_means, means),
-        ("Tokens per call, longest run", of_longest, longest),
-    ):
-        chart = line_chart(list(zip(marks, values, strict=True)), caption, "number of the call")
-        explained = tag("figcaption", caption, cls="name")
-        figures.append(tag("figure", tag("h2", title), explained, chart, key))
-    return tag("div", *figures, cls="charts")
+    explained = tag("figcaption", caption, cls="name")
+    return tag("figure", tag("h2", title), explained, chart, key)
 
 
 def _explanations() -> list[Html]:

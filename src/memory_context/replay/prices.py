@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from autogen_core.models import AssistantMessage, LLMMessage, SystemMessage
 
 from memory_context.autogen.messages import calls_of, texts_of
+from memory_context.exceptions import InvalidArgumentError
 from memory_context.text.tokens.counter import TokenCounter
 
 TOKENS_PER_MESSAGE = 4
@@ -31,11 +32,15 @@ class Price:
     """What a provider charges for tokens, and what a *trip* costs: one more call, to look a value up.
 
     Attributes:
+        model: The model that charges so, or what a user gave.
+        dollars: For a million tokens of input, in full.
         cached: The share of the full price that a token of an unchanged prefix costs.
         fetched: The most tokens of an output that a trip brings back.
         asked: The tokens of a trip's question and answer beside the output.
     """
 
+    model: str = "gpt-5.4"
+    dollars: float = 2.5
     cached: float = 0.1
     fetched: int = 2000
     asked: int = 150
@@ -47,6 +52,49 @@ class Price:
     def trip(self, tokens: int, output: int) -> float:
         """Return the cost of a trip from a prompt of `tokens` for an output of `output` tokens."""
         return self.cached * tokens + min(self.fetched, output) + self.asked
+
+    def in_dollars(self, cost: float) -> str:
+        """Return what *cost*, in tokens at the full price, comes to: cents, and as many digits as a small sum needs."""
+        dollars = cost * self.dollars / 1e6
+        return f"${dollars:,.2f}" if dollars >= 1 else f"${dollars:.2g}"
+
+
+PRICED = "June 2026"
+"""When the prices below were looked up: standard rates in dollars per million tokens of input, and of cached input.
+
+Anthropic charges a quarter more for what it writes into its cache; that is not counted."""
+PRICES = {
+    "gpt-5.5": (5.0, 0.5),
+    "gpt-5.4": (2.5, 0.25),
+    "gpt-5.4-mini": (0.75, 0.075),
+    "gpt-5.4-nano": (0.2, 0.02),
+    "claude-opus-4.7": (5.0, 0.5),
+    "claude-sonnet-4.6": (3.0, 0.3),
+}
+
+
+def parse_price(text: str) -> Price:
+    """Return the price that *text* says: the name of a model, or ``2.50/0.25``, in dollars per million tokens.
+
+    Raises:
+        InvalidArgumentError: It is neither.
+    """
+    if text in PRICES:
+        full, cached = PRICES[text]
+        return Price(text, full, cached / full)
+    full_text, slash, cached_text = text.partition("/")
+    try:
+        full = float(full_text)
+        cached = float(cached_text) if slash else full
+    except ValueError:
+        full = cached = -1.0
+    if full > 0 and 0 <= cached <= full < float("inf"):
+        return Price(f"${full:g} a million tokens, ${cached:g} cached", full, cached / full)
+    message = (
+        f"the price {text!r:.40} is not known; give dollars for a million tokens of input and of cached input, "
+        f"as 2.50/0.25, or one of {', '.join(PRICES)}"
+    )
+    raise InvalidArgumentError(message)
 
 
 def charged(message: LLMMessage) -> ChargedMessage:

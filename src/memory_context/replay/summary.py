@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from memory_context.replay.comparison import Result, Results
+from memory_context.replay.prices import Price
 from memory_context.text.describe.description import counted
 
 
@@ -18,6 +19,7 @@ class Summary:
         files: The names of the files that were read, or were to be read.
         tokenizer: What counted the tokens.
         threshold: That of "reference only", which peaks are set against.
+        price: What tokens cost.
         complete: Whether every run of the files was replayed.
     """
 
@@ -25,6 +27,7 @@ class Summary:
     files: tuple[str, ...]
     tokenizer: str
     threshold: int
+    price: Price = field(default_factory=Price)
     complete: bool = True
 
     @property
@@ -46,11 +49,31 @@ class Summary:
         rest = "" if self.complete else "; not complete: figures of the runs so far"
         return f"{runs}, {calls}, {values}; tokens by {self.tokenizer}{rest}"
 
+    def conclusion(self) -> str:
+        """Say in one sentence what the first policy of ours would have saved, and what it would have cost a model.
+
+        Empty where none of ours was replayed, or nothing at all.
+        """
+        results = self.results
+        ours = next((result for result in results.policies if is_ours(result.row.policy)), None)
+        if ours is None or not results.runs:
+            return ""
+        before, after, price = results.unbounded, ours.figures, self.price
+        runs = "Your run" if results.runs == 1 else f"Your {results.runs:,} runs"
+        lost = f"{after.lost:,} would have been lost" if after.lost else "none would have been lost"
+        return (
+            f"{runs}: {short(before.tokens)} tokens → {short(after.tokens)}, "
+            f"{price.in_dollars(before.all_counted)} → {price.in_dollars(after.all_counted)} "
+            f"at the price of {price.model}, tools counted. Of {counted(self.needed, 'value')} needed later {lost}; "
+            f"{after.trips:,} of {counted(self.calls, 'call')} would have looked one up."
+        )
+
     def as_json(self) -> dict[str, Any]:
         """Return one object in JSON's own types; its fields are described in docs/replay.md."""
         return {
             "files": list(self.files),
             "complete": self.complete,
+            "conclusion": self.conclusion(),
             "tokenizer": self.tokenizer,
             "threshold": self.threshold,
             "runs": self.results.runs,
@@ -60,6 +83,19 @@ class Summary:
             "runs_by_call": list(self.results.reached),
             "policies": [_policy_json(result) for result in self.results.policies],
         }
+
+
+def is_ours(policy: str) -> bool:
+    """Return whether *policy* is a `MemoryContext` that brings texts back."""
+    return policy.partition(":")[0] == "memory"
+
+
+def short(tokens: int) -> str:
+    """Return a number of tokens as people say it: 4.1 M, 320 k, 812."""
+    for unit, name in ((1_000_000, "M"), (1000, "k")):
+        if tokens >= unit:
+            return f"{tokens / unit:.3g} {name}"
+    return str(tokens)
 
 
 def _policy_json(result: Result) -> dict[str, Any]:
