@@ -27,10 +27,12 @@ from memory_context.text.index.bm25 import (
 )
 from memory_context.text.index.chunks import SIZE, ChunkStart, card_of, chunks_of
 from memory_context.text.index.embedders import as_embedding_model
-from memory_context.text.index.fusion import fused, normalized
+from memory_context.text.index.fusion import Chance, fused
 
-SCORES = st.dictionaries(st.integers(0, 30), st.floats(0, 1000), max_size=12)
+SCORES = st.dictionaries(st.integers(0, 30), st.floats(0.1, 1000), max_size=12)
+COSINES = st.dictionaries(st.integers(0, 30), st.floats(-1, 1), max_size=12)
 SHARE = st.floats(0, 1)
+CHANCE = Chance(0.2, 0.1, 60)
 
 
 def item(content: str | bytes, **values: object) -> MemoryItem:
@@ -90,49 +92,61 @@ def test_rare_is_worth_more(holding: int, passages: int) -> None:
     assert idf(holding, passages) >= 0
 
 
-@given(SCORES, SCORES, SHARE)
+@given(SCORES, COSINES, SHARE)
 def test_blend_lies_between(
     keyword: dict[int, float], semantic: dict[int, float], share: float
 ) -> None:
-    """A blend knows every key of both, from 0 to 1, best first."""
-    blend = fused(keyword, semantic, share)
+    """A blend knows every key of both, from 0 to 1 (ties apart), best first."""
+    blend = fused(keyword, semantic, CHANCE, share)
 
     assert blend.keys() == keyword.keys() | semantic.keys()
-    assert all(-1e-9 <= score <= 1 + 1e-9 for score in blend.values())
+    assert all(-1e-5 <= score <= 1 + 1e-5 for score in blend.values())
     assert all(first >= second for first, second in pairwise(blend.values()))
 
 
-@given(SCORES, SCORES, SHARE, st.integers(1, 64))
+@given(SCORES, COSINES, SHARE, st.integers(1, 64))
 def test_units_do_not_matter(
     keyword: dict[int, float], semantic: dict[int, float], share: float, unit: int
 ) -> None:
     """Scores in other units give the same blend."""
-    scaled = fused({key: score * unit for key, score in keyword.items()}, semantic, share)
+    scaled = fused({key: score * unit for key, score in keyword.items()}, semantic, CHANCE, share)
 
-    assert scaled == pytest.approx(fused(keyword, semantic, share), abs=1e-6)
-
-
-@given(SCORES, SCORES)
-def test_one_ranking_alone(keyword: dict[int, float], semantic: dict[int, float]) -> None:
-    """With no share, a ranking adds nothing to the other's scores."""
-    blend = fused(keyword, semantic, 0.0)
-
-    assert normalized(keyword) == {key: blend[key] for key in keyword}
-    assert all(blend[key] == 0 for key in semantic.keys() - keyword.keys())
+    assert scaled == pytest.approx(fused(keyword, semantic, CHANCE, share), abs=1e-6)
 
 
-@given(SCORES, SCORES, SHARE)
+@given(SCORES, st.dictionaries(st.integers(0, 30), st.floats(-1, 0.4), max_size=12))
+def test_what_does_not_stand_out_stays_behind(
+    keyword: dict[int, float], semantic: dict[int, float]
+) -> None:
+    """Cosines as they come by chance leave the order of keyword matching; what only they find follows."""
+    blend = fused(keyword, semantic, CHANCE)
+
+    found = sorted(keyword, key=lambda key: -keyword[key])
+    assert [key for key in blend if key in keyword] == found
+    assert list(blend)[: len(found)] == found
+
+
+@given(SCORES, COSINES, SHARE)
 def test_better_in_both_is_better(
     keyword: dict[int, float], semantic: dict[int, float], share: float
 ) -> None:
     """What is at least as good in both rankings is not behind."""
-    blend = fused(keyword, semantic, share)
+    blend = fused(keyword, semantic, CHANCE, share)
     both = keyword.keys() & semantic.keys()
 
     for first in both:
         for second in both:
             if keyword[first] >= keyword[second] and semantic[first] >= semantic[second]:
                 assert blend[first] >= blend[second] - 1e-9
+
+
+def test_chance() -> None:
+    """The more texts there are, the nearer one of them is by chance; equal cosines tell nothing."""
+    few, many = Chance(0.2, 0.1, 10), Chance(0.2, 0.1, 100_000)
+
+    assert few.standing_out(0.6) > many.standing_out(0.6) == 0
+    assert 1 == few.standing_out(0.9)
+    assert 0 == Chance(0.7, 0.0, 10).standing_out(0.7) == Chance(0.7, 0.0, 1).standing_out(0.9)
 
 
 @given(st.text(st.sampled_from("ab \n\u4e2d"), max_size=3 * SIZE), st.integers(0, 5))

@@ -8,6 +8,7 @@ import sys
 import tracemalloc
 from collections.abc import Callable, Iterator
 from datetime import timedelta
+from random import Random
 from typing import Any
 
 import pytest
@@ -588,3 +589,59 @@ def test_hits_are_looked_up_by_id(sqlite_url: str) -> None:
 
 def _compiled(statement: sa.Select[Any]) -> str:
     return str(statement.compile(dialect=sqlite.dialect(), compile_kwargs={"literal_binds": True}))
+
+
+SUBJECTS = {
+    "canoe": "kayak",
+    "violin": "fiddle",
+    "sofa": "couch",
+    "lorry": "truck",
+    "film": "movie",
+}
+CITIES = ("Oslo", "Lima", "Kyoto", "Accra", "Quito", "Tunis", "Perth", "Turin", "Delhi", "Porto")
+
+
+def meaning(texts: list[str]) -> list[list[float]]:
+    """Vectors of an embedder that knows which words mean the same, and which thing is where."""
+    return [
+        [
+            0.01 + (city in text and any(name in text for name in names))
+            for names in SUBJECTS.items()
+            for city in CITIES
+        ]
+        for text in texts
+    ]
+
+
+def noise(texts: list[str]) -> list[list[float]]:
+    """Vectors that have nothing to do with the texts."""
+    return [[Random(text + str(i)).gauss(0, 1) for i in range(16)] for text in texts]
+
+
+def letters(texts: list[str]) -> list[list[float]]:
+    """Vectors of a poor embedder: which letters there are."""
+    return [[float(text.lower().count(chr(97 + i))) for i in range(26)] for text in texts]
+
+
+@pytest.mark.parametrize("embed", [meaning, noise, letters])
+def test_both_are_never_below_words(url: str, embed: Any) -> None:
+    """A weak embedder leaves what keyword matching finds where it is; a good one finds what other words say."""
+    with SQLAlchemyStore(url, embedder=embed) as store:
+        for subject in SUBJECTS:
+            for city in CITIES:
+                text = f"We sold the {subject} in {city}, near the station, and were paid at once."
+                store.put(ANN, memory(text, memory_key=f"{subject}-{city}"))
+        store.reindex()
+        found = dict.fromkeys(("keyword", "hybrid"), 0)
+        firsts = 0
+        for subject, other in SUBJECTS.items():
+            for city in CITIES:
+                for word in (subject, other):
+                    for mode in found:
+                        question = f"Was the {word} of {city} paid?"
+                        hits = keys(store, question, limit=5, mode=mode)
+                        found[mode] += f"{subject}-{city}" in hits
+                        firsts += f"{subject}-{city}" == hits[0] and mode == "hybrid"
+
+    assert found["hybrid"] >= found["keyword"]
+    assert (embed is meaning) == (firsts == 100)

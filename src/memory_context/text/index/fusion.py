@@ -1,39 +1,73 @@
-"""Two rankings as one: a weighted sum of scores that were brought to 0 to 1 in each."""
+"""Two rankings as one: keyword matching decides, and vectors where they tell one text apart from the user's others.
+
+An embedder is the user's own, and may know nothing of the user's words. So a cosine counts by how far it stands out from
+those that the user's texts have with the same question by chance; one of a weak embedder does not, and leaves the order
+that keyword matching gave.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
 from typing import TypeVar
 
 K = TypeVar("K", bound=Hashable)
 
 SEMANTIC_SHARE = 0.5
+# A cosine counts from so many times what chance gives, and in full from so many on. With 1.0 in place of 1.25,
+# embedders that only compare words cost a hit (`docs/search.md`).
+LEAST_TIMES = 1.25
+MOST_TIMES = 1.9
+# Texts that only vectors find, and that do not stand out, follow in the order of their cosines.
+TIE = 1e-6
 
 
-def normalized(scores: Mapping[K, float]) -> dict[K, float]:
-    """Return scores from 0 for the lowest to 1 for the highest; all 1 where they are equal."""
-    lowest = min(scores.values(), default=0.0)
-    width = max(scores.values(), default=0.0) - lowest
-    # A single hit, or equal ones: dividing by the width would fail.
-    if width <= 0:
-        return dict.fromkeys(scores, 1.0)
-    return {key: (score - lowest) / width for key, score in scores.items()}
+@dataclass(frozen=True, slots=True)
+class Chance:
+    """How near a user's texts are to a question by chance.
+
+    Attributes:
+        usual: Their mean cosine.
+        deviation: The standard deviation of their cosines.
+        texts: How many texts there are.
+    """
+
+    usual: float
+    deviation: float
+    texts: int
+
+    def standing_out(self, cosine: float) -> float:
+        """Return from 0 to 1 how far a cosine is above the greatest one that is to be expected by chance."""
+        # The greatest of n normally distributed values is about sqrt(2 ln n) deviations above their mean.
+        expected = self.deviation * math.sqrt(2 * math.log(max(self.texts, 2)))
+        if expected <= 0:
+            return 0.0
+        times = (cosine - self.usual) / expected
+        part = (times - LEAST_TIMES) / (MOST_TIMES - LEAST_TIMES)
+        return min(max(part, 0.0), 1.0) ** 2
 
 
 def fused(
-    keyword: Mapping[K, float], semantic: Mapping[K, float], share: float = SEMANTIC_SHARE
+    keyword: Mapping[K, float],
+    semantic: Mapping[K, float],
+    chance: Chance,
+    share: float = SEMANTIC_SHARE,
 ) -> dict[K, float]:
     """Return the blend of two rankings' scores, from 0 to 1, best first.
 
-    What one ranking lacks has 0 there, as its lowest has: the edge of a ranking makes no step.
-
     Args:
-        keyword: Scores of keyword matching.
-        semantic: Scores of vectors.
+        keyword: Scores of keyword matching, above 0.
+        semantic: Cosines of vectors.
+        chance: What such cosines are by chance.
         share: What the second counts, from 0 to 1.
     """
-    keyword, semantic = normalized(keyword), normalized(semantic)
+    best = max(keyword.values(), default=1.0)
     blend = dict[K, float]()
     for key in (*keyword, *semantic):
-        blend[key] = (1 - share) * keyword.get(key, 0.0) + share * semantic.get(key, 0.0)
+        blend[key] = (1 - share) * keyword.get(key, 0.0) / best
+        if key in semantic:
+            blend[key] += share * chance.standing_out(semantic[key])
+        if key not in keyword:
+            blend[key] += TIE * semantic[key]
     return dict(sorted(blend.items(), key=lambda pair: -pair[1]))

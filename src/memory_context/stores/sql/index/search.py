@@ -114,6 +114,7 @@ def _hits(
     """Return the best chunk of each memory, by keywords, by vectors, or by both."""
     by_keywords: dict[UUID, ChunkHit] = {}
     by_vectors: dict[UUID, ChunkHit] = {}
+    chance = None
     if request.wanted:
         rank = partial(
             keyword_index.ranked,
@@ -128,11 +129,13 @@ def _hits(
         table, vector = request.vector
         rank = partial(vector_index.nearest, connection, table, request.user_id, vector, inside)
         by_vectors = _best_passages(rank, request.limit)
-    if not by_keywords or not by_vectors:
+        if by_keywords and by_vectors:
+            chance = vector_index.chance(connection, table, request.user_id, vector)
+    if chance is None:
         return by_keywords or by_vectors
     # A memory is shown by the chunk that its words were found in, if there was any.
     hits = by_vectors | by_keywords
-    scores = fused(_scores(by_keywords), _scores(by_vectors))
+    scores = fused(_scores(by_keywords), _scores(by_vectors), chance)
     return {memory_id: replace(hits[memory_id], score=score) for memory_id, score in scores.items()}
 
 

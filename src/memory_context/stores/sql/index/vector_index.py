@@ -25,6 +25,7 @@ from memory_context.stores.sql.filters import Conditions
 from memory_context.stores.sql.index.keyword_index import ChunkHit, MemoryIds
 from memory_context.stores.sql.schema import memories, passages, settings
 from memory_context.text.index.embedders import EmbeddingModel, Vector
+from memory_context.text.index.fusion import Chance
 
 if TYPE_CHECKING:
     import numpy as np
@@ -34,6 +35,8 @@ SETTING = "vectors:"
 TABLE = "agent_memory_vectors_"
 MAX_INDEXED = 2000
 """pgvector's HNSW index takes vectors of at most so many dimensions."""
+# So many of a user's vectors tell what is near by chance.
+SAMPLE = 1000
 # Any number of our own, as in `migrate`.
 LOCK = 7_305_419_172_614_030
 Cosines: TypeAlias = dict[tuple[UUID, int], float]
@@ -215,6 +218,19 @@ def nearest(
         conditions.append(table.c.memory_id.in_(inside))
     find = _by_numpy if is_sqlite(connection) else _by_pgvector
     return _hits(connection, find(connection, table, query, conditions, limit))
+
+
+def chance(connection: sa.Connection, table: sa.Table, user_id: str, vector: Vector) -> Chance:
+    """Return how near the user's chunks are to *vector* by chance, as 1,000 of them tell."""
+    mine = table.c.user_id == user_id
+    chunks = connection.execute(sa.select(sa.func.count()).where(mine)).scalar_one()
+    sample = connection.execute(sa.select(table.c.vector).where(mine).limit(SAMPLE)).scalars()
+    sampled = list(sample)
+    if is_sqlite(connection):
+        numpy = load_numpy()
+        sampled = [numpy.frombuffer(data, dtype=numpy.float32) for data in sampled]
+    cosines = as_array(sampled) @ as_array([vector])[0]
+    return Chance(float(cosines.mean()), float(cosines.std()), chunks)
 
 
 def _by_numpy(
