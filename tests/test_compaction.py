@@ -462,3 +462,21 @@ async def test_squeezed_texts_that_begin_with_a_reference() -> None:
         for text, result in zip(texts, prompt[-1].content, strict=True)
     )
     assert stored & set(texts)
+
+
+async def test_large_arguments_become_references() -> None:
+    """What a model wrote into an answered call does not stay above the limit; it can be read."""
+    context = MemoryContext("ann", store="sqlite://", recall=False, max_tokens=1500)
+    written = call("write_file", arguments=json.dumps({"path": "app.log", "content": LOG}))
+    open_call = await fill(context, user("Write it."), written)
+    assert open_call[-1] == written
+
+    prompt = await fill(context, results("done", name="write_file"))
+
+    assert size(prompt) < 1500
+    check_prompt(prompt)
+    [folded] = [one for one in prompt if isinstance(one, AssistantMessage)]
+    arguments = json.loads(folded.content[0].arguments)  # type: ignore[union-attr] # its call
+    assert "app.log" == arguments["path"]
+    assert LOG == await context.retrieve(MemoryRef.parse(arguments["content"]).key)
+    assert dumps(prompt) == dumps(await context.get_messages())

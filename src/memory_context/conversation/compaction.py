@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
 
+from memory_context.conversation.late_fold import fold_what_was_read, saved_by_folding
 from memory_context.conversation.message import (
     Message,
     MessageFacts,
@@ -127,7 +128,8 @@ class Compactor:
         with operation(
             "compact", self.folder.manager.who, limit=self.limit, messages=len(messages)
         ) as compacting:
-            compacted = self._squeezed(self._cut(messages, tokens, seen))
+            compacted = self._with_folded_calls(self._cut(messages, tokens, seen))
+            compacted = self._squeezed(compacted)
             saved = sum(tokens) - sum(self.folder.ledger.tokens(compacted))
             is_changed = compacted != messages
             compacting.note(tokens=saved, outcome="compacted" if is_changed else "kept")
@@ -215,6 +217,21 @@ class Compactor:
         given = "\n".join(_said(results))
         left = max(0, budget - manager.counter.count(shown.text))
         yield excerpt(given, "", left, manager.counter.count).text
+
+    def _with_folded_calls(self, messages: list[Message]) -> list[Message]:
+        """Return *messages* with references in place of large arguments of calls that were answered.
+
+        A compaction changes the prefix that a provider has cached, so this costs nothing more.
+        """
+        answered = {message.answers for message in messages}
+        due = list[int]()
+        for index, message in enumerate(messages):
+            is_answered = bool(message.calls) and answered.issuperset(
+                call.id for call in message.calls
+            )
+            if is_answered and saved_by_folding(message, self.folder):
+                due.append(index)
+        return fold_what_was_read(messages, due, self.folder)
 
     def _squeezed(self, messages: list[Message]) -> list[Message]:
         """Return *messages* with their largest texts folded to bare references, as far as it takes to be below the limit."""

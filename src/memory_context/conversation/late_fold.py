@@ -95,7 +95,7 @@ def _read_texts(messages: Sequence[Message], folder: MessageFolder) -> list[Read
         message = messages[index]
         is_needed = goes_on_reading and message.role == "tool" and _is_reader(message.source)
         if reads and not is_needed:
-            saved = _saved_by_folding(message, folder)
+            saved = saved_by_folding(message, folder)
             if saved:
                 texts.append(ReadText(index, saved, reads))
         if message.role == "assistant":
@@ -109,7 +109,7 @@ def _is_reader(tool: str) -> bool:
     return tool == RETRIEVE or tool in FILE_READERS
 
 
-def _saved_by_folding(message: Message, folder: MessageFolder) -> int:
+def saved_by_folding(message: Message, folder: MessageFolder) -> int:
     """Return about how many tokens smaller *message* would be with references in place of its large texts."""
     threshold = folder.late_threshold_of(message)
     if threshold is None:
