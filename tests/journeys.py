@@ -139,7 +139,7 @@ async def langchain_async(store: MemoryStore | str, **settings: Any) -> MemoryMa
 
 def _ended(model: ScriptedChatModel, middleware: MemoryContextMiddleware) -> MemoryManager:
     assert MARKER in str(model.prompts[-1][-2].content), "it came back"
-    return middleware._memories("ann", THREAD, "coder")  # noqa: SLF001 - the manager that its runs have
+    return middleware._hosted.memories("ann", THREAD, "coder")  # noqa: SLF001 - the manager that its runs have
 
 
 JOURNEYS: dict[str, Journey] = {

@@ -594,7 +594,7 @@ def test_a_middleware_closes_its_trail(trail: Kept) -> None:
     """What waits is written when the middleware is closed."""
     middleware = MemoryContextMiddleware("sqlite://", user_id="ann", audit=trail)
     trail.failing = True
-    middleware._memories("ann", None).store("a text")  # noqa: SLF001 - the manager that its runs have
+    middleware._hosted.memories("ann").store("a text")  # noqa: SLF001 - the manager that its runs have
     trail.failing = False
     middleware.close()
 

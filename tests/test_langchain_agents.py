@@ -78,7 +78,7 @@ async def test_many_medium_results_at_once(how: str) -> None:
         texts = results(state["messages"])
 
         found = [ref for text in texts for ref in MemoryRef.find_all(text)]
-        manager = MemoryManager(middleware._store, user_id="42")  # noqa: SLF001
+        manager = MemoryManager(middleware._hosted.store, user_id="42")  # noqa: SLF001
         assert (refs, [page(number) for number in range(refs)]) == (
             len(found),
             [manager.retrieve(r.key) for r in found],

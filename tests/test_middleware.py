@@ -138,7 +138,7 @@ async def test_folds_and_recalls(how: str) -> None:
     result = result_in(messages)
     assert ("1", "read_log", "success") == (result.tool_call_id, result.name, result.status)
     [ref] = MemoryRef.find_all(str(result.content))
-    assert LOG == MemoryManager(middleware._store, user_id="42").retrieve(ref.key)  # noqa: SLF001
+    assert LOG == MemoryManager(middleware._hosted.store, user_id="42").retrieve(ref.key)  # noqa: SLF001
     *_, recalled, question = model.prompts[-1]
     assert (QUESTION, "memory_context") == (question.content, recalled.name)
     assert ANSWER in str(recalled.content)
@@ -319,7 +319,7 @@ async def test_content_blocks_and_commands() -> None:
     first, second, last = cast("list[Any]", result_in(messages, "blocks").content)
     assert (image, {"type": "text", "text": "end"}) == (second, last)
     [ref] = MemoryRef.find_all(first["text"])
-    manager = MemoryManager(middleware._store, user_id="42")  # noqa: SLF001
+    manager = MemoryManager(middleware._hosted.store, user_id="42")  # noqa: SLF001
     assert f"{LOG}\ntail" == manager.retrieve(ref.key)
     [ref] = MemoryRef.find_all(str(result_in(messages, "command").content))
     assert LOG == manager.retrieve(ref.key)
@@ -346,7 +346,7 @@ async def test_artifacts(setting: Any) -> None:
     if setting == "keep":
         assert table == first.artifact
     else:
-        stored = MemoryManager(middleware._store, user_id="42").retrieve(  # noqa: SLF001
+        stored = MemoryManager(middleware._hosted.store, user_id="42").retrieve(  # noqa: SLF001
             first.artifact["memory_key"]
         )
         assert table == json.loads(stored)
@@ -535,7 +535,7 @@ def test_interrupt_and_resume() -> None:
     [ref] = MemoryRef.find_all(
         str(result_in(agent.get_state(THREAD).values["messages"], "echo").content)
     )
-    assert LOG[::-1] == MemoryManager(middleware._store, user_id="42").retrieve(ref.key)  # noqa: SLF001
+    assert LOG[::-1] == MemoryManager(middleware._hosted.store, user_id="42").retrieve(ref.key)  # noqa: SLF001
 
 
 async def test_beside_retries_and_summaries() -> None:

@@ -150,7 +150,7 @@ async def test_langchain_agent_goes_on(
     """An agent of LangChain's goes on with full texts, and folds again, with the same middleware."""
     user, jobs = f"{how}-{outages}", PER_OUTAGE * outages
     own = MemoryContextMiddleware(server.url, user_id=user)
-    run_job = tool(Job(server, lambda: [own._fail_open]).run_job)  # noqa: SLF001
+    run_job = tool(Job(server, lambda: [own._hosted.fail_open]).run_job)  # noqa: SLF001
     model = ScriptedChatModel(
         [[call("run_job", str(n), number=n)] for n in range(jobs)] + ["Done."]
     )

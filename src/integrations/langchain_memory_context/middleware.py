@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict, deque
 from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -29,32 +28,29 @@ from langgraph.types import Command
 
 from langchain_memory_context.chat_model_judge import ChatModelJudge
 from langchain_memory_context.messages import ids_of, neutral_of, own, shown_as
-from langchain_memory_context.run_endings import AgentRun, called_in, calling, endings
+from langchain_memory_context.run_endings import called_in, calling, endings
 from langchain_memory_context.state_through_parent_graphs import (
     CarriedConversation,
-    DecisionNote,
     carried_by,
     carrying,
-    note_of,
 )
 from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
 from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
-    ConversationCache,
     ConversationSettings,
 )
-from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.decision_note import DecisionNote, note_of
 from memory_context.conversation.fold_and_recall_policies import (
     FoldPolicy,
     NotesPolicy,
     RecallPolicy,
     fold_policy_of,
-    notes_policy_of,
     recall_policy_of,
 )
-from memory_context.conversation.judge import Decision, Decisions
+from memory_context.conversation.hosted_conversations import HostedConversations
+from memory_context.conversation.judge import Decisions
 from memory_context.conversation.key_trust import called_with
 from memory_context.conversation.message import Edits, edits_between, trusted_keys
 from memory_context.conversation.pass_by_reference import (
@@ -63,26 +59,18 @@ from memory_context.conversation.pass_by_reference import (
     strings_in,
     with_passed_texts,
 )
-from memory_context.conversation.recall import KEPT_DECISIONS
-from memory_context.conversation.run_notes import offered_places
-from memory_context.exceptions import InvalidArgumentError, InvalidScopeError, StoreError
+from memory_context.conversation.run_notes import AgentRun
+from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
-from memory_context.memory.summaries import as_summaries
 from memory_context.model.audit import AuditTrail
-from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import events
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop, wait_for
-from memory_context.stores import as_auditor, as_store
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
 
-
-KEPT_CONVERSATIONS = 1000
-ENDING: tuple[Lifetime, ...] = ("run", "task")
 
 AnyRequest: TypeAlias = ModelRequest[Any]
 AnyResponse: TypeAlias = ModelResponse[Any]
@@ -209,25 +197,16 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         judge = None if model is None else ChatModelJudge(model)
         recall_policy = recall_policy_of(recall, judge, "model")
         self._settings = ConversationSettings(self._fold_policy, recall_policy, max_tokens)
-        notes_policy = notes_policy_of(notes)
-        self._has_notes = notes_policy is not None
-        self._notes_policy = notes_policy or NotesPolicy()
         self._passing = PassingPolicy.of(pass_by_reference)
-        self._store = as_store(store)
-        self._closes_store = self._store is not store
-        self._auditor = as_auditor(audit, self._store)
-        self._summaries = as_summaries(policy.summarizer)
+        self._hosted = HostedConversations(store, self._settings, notes=notes, audit=audit)
         self._user_id = user_id
-        self._fail_open = FailOpen(ContextStats())
-        self._decisions = deque[Decision](maxlen=KEPT_DECISIONS)
-        self._caches = OrderedDict[tuple[str, str | None, str], ConversationCache]()
         self._name = name
-        if self._has_notes:
+        if self._hosted.has_notes:
             _check_hooks(self)
             endings()
         self.tools = self._own_tools() if tools else []
         if user_id is not None:
-            self._memories(user_id, None)
+            self._hosted.memories(user_id)
 
     @property
     def name(self) -> str:
@@ -241,11 +220,11 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     def stats(self) -> ContextStats:
         """Return what this middleware has done so far, for all users."""
-        return self._fail_open.stats.snapshot()
+        return self._hosted.fail_open.stats.snapshot()
 
     def decisions(self) -> Decisions:
         """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
-        return Decisions(self._decisions)
+        return Decisions(self._hosted.decisions)
 
     def end_task(self, task: str, *, user_id: str | int | None = None) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
@@ -256,15 +235,12 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             InvalidScopeError: No user.
             StoreError: The store could not do it.
         """
-        owner = self._memories(user_id if self._user_id is None else self._user_id, None)  # type: ignore[arg-type] # says what is wrong with None
-        return ScopedMemory(owner, task_id=task, policies=self._notes_policy.tiers).end("task")
+        owner = user_id if self._user_id is None else self._user_id
+        return self._hosted.end_task(task, owner)  # type: ignore[arg-type] # says what is wrong with None
 
     def close(self) -> None:
         """Give back the store's connections, unless the store is the caller's. The middleware may be used again."""
-        if self._auditor:
-            self._auditor.close()
-        if self._closes_store:
-            self._store.close()
+        self._hosted.close()
 
     def wrap_tool_call(
         self, request: ToolCallRequest, handler: Callable[[ToolCallRequest], ToolOutcome]
@@ -317,12 +293,9 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             ),
         )
         if self._passing.passes:
-            tools = ", ".join(sorted(self._passing.tools or ())) or prompts.ANY_TOOL
             reading = next(tool for tool in owned if tool.name == RETRIEVE)
-            reading.description = (
-                f"{reading.description} {prompts.PASS_REFERENCES.format(tools=tools)}"
-            )
-        if not self._has_notes:
+            reading.description = self._passing.told_in(reading.description)
+        if not self._hosted.has_notes:
             return owned
         noting = note_tools(
             lambda: self._notes(called_in(self)), max_tokens=self._fold_policy.threshold
@@ -331,7 +304,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
 
     def _owner(self) -> MemoryManager:
         """Return the memories that the tool which is called here may see."""
-        return self._walled(self._notes(called_in(self)))
+        return self._notes(called_in(self)).manager
 
     def _calling(
         self, request: ToolCallRequest, talk: AgentConversation
@@ -357,33 +330,8 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if user_id is None:
             message = 'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
             raise InvalidScopeError(message)
-        return ScopedMemory(
-            self._memories(user_id, _thread(), _agent_name()),
-            run_id=run.run_id,
-            task_id=run.task,
-            project_id=run.project,
-            policies=self._notes_policy.tiers,
-        )
-
-    def _walled(self, notes: ScopedMemory) -> MemoryManager:
-        """Return the memories of the user whose run this is, without what is closed in it."""
-        notes.manager.set_places(notes.places, offered_places(notes))
-        return notes.manager
-
-    def _memories(
-        self, user_id: str | int, thread_id: str | None, agent_id: str | None = None
-    ) -> MemoryManager:
-        manager = MemoryManager(
-            self._store,
-            user_id=user_id,
-            agent_id=agent_id,
-            thread_id=thread_id,
-            counter=self._fold_policy.counter,
-            summarizer=self._summaries,
-            audit=self._auditor,
-        )
-        manager.redacted = self._fail_open.stats.redacted
-        return manager
+        owner = self._hosted.memories(user_id, _thread(), _agent_name())
+        return self._hosted.notes(owner, run)
 
     def _private(self, state: Any) -> Mapping[str, Any]:  # noqa: ANN401 - whatever schema the agent has
         """Return what the private state holds for this middleware."""
@@ -400,29 +348,13 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         run = AgentRun.of(private.get("run"))
         notes = self._notes(run)
         agent = _agent_here()
-        manager = self._walled(notes)
+        manager = notes.manager
         carried = carried_by(_messages_in(state), private.get("note"), self._name, agent)
         for owner in carried.owners:
             replace(carried.note.facts, user_id=owner).check_owner(manager.scope.user_id)
-        conversation = Conversation(
-            manager,
-            self._settings,
-            self._fail_open,
-            self._cache(manager, agent),
-            self._decisions,
-            named_thread=manager.thread_id is not None,
-        )
+        conversation = self._hosted.conversation(manager, agent)
         carries = agent != "" or manager.thread_id is None
         return AgentConversation(carried, conversation, run, notes, agent, carries)
-
-    def _cache(self, manager: MemoryManager, agent: str) -> ConversationCache:
-        """Return what this process remembers of a conversation; of the newest 1,000."""
-        place = (manager.scope.user_id, manager.thread_id, agent)
-        cache = self._caches.pop(place, None) or self._settings.new_cache(manager)
-        self._caches[place] = cache
-        while len(self._caches) > KEPT_CONVERSATIONS:
-            self._caches.popitem(last=False)
-        return cache
 
     def _filled(
         self, request: ToolCallRequest, talk: AgentConversation
@@ -459,7 +391,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self._check_tools(request)
         talk = self._conversation(request.state)
         self._watch(talk.notes)
-        notes = talk.notes if self._has_notes else None
+        notes = talk.notes if self._hosted.has_notes else None
         before = talk.carried
         after, facts = await talk.decides.before_model(
             before.messages, before.note.facts, before.seen, notes
@@ -516,12 +448,12 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
         private = self._private(state)
         left_behind = AgentRun.of(private.get("run"))
         if left_behind.run_id is not None:
-            self._ended(self._notes(left_behind))
+            self._hosted.end_run(self._notes(left_behind))
         task, project = self._setting("task"), self._setting("project")
         run = AgentRun(
             run_id=str(uuid4()),
             task=None if task is None else str(task),
-            project=self._notes_policy.project if project is None else str(project),
+            project=self._hosted.notes_policy.project if project is None else str(project),
         )
         self._watch(self._notes(run))
         return {"memory_context": {self._name: {**private, "run": run.to_json()}}}
@@ -533,7 +465,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
     def after_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401, ARG002 - LangChain's signature
         """End the run."""
         private = self._private(state)
-        self._ended(self._notes(AgentRun.of(private.get("run"))))
+        self._hosted.end_run(self._notes(AgentRun.of(private.get("run"))))
         return {"memory_context": {self._name: {**private, "run": None}}}
 
     async def aafter_agent(self, state: Any, runtime: Runtime[Any]) -> dict[str, Any]:  # noqa: ANN401 - LangChain's signature
@@ -542,17 +474,7 @@ class MiddlewareWithNotes(MemoryContextMiddleware):
 
     def _watch(self, notes: ScopedMemory) -> None:
         """End the run if its graph fails from now on."""
-        endings().when_failed(partial(self._ended, notes))
-
-    def _ended(self, notes: ScopedMemory) -> None:
-        """Delete what ends; where the store fails it stays there, and nobody sees it."""
-        try:
-            for lifetime in ENDING if self._notes_policy.ends_task else ENDING[:1]:
-                notes.end(lifetime)
-        except StoreError as error:
-            self._fail_open.stats.add(store_failures=1)
-            user = notes.manager.scope.user_id
-            events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
+        endings().when_failed(partial(self._hosted.end_run, notes))
 
 
 def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - also providers' dicts

@@ -3,46 +3,22 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from dataclasses import asdict, dataclass
 from functools import lru_cache
-from typing import Any, Self
+from typing import Any
 from uuid import UUID
 
 from langchain_core.callbacks import BaseCallbackHandler
 from langchain_core.tracers.context import register_configure_hook
 from langgraph.config import get_config
 
+from memory_context.conversation.run_notes import AgentRun
 from memory_context.runtime.after_fork import Lock
 from memory_context.runtime.threads import off_loop
 
 KEPT = 10_000
-
-
-@dataclass(frozen=True, slots=True)
-class AgentRun:
-    """The run of an agent that keeps notes.
-
-    Attributes:
-        run_id: Its id; None outside of a run.
-        task: The task that it works on.
-        project: The project that this belongs to.
-    """
-
-    run_id: str | None = None
-    task: str | None = None
-    project: str | None = None
-
-    @classmethod
-    def of(cls, saved: Mapping[str, str | None] | None) -> Self:
-        """Return the run that `to_json` made *saved* of; without one, none."""
-        return cls(**(saved or {}))
-
-    def to_json(self) -> dict[str, str | None]:
-        """Return the run in JSON's own types."""
-        return asdict(self)
 
 
 _calling: ContextVar[tuple[object, AgentRun]] = ContextVar(

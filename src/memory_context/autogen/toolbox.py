@@ -12,7 +12,6 @@ from autogen_core.tools import BaseTool, FunctionTool, ToolOverride, Workbench
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.exceptions import InvalidArgumentError, NotSerializableError
 from memory_context.model.tool_names import RETRIEVE
-from memory_context.runtime import tool_descriptions_and_prompts as prompts
 
 AnyTool: TypeAlias = BaseTool[Any, Any] | Callable[..., Any] | Workbench
 
@@ -61,10 +60,8 @@ def told_of_passing(
     """Return the description of the tool that reads memories, which says that references can be passed, too."""
     if not policy.passes:
         return {}
-    takers = ", ".join(sorted(policy.tools or ())) or prompts.ANY_TOOL
-    sentence = prompts.PASS_REFERENCES.format(tools=takers)
     [reading] = [tool for tool in tools if tool.name == RETRIEVE]
-    return {RETRIEVE: ToolOverride(description=f"{reading.description} {sentence}")}
+    return {RETRIEVE: ToolOverride(description=policy.told_in(reading.description))}
 
 
 def dumped(part: Workbench) -> ComponentModel:

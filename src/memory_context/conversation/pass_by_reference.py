@@ -85,6 +85,13 @@ class PassingPolicy:
         """Return whether references in the arguments of *tool* are replaced."""
         return self.tools is None or tool in self.tools
 
+    def told_in(self, description: str) -> str:
+        """Return the description of `retrieve_memory`, which tells a model what it may pass to which tools."""
+        if not self.passes:
+            return description
+        tools = ", ".join(sorted(self.tools or ())) or prompts.ANY_TOOL
+        return f"{description} {prompts.PASS_REFERENCES.format(tools=tools)}"
+
     def limit_for(self, tool: str) -> int:
         """Return the most bytes for one call of *tool*."""
         if isinstance(self.max_argument_bytes, Mapping):

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from typing import Self
 
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.tier_notes import NEWEST_FIRST
@@ -12,6 +13,30 @@ from memory_context.model.reference import MemoryRef
 from memory_context.model.scope import Place
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.quoting import quoted
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRun:
+    """The run of an agent that keeps notes.
+
+    Attributes:
+        run_id: Its id; None outside of a run.
+        task: The task that it works on.
+        project: The project that this belongs to.
+    """
+
+    run_id: str | None = None
+    task: str | None = None
+    project: str | None = None
+
+    @classmethod
+    def of(cls, saved: Mapping[str, str | None] | None) -> Self:
+        """Return the run that `to_json` made *saved* of; without one, none."""
+        return cls(**(saved or {}))
+
+    def to_json(self) -> dict[str, str | None]:
+        """Return the run in JSON's own types."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,142 @@
+"""The conversations of many users in one host: how they are kept, and what is remembered of each."""
+
+from __future__ import annotations
+
+from collections import OrderedDict, deque
+from typing import TYPE_CHECKING
+
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import (
+    Conversation,
+    ConversationCache,
+    ConversationSettings,
+)
+from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.fold_and_recall_policies import NotesPolicy, notes_policy_of
+from memory_context.conversation.judge import Decision
+from memory_context.conversation.recall import KEPT_DECISIONS
+from memory_context.conversation.run_notes import AgentRun, offered_places
+from memory_context.exceptions import StoreError
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.memory.summaries import as_summaries
+from memory_context.model.audit import AuditTrail
+from memory_context.model.tiers_and_limits import Lifetime
+from memory_context.runtime import events
+from memory_context.stores import as_auditor, as_store
+
+if TYPE_CHECKING:
+    from memory_context.stores import AnyStore
+
+KEPT_CONVERSATIONS = 1000
+ENDING: tuple[Lifetime, ...] = ("run", "task")
+
+
+class HostedConversations:
+    """What one object of a host needs to keep the conversations of many users.
+
+    Args:
+        store: Where the memories are, as for `MemoryManager`.
+        settings: How each conversation is kept.
+        notes: Whether the agent keeps notes in tiers; or a `NotesPolicy`.
+        audit: Where it is written who did what with which memory: see `MemoryManager`.
+    """
+
+    def __init__(
+        self,
+        store: AnyStore | None,
+        settings: ConversationSettings,
+        *,
+        notes: bool | NotesPolicy = False,
+        audit: AuditTrail | str | bool | None = None,
+    ) -> None:
+        notes_policy = notes_policy_of(notes)
+        self.settings = settings
+        self.has_notes = notes_policy is not None
+        self.notes_policy = notes_policy or NotesPolicy()
+        self.fail_open = FailOpen(ContextStats())
+        self.decisions = deque[Decision](maxlen=KEPT_DECISIONS)
+        self.store = as_store(store)
+        self._closes_store = self.store is not store
+        self._auditor = as_auditor(audit, self.store)
+        self._summaries = as_summaries(settings.fold.summarizer)
+        self._caches = OrderedDict[tuple[str, str | None, str], ConversationCache]()
+
+    def close(self) -> None:
+        """Give back the store's connections, unless the store is the caller's."""
+        if self._auditor:
+            self._auditor.close()
+        if self._closes_store:
+            self.store.close()
+
+    def memories(
+        self, user_id: str | int, thread_id: str | None = None, agent_id: str | None = None
+    ) -> MemoryManager:
+        """Return the memories of a user, for one thread and agent.
+
+        Raises:
+            InvalidScopeError: A user that is none.
+        """
+        manager = MemoryManager(
+            self.store,
+            user_id=user_id,
+            agent_id=agent_id,
+            thread_id=thread_id,
+            counter=self.settings.fold.counter,
+            summarizer=self._summaries,
+            audit=self._auditor,
+        )
+        manager.redacted = self.fail_open.stats.redacted
+        return manager
+
+    def notes(self, owner: MemoryManager, run: AgentRun) -> ScopedMemory:
+        """Return the notes that are open in *run*; the memories of *owner* are those that are open there, too."""
+        notes = ScopedMemory(
+            owner,
+            run_id=run.run_id,
+            task_id=run.task,
+            project_id=run.project,
+            policies=self.notes_policy.tiers,
+        )
+        owner.set_places(notes.places, offered_places(notes))
+        return notes
+
+    def conversation(self, manager: MemoryManager, agent: str) -> Conversation:
+        """Return the conversation of *agent* in the thread of *manager*, with what this process remembers of it."""
+        return Conversation(
+            manager,
+            self.settings,
+            self.fail_open,
+            self._cache(manager, agent),
+            self.decisions,
+            named_thread=manager.thread_id is not None,
+        )
+
+    def end_run(self, notes: ScopedMemory) -> None:
+        """Delete what ends with a run; where the store fails it stays there, and nobody sees it."""
+        try:
+            for lifetime in ENDING if self.notes_policy.ends_task else ENDING[:1]:
+                notes.end(lifetime)
+        except StoreError as error:
+            self.fail_open.stats.add(store_failures=1)
+            user = notes.manager.scope.user_id
+            events.NOTES_NOT_DELETED.log(error, where=True, user_id=user, lifetime="run")
+
+    def end_task(self, task: str, user_id: str | int) -> int:
+        """Delete the notes of a task that has ended, and return how many there were.
+
+        Raises:
+            InvalidScopeError: No user.
+            StoreError: The store could not do it.
+        """
+        policies = self.notes_policy.tiers
+        return ScopedMemory(self.memories(user_id), task_id=task, policies=policies).end("task")
+
+    def _cache(self, manager: MemoryManager, agent: str) -> ConversationCache:
+        """Return what this process remembers of a conversation; of the newest 1,000."""
+        place = (manager.scope.user_id, manager.thread_id, agent)
+        cache = self._caches.pop(place, None) or self.settings.new_cache(manager)
+        self._caches[place] = cache
+        while len(self._caches) > KEPT_CONVERSATIONS:
+            self._caches.popitem(last=False)
+        return cache
