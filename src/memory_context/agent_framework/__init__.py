@@ -1,0 +1,17 @@
+"""Microsoft Agent Framework: the provider that folds an agent's conversation, and its tools."""
+
+from memory_context.exceptions import MissingDependencyError
+
+try:
+    from memory_context.agent_framework.provider import MemoryContextProvider
+    from memory_context.agent_framework.tools import memory_tools
+except ModuleNotFoundError as error:
+    if (error.name or "").partition(".")[0] != "agent_framework":
+        raise
+    _message = (
+        "MemoryContextProvider needs Microsoft Agent Framework: "
+        "pip install 'memory-context[agent-framework]'"
+    )
+    raise MissingDependencyError(_message) from error
+
+__all__ = ["MemoryContextProvider", "memory_tools"]
