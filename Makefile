@@ -28,7 +28,7 @@ $(VENV)/demo: pyproject.toml | $(BIN)/python
 	@touch $@
 
 $(VENV)/test: pyproject.toml | $(BIN)/python
-	$(INSTALL) -e '.[demo,langchain]' --group test
+	$(INSTALL) -e '.[agent-framework,demo,langchain]' --group test
 	@touch $@
 
 $(VENV)/lint: pyproject.toml $(VENV)/test | $(BIN)/python

@@ -11,7 +11,7 @@ import memory_context
 
 PACKAGES = [Path(package.__path__[0]) for package in (memory_context, langchain_memory_context)]
 MOST_IN_ROOT = 6
-HOSTS = ("autogen", "langchain_memory_context")
+HOSTS = ("agent_framework", "autogen", "langchain_memory_context")
 
 
 def modules() -> list[Path]:

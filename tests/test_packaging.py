@@ -47,7 +47,7 @@ def test_public_names() -> None:
 
 def test_import_loads_no_host() -> None:
     """Importing the package loads no host, no database library and no tokenizer; nor do its values."""
-    names = "autogen_core langchain_core sqlalchemy alembic psycopg tiktoken pydantic typer rich"
+    names = "agent_framework autogen_core langchain_core sqlalchemy alembic psycopg tiktoken pydantic typer rich"
     code = f"import sys, memory_context; print(sorted(set('{names}'.split()) & set(sys.modules)))"
 
     assert "[]" == run(code)
@@ -89,9 +89,10 @@ def test_extras() -> None:
     metadata = importlib.metadata.metadata("memory-context")
     base = [need for need in metadata.get_all("Requires-Dist", []) if "extra ==" not in need]
 
-    extras = {"all", "autogen", "demo", "encryption", "langchain", "mcp", "notebooks", "vector"}
+    extras = {"agent-framework", "all", "autogen", "demo", "encryption", "langchain"}
+    extras |= {"mcp", "notebooks", "vector"}
     assert extras == set(metadata.get_all("Provides-Extra", []))
-    assert not [need for need in base if need.startswith(("autogen", "langchain", "mcp"))]
+    assert not [need for need in base if need.startswith(("agent", "autogen", "langchain", "mcp"))]
 
 
 def test_mcp_sdk() -> None:

@@ -6,16 +6,19 @@ import json
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from copy import copy
+from dataclasses import replace
+from itertools import groupby
 from typing import Any, cast
 
 from agent_framework import Content
 from agent_framework import Message as FrameworkMessage
 
 from memory_context.conversation.fold_and_recall_policies import PERSON
-from memory_context.conversation.message import Edits, FunctionCall, Message
+from memory_context.conversation.message import FunctionCall, Message
 from memory_context.model.item import hash_content
 
-ASSISTANT = "assistant"
+RESULT = "function_result"
+USUAL_SOURCES = {"user": PERSON}
 # Marks a text of a result: the tool has failed, and says so itself.
 FAILED = "memory_context_failed"
 
@@ -26,101 +29,117 @@ def held_by(messages: Sequence[FrameworkMessage]) -> list[list[Message]]:
     seen = Counter[str]()
     held = list[list[Message]]()
     for message in messages:
-        parts = neutral_of(message, tools)
-        for index, part in enumerate(parts):
+        parts = list[Message]()
+        for part in _neutral_of(message, tools):
             seen[part.id] += 1
-            if seen[part.id] > 1:
-                parts[index] = _renamed(part, f"{part.id}:{seen[part.id]}")
-            tools.update((call.id, call.name) for call in part.calls)
+            number = seen[part.id]
+            parts.append(part if number == 1 else replace(part, id=f"{part.id}:{number}"))
+            tools |= {call.id: call.name for call in part.calls}
         held.append(parts)
     return held
 
 
-def neutral_of(message: FrameworkMessage, tools: Mapping[str, str]) -> list[Message]:
-    """Return *message* as a conversation sees it; *tools* are the names of those that were called before."""
-    contents = list(enumerate(message.contents))
-    if message.role == "tool":
-        return [_neutral_result(content, tools) for _, content in contents if content.call_id]
-    texts = {i: content.text or "" for i, content in contents if content.type == "text"}
-    calls = tuple(_call(content) for _, content in contents if content.type == "function_call")
-    others = {
-        i: content.to_dict()
-        for i, content in contents
-        if content.type not in ("text", "function_call")
-    }
-    role = {"developer": "system"}.get(message.role, message.role)
-    source = message.author_name or {"user": PERSON, "assistant": ASSISTANT}.get(role, role)
-    words = json.dumps([role, list(texts.values()), [call.id for call in calls]])
-    return [
-        Message(
-            message.message_id or f"{role}:{hash_content(words)}",
-            cast("Any", role),
-            source,
-            texts,
-            calls,
-            others=others,
-        )
-    ]
+def neutral_result(call_id: str, occurrence: str, tool: str, items: Sequence[Content]) -> Message:
+    """Return what *tool* gives, as a conversation sees it.
 
-
-def neutral_result(call_id: str, tool: str, items: Sequence[Content]) -> Message:
-    """Return the *items* that *tool* gives as a conversation sees them."""
-    texts = {i: item.text or "" for i, item in enumerate(items) if item.type == "text"}
-    others = {i: item.to_dict() for i, item in enumerate(items) if item.type != "text"}
-    is_error = any(FAILED in item.additional_properties for item in items)
+    Args:
+        call_id: The call that it answers, as the provider names it.
+        occurrence: What tells the call from others, of which providers may repeat the name.
+        tool: The tool.
+        items: What it gives.
+    """
     return Message(
-        call_id, "tool", tool, texts, answers=call_id, is_error=is_error, others=others
+        occurrence,
+        "tool",
+        tool,
+        {place: item.text or "" for place, item in enumerate(items) if item.type == "text"},
+        answers=call_id,
+        is_error=any(FAILED in item.additional_properties for item in items),
+        others={place: item.to_dict() for place, item in enumerate(items) if item.type != "text"},
     )
 
 
-def edited(
-    messages: Sequence[FrameworkMessage], held: Sequence[Sequence[Message]], edits: Edits
-) -> list[FrameworkMessage]:
-    """Return copies of *messages*, which are *held* as that, with *edits*."""
-    prompt = list[FrameworkMessage]()
-    for message, parts in zip(messages, held, strict=True):
-        for part in parts:
-            prompt += [own(one) for one in edits.inserted.get(part.id, ())]
-        staying = [part for part in parts if part.id not in edits.removed]
-        if staying or not parts:
-            prompt.append(shown_as(message, parts, edits.changed))
-    return prompt
-
-
-def shown_as(
-    message: FrameworkMessage, parts: Sequence[Message], changed: Mapping[str, Message]
-) -> FrameworkMessage:
-    """Return a copy of *message*, which consists of *parts*, with those that have *changed*."""
+def copied(message: FrameworkMessage) -> FrameworkMessage:
+    """Return a copy of *message*, in which the framework may note what it likes."""
     message = copy(message)
     message.additional_properties = dict(message.additional_properties)
-    if message.role == "tool":
-        message.contents = [
-            _with_texts(content, changed[content.call_id].texts)
-            if content.call_id in changed
-            else content
-            for content in message.contents
-        ]
-        return message
-    for part in parts:
-        if part.id in changed:
-            message.contents = _with_words(message.contents, changed[part.id])
-            # It keeps its name, though it says something else.
-            message.message_id = part.id
     return message
+
+
+def show(message: FrameworkMessage, parts: Sequence[Message]) -> None:
+    """Let *message* say what *parts* say, and keep what tells it from others."""
+    results = iter(parts)
+    contents = list[Content]()
+    for place, content in enumerate(message.contents):
+        if content.type == RESULT:
+            contents.append(_shown_result(content, next(results)))
+        elif content.type == "text" and content.text != parts[0].texts[place]:
+            contents.append(_with_text(content, parts[0].texts[place]))
+        elif content.type == "function_call":
+            contents.append(_shown_call(content, parts[0].calls))
+        else:
+            contents.append(content)
+    message.contents = contents
+    if message.role != "tool":
+        message.message_id = parts[0].id
 
 
 def own(message: Message) -> FrameworkMessage:
     """Return the framework's message for one that this library has put into the conversation."""
-    return FrameworkMessage(
-        "user", [message.text], author_name=message.source, message_id=message.id
-    )
+    words, source = [message.text], message.source
+    return FrameworkMessage("user", words, author_name=source, message_id=message.id)
 
 
-def _neutral_result(content: Content, tools: Mapping[str, str]) -> Message:
+def with_texts(items: Sequence[Content], texts: Mapping[int, str]) -> list[Content]:
+    """Return *items* with other texts at some places."""
+    return [
+        _with_text(item, texts[place]) if texts.get(place, item.text) != item.text else item
+        for place, item in enumerate(items)
+    ]
+
+
+def _neutral_of(message: FrameworkMessage, tools: Mapping[str, str]) -> list[Message]:
+    """Return *message* as a conversation sees it; *tools* are the names of those that were called before."""
+    if message.role == "tool":
+        return [_result(one, tools) for one in message.contents if one.type == RESULT]
+    texts, others, calls = dict[int, str](), dict[int, Any](), list[FunctionCall]()
+    for place, content in enumerate(message.contents):
+        if content.type == "text":
+            texts[place] = content.text or ""
+        elif content.type == "function_call":
+            calls.append(_call(content))
+        else:
+            others[place] = content.to_dict()
+    role = "system" if message.role == "developer" else message.role
+    source = message.author_name or USUAL_SOURCES.get(role, role)
+    words = json.dumps([role, [*texts.values()], [call.id for call in calls]])
+    message_id = message.message_id or f"{role}:{hash_content(words)}"
+    neutral = Message(message_id, cast("Any", role), source, texts, tuple(calls), others=others)
+    return [neutral]
+
+
+def _result(content: Content, tools: Mapping[str, str]) -> Message:
     call_id = content.call_id or ""
-    items = content.items or [Content.from_text(str(content.result or ""))]
-    result = neutral_result(call_id, tools.get(call_id, "tool"), items)
+    tool = tools.get(call_id, "tool")
+    result = neutral_result(call_id, content.id or call_id, tool, _items(content))
     return replace(result, is_error=result.is_error or content.exception is not None)
+
+
+def _items(result: Content) -> list[Content]:
+    return list(result.items or ()) or [Content.from_text(str(result.result or ""))]
+
+
+def _shown_result(content: Content, shown: Message) -> Content:
+    if shown.texts == _result(content, {}).texts:
+        return content
+    return Content.from_function_result(
+        shown.answers or "",
+        id=content.id,
+        result=with_texts(_items(content), shown.texts),
+        exception=content.exception,
+        status=content.status,
+        additional_properties=content.additional_properties,
+    )
 
 
 def _call(content: Content) -> FunctionCall:
@@ -128,3 +147,36 @@ def _call(content: Content) -> FunctionCall:
     if not isinstance(arguments, str):
         arguments = json.dumps(arguments or {}, ensure_ascii=False, default=str)
     return FunctionCall(content.call_id or "", content.name or "", arguments)
+
+
+def _shown_call(content: Content, calls: Sequence[FunctionCall]) -> Content:
+    [shown] = [call for call in calls if call.id == content.call_id]
+    if shown.arguments == _call(content).arguments:
+        return content
+    content = copy(content)
+    content.arguments = shown.arguments
+    return content
+
+
+def _with_text(content: Content, text: str) -> Content:
+    content = copy(content)
+    content.text = text
+    return content
+
+
+def failure(text: str) -> list[Content]:
+    """Return what a tool gives that has failed and says why, in words for a model."""
+    return [Content.from_text(text, additional_properties={FAILED: True})]
+
+
+def joined_texts(items: Sequence[Content]) -> list[Content]:
+    """Return *items*, texts side by side as one, with line breaks between them."""
+    joined = list[Content]()
+    for is_text, run in groupby(items, lambda item: item.type == "text"):
+        together = list(run)
+        if is_text and len(together) > 1:
+            text = "\n".join(item.text or "" for item in together)
+            properties = {k: v for item in together for k, v in item.additional_properties.items()}
+            together = [Content.from_text(text, additional_properties=properties)]
+        joined += together
+    return joined

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memory_context.testing.host_contract import ConversationHostContract
     from memory_context.testing.reference_host import ReferenceHost
     from memory_context.testing.scripted_client import PromptError, ScriptedChatClient, check_prompt
+    from memory_context.testing.scripted_provider import ScriptedProvider, calling
     from memory_context.testing.scripted_turns import (
         ConversationHost,
         HostStart,
@@ -36,9 +37,11 @@ __all__ = [
     "PromptError",
     "ReferenceHost",
     "ScriptedChatClient",
+    "ScriptedProvider",
     "ScriptedReply",
     "ScriptedResult",
     "ScriptedTurn",
+    "calling",
     "check_prompt",
     "random_faults",
     "seeded_keys",
@@ -55,9 +58,11 @@ _HOMES = {
     "PromptError": "scripted_client",
     "ReferenceHost": "reference_host",
     "ScriptedChatClient": "scripted_client",
+    "ScriptedProvider": "scripted_provider",
     "ScriptedReply": "scripted_turns",
     "ScriptedResult": "scripted_turns",
     "ScriptedTurn": "scripted_turns",
+    "calling": "scripted_provider",
     "check_prompt": "scripted_client",
     "random_faults": "faulty_store",
     "seeded_keys": "seeding",

@@ -1,0 +1,259 @@
+"""One run of an agent: what its models are asked, and what its tools give."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from agent_framework import (
+    ChatContext,
+    ChatMiddleware,
+    ChatResponse,
+    CompactionStrategy,
+    Content,
+    FunctionInvocationContext,
+    FunctionMiddleware,
+    ResponseStream,
+    SessionContext,
+    annotate_message_groups,
+)
+from agent_framework import Message as FrameworkMessage
+
+from memory_context.agent_framework.messages import (
+    copied,
+    failure,
+    held_by,
+    joined_texts,
+    neutral_result,
+    own,
+    show,
+    with_texts,
+)
+from memory_context.agent_framework.tools import MemoryFunctionTool
+from memory_context.conversation.conversation import Conversation
+from memory_context.conversation.decision_note import (
+    DecisionNote,
+    FoldedMessage,
+    as_shown,
+    note_of,
+)
+from memory_context.conversation.key_trust import called_with
+from memory_context.conversation.message import Edits, Message, edits_between, trusted_keys
+from memory_context.conversation.pass_by_reference import (
+    NotPassedError,
+    PassingPolicy,
+    strings_in,
+    with_passed_texts,
+)
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime.threads import off_loop
+
+
+@dataclass
+class RunningAgent:
+    """One run of an agent, and what is decided in it.
+
+    Attributes:
+        name: The name that the framework gives the agent's messages.
+        conversation: Decides what stands in the prompts.
+        notes: The notes of the agent; None without tiers.
+        passing: Which tools get texts in place of references.
+        context: The run, as the framework tells providers of it.
+        kept: The part of the session's state that keeps what was decided.
+    """
+
+    name: str
+    conversation: Conversation
+    notes: ScopedMemory | None
+    passing: PassingPolicy
+    context: SessionContext
+    kept: dict[str, Any]
+    _shown: list[Message] = field(default_factory=list[Message])
+
+    @property
+    def note(self) -> DecisionNote:
+        """Return what was decided so far."""
+        return DecisionNote.from_json(self.kept.get("note")) or DecisionNote()
+
+    @note.setter
+    def note(self, note: DecisionNote) -> None:
+        self.kept["note"] = note.to_json()
+
+    async def prepare(self, messages: list[FrameworkMessage]) -> None:
+        """Make the prompt of *messages*, in place; they are copies."""
+        for message in messages:
+            # The framework adds it after the model has seen the message without.
+            if message.role == "assistant" and message.author_name == self.name:
+                message.author_name = None
+        parts = held_by(messages)
+        held = [part for message in parts for part in message]
+        shown, seen = self._as_shown(held)
+        note = self.note
+        prompt, facts = await self.conversation.before_model(shown, note.facts, seen, self.notes)
+        edits = edits_between(held, prompt)
+        self.note = note_of(facts, edits, held)
+        self.kept["seen"] = held[-1].id if held else None
+        self._shown = prompt
+        for given in self.context.input_messages:
+            changed = edits.changed.get(given.message_id or "")
+            if changed is not None:
+                show(given, [changed])
+        messages[:] = _edited(messages, parts, edits)
+
+    async def hear(self, response: ChatResponse) -> None:
+        """Take note of what the model has answered."""
+        for parts in held_by(response.messages):
+            for said in parts:
+                await self.conversation.hear(said, self._shown, self.note.facts)
+                self._shown.append(said)
+
+    def before(self) -> list[Message]:
+        """Return the messages so far; those of the session where a tool runs before a model is asked."""
+        if not self._shown:
+            given = held_by(self.context.get_messages(include_input=True))
+            self._shown, _ = self._as_shown([part for parts in given for part in parts])
+        return self._shown
+
+    async def filled(self, call: FunctionInvocationContext) -> Mapping[str, Any]:
+        """Return the arguments of *call* with texts in place of references.
+
+        Raises:
+            NotPassedError: The tool must not be called, and why.
+        """
+        arguments = cast("Mapping[str, Any]", call.arguments)
+        if not self.passing.passes_to(call.function.name):
+            return arguments
+        filled: Mapping[str, Any] = await off_loop(
+            with_passed_texts,
+            arguments,
+            call.function.name,
+            self.passing,
+            self.conversation.manager,
+            self.trusted,
+            call.function.parameters(),
+        )
+        return filled
+
+    def trusted(self) -> list[str]:
+        """Return the keys that may be passed on to tools."""
+        return trusted_keys(self.before(), self.note.facts.trusted)
+
+    async def fold_result(self, result: Message, keys: Sequence[str] | None = None) -> Message:
+        """Return what a tool gives as a model is shown it.
+
+        Args:
+            result: What the tool gives.
+            keys: The memories that it is about, if it is a tool on memories.
+        """
+        [taken] = await off_loop(self.conversation.folder.take_in, [result], self.before())
+        # What is small may still be folded with the results beside it, before a model sees them.
+        if taken.known.folded or keys is not None:
+            facts = replace(taken.known, trusted=(*taken.known.trusted, *(keys or ())))
+            note = self.note
+            folded = {**note.folded, taken.id: FoldedMessage({}, facts)}
+            self.note = replace(note, folded=folded)
+        return taken
+
+    def _as_shown(self, held: Sequence[Message]) -> tuple[list[Message], int]:
+        """Return the messages as a model sees them, and how many of them it has seen."""
+        seen = [index for index, one in enumerate(held) if one.id == self.kept.get("seen")]
+        return as_shown(held, self.note, seen[-1] + 1 if seen else None)
+
+
+class PromptStrategy:
+    """The framework's form of what makes a prompt; it is the last to see the messages before the client.
+
+    Args:
+        run: The agent's run.
+        users: The strategy that the agent or its client was given.
+    """
+
+    def __init__(self, run: RunningAgent, users: CompactionStrategy | None) -> None:
+        self._run, self._users = run, users
+
+    async def __call__(self, messages: list[FrameworkMessage]) -> bool:
+        """Make the prompt of *messages* in place; return whether the user's own strategy has changed them, too."""
+        await self._run.prepare(messages)
+        if self._users is None:
+            return False
+        annotate_message_groups(messages)
+        return await self._users(messages)
+
+
+class PromptMiddleware(ChatMiddleware):
+    """Makes the prompts of one run, and hears what the model answers."""
+
+    def __init__(self, run: RunningAgent) -> None:
+        self._run = run
+
+    async def process(self, context: ChatContext, call_next: Callable[[], Awaitable[None]]) -> None:
+        """See `ChatMiddleware`."""
+        users = getattr(context.client, "compaction_strategy", None)
+        users = context.kwargs.get("compaction_strategy", users)
+        context.kwargs["compaction_strategy"] = PromptStrategy(self._run, users)
+        context.messages = [
+            context.record_message_replacement(copied(message), message)
+            for message in context.messages
+        ]
+        await call_next()
+        if isinstance(context.result, ResponseStream):
+            context.result = context.result.with_result_hook(self._run.hear)
+        elif context.result is not None:
+            await self._run.hear(context.result)
+
+
+class FoldingMiddleware(FunctionMiddleware):
+    """Gives the tools of one run texts in place of references, and folds what they give."""
+
+    def __init__(self, run: RunningAgent) -> None:
+        self._run = run
+
+    async def process(
+        self, context: FunctionInvocationContext, call_next: Callable[[], Awaitable[None]]
+    ) -> None:
+        """See `FunctionMiddleware`."""
+        run, tool = self._run, context.function
+        arguments = cast("Mapping[str, Any]", context.arguments)
+        if isinstance(tool, MemoryFunctionTool):
+            items, keys = await tool.answered(arguments)
+            context.result = items
+            await run.fold_result(_neutral(context, items), keys)
+            return
+        try:
+            context.arguments = await run.filled(context)
+        except NotPassedError as refused:
+            context.result = failure(prompts.NOT_CALLED.format(tool=tool.name, reason=refused))
+            return
+        user_id = run.conversation.manager.scope.user_id
+        with called_with(user_id, run.trusted(), strings_in(arguments)):
+            await call_next()
+        if isinstance(context.result, Content):
+            return
+        items = joined_texts(tool.parse_result(context.result))
+        taken = await run.fold_result(_neutral(context, items))
+        if taken.known.folded:
+            context.result = with_texts(items, taken.texts)
+
+
+def _neutral(context: FunctionInvocationContext, items: Sequence[Content]) -> Message:
+    call_id = str(context.metadata["call_id"])
+    occurrence = context.metadata.get("function_call_occurrence_id", call_id)
+    return neutral_result(call_id, occurrence, context.function.name, items)
+
+
+def _edited(
+    messages: Sequence[FrameworkMessage], held: Sequence[Sequence[Message]], edits: Edits
+) -> list[FrameworkMessage]:
+    """Return *messages*, which are *held* as that, with *edits*."""
+    prompt = list[FrameworkMessage]()
+    for message, parts in zip(messages, held, strict=True):
+        for part in parts:
+            prompt += [own(one) for one in edits.inserted.get(part.id, ())]
+        if any(part.id in edits.removed for part in parts):
+            continue
+        if any(part.id in edits.changed for part in parts):
+            show(message, [edits.changed.get(part.id, part) for part in parts])
+        prompt.append(message)
+    return prompt

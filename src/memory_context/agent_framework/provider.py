@@ -1,0 +1,171 @@
+"""The provider that keeps an agent's prompts and sessions small without losing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal
+from uuid import UUID
+
+from agent_framework import (
+    AgentSession,
+    ContextProvider,
+    SessionContext,
+    SupportsAgentRun,
+)
+
+from memory_context.agent_framework.agents_run import (
+    FoldingMiddleware,
+    PromptMiddleware,
+    RunningAgent,
+)
+from memory_context.agent_framework.messages import copied
+from memory_context.agent_framework.tools import memory_tools
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.conversation import ConversationSettings, new_message_id
+from memory_context.conversation.fold_and_recall_policies import (
+    FoldPolicy,
+    NotesPolicy,
+    RecallPolicy,
+    fold_policy_of,
+    recall_policy_of,
+    refuse_middleware_settings,
+)
+from memory_context.conversation.hosted_conversations import HostedConversations
+from memory_context.conversation.judge import Decisions
+from memory_context.conversation.pass_by_reference import PassingPolicy
+from memory_context.conversation.run_notes import AgentRun
+from memory_context.exceptions import InvalidScopeError
+from memory_context.model.audit import AuditTrail
+from memory_context.model.tool_names import RETRIEVE
+
+if TYPE_CHECKING:
+    from memory_context.stores import AnyStore
+
+UserId = str | int | UUID
+
+
+class MemoryContextProvider(ContextProvider):
+    """Keeps large texts of an agent's conversation in a store, and brings back what the next step needs.
+
+    A tool's large result is committed to the store before it enters the conversation; a reference and a preview take
+    its place, in prompts, in the session and in what is streamed. Large texts of people are folded before the first
+    model call that would see them. Before each model call, in the tool loop too, the newest message is compared with
+    what is out of sight, and what it needs is put before it; text and position are kept in the session's state, so that
+    what a model saw does not change. If the store fails, the text stays, and the run goes on.
+
+    One provider serves any number of sessions and users. Put it first among the providers. Tools are folded behind all
+    other middleware: what redacts reaches stored text only as ``FoldPolicy(redact=…)``.
+
+    Args:
+        store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
+            ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. Nothing is opened before
+            the first use.
+        user_id: Whose memories these are; or a callable that says it of a session. None: each session says it, by
+            ``session.state["user_id"]``; a run of one that does not is an error.
+        threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
+        fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
+        recall: Whether anything is brought back without being asked for, also what is known about the user; or a
+            `RecallPolicy`.
+        notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`.
+        max_tokens: The most tokens of all messages together, 500 or more. Before it would be passed, the oldest groups
+            of messages are stored as one memory, and a reference takes their place. Instructions and tools come on top
+            of it.
+        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
+            `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
+        pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
+            `PassingPolicy`.
+        audit: Where it is written who did what with which memory: see `MemoryManager`.
+        source_id: Where its part of a session's state stands; tells two providers of one agent apart.
+
+    Raises:
+        InvalidScopeError: A user that is none.
+        InvalidThresholdError: A threshold below 50.
+        BudgetTooSmallError: A `max_tokens` below 500.
+        InvalidArgumentError: A threshold beside a `FoldPolicy`, or a setting of the wrong kind.
+        UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
+    """
+
+    def __init__(  # noqa: PLR0913 - each is a setting of its own, with a default
+        self,
+        store: AnyStore | None = None,
+        *,
+        user_id: UserId | Callable[[AgentSession], UserId] | None = None,
+        threshold: int | None = None,
+        fold: Literal["at_once", "after_reading"] | FoldPolicy = "at_once",
+        recall: bool | RecallPolicy = True,
+        notes: bool | NotesPolicy = False,
+        max_tokens: int | None = None,
+        tools: bool = True,
+        pass_by_reference: bool | PassingPolicy = True,
+        audit: AuditTrail | str | bool | None = None,
+        source_id: str = "memory_context",
+    ) -> None:
+        super().__init__(source_id)
+        policy = fold_policy_of(fold, threshold)
+        refuse_middleware_settings(policy, "MemoryContextProvider")
+        settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
+        self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
+        self._user_id = user_id
+        self._threshold = policy.threshold
+        self._has_tools = tools
+        self._passing = PassingPolicy.of(pass_by_reference)
+        if user_id is not None and not callable(user_id):
+            self._hosted.memories(_plain(user_id))
+
+    def stats(self) -> ContextStats:
+        """Return what this provider has done so far, for all users."""
+        return self._hosted.fail_open.stats.snapshot()
+
+    def decisions(self) -> Decisions:
+        """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
+        return Decisions(self._hosted.decisions)
+
+    def close(self) -> None:
+        """Give back the store's connections, unless the store is the caller's. The provider may be used again."""
+        self._hosted.close()
+
+    async def before_run(
+        self,
+        *,
+        agent: SupportsAgentRun,
+        session: AgentSession,
+        context: SessionContext,
+        state: dict[str, Any],
+    ) -> None:
+        """See `ContextProvider`: give the run tools, and the middleware that folds and recalls."""
+        name = agent.name or "UnnamedAgent"
+        kept: dict[str, Any] = state.setdefault(name, {})
+        owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
+        run = AgentRun.of(kept.get("run"))
+        notes = self._hosted.notes(owner, run)
+        conversation = self._hosted.conversation(owner, name)
+        for index, message in enumerate(context.input_messages):
+            given = copied(message)
+            given.message_id = given.message_id or new_message_id()
+            context.input_messages[index] = given
+        shown_notes = notes if self._hosted.has_notes else None
+        running = RunningAgent(name, conversation, shown_notes, self._passing, context, kept)
+        context.extend_middleware(self.source_id, FoldingMiddleware(running))
+        context.extend_middleware(self.source_id, PromptMiddleware(running))
+        if not self._has_tools:
+            return
+        page = self._hosted.settings.fold.page_budget
+        memories = notes if self._hosted.has_notes else owner
+        own_tools = memory_tools(memories, max_tokens=self._threshold, page_tokens=page)
+        for tool in own_tools:
+            if tool.name == RETRIEVE:
+                tool.description = self._passing.told_in(tool.description)
+        context.extend_tools(self.source_id, own_tools)
+
+    def _user_of(self, session: AgentSession) -> str | int:
+        user_id = self._user_id(session) if callable(self._user_id) else self._user_id
+        if user_id is None:
+            user_id = session.state.get("user_id")
+        if user_id is None:
+            message = 'whose memories? Give user_id= here, or in session.state["user_id"]'
+            raise InvalidScopeError(message)
+        return _plain(user_id)
+
+
+def _plain(user_id: UserId) -> str | int:
+    return str(user_id) if isinstance(user_id, UUID) else user_id

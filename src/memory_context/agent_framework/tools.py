@@ -1,0 +1,95 @@
+"""Agent Framework's tools by which an agent reads, searches and keeps memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from agent_framework import Content, FunctionTool
+from pydantic import ValidationError
+
+from memory_context.agent_framework.messages import failure
+from memory_context.memory.manager import MemoryManager
+from memory_context.memory.scoped_memory import ScopedMemory
+from memory_context.runtime.threads import off_loop
+from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.verbs import (
+    CountsTokens,
+    MemoryToolError,
+    Verb,
+    answer_limit,
+    problem_with,
+)
+
+
+class MemoryFunctionTool(FunctionTool):
+    """A tool that a verb describes: no reference is passed into it, and what it answers is not folded.
+
+    What goes wrong comes as the tool's answer, and says what to do next.
+
+    Args:
+        verb: What it does.
+        memories: What the verb works on.
+        max_tokens: The most that an answer takes.
+    """
+
+    def __init__(self, verb: Verb[Any], memories: CountsTokens, max_tokens: int) -> None:
+        super().__init__(
+            name=verb.name,
+            description=verb.description,
+            input_model=_schema_of(verb),
+            func=self._run,
+        )
+        self._verb, self._memories, self._max_tokens = verb, memories, max_tokens
+
+    async def answered(self, arguments: Mapping[str, Any]) -> tuple[list[Content], tuple[str, ...]]:
+        """Return the answer to a call, and the keys of the memories that it is about."""
+        try:
+            args = self._verb.args.model_validate(arguments)
+            answer = await off_loop(self._verb.answer, self._memories, args, self._max_tokens)
+        except ValidationError as error:
+            problem = problem_with(error)
+        except MemoryToolError as error:
+            problem = str(error)
+        else:
+            return [Content.from_text(answer.text)], answer.keys
+        return failure(problem), ()
+
+    async def _run(self, **arguments: Any) -> list[Content]:  # noqa: ANN401 - each verb's own
+        answer, _ = await self.answered(arguments)
+        return answer
+
+
+def memory_tools(
+    memories: MemoryManager | ScopedMemory,
+    *,
+    max_tokens: int | None = None,
+    page_tokens: int | None = None,
+) -> list[MemoryFunctionTool]:
+    """Return `retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
+
+    Args:
+        memories: The memories.
+        max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
+        page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
+    """
+    manager, notes = memories, list[MemoryFunctionTool]()
+    if isinstance(memories, ScopedMemory):
+        manager = memories.manager
+        for verb in NOTE_VERBS:
+            notes.append(MemoryFunctionTool(verb, memories, answer_limit(verb, max_tokens)))
+    owned = [
+        MemoryFunctionTool(verb, manager, answer_limit(verb, max_tokens, page_tokens))
+        for verb in VERBS
+    ]
+    return [*owned, *notes]
+
+
+@cache
+def _schema_of(verb: Verb[Any]) -> dict[str, Any]:
+    """Return the arguments as every host tells a model of them."""
+    schema = verb.args.model_json_schema()
+    kept = ("type", "properties", "required", "$defs")
+    return {name: schema[name] for name in kept if name in schema}

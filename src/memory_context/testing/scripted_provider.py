@@ -1,0 +1,161 @@
+"""A local server that speaks OpenAI's chat completions, answers by a script, and refuses what OpenAI refuses."""
+
+from __future__ import annotations
+
+import json
+import re
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any, Self, TypeAlias
+
+Wire: TypeAlias = dict[str, Any]
+
+_NAME = re.compile(r"[^\s<|\\/>]+")
+
+
+class ScriptedProvider(ThreadingHTTPServer):
+    """Answers the requests of a framework's own OpenAI client, streamed or not: ``with ScriptedProvider([…]) as provider``.
+
+    Attributes:
+        script: The messages that it answers with, each as in OpenAI's API, without its role: a text under ``content``,
+            ``tool_calls``, or both. `calling` makes such a message.
+        asked: The requests so far, refused ones included.
+        refused: Why requests were refused.
+        is_strict: Whether tools that are not strict are refused, as OpenAI does where an answer is parsed by a schema.
+    """
+
+    daemon_threads = True
+
+    def __init__(self, script: Sequence[Wire] = (), *, is_strict: bool = False) -> None:
+        super().__init__(("127.0.0.1", 0), _Completions)
+        self.script = list(script)
+        self.asked = list[Wire]()
+        self.refused = list[str]()
+        self.is_strict = is_strict
+
+    @property
+    def url(self) -> str:
+        """Return the URL that a client is given as ``base_url``."""
+        return f"http://127.0.0.1:{self.server_port}/v1"
+
+    def __enter__(self) -> Self:
+        """Answer requests, in a thread, from now on."""
+        threading.Thread(target=self.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Answer no more requests."""
+        self.shutdown()
+        self.server_close()
+
+    def answer(self, request: Wire) -> Wire | None:
+        """Return the next message of the script; None if the request is refused."""
+        self.asked.append(request)
+        problem = problem_of_messages(request["messages"])
+        if self.is_strict:
+            tools: list[Wire] = request.get("tools", [])
+            problem = problem or next(filter(None, map(problem_of_strict_tool, tools)), None)
+        if problem is None:
+            return {"role": "assistant", "content": None, **self.script.pop(0)}
+        self.refused.append(problem)
+        return None
+
+
+def calling(name: str, call_id: str, **arguments: Any) -> Wire:  # noqa: ANN401 - whatever a tool takes
+    """Return a message of a script that calls a tool."""
+    function = {"name": name, "arguments": json.dumps(arguments)}
+    return {"tool_calls": [{"id": call_id, "type": "function", "function": function}]}
+
+
+def problem_of_messages(messages: Sequence[Wire]) -> str | None:
+    """Return why OpenAI refuses *messages*; None if it takes them."""
+    waiting = set[str]()
+    for index, message in enumerate(messages):
+        role, call_id = message["role"], message.get("tool_call_id")
+        if role == "tool" and call_id not in waiting:
+            return (
+                f"messages[{index}]: a 'tool' message must follow a message with its 'tool_calls'"
+            )
+        if role != "tool" and waiting:
+            return f"messages[{index}]: 'tool_calls' must be followed by results for {waiting}"
+        waiting.discard(str(call_id))
+        waiting |= {call["id"] for call in message.get("tool_calls") or ()}
+        if message.get("content") is None and not message.get("tool_calls"):
+            return f"messages[{index}]: content is required"
+        if not _NAME.fullmatch(message.get("name") or "unnamed"):
+            return f"messages[{index}].name does not match {_NAME.pattern}"
+    return f"'tool_calls' must be followed by results for {waiting}" if waiting else None
+
+
+def problem_of_strict_tool(tool: Wire) -> str | None:
+    """Return why OpenAI refuses a tool as strict; None if it takes it.
+
+    See https://platform.openai.com/docs/guides/structured-outputs.
+    """
+    function = tool["function"]
+    parameters = function["parameters"]
+    if not function.get("strict"):
+        return f"{function['name']} is not strict"
+    if parameters.get("additionalProperties") is not False:
+        return f"{function['name']}: additionalProperties is required to be false"
+    if set(parameters["required"]) != set(parameters["properties"]):
+        return f"{function['name']}: required is required to include every key"
+    for name, argument in parameters["properties"].items():
+        if "default" in argument or argument.get("type") == "object" or "type" not in argument:
+            return f"{function['name']}: {name} is not permitted"
+    return None
+
+
+class _Completions(BaseHTTPRequestHandler):
+    server: ScriptedProvider  # pyright: ignore[reportIncompatibleVariableOverride] # whose handler this is
+
+    def do_POST(self) -> None:
+        """Answer a request."""
+        request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
+        message = self.server.answer(request)
+        if message is None:
+            self._send(
+                400, "application/json", json.dumps({"error": {"message": self.server.refused[-1]}})
+            )
+            return
+        if request.get("stream"):
+            events = [
+                f"data: {json.dumps(chunk)}\n\n" for chunk in _chunks(message, request["model"])
+            ]
+            self._send(200, "text/event-stream", "".join([*events, "data: [DONE]\n\n"]))
+            return
+        choice = {"index": 0, "message": message, "finish_reason": _reason(message)}
+        answer = _head("chat.completion", request["model"]) | {"choices": [choice]}
+        self._send(200, "application/json", json.dumps(answer))
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - its name there
+        """Print nothing."""
+
+    def _send(self, status: int, kind: str, text: str) -> None:
+        data = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+
+def _head(kind: str, model: str) -> Wire:
+    return {"id": "scripted", "object": kind, "created": 1, "model": model}
+
+
+def _reason(message: Mapping[str, Any]) -> str:
+    return "tool_calls" if message.get("tool_calls") else "stop"
+
+
+def _chunks(message: Wire, model: str) -> Iterator[Wire]:
+    """Yield *message* as it is streamed: its words, each call, and why it ends."""
+    deltas: list[Wire] = [{"role": "assistant", "content": message["content"]}]
+    for index, call in enumerate(message.get("tool_calls") or ()):
+        deltas.append({"tool_calls": [{"index": index, **call}]})
+    for delta in deltas:
+        choice = {"index": 0, "delta": delta, "finish_reason": None}
+        yield _head("chat.completion.chunk", model) | {"choices": [choice]}
+    choice = {"index": 0, "delta": dict[str, str](), "finish_reason": _reason(message)}
+    yield _head("chat.completion.chunk", model) | {"choices": [choice]}
