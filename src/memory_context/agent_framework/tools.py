@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import cache
 from typing import Any
 
 from agent_framework import Content, FunctionTool
@@ -13,7 +12,7 @@ from memory_context.agent_framework.messages import failure
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
-from memory_context.tools.note_tools import NOTE_VERBS
+from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
 from memory_context.tools.retrieve_search_store import VERBS
 from memory_context.tools.verbs import (
     CountsTokens,
@@ -39,7 +38,7 @@ class MemoryFunctionTool(FunctionTool):
         super().__init__(
             name=verb.name,
             description=verb.description,
-            input_model=_schema_of(verb),
+            input_model=_schema_of(verb, memories),
             func=self._run,
         )
         self._verb, self._memories, self._max_tokens = verb, memories, max_tokens
@@ -87,9 +86,11 @@ def memory_tools(
     return [*owned, *notes]
 
 
-@cache
-def _schema_of(verb: Verb[Any]) -> dict[str, Any]:
+def _schema_of(verb: Verb[Any], memories: CountsTokens) -> dict[str, Any]:
     """Return the arguments as every host tells a model of them."""
     schema = verb.args.model_json_schema()
     kept = ("type", "properties", "required", "$defs")
-    return {name: schema[name] for name in kept if name in schema}
+    arguments = {name: schema[name] for name in kept if name in schema}
+    if isinstance(memories, ScopedMemory):
+        offer_tiers(verb.name, arguments["properties"], memories.open_tiers)
+    return arguments
