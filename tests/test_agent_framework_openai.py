@@ -104,3 +104,35 @@ async def test_nobodys_memories() -> None:
         await agent.run("Hello.", session=session)
         memory = MemoryContextProvider("sqlite://", user_id=lambda session: session.session_id)
         await agent_on(provider, memory).run("Hello.")
+
+
+async def test_limit() -> None:
+    """With `max_tokens` the oldest turns leave the prompts for the store, and every key redeems."""
+    script = [{"content": f"answer {number} " + "word " * 80} for number in range(12)]
+    memory = MemoryContextProvider("sqlite://", user_id="ann", max_tokens=1500)
+    with ScriptedProvider(script) as provider:
+        agent = agent_on(provider, memory)
+        session = agent.create_session()
+        for number in range(12):
+            await agent.run(f"question {number} " + "filler " * 60, session=session)
+
+    assert [] == provider.refused
+    prompts = [json.dumps(request["messages"]) for request in provider.asked]
+    assert memory.stats().compactions >= 1
+    assert max(map(len, prompts)) < 12_000
+    [ref, *_] = MemoryRef.find_all(prompts[-1])
+    manager = MemoryManager(memory._hosted.store, user_id="ann")  # noqa: SLF001
+    assert "question 1 " in str(manager.retrieve(ref.key))
+
+
+async def test_results_side_by_side() -> None:
+    """Results of calls that run together are folded each, and stand behind their calls."""
+    both = {"tool_calls": [calling("run_build", f"c{n}")["tool_calls"][0] for n in (1, 2)]}
+    memory = MemoryContextProvider("sqlite://", user_id="ann")
+    with ScriptedProvider([both, {"content": "Both failed."}]) as provider:
+        await agent_on(provider, memory).run("Build it twice.")
+
+    assert [] == provider.refused
+    results = [m["content"] for m in provider.asked[-1]["messages"] if m["role"] == "tool"]
+    assert 2 == len(results)
+    assert LOG not in results

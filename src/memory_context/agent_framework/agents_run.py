@@ -46,7 +46,6 @@ from memory_context.conversation.pass_by_reference import (
     strings_in,
     with_passed_texts,
 )
-from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop
 
@@ -58,7 +57,6 @@ class RunningAgent:
     Attributes:
         name: The name that the framework gives the agent's messages.
         conversation: Decides what stands in the prompts.
-        notes: The notes of the agent; None without tiers.
         passing: Which tools get texts in place of references.
         context: The run, as the framework tells providers of it.
         kept: The part of the session's state that keeps what was decided.
@@ -66,7 +64,6 @@ class RunningAgent:
 
     name: str
     conversation: Conversation
-    notes: ScopedMemory | None
     passing: PassingPolicy
     context: SessionContext
     kept: dict[str, Any]
@@ -91,7 +88,7 @@ class RunningAgent:
         held = [part for message in parts for part in message]
         shown, seen = self._as_shown(held)
         note = self.note
-        prompt, facts = await self.conversation.before_model(shown, note.facts, seen, self.notes)
+        prompt, facts = await self.conversation.before_model(shown, note.facts, seen, None)
         edits = edits_between(held, prompt)
         self.note = note_of(facts, edits, held)
         self.kept["seen"] = held[-1].id if held else None

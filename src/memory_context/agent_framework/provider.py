@@ -24,7 +24,6 @@ from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings, new_message_id
 from memory_context.conversation.fold_and_recall_policies import (
     FoldPolicy,
-    NotesPolicy,
     RecallPolicy,
     fold_policy_of,
     recall_policy_of,
@@ -66,12 +65,10 @@ class MemoryContextProvider(ContextProvider):
         fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
         recall: Whether anything is brought back without being asked for, also what is known about the user; or a
             `RecallPolicy`.
-        notes: Whether the agent keeps notes in tiers (`ScopedMemory`); or a `NotesPolicy`.
         max_tokens: The most tokens of all messages together, 500 or more. Before it would be passed, the oldest groups
             of messages are stored as one memory, and a reference takes their place. Instructions and tools come on top
             of it.
-        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`, and with notes
-            `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
+        tools: Whether the agent gets `retrieve_memory`, `search_memory` and `store_memory`.
         pass_by_reference: Whether a reference as the whole value of a tool's argument is replaced by its text; or a
             `PassingPolicy`.
         audit: Where it is written who did what with which memory: see `MemoryManager`.
@@ -93,7 +90,6 @@ class MemoryContextProvider(ContextProvider):
         threshold: int | None = None,
         fold: Literal["at_once", "after_reading"] | FoldPolicy = "at_once",
         recall: bool | RecallPolicy = True,
-        notes: bool | NotesPolicy = False,
         max_tokens: int | None = None,
         tools: bool = True,
         pass_by_reference: bool | PassingPolicy = True,
@@ -104,7 +100,7 @@ class MemoryContextProvider(ContextProvider):
         policy = fold_policy_of(fold, threshold)
         refuse_middleware_settings(policy, "MemoryContextProvider")
         settings = ConversationSettings(policy, recall_policy_of(recall, None, "judge"), max_tokens)
-        self._hosted = HostedConversations(store, settings, notes=notes, audit=audit)
+        self._hosted = HostedConversations(store, settings, audit=audit)
         self._user_id = user_id
         self._threshold = policy.threshold
         self._has_tools = tools
@@ -136,22 +132,20 @@ class MemoryContextProvider(ContextProvider):
         name = agent.name or "UnnamedAgent"
         kept: dict[str, Any] = state.setdefault(name, {})
         owner = self._hosted.memories(self._user_of(session), session.session_id, agent.name)
-        run = AgentRun.of(kept.get("run"))
-        notes = self._hosted.notes(owner, run)
+        # No run of notes is open here, so that what others keep for theirs is closed to the agent.
+        self._hosted.notes(owner, AgentRun.of(None))
         conversation = self._hosted.conversation(owner, name)
         for index, message in enumerate(context.input_messages):
             given = copied(message)
             given.message_id = given.message_id or new_message_id()
             context.input_messages[index] = given
-        shown_notes = notes if self._hosted.has_notes else None
-        running = RunningAgent(name, conversation, shown_notes, self._passing, context, kept)
+        running = RunningAgent(name, conversation, self._passing, context, kept)
         context.extend_middleware(self.source_id, FoldingMiddleware(running))
         context.extend_middleware(self.source_id, PromptMiddleware(running))
         if not self._has_tools:
             return
         page = self._hosted.settings.fold.page_budget
-        memories = notes if self._hosted.has_notes else owner
-        own_tools = memory_tools(memories, max_tokens=self._threshold, page_tokens=page)
+        own_tools = memory_tools(owner, max_tokens=self._threshold, page_tokens=page)
         for tool in own_tools:
             if tool.name == RETRIEVE:
                 tool.description = self._passing.told_in(tool.description)
