@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import unicodedata
 from typing import Any
 
 import pytest
@@ -139,7 +140,27 @@ def test_quoted_notes_do_not_end_their_frame() -> None:
         assert f"{MARK}  {prompts.RUN_NOTES_FOOTER.upper()}" in shown.text
 
 
-PIECES = ["a", "\n", " ", MARK, "\r", "\u2028", *FRAMES]
+UNSEEN = ["\u200b", "\ufeff", "\0", "\x1b[31m", "\xad", "\u202e", "\x07"]
+PIECES = ["a", "\n", " ", MARK, "\r", "\u2028", "\u3000", *UNSEEN, *FRAMES]
+
+
+@for_each("unseen", UNSEEN)
+def test_no_hidden_end_of_a_frame(unseen: str) -> None:
+    """A frame's end is marked also with something that shows nothing before it or in it, and with odd blanks."""
+    for frame in FRAMES:
+        for line in (
+            unseen + frame,
+            frame[:3] + unseen + frame[3:],
+            frame.replace(" ", unseen + "\u3000 "),
+        ):
+            assert f"x\n{MARK}{line}\ny" == quoted(f"x\n{line}\ny")
+
+
+def _as_read(line: str) -> str:
+    """What a reader takes *line* for: without what shows nothing, in one case, with single blanks."""
+    line = line.replace("\x1b[31m", "")
+    shown = "".join(c for c in line if c.isspace() or unicodedata.category(c) not in ("Cc", "Cf"))
+    return " ".join(shown.lower().split())
 
 
 @given(st.lists(st.sampled_from(PIECES) | st.text(max_size=3), max_size=9).map("".join))
@@ -148,9 +169,8 @@ def test_no_line_reads_like_a_frame(text: str) -> None:
     """Whatever is quoted, no line of it begins like a sentence of the frame; other lines stay as they are."""
     pairs = list(zip(text.splitlines(), quoted(text).splitlines(), strict=True))
 
-    assert not [
-        line for _, line in pairs if line.strip().lower().startswith(tuple(map(str.lower, FRAMES)))
-    ]
+    read = [_as_read(line) for _, line in pairs]
+    assert not [line for line in read if line.startswith(tuple(map(_as_read, FRAMES)))]
     assert all(line in (before, f"{MARK}{before}") for before, line in pairs)
     assert quoted(quoted(text)) == quoted(text)
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
+import resource
+import signal
 import sqlite3
 import tracemalloc
 from collections.abc import Callable, Iterator
@@ -351,6 +353,27 @@ class TestBackup:
             assert 0 == len(copy.search(ANN, "later"))
         with closing(sqlite3.connect(backup.path)) as connection:
             assert [("ok",)] == connection.execute("PRAGMA integrity_check").fetchall()
+
+    def test_full_disk(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
+        """A copy that cannot be written whole leaves nothing behind, and what stood there stays."""
+        source = make("sqlite")
+        source.put(ANN, memory("x" * 1_000_000))
+        folder = tmp_path / "copies"
+        folder.mkdir()
+        old = folder / "copy.db"
+        old.write_text("old", "utf-8")
+        unlimited = resource.getrlimit(resource.RLIMIT_FSIZE)
+        handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, unlimited[1]))
+        try:
+            with pytest.raises(StoreError, match="cannot be written"):
+                source.backup(old)
+        finally:
+            resource.setrlimit(resource.RLIMIT_FSIZE, unlimited)
+            signal.signal(signal.SIGXFSZ, handler)
+
+        assert [old] == list(folder.iterdir())
+        assert "old" == old.read_text("utf-8")
 
     def test_keeps_some(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """The newest copies stay, older ones go, and other files are left alone."""

@@ -31,7 +31,6 @@ from memory_context.memory.redaction import redacted_import, users_of
 from memory_context.model.batches import batches_of, size_of
 from memory_context.model.item import Conflict, MemoryItem, Restored, now
 from memory_context.model.scope import Scope
-from memory_context.runtime.atomic_file import draft_of
 from memory_context.stores import MemoryStore, SQLAlchemyStore
 from memory_context.stores.protocol import redactor_of
 
@@ -228,8 +227,7 @@ def backup_database(
     try:
         backups.mkdir(parents=True, exist_ok=True)
         path = backups / f"memory-{now():{STAMP}}.db"
-        with draft_of(path) as draft:
-            store.backup(draft, progress)
+        store.backup(path, progress)
         # Only after the new copy is complete, and only names of our own.
         outdated = sorted(backups.glob("memory-*T*Z.db"))[:-keep] if keep else []
         for file in outdated:

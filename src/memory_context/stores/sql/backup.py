@@ -11,6 +11,7 @@ from typing import cast
 import sqlalchemy as sa
 
 from memory_context.exceptions import StoreError
+from memory_context.runtime.atomic_file import draft_of
 
 # So many are copied at a time, and progress is told between.
 PAGES = 10_000
@@ -33,8 +34,8 @@ def copy(
     connection.exec_driver_sql("SELECT count(*) FROM sqlite_master")
     source = cast("sqlite3.Connection", connection.connection.driver_connection)
     try:
-        with closing(sqlite3.connect(path)) as target:
+        with draft_of(path) as draft, closing(sqlite3.connect(draft)) as target:
             source.backup(target, pages=PAGES, progress=report)
-    except sqlite3.Error as error:
+    except (sqlite3.Error, OSError) as error:
         message = f"the backup {path} cannot be written: {error}"
         raise StoreError(message) from error
