@@ -357,6 +357,7 @@ class TestBackup:
     def test_full_disk(self, make: Callable[[str], MemoryStore], tmp_path: Path) -> None:
         """A copy that cannot be written whole leaves nothing behind, and what stood there stays."""
         source = make("sqlite")
+        assert isinstance(source, SQLAlchemyStore)
         source.put(ANN, memory("x" * 1_000_000))
         folder = tmp_path / "copies"
         folder.mkdir()
