@@ -20,10 +20,11 @@ from memory_context.model.tool_names import RETRIEVE
 from memory_context.testing import ScriptedChatClient
 
 FAILED_CASE = "14-weeks"
+# Lines that were read on by a pattern stand behind their numbers.
 _QUOTES = (
-    (r"^(E +AssertionError: 14-weeks: .*)", "It fails with\n    {}"),
-    (r"^> +(.*)", "raised by\n    {}"),
-    (r"^INFO .* 14-weeks: (.*)", "The log says of a week: {}. That is a week of five days."),
+    (r"^(?:\d+: )?(E +AssertionError: 14-weeks: .*)", "It fails with\n    {}"),
+    (r"^(?:\d+: )?> +(.*)", "raised by\n    {}"),
+    (r"^(?:\d+: )?INFO .* 14-weeks: (.*)", "The log says of a week: {}. That is a week of five days."),
 )
 
 
