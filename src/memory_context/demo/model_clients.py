@@ -24,7 +24,10 @@ FAILED_CASE = "14-weeks"
 _QUOTES = (
     (r"^(?:\d+: )?(E +AssertionError: 14-weeks: .*)", "It fails with\n    {}"),
     (r"^(?:\d+: )?> +(.*)", "raised by\n    {}"),
-    (r"^(?:\d+: )?INFO .* 14-weeks: (.*)", "The log says of a week: {}. That is a week of five days."),
+    (
+        r"^(?:\d+: )?INFO .* 14-weeks: (.*)",
+        "The log says of a week: {}. That is a week of five days.",
+    ),
 )
 
 
