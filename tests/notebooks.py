@@ -26,8 +26,9 @@ FOLDER = Path(__file__).parents[1] / "notebooks"
 VARIES = "varies"
 TIMEOUT = 100
 _TIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d UTC")
-_TIMED = '<th class="num">seconds</th></tr>'
-_SECONDS = re.compile(r'(?<=<td class="num">)\d+\.\d(?=</td></tr>)')
+# A table whose last column is of seconds, as HTML and as text.
+_TIMED = re.compile(r'<th class="num">seconds</th></tr>|  seconds$', re.MULTILINE)
+_SECONDS = re.compile(r'(?<=<td class="num">)\d+\.\d(?=</td></tr>)|(?<=  )\d+\.\d$', re.MULTILINE)
 SEEDED = (
     "from memory_context.testing import seeded_keys\n_keys = seeded_keys(0)\n_keys.__enter__()\n"
 )
@@ -93,7 +94,7 @@ def shown(cell: Any) -> list[str]:
 def steady(line: str) -> str:
     """`line` with "(…)" for the time of day, and the seconds that something took."""
     line = _TIME.sub("(…)", line)
-    return _SECONDS.sub("(…)", line) if _TIMED in line else line
+    return _SECONDS.sub("(…)", line) if _TIMED.search(line) else line
 
 
 def _shown(output: Any) -> list[str]:

@@ -53,6 +53,8 @@ def test_time_that_something_took_is_not_compared(seconds: str) -> None:
     table = '<th class="num">tokens</th><th class="num">seconds</th></tr><tr><td class="num">7</td><td class="num">%s'
 
     assert f"{table % '(…)'}</td></tr>" == steady(f"{table % seconds}</td></tr>")
+    written = "message  tokens  seconds\nWhen?  0.5  %s"
+    assert written % "(…)" == steady(written % seconds)
 
 
 def test_there_are_notebooks() -> None:
