@@ -44,7 +44,7 @@ from memory_context.model.item import Deletion, MemoryItem
 from memory_context.stores import MemoryStore
 from memory_context.stores.sql.catalog import Catalog
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import MemoryToolError
 from messages import call, results, user
 
@@ -113,7 +113,7 @@ class Owner:
             store=self.store,
             fold=FoldPolicy(threshold=100, counter=count),
         )
-        verbs = dict.fromkeys(VERBS, self.manager) | (
+        verbs = dict.fromkeys(memory_verbs(queries=True), self.manager) | (
             dict.fromkeys(NOTE_VERBS, self.notes) if self.ids else {}
         )
         self.tools = Tools(verbs, 300)

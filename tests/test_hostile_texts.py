@@ -47,7 +47,7 @@ from memory_context.testing import ScriptedChatClient, check_prompt
 from memory_context.text.describe import describe
 from memory_context.text.excerpt.excerpt import excerpt
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.query_memory import memory_verbs
 from messages import LOG, call, results, user
 
 PASSWORD = "hunter2-is-the-password"
@@ -235,7 +235,10 @@ def test_tools(manager: MemoryManager, name: str) -> None:
     text = hostile.TEXTS[name]
     notes = ScopedMemory(manager, session_id="t", project_id="p")
     key = manager.store(text, type="tool_output")
-    tools = Tools({**dict.fromkeys(VERBS, manager), **dict.fromkeys(NOTE_VERBS, notes)}, 300)
+    tools = Tools(
+        {**dict.fromkeys(memory_verbs(queries=True), manager), **dict.fromkeys(NOTE_VERBS, notes)},
+        300,
+    )
     calls: list[tuple[str, dict[str, Any]]] = [
         ("retrieve_memory", {"key": key} | one) for one in SELECTORS
     ]

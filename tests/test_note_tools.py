@@ -17,7 +17,7 @@ from memory_context.exceptions import MemoryDeletedError, NotSerializableError
 from memory_context.mcp.tool_list import Tools
 from memory_context.model.tiers_and_limits import GLOBAL
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.query_memory import memory_verbs
 
 HOSTS = ("autogen", "autogen loaded", "langchain", "mcp")
 
@@ -33,7 +33,7 @@ class Caller:
     async def __call__(self, name: str, **arguments: Any) -> str:
         """The answer, or what the model reads of an error."""
         if self.host == "mcp":
-            memories: dict[Any, Any] = dict.fromkeys(VERBS, self.notes.manager)
+            memories: dict[Any, Any] = dict.fromkeys(memory_verbs(queries=True), self.notes.manager)
             memories |= dict.fromkeys(NOTE_VERBS, self.notes)
             answer = Tools(memories, None).called({"name": name, "arguments": arguments})
             return str(answer["content"][0]["text"])

@@ -56,7 +56,8 @@ from memory_context.tools.note_tools import (
     ListArgs,
     SaveArgs,
 )
-from memory_context.tools.retrieve_search_store import VERBS, RetrieveArgs, SearchArgs, StoreArgs
+from memory_context.tools.query_memory import memory_verbs
+from memory_context.tools.retrieve_search_store import RetrieveArgs, SearchArgs, StoreArgs
 from memory_context.tools.verbs import Verb
 from messages import LOG, call, results, user
 
@@ -149,8 +150,11 @@ def test_arguments_of_tools(data: st.DataObject) -> None:
 def test_tools(manager: MemoryManager, data: st.DataObject) -> None:
     """A tool over MCP answers any arguments with a text that can be sent; a resource or a page too, or is refused."""
     notes = ScopedMemory(manager, session_id="s")
-    tools = Tools({**dict.fromkeys(VERBS, manager), **dict.fromkeys(NOTE_VERBS, notes)}, 300)
-    verb: Verb[Any] = data.draw(st.sampled_from([*VERBS, *NOTE_VERBS]))
+    tools = Tools(
+        {**dict.fromkeys(memory_verbs(queries=True), manager), **dict.fromkeys(NOTE_VERBS, notes)},
+        300,
+    )
+    verb: Verb[Any] = data.draw(st.sampled_from([*memory_verbs(queries=True), *NOTE_VERBS]))
     arguments = data.draw(named(*ARGUMENTS[verb.args])) | data.draw(
         st.sampled_from([{}, {"key": "k"}, {"key": "log"}])
     )

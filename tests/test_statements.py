@@ -57,7 +57,7 @@ from memory_context.model.item import Deletion
 from memory_context.stores.sql.catalog import Catalog, Expiry
 from memory_context.testing import ScriptedChatClient
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import MemoryToolError
 from messages import LOG, call, results, user
 from statements import ALLOWED, Shape, watching
@@ -356,7 +356,13 @@ async def chains(ann: MemoryManager, _: Path) -> None:
 def clients(ann: MemoryManager, _: Path) -> None:
     """MCP: every tool, and resources, listed and read."""
     mine = ScopedMemory(ann, session_id="t", project_id="p")
-    tools = Tools({**dict.fromkeys(VERBS, mine.manager), **dict.fromkeys(NOTE_VERBS, mine)}, 500)
+    tools = Tools(
+        {
+            **dict.fromkeys(memory_verbs(queries=True), mine.manager),
+            **dict.fromkeys(NOTE_VERBS, mine),
+        },
+        500,
+    )
     arguments = {
         "key": "night",
         "query": "launch",

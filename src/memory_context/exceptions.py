@@ -15,6 +15,7 @@
     │   ├── InvalidCategoryError
     │   ├── InvalidSelectionError
     │   │   └── InvalidLinesError
+    │   ├── InvalidQueryError
     │   ├── BudgetTooSmallError
     │   └── UnsupportedDatabaseError
     ├── MissingDependencyError (ImportError)
@@ -106,6 +107,10 @@ class InvalidSelectionError(InvalidArgumentError):
 
 class InvalidLinesError(InvalidSelectionError):
     """Lines are given as "120-180", "500-", "-40" (the last 40) or "7", counted from 1; several with commas."""
+
+
+class InvalidQueryError(InvalidArgumentError):
+    """A query is one SELECT over memories as tables; the database says what is wrong with this one."""
 
 
 class BudgetTooSmallError(InvalidArgumentError):

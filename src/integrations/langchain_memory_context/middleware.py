@@ -290,6 +290,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
                 self._owner,
                 max_tokens=self._fold_policy.threshold,
                 page_tokens=self._settings.fold.page_budget,
+                queries=self._fold_policy.queries,
             ),
         )
         if self._passing.passes:

@@ -15,7 +15,7 @@ from memory_context.model.tiers_and_limits import TIERS
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
 from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
-from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import (
     CountsTokens,
     MemoryToolError,
@@ -112,6 +112,7 @@ def memory_tools(
     *,
     max_tokens: int | None = None,
     page_tokens: int | None = None,
+    queries: bool = False,
 ) -> list[BaseTool]:
     """Return `retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
 
@@ -119,11 +120,13 @@ def memory_tools(
         memories: The memories; or a callable that gives, at each call, those of whoever calls.
         max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
         page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
+        queries: Whether `query_memory` is among them.
     """
+    verbs = memory_verbs(queries=queries)
     if isinstance(memories, ScopedMemory):
-        owned = _tools(MemoryTool, VERBS, memories.manager, max_tokens, page_tokens)
+        owned = _tools(MemoryTool, verbs, memories.manager, max_tokens, page_tokens)
         return [*owned, *_tools(MemoryTool, NOTE_VERBS, memories, max_tokens)]
-    return _tools(MemoryTool, VERBS, memories, max_tokens, page_tokens)
+    return _tools(MemoryTool, verbs, memories, max_tokens, page_tokens)
 
 
 def file_tools(

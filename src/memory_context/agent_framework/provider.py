@@ -145,7 +145,10 @@ class MemoryContextProvider(ContextProvider):
         if not self._has_tools:
             return
         page = self._hosted.settings.fold.page_budget
-        own_tools = memory_tools(owner, max_tokens=self._threshold, page_tokens=page)
+        queries = self._hosted.settings.fold.queries
+        own_tools = memory_tools(
+            owner, max_tokens=self._threshold, page_tokens=page, queries=queries
+        )
         for tool in own_tools:
             if tool.name == RETRIEVE:
                 tool.description = self._passing.told_in(tool.description)

@@ -13,7 +13,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
 from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
-from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import (
     CountsTokens,
     MemoryToolError,
@@ -66,6 +66,7 @@ def memory_tools(
     *,
     max_tokens: int | None = None,
     page_tokens: int | None = None,
+    queries: bool = False,
 ) -> list[MemoryFunctionTool]:
     """Return `retrieve_memory`, `search_memory` and `store_memory` for an agent; of a `ScopedMemory` those on its notes too.
 
@@ -73,6 +74,7 @@ def memory_tools(
         memories: The memories.
         max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
         page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
+        queries: Whether `query_memory` is among them.
     """
     manager, notes = memories, list[MemoryFunctionTool]()
     if isinstance(memories, ScopedMemory):
@@ -81,7 +83,7 @@ def memory_tools(
             notes.append(MemoryFunctionTool(verb, memories, answer_limit(verb, max_tokens)))
     owned = [
         MemoryFunctionTool(verb, manager, answer_limit(verb, max_tokens, page_tokens))
-        for verb in VERBS
+        for verb in memory_verbs(queries=queries)
     ]
     return [*owned, *notes]
 

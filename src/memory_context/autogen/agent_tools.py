@@ -25,6 +25,7 @@ from memory_context.tools.note_tools import (
     SAVING,
     offer_tiers,
 )
+from memory_context.tools.query_memory import QUERYING
 from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
 from memory_context.tools.verbs import (
     CountsTokens,
@@ -182,6 +183,10 @@ class SearchMemoryTool(_MemoryTool, verb=SEARCHING):
     """Finds memories by words."""
 
 
+class QueryMemoryTool(_MemoryTool, verb=QUERYING):
+    """Computes over memories by SQL."""
+
+
 class StoreMemoryTool(_MemoryTool, verb=STORING):
     """Stores a text."""
 
@@ -293,20 +298,26 @@ def memory_tools(
     *,
     max_tokens: int | None = None,
     page_tokens: int | None = None,
+    queries: bool = False,
 ) -> list[BaseTool[Any, Any]]:
-    """Return the three tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
+    """Return the tools on the memories of a manager; of a `ScopedMemory` those on its notes too.
 
     Args:
         memories: The memories.
         max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
         page_tokens: The most that a page of `retrieve_memory` takes; without one `max_tokens`, and without both 4,000.
+        queries: Whether `query_memory` is among them.
     """
     if isinstance(memories, ScopedMemory):
-        owned = memory_tools(memories.manager, max_tokens=max_tokens, page_tokens=page_tokens)
+        owned = memory_tools(
+            memories.manager, max_tokens=max_tokens, page_tokens=page_tokens, queries=queries
+        )
         return [*owned, *note_tools(memories, max_tokens=answer_limit(SAVING, max_tokens))]
+    querying = [QueryMemoryTool(memories, max_tokens=max_tokens)] if queries else []
     return [
         RetrieveMemoryTool(memories, max_tokens=answer_limit(RETRIEVING, max_tokens, page_tokens)),
         SearchMemoryTool(memories, max_tokens=max_tokens),
+        *querying,
         StoreMemoryTool(memories, max_tokens=max_tokens),
     ]
 

@@ -255,6 +255,7 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     retrieve = _off_loop(MemoryManager.retrieve)
     page = _off_loop(MemoryManager.page)
     search = _off_loop(MemoryManager.search)
+    query = _off_loop(MemoryManager.query)
     forget = _off_loop(MemoryManager.forget)
 
     async def restore(self, key: str) -> int:
@@ -420,12 +421,16 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
 
-        With notes also `save_memory`, `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
+        With `FoldPolicy(queries=True)` also `query_memory`; with notes `save_memory`, `get_memory`, `delete_memory`,
+        `clear_memory` and `list_categories`.
         """
         most = self.fold_policy.threshold
         notes = note_tools(lambda: self._notes, max_tokens=most) if self._has_notes else []
         page = self._conversation.settings.fold.page_budget
-        return [*memory_tools(self._view, max_tokens=most, page_tokens=page), *notes]
+        owned = memory_tools(
+            self._view, max_tokens=most, page_tokens=page, queries=self.fold_policy.queries
+        )
+        return [*owned, *notes]
 
     def workbench(
         self,

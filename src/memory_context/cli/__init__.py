@@ -8,6 +8,7 @@ exit code, or None for 0.
 # The order of the help.
 # isort: off
 from memory_context.cli import list_search_show as list_search_show
+from memory_context.cli import query as query
 from memory_context.cli import threads_stats_audit as threads_stats_audit
 from memory_context.cli import forget_gc_consolidate as forget_gc_consolidate
 from memory_context.cli import reindex_doctor_migrate_adopt as reindex_doctor_migrate_adopt

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from memory_context.conversation.fold_and_recall_policies import PREVIEW_PART
 from memory_context.model.item import MemoryItem, encodable
 from memory_context.text.excerpt.excerpt import ENDS, PREVIEW, Excerpt, excerpt
+from memory_context.text.query.table_line import table_line
 from memory_context.text.tokens.counter import TokenCounter
 
 
@@ -37,11 +38,13 @@ class PreviewFocus:
         question: The call that the text answers, the words before that, the task.
         known: The names that stand in the prompt already.
         by_person: Whether it is a person's own words, which keep their beginning and end.
+        as_table: Whether a text with rows says its columns, for whoever writes a query on it.
     """
 
     question: str = ""
     known: AbstractSet[str] = frozenset()
     by_person: bool = False
+    as_table: bool = False
 
 
 NO_FOCUS = PreviewFocus()
@@ -51,6 +54,8 @@ def placeholder(
     item: MemoryItem, preview_tokens: int, counter: TokenCounter, focus: PreviewFocus
 ) -> tuple[str, Excerpt]:
     """Return what stands in the prompt for a stored text, reference and preview; and the preview."""
+    columns = table_line(item.text, counter, preview_tokens) if focus.as_table else ""
+    preview_tokens -= counter.count(columns)
     preview = excerpt(
         item.text,
         focus.question,
@@ -59,9 +64,8 @@ def placeholder(
         ranking=ENDS if focus.by_person else PREVIEW,
         known=focus.known,
     )
-    if not preview.text:
-        return item.ref.render(), preview
-    return encodable(f"{item.ref}\n{preview.text}"), preview
+    shown = "\n".join(part for part in (item.ref.render(), columns, preview.text) if part)
+    return encodable(shown), preview
 
 
 def fold(

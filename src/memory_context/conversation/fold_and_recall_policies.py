@@ -57,6 +57,8 @@ class FoldPolicy:
             `PIIMiddleware`. For all that is stored, give the store a `Redactor`.
         instructions: Whether a conversation's first placeholder says what a reference is. Without, put
             `MEMORY_INSTRUCTIONS` into the system message.
+        queries: Whether the agent gets `query_memory`, which computes over stored texts by SQL, for some 100 tokens a call;
+            previews of tables then begin with their columns and a first row.
         max_threshold: No threshold is larger than this; `max_tokens` sets it.
 
     Raises:
@@ -76,6 +78,7 @@ class FoldPolicy:
     artifacts: Literal["keep", "store"] = "keep"
     redact: Sequence[Any] = ()
     instructions: bool = True
+    queries: bool = False
     max_threshold: int | None = None
 
     def __post_init__(self) -> None:

@@ -127,7 +127,8 @@ class MessageFolder:
         known = set[str]() if is_late else self.ledger.names(before)
         arguments = _arguments_of(message, before)
         by_person = message.source == PERSON and message.is_question
-        focus = PreviewFocus(_question(message, arguments, before), known, by_person=by_person)
+        question = _question(message, arguments, before)
+        focus = PreviewFocus(question, known, by_person=by_person, as_table=self.policy.queries)
 
         def commit(text: str) -> MemoryItem:
             kind = "tool_output" if message.role == "tool" else "message"

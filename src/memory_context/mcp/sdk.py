@@ -19,7 +19,7 @@ from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.version import __version__
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import CountsTokens, Verb
 
 R = TypeVar("R", bound=BaseModel)
@@ -60,8 +60,9 @@ def mcp_server(
 
 def _verbs_on(memories: MemoryManager | ScopedMemory) -> Verbs:
     if not isinstance(memories, ScopedMemory):
-        return dict.fromkeys(VERBS, memories)
-    return {**dict.fromkeys(VERBS, memories.manager), **dict.fromkeys(NOTE_VERBS, memories)}
+        return dict.fromkeys(memory_verbs(queries=True), memories)
+    owned = dict.fromkeys(memory_verbs(queries=True), memories.manager)
+    return {**owned, **dict.fromkeys(NOTE_VERBS, memories)}
 
 
 def _server_2(methods: Methods) -> Server[Any]:

@@ -22,6 +22,7 @@ from memory_context.exceptions import (
 )
 from memory_context.memory import reopening
 from memory_context.memory.descriptions import with_summary
+from memory_context.memory.queries import query
 from memory_context.memory.redaction import redacted_content, redacted_facts
 from memory_context.memory.search_filters import as_list, search_filters
 from memory_context.memory.summaries import Summaries, Summarizer, as_summaries
@@ -43,6 +44,7 @@ from memory_context.model.item import (
     with_zone,
 )
 from memory_context.model.keys import KeyGenerator
+from memory_context.model.query_result import QueryResult
 from memory_context.model.reference import check_key, one_line
 from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope
 from memory_context.model.selection import Page, Selection
@@ -69,6 +71,7 @@ MODES = (*get_args(Mode), "substring")
 # A scan for a substring opens no more memories than these, the newest, and no longer texts: 100 MB at most.
 SCANNED = 1000
 LONGEST_SCANNED = 100_000
+QUERY_ANSWER = "query_answer"
 BUILT_IN = policies_with()
 _counting = Lock()
 
@@ -559,6 +562,46 @@ class MemoryManager(ClosedAtExit):
         # The content of a secret was masked, so nothing of it was read.
         self.audit("expanded", *(hit.memory_key for hit in hits if not is_secret(hit)))
         return MemoryList(hits)
+
+    def query(
+        self, sql: str, *, save_as: str | None = None, description: str | None = None
+    ) -> QueryResult:
+        """Run one SELECT (SQLite's SQL) over the user's memories, each a table under its key.
+
+        ``FROM orders_3f9a JOIN customers_77aa USING (customer_id)`` joins two; ``FROM "read_file_*"`` has the rows of all
+        whose keys begin so, with their keys in a column `memory_key`. A key with a hyphen or a dot needs double quotes.
+        What rows a text has, `docs/query.md` says; a text of no other form has the columns line and text.
+
+        Args:
+            sql: The statement. Nothing but those rows and SQL's plain functions is in reach.
+            save_as: Keep the answer as a memory under this key, as CSV, with the statement and the keys that it read as
+                metadata. It may take the place of an earlier answer.
+            description: One line on what is kept.
+
+        Raises:
+            InvalidQueryError: The statement is refused, in the database's words; says which tables and columns there
+                are. Or the answer has more than 100,000 rows or 20 MB.
+            SelectionTimeoutError: It took more than 20 seconds, or more than 1 GB.
+            KeyExistsError: `save_as` is the key of a memory that is no answer.
+            StoreError: The store could not do it.
+        """
+        with operation("query", self.who) as asking:
+            result = query(self.memory_store, self.scope, sql)
+            asking.note(rows=len(result), keys=result.sources)
+        self.memory_store.touch(self.scope, result.sources)
+        self.audit("expanded", *result.sources)
+        if save_as is None:
+            return result
+        earlier = self.memory_store.get(self.scope, check_key(save_as))
+        kept = self.remember(
+            result.to_csv(),
+            description or f"{len(result):,} rows: {', '.join(result.columns)}",
+            QUERY_ANSWER,
+            key=save_as,
+            metadata={"sql": sql, "sources": list(result.sources)},
+            replace=earlier is not None and earlier.memory_type == QUERY_ANSWER,
+        )
+        return with_changes(result, key=kept.memory_key)
 
     def hits(self, scope: Scope, query: str, **how: Any) -> list[MemoryItem]:  # noqa: ANN401 - see `MemoryStore.search`
         """Return what `MemoryStore.search` finds; the store and its embedder get the query without secrets."""

@@ -22,7 +22,7 @@ from memory_context.runtime.version import __version__
 SCOPE = "memory_context"
 
 Operation: TypeAlias = Literal[
-    "fold", "store", "retrieve", "search", "recall", "judge", "summarize", "compact", "assemble", "forget",
+    "fold", "store", "retrieve", "search", "query", "recall", "judge", "summarize", "compact", "assemble", "forget",
     "pass", "transaction",
 ]  # fmt: skip
 Instrument: TypeAlias = Literal["counter", "updowncounter", "histogram", "gauge"]

@@ -107,6 +107,17 @@ NEAREST_LINES = "Similar lines:\n{lines}"
 NO_VALUE = "path={path} finds nothing."
 LEADS_TO = "It leads to {node}, where there is {gist}."
 NO_ROW = "None of the {count} rows of {name} matches where={where}; {columns}."
+QUERY_TOOL = (
+    'Ask by SQL: one SELECT (SQLite\'s) over texts in memory, each a table under its key; "read_file_*" is all of that '
+    "beginning. save_as keeps the answer under a key."
+)
+NO_TABLE = "no such table: {name}. The newest memories, each a table: {tables}"
+PART_ANSWER = "rows {first}-{last} of {total}"
+NO_ANSWER = "no rows under {columns}"
+ANSWER = "{part}\n{text}"
+QUERY_MORE = "There is more: narrow it, aggregate, or add LIMIT and OFFSET {offset}."
+QUERY_KEPT = "Kept as {ref}"
+TABLE_COLUMNS = "Columns: {columns}. First row: {row}"
 NOTHING_MATCHED = "{ref}\n{message}"
 
 FOUND = "{ref}\n{passage}"

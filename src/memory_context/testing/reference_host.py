@@ -23,7 +23,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.testing.scripted_turns import HostStart, ScriptedResult, ScriptedTurn
 from memory_context.tools.note_tools import NOTE_VERBS
-from memory_context.tools.retrieve_search_store import VERBS
+from memory_context.tools.query_memory import memory_verbs
 from memory_context.tools.verbs import MemoryToolError, Verb, answer_limit
 
 
@@ -124,7 +124,7 @@ class ReferenceHost:
     def _memory_tool(self, name: str, arguments: object) -> tuple[str, bool]:
         """Return what a memory tool answers, and whether it failed."""
         fold = self._start.settings.fold
-        verbs: list[Verb[Any]] = [*VERBS, *NOTE_VERBS]
+        verbs: list[Verb[Any]] = [*memory_verbs(queries=fold.queries), *NOTE_VERBS]
         try:
             for verb in verbs:
                 if verb.name == name:

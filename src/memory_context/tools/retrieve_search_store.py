@@ -162,4 +162,3 @@ def _store(manager: MemoryManager, args: StoreArgs, _: int) -> ToolAnswer:
 RETRIEVING = Verb(RETRIEVE, prompts.RETRIEVE_TOOL, RetrieveArgs, _retrieve)
 SEARCHING = Verb(SEARCH, prompts.SEARCH_TOOL, SearchArgs, _search)
 STORING = Verb(STORE, prompts.STORE_TOOL, StoreArgs, _store)
-VERBS = (RETRIEVING, SEARCHING, STORING)

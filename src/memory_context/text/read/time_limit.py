@@ -13,6 +13,7 @@ class TimeLimit:
     """The time that one read has; it runs from now on."""
 
     def __init__(self, seconds: float = SECONDS) -> None:
+        self.seconds = seconds
         self._end = time.monotonic() + seconds
 
     @property
@@ -28,13 +29,13 @@ class TimeLimit:
         """
         seconds = self._end - time.monotonic()
         if seconds <= 0:
-            raise too_slow()
+            raise too_slow(self.seconds)
         return seconds
 
 
-def too_slow() -> SelectionTimeoutError:
-    """Return the error for a pattern, path or condition that was stopped."""
+def too_slow(seconds: float = SECONDS) -> SelectionTimeoutError:
+    """Return the error for a pattern, path, condition or query that was stopped."""
     message = (
-        f"this takes longer than {SECONDS:g} seconds; look for something simpler, or in fewer lines"
+        f"this takes longer than {seconds:g} seconds; look for something simpler, or in fewer lines"
     )
     return SelectionTimeoutError(message)

@@ -1,0 +1,55 @@
+"""The command `query`: SQL over the rows of stored texts."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from memory_context.cli import options as opt
+from memory_context.cli.app import NOTHING_FOUND, app
+from memory_context.cli.open_store import opened
+from memory_context.cli.screen import NAME, NUMBER, print_json, print_paged, say, table
+from memory_context.exceptions import InvalidArgumentError
+
+
+@app.command()
+def query(
+    sql: Annotated[
+        str,
+        typer.Argument(metavar="SQL", help="One SELECT; each memory is a table under its key."),
+    ],
+    *,
+    store: opt.Store = None,
+    user: opt.User = None,
+    save_as: Annotated[
+        str | None, typer.Option(metavar="KEY", help="Keep the answer as a memory under this key.")
+    ] = None,
+    audit: opt.Audited = False,
+    as_json: opt.AsJson = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print CSV.")] = False,
+) -> int:
+    """Compute over the rows of memories: tables, JSON, logs, listings."""
+    if as_json and as_csv:
+        message = "give one of --json and --csv"
+        raise InvalidArgumentError(message)
+    with opened(store, user, "query", audit=audit) as memory:
+        result = memory.query(sql, save_as=save_as)
+    if as_json:
+        facts = {"sources": result.sources, "key": result.key}
+        print_json({"columns": result.columns, "rows": result.rows, **facts})
+    elif as_csv:
+        sys.stdout.write(f"{result.to_csv()}\n")
+    elif result.rows:
+        columns = list[tuple[str, str]]()
+        for index, name in enumerate(result.columns):
+            numeric = all(not isinstance(row[index], str) for row in result.rows)
+            columns.append((name, NUMBER if numeric else NAME))
+        rows = [["" if cell is None else str(cell) for cell in row] for row in result.rows]
+        print_paged(table(columns, rows))
+    if not as_json:
+        say("1 row" if len(result) == 1 else f"{len(result):,} rows")
+    if result.key:
+        say(f"kept as {result.key}")
+    return 0 if result.rows else NOTHING_FOUND

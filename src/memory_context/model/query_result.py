@@ -1,0 +1,75 @@
+"""What a query gives: rows under names, and where they come from."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any, TypeAlias
+
+from memory_context.exceptions import MissingDependencyError
+from memory_context.model.drawers import Displayed
+
+Cell: TypeAlias = str | int | float | None
+
+
+@dataclass(frozen=True, slots=True)
+class QueryResult(Displayed):
+    """The answer to a query. Iterates over its rows; a notebook shows it as a table.
+
+    Attributes:
+        columns: The names of the columns, as the statement gives them.
+        rows: As many cells as columns each: text, numbers, None for NULL.
+        sql: The statement.
+        sources: The keys of the memories that it read.
+        key: The key under which the answer was kept; None where it was not.
+    """
+
+    columns: tuple[str, ...]
+    rows: tuple[tuple[Cell, ...], ...]
+    sql: str
+    sources: tuple[str, ...] = ()
+    key: str | None = None
+
+    def __iter__(self) -> Iterator[tuple[Cell, ...]]:
+        """Iterate over the rows."""
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self.rows)
+
+    def to_dicts(self) -> list[dict[str, Cell]]:
+        """Return each row as a dict; of columns of the same name the last one counts."""
+        return [dict(zip(self.columns, row, strict=True)) for row in self.rows]
+
+    def to_csv(self) -> str:
+        """Write the rows as CSV below a line of names; nothing for NULL."""
+        cells = (["" if cell is None else str(cell) for cell in row] for row in self.rows)
+        return csv_text([self.columns, *cells])
+
+    def to_pandas(self) -> Any:  # noqa: ANN401 - pandas need not be installed
+        """Return the rows as a data frame of pandas.
+
+        Raises:
+            MissingDependencyError: pandas is not installed.
+        """
+        try:
+            pandas = import_module("pandas")
+        except ImportError as error:
+            message = "to_pandas() needs pandas: pip install pandas"
+            raise MissingDependencyError(message) from error
+        return pandas.DataFrame(self.rows, columns=self.columns)
+
+
+def csv_text(rows: Iterable[Iterable[str]]) -> str:
+    """Write CSV as RFC 4180 has it, but with lines that end in a line feed, and none behind the last row."""
+    lines = list[str]()
+    for row in rows:
+        written = io.StringIO(newline="")
+        # Up to Python 3.12 the writer quotes a carriage return only where it ends lines.
+        csv.writer(written, lineterminator="\r\n").writerow(row)
+        lines.append(written.getvalue().removesuffix("\r\n"))
+    return "\n".join(lines)

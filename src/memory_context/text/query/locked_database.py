@@ -1,0 +1,422 @@
+"""A SQLite database in memory with the rows of texts, that runs one SELECT and reaches nothing else."""
+
+from __future__ import annotations
+
+import re
+import resource
+import sqlite3
+import sys
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from operator import itemgetter
+from typing import Any, Final, Self
+
+from memory_context.exceptions import InvalidQueryError
+from memory_context.text.query.ungrouped_columns import check_grouped
+from memory_context.text.read.hints import listed
+from memory_context.text.read.json_values import to_json
+from memory_context.text.read.tables import Row, TextTable
+from memory_context.text.read.time_limit import TimeLimit, too_slow
+
+SAMPLED = 1000
+LARGEST_INTEGER = 2**63
+# SQLite looks at the clock between so many steps of its machine.
+STEPS = 100
+LONGEST_PART = 100
+LONGEST_PATTERN = 200
+DEEPEST = 100
+MOST_TABLES = 50
+LONGEST_STATEMENT = 10_000
+# How much longer than the longest cell a value may become, in bytes.
+LEAST_LENGTH = 1_000_000
+MOST_MEMORY = 2**30
+MOST_ROWS = 100_000
+MOST_BYTES = 20_000_000
+LONGEST_EXAMPLE = 30
+# Neither reaches anything but its arguments, nor takes longer than linear time within one call.
+_ALLOWED_FUNCTIONS = """
+-> ->> abs acos asin atan atan2 avg ceil ceiling char coalesce concat concat_ws cos count cume_dist date datetime
+degrees dense_rank exp first_value floor format glob group_concat hex ifnull iif instr json json_array
+json_array_length json_each json_extract json_group_array json_group_object json_object json_patch json_quote
+json_remove json_replace json_set json_tree json_type json_valid julianday lag last_value lead length like ln log log10
+log2 lower ltrim max min mod nth_value ntile nullif percent_rank pi pow power printf quote radians random rank replace
+round row_number rtrim sign sin sqrt strftime string_agg substr substring sum tan time timediff total trim trunc typeof
+unicode unixepoch upper
+"""
+_FUNCTIONS: Final = frozenset(_ALLOWED_FUNCTIONS.split())
+_TABLES_OF_JSON: Final = frozenset({"json_each", "json_tree"})
+_OWN_TABLES: Final = ("dbstat", "pragma_", "sqlite_")
+# A number as people write one: 007 is an id, and SQLite would lose the last of more than 18 digits.
+_NUMBER = re.compile(r"\s*[-+]?(?:0|[1-9]\d{0,17})?(?:\.\d{1,17})?(?:[eE][-+]?\d{1,2})?\s*")
+_NO_VALUE: Final = ("", "-", "—", "na", "n/a", "nan", "nil", "none", "null")
+_ABSENT: Final = ", ".join(f"'{text}'" for text in _NO_VALUE)
+# Cells that would not come back as they are, behind a thousand that would: ids, and more digits than SQLite keeps.
+_NOT_A_NUMBER = "{name} GLOB '0[0-9]*' OR {name} GLOB '[-+]0[0-9]*' OR (length({name}) > 18 AND {name} NOT GLOB '*[^-+0-9]*')"
+_SELECT = re.compile(
+    r"(?:\s|--[^\n]*\n|/\*.*?\*/)*(?:SELECT|WITH|VALUES)\b", re.IGNORECASE | re.DOTALL
+)
+_MISSING = re.compile(r"no such table: (.+)", re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Selected:
+    """What a SELECT gives: rows under names."""
+
+    columns: tuple[str, ...]
+    rows: list[Row]
+
+
+class LockedDatabase:
+    """Runs a SELECT over tables that it loads once the statement names them.
+
+    Numbers compare as numbers, also where the text has them as text; what stands for no value among them is NULL.
+    Cells of ids keep their zeros.
+
+    Args:
+        table_named: Gives the table of that name; None where there is none.
+        limit: How long loading and selecting may take together.
+    """
+
+    def __init__(self, table_named: Callable[[str], TextTable | None], limit: TimeLimit) -> None:
+        self._table_named, self._limit = table_named, limit
+        self._tables = dict[str, TextTable]()
+        self._columns_read = dict[str, set[str]]()
+        self._filled = dict[str, set[str]]()
+        self._longest_cell = 0
+        self._memory_before = _memory_used()
+        self._database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
+        # What is sorted or grouped stays in memory too: nobody's rows are left in a temporary file.
+        self._database.execute("PRAGMA temp_store = MEMORY")
+        for name, arguments, function in _OWN_FUNCTIONS:
+            self._database.create_function(name, arguments, function, deterministic=True)
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_EXPR_DEPTH, DEEPEST)
+        self._database.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+
+    def __enter__(self) -> Self:
+        """Return itself, to be closed at the end."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Drop all tables."""
+        self._database.close()
+
+    @property
+    def tables(self) -> dict[str, TextTable]:
+        """Return the tables that statements have named so far, by their names there."""
+        return self._tables
+
+    def select(self, sql: str, *, bounded: bool = True) -> Selected:
+        """Run a SELECT.
+
+        Args:
+            sql: One statement that begins with SELECT, WITH or VALUES.
+            bounded: Whether more than 100,000 rows or 20 MB are an error.
+
+        Raises:
+            InvalidQueryError: It is refused; in the database's words, with the columns that exist.
+            SelectionTimeoutError: It took too long, or more memory than it may.
+        """
+        try:
+            _check_statement(sql)
+            self._find_tables_of(sql)
+            check_grouped(sql)
+            for name in self._columns_read.keys() & self._tables.keys():
+                if name not in self._filled or not self._columns_read[name] <= self._filled[name]:
+                    self._fill(name, self._columns_read[name])
+            return self._selected(sql, bounded=bounded)
+        except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
+            if "interrupted" in str(error):
+                raise too_slow(self._limit.seconds) from error
+            raise InvalidQueryError(self._told(str(error))) from error
+
+    def _find_tables_of(self, sql: str) -> None:
+        """Create the tables that a statement names, and note which of their columns it reads."""
+        while True:
+            self._columns_read.clear()
+            try:
+                with _Locked(self._database, self._allow, self._stops):
+                    self._database.execute(f"EXPLAIN {sql}").close()
+            except sqlite3.OperationalError as error:
+                missing = _MISSING.fullmatch(str(error))
+                if missing is None:
+                    raise
+                self._create(missing[1], sql)
+            else:
+                return
+
+    def _create(self, name: str, sql: str) -> None:
+        """Create the table *name*, still empty.
+
+        Raises:
+            InvalidQueryError: There is none, it stands in the statement in another form already, or there are too many.
+        """
+        if name in self._tables:
+            message = f'write the table {name} in double quotes: "{name}"'
+            raise InvalidQueryError(message)
+        if len(self._tables) == MOST_TABLES:
+            message = f"a statement reads {MOST_TABLES} tables at most"
+            raise InvalidQueryError(message)
+        for written in re.findall(rf"(?<!\w){re.escape(name)}(?!\w)", sql, re.IGNORECASE):
+            if written != name:
+                message = f"{written} and {name} would be one table here: capitals matter in keys"
+                raise InvalidQueryError(message)
+        table = self._table_named(name)
+        if table is None:
+            message = f"no such table: {name}"
+            raise InvalidQueryError(message)
+        self._tables[name] = table
+        self._database.execute(_definition(name, table, set()))
+
+    def _fill(self, name: str, columns: set[str]) -> None:
+        """Load the rows of a table: of its cells those in *columns*, the others stay NULL."""
+        table, quoted = self._tables[name], quoted_name(name)
+        indexes = [index for index, column in enumerate(table.columns) if column in columns]
+        indexes = indexes or [0]  # it counts rows only
+        names = [quoted_name(table.columns[index]) for index in indexes]
+        sample = list(islice(table.rows(), SAMPLED))
+        self._database.execute("BEGIN")
+        self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608 - a quoted name, here and below
+        marks = ", ".join("?" * len(indexes))
+        cells = _cells(self._in_time(table.rows()), indexes)
+        self._database.executemany(
+            f"INSERT INTO {quoted} ({', '.join(names)}) VALUES ({marks})",  # noqa: S608
+            cells,
+        )
+        numeric = set[str]()
+        for index, column in zip(indexes, names, strict=True):
+            if are_numbers([row[index] for row in sample]) and not self._any(
+                quoted, _NOT_A_NUMBER.format(name=column)
+            ):
+                numeric.add(table.columns[index])
+            self._note_longest(quoted, column)
+        if numeric:
+            self._make_numeric(name, numeric)
+        self._database.execute("COMMIT")
+        self._filled[name] = {*columns, ""}
+
+    def _make_numeric(self, name: str, numeric: set[str]) -> None:
+        """Copy a table into one where some columns have SQLite's affinity NUMERIC, and NULL for no value."""
+        table, quoted = self._tables[name], quoted_name(name)
+        values = list[str]()
+        for column in table.columns:
+            value = quoted_name(column)
+            if column in numeric:
+                value = f"CASE WHEN lower(trim({value})) IN ({_ABSENT}) THEN NULL ELSE {value} END"
+            values.append(value)
+        old = quoted_name(f"{name}\n")  # no table is named so
+        self._database.execute(f"ALTER TABLE {quoted} RENAME TO {old}")
+        self._database.execute(_definition(name, table, numeric))
+        self._database.execute(
+            f"INSERT INTO {quoted} SELECT {', '.join(values)} FROM {old} ORDER BY rowid"  # noqa: S608
+        )
+        self._database.execute(f"DROP TABLE {old}")
+
+    def _any(self, quoted: str, condition: str) -> bool:
+        found = self._database.execute(f"SELECT 1 FROM {quoted} WHERE {condition} LIMIT 1")  # noqa: S608
+        return found.fetchone() is not None
+
+    def _note_longest(self, quoted: str, column: str) -> None:
+        """Let no value become much longer than the longest cell."""
+        found = self._database.execute(f"SELECT max(length(CAST({column} AS BLOB))) FROM {quoted}")  # noqa: S608
+        [(longest,)] = found
+        self._longest_cell = max(self._longest_cell, longest or 0)
+
+    def _in_time(self, rows: Iterable[Row]) -> Iterator[Row]:
+        """Yield rows while there is time, in portions: a clock for each row would cost as much as the row."""
+        rows = iter(rows)
+        while portion := list(islice(rows, SAMPLED)):
+            self._limit.remaining()
+            yield from portion
+
+    def _selected(self, sql: str, *, bounded: bool) -> Selected:
+        rows, size = list[Row](), 0
+        previous = self._database.setlimit(
+            sqlite3.SQLITE_LIMIT_LENGTH, self._longest_cell + LEAST_LENGTH
+        )
+        try:
+            with _Locked(self._database, self._allow, self._stops):
+                cursor = self._database.execute(sql)
+                names = tuple(description[0] for description in cursor.description)
+                for row in cursor:
+                    rows.append([_shown(cell) for cell in row])
+                    if not bounded:
+                        continue
+                    size += sum(len(cell) for cell in row if isinstance(cell, str))
+                    if len(rows) > MOST_ROWS or size > MOST_BYTES:
+                        message = (
+                            f"the answer has more than {MOST_ROWS:,} rows or {MOST_BYTES // 1_000_000} MB: "
+                            "aggregate, or add LIMIT"
+                        )
+                        raise InvalidQueryError(message)
+        finally:
+            self._database.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, previous)
+        return Selected(names, rows)
+
+    def _stops(self) -> bool:
+        return self._limit.is_over or _memory_used() - self._memory_before > MOST_MEMORY
+
+    def _allow(self, action: int, first: str | None, second: str | None, *_: str | None) -> int:
+        allowed = False
+        if action in (sqlite3.SQLITE_SELECT, sqlite3.SQLITE_RECURSIVE):
+            allowed = True
+        elif action == sqlite3.SQLITE_READ:
+            allowed = first in self._tables or first in _TABLES_OF_JSON
+            if not second:
+                # Rows are counted: of the table, or of a WITH clause, which have no columns to tell them apart.
+                allowed = not str(first).lower().startswith(_OWN_TABLES)
+            self._columns_read.setdefault(first or "", set()).add(second or "")
+        elif action == sqlite3.SQLITE_FUNCTION:
+            allowed = str(second).lower() in _FUNCTIONS
+        return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
+
+    def _told(self, problem: str) -> str:
+        """Say what is wrong, and what there is in the tables that were named."""
+        if "not authorized" in problem or "prohibited" in problem:
+            problem = "only the rows of memories and SQL's plain functions are in reach"
+        told = [problem]
+        for name, table in self._tables.items():
+            told.append(f"{name} has the columns {columns_told(table)}")
+        return "; ".join(told)
+
+
+class _Locked:
+    """Lets the database compile and run nothing but what is allowed, while it lasts."""
+
+    def __init__(
+        self, database: sqlite3.Connection, allow: Callable[..., int], stops: Callable[[], bool]
+    ) -> None:
+        self._database, self._allow, self._stops = database, allow, stops
+
+    def __enter__(self) -> None:
+        self._database.set_authorizer(self._allow)
+        self._database.set_progress_handler(self._stops, STEPS)
+
+    def __exit__(self, *_: object) -> None:
+        self._database.set_authorizer(None)
+        self._database.set_progress_handler(None, STEPS)
+
+
+def columns_told(table: TextTable) -> str:
+    """Name the columns of a table, with an example of what stands in each."""
+    row = next(table.rows(), [None] * len(table.columns))
+    named = list[str]()
+    for name, cell in zip(table.columns, row, strict=True):
+        named.append(f"{name} ({cell_text(cell)[:LONGEST_EXAMPLE]})")
+    return listed(named)
+
+
+def cell_text(cell: object) -> str:
+    """Return a cell as CSV has it: text as it is, nothing for None, other values as JSON."""
+    if isinstance(cell, str):
+        return cell
+    if cell is None:
+        return ""
+    return to_json(cell)
+
+
+def _check_statement(sql: str) -> None:
+    if len(sql) > LONGEST_STATEMENT:
+        message = f"a statement has {LONGEST_STATEMENT:,} characters at most, not {len(sql):,}"
+        raise InvalidQueryError(message)
+    if "\0" in sql or not _SELECT.match(sql):
+        message = "a query is one SELECT; begin with SELECT or WITH"
+        raise InvalidQueryError(message)
+
+
+def _definition(name: str, table: TextTable, numeric: set[str]) -> str:
+    columns = list[str]()
+    for column in table.columns:
+        columns.append(f"{quoted_name(column)} {'NUMERIC' if column in numeric else ''}")
+    return f"CREATE TABLE {quoted_name(name)} ({', '.join(columns)})"
+
+
+def quoted_name(name: str) -> str:
+    """Return a name as SQL has it in double quotes."""
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _cells(rows: Iterable[Row], indexes: Sequence[int]) -> Iterator[tuple[Any, ...]]:
+    """Yield of each row what is loaded, as the database holds it."""
+    picked: Iterator[Any] = map(itemgetter(*indexes), rows)
+    if len(indexes) == 1:
+        picked = ((cell,) for cell in picked)
+    for cells in picked:
+        # Nearly every row is text and nothing else, and a test of each cell would double what loading costs.
+        if all(type(cell) is str and cell.isascii() for cell in cells):
+            yield cells
+        else:
+            yield tuple(map(_stored, cells))
+
+
+def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return `cell` as the database holds it: without lone surrogates, large integers and nested values as text."""
+    if cell is None or isinstance(cell, float):
+        return cell
+    if isinstance(cell, int) and -LARGEST_INTEGER <= cell < LARGEST_INTEGER:
+        return cell
+    return cell_text(cell).encode("utf-8", "replace").decode()
+
+
+def _shown(cell: Any) -> Any:  # noqa: ANN401 - whatever the database gives
+    """Return a cell of an answer; there are no bytes in it but those that an expression made."""
+    return cell.decode("utf-8", "replace") if isinstance(cell, bytes) else cell
+
+
+def are_numbers(cells: list[Any]) -> bool:
+    """Return whether some cells of a column are numbers, or all that hold a value are texts of numbers."""
+    if any(isinstance(cell, int | float) for cell in cells):
+        return True
+    texts = [cell for cell in cells if isinstance(cell, str)]
+    texts = [text for text in texts if text.strip().lower() not in _NO_VALUE]
+    for text in texts:
+        if not _NUMBER.fullmatch(text) or not any(map(str.isdigit, text)):
+            return False
+    return bool(texts)
+
+
+def _memory_used() -> int:
+    """Return the most memory that this process has had so far, in bytes."""
+    most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return most if sys.platform == "darwin" else most * 1024
+
+
+# SQLite looks at the clock between steps of a statement, never inside a function. Its own versions of these take as
+# long as both arguments' lengths multiplied.
+
+
+def _instr(text: object, part: object) -> int | None:
+    if text is None or part is None:
+        return None
+    return str(text).find(str(part)) + 1
+
+
+def _replace(text: object, old: object, new: object) -> str | None:
+    if text is None or old is None or new is None:
+        return None
+    if old == "":
+        return str(text)
+    return str(text).replace(_short(old), _short(new))
+
+
+def _refuse_characters(_text: object, _characters: object) -> None:
+    message = "trim() takes one text here"
+    raise ValueError(message)
+
+
+def _short(value: object) -> str:
+    text = str(value)
+    if len(text) > LONGEST_PART:
+        message = f"a text of {LONGEST_PART} characters at most is needed here"
+        raise ValueError(message)
+    return text
+
+
+_OWN_FUNCTIONS: Final = (
+    ("instr", 2, _instr),
+    ("replace", 3, _replace),
+    ("trim", 2, _refuse_characters),
+    ("ltrim", 2, _refuse_characters),
+    ("rtrim", 2, _refuse_characters),
+)

@@ -1,0 +1,37 @@
+"""What a preview tells of a table, so that the first query on it is right."""
+
+from __future__ import annotations
+
+from itertools import islice
+
+from memory_context.exceptions import InvalidSelectionError
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.text.query.locked_database import SAMPLED, are_numbers, cell_text
+from memory_context.text.read.hints import listed
+from memory_context.text.read.tables import table_of
+from memory_context.text.tokens.counter import TokenCounter
+
+# Beyond this a table is wide, and its preview is better spent on its rows.
+LARGEST_PART = 3
+LONGEST_CELL = 40
+
+
+def table_line(text: str, counter: TokenCounter, budget: int) -> str:
+    """Return the columns of a text with rows, their kinds, and a first row; nothing for other texts.
+
+    Nothing either, if that takes more than a third of *budget* tokens.
+    """
+    try:
+        table = table_of(text)
+    except InvalidSelectionError:
+        return ""
+    sample = list(islice(table.rows(), SAMPLED))
+    if not sample:
+        return ""
+    columns = list[str]()
+    for index, name in enumerate(table.columns):
+        is_number = are_numbers([row[index] for row in sample])
+        columns.append(f"{name} {'number' if is_number else 'text'}")
+    row = ", ".join(" ".join(cell_text(cell)[:LONGEST_CELL].split()) for cell in sample[0])
+    line = prompts.TABLE_COLUMNS.format(columns=listed(columns), row=row)
+    return "" if counter.count(line) > budget // LARGEST_PART else line

@@ -1,0 +1,140 @@
+"""Columns beside an aggregate that belong to no group: SQLite would fill them from any row, without a word."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import SqlglotError
+
+from memory_context.exceptions import InvalidQueryError
+
+_AGGREGATE_NAMES = (
+    "avg",
+    "count",
+    "group_concat",
+    "json_group_array",
+    "json_group_object",
+    "max",
+    "min",
+    "string_agg",
+    "sum",
+    "total",
+)
+_MAY_AGGREGATE = re.compile(
+    rf"\b(?:{'|'.join(_AGGREGATE_NAMES)})\s*\(|\bgroup\s+by\b", re.IGNORECASE
+)
+
+
+def check_grouped(sql: str) -> None:
+    """Refuse ``SELECT city, sum(total) FROM orders``: it would give the one sum with the city of any row.
+
+    Raises:
+        InvalidQueryError: A column stands beside an aggregate or a GROUP BY, and belongs to no group; or the statement
+            aggregates and cannot be parsed, so that nobody can tell.
+    """
+    if not _MAY_AGGREGATE.search(sql):
+        return
+    try:
+        statement = sqlglot.parse_one(sql, dialect="sqlite")
+    except (SqlglotError, RecursionError) as error:
+        message = "this statement aggregates in a form that cannot be checked; write it more simply"
+        raise InvalidQueryError(message) from error
+    for select in statement.find_all(exp.Select):
+        column = _ungrouped(select)
+        if column is not None:
+            raise InvalidQueryError(_told(select, column))
+
+
+def _told(select: exp.Select, column: str) -> str:
+    """Say what is wrong with *column*, and what would be right."""
+    if select.args.get("group") is None:
+        return (
+            f"an aggregate gives one value for all rows, and {column} has one in each: add GROUP BY {column}, "
+            f"or leave it out"
+        )
+    return f"a group has several values of {column}: add it to GROUP BY, or take min({column}) or max({column})"
+
+
+def _ungrouped(select: exp.Select) -> str | None:
+    """Return the first column of a SELECT that is in no group, though its rows are grouped."""
+    group = select.args.get("group")
+    clauses = (select.args.get("having"), select.args.get("order"))
+    looked_at = [*select.expressions, *(clause for clause in clauses if clause is not None)]
+    if group is None and not any(map(_aggregates, looked_at)):
+        return None
+    names = {
+        one.alias.lower(): one.this for one in select.expressions if isinstance(one, exp.Alias)
+    }
+    grouped = list[exp.Expr]()
+    for one in group.expressions if group else ():
+        grouped.append(_meant(one, select.expressions, names))
+    for expression in looked_at:
+        for column in _bare_columns(expression, grouped):
+            is_output = expression not in select.expressions and column.lower() in names
+            if not is_output:
+                return column
+    return None
+
+
+def _meant(grouped: exp.Expr, outputs: list[exp.Expr], names: dict[str, exp.Expr]) -> exp.Expr:
+    """Return what a term of GROUP BY stands for: a column of the answer by number or name, or itself."""
+    if (
+        isinstance(grouped, exp.Literal)
+        and grouped.is_int
+        and 0 < int(grouped.this) <= len(outputs)
+    ):
+        return outputs[int(grouped.this) - 1].unalias()
+    if isinstance(grouped, exp.Column) and not grouped.table:
+        return names.get(grouped.name.lower(), grouped)
+    return grouped
+
+
+def _aggregates(expression: exp.Expr) -> bool:
+    return any(_is_aggregate(node) for node in _own_nodes(expression))
+
+
+def _own_nodes(expression: exp.Expr) -> Iterator[exp.Expr]:
+    """Yield the nodes of an expression, without those of the queries inside it."""
+    yield from expression.walk(prune=lambda node: isinstance(node, exp.Query))
+
+
+def _is_aggregate(node: exp.Expr) -> bool:
+    if isinstance(node.parent, exp.Window) and node.arg_key == "this":
+        return False
+    if isinstance(node.parent, exp.Filter):
+        return _is_aggregate(node.parent)
+    if isinstance(node, exp.Max | exp.Min):
+        return not node.expressions  # of several arguments it compares the values of one row
+    if isinstance(node, exp.Filter):
+        return True
+    if isinstance(node, exp.Anonymous):
+        return node.name.lower() in _AGGREGATE_NAMES
+    return isinstance(node, exp.AggFunc)
+
+
+def _bare_columns(node: exp.Expr, grouped: list[exp.Expr]) -> Iterator[str]:
+    """Yield the columns of an expression that stand neither in a group nor in an aggregate."""
+    if (
+        isinstance(node, exp.Query)
+        or _is_aggregate(node)
+        or any(_same(node, one) for one in grouped)
+    ):
+        return
+    if isinstance(node, exp.Star):
+        yield "*"
+    elif isinstance(node, exp.Column):
+        yield node.name or "*"
+    else:
+        for child in node.iter_expressions():
+            yield from _bare_columns(child, grouped)
+
+
+def _same(one: exp.Expr, other: exp.Expr) -> bool:
+    """Return whether two expressions are the same; a column's table may be left out in one of them."""
+    if isinstance(one, exp.Column) and isinstance(other, exp.Column):
+        tables = {one.table.lower(), other.table.lower()} - {""}
+        return one.name.lower() == other.name.lower() and len(tables) < 2
+    return one.unalias() == other

@@ -1,0 +1,53 @@
+"""The verb by which an agent computes over its memories without reading them."""
+
+from __future__ import annotations
+
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.query_result import QueryResult
+from memory_context.model.selection import Cost
+from memory_context.model.tool_names import QUERY
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.text.read.paging import page_of
+from memory_context.text.read.sql_rows import FoundRows
+from memory_context.tools.lenient_arguments import Key, LenientArgs, Text
+from memory_context.tools.retrieve_search_store import RETRIEVING, SEARCHING, STORING
+from memory_context.tools.verbs import ToolAnswer, Verb
+
+
+class QueryArgs(LenientArgs):
+    """The arguments of `query_memory`."""
+
+    sql: Text
+    save_as: Key = ""
+
+
+def _query(manager: MemoryManager, args: QueryArgs, most: int) -> ToolAnswer:
+    result = manager.query(args.sql, save_as=args.save_as or None)
+    if result.key is None:
+        return ToolAnswer(_table(result, most, manager.counter.count), result.sources)
+    kept = prompts.QUERY_KEPT.format(ref=manager.get(result.key).ref)
+    most -= manager.counter.count(f"{kept}\n")
+    table = _table(result, most, manager.counter.count)
+    return ToolAnswer(f"{kept}\n{table}", (result.key, *result.sources))
+
+
+def _table(result: QueryResult, most: int, cost: Cost) -> str:
+    """Return the rows that *most* allows, below how many there are; and how to get the others."""
+    total = len(result)
+    if not total:
+        return prompts.NO_ANSWER.format(columns=", ".join(result.columns))
+    rows = FoundRows(result.columns, [list(row) for row in result.rows], 0, total)
+    around = cost(f"{rows.part(total, total)}\n\n{prompts.QUERY_MORE.format(offset=total)}")
+    page = page_of(rows, 0, max(most - around, 1), cost)
+    shown = prompts.ANSWER.format(part=page.part, text=page.text)
+    if page.next_offset is None:
+        return shown
+    return f"{shown}\n{prompts.QUERY_MORE.format(offset=page.next_offset)}"
+
+
+QUERYING = Verb(QUERY, prompts.QUERY_TOOL, QueryArgs, _query)
+
+
+def memory_verbs(*, queries: bool) -> tuple[Verb[MemoryManager], ...]:
+    """Return the verbs on a user's memories; with *queries* the one that computes over them, too."""
+    return (RETRIEVING, SEARCHING, *([QUERYING] if queries else []), STORING)

@@ -1,0 +1,405 @@
+"""`query_memory`: SQL over the rows of stored texts, exact, within limits, and in reach of nothing else."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from typing import Any
+
+import pytest
+from autogen_agentchat.agents import AssistantAgent
+from autogen_core import FunctionCall
+from autogen_core.tools import FunctionTool
+from langchain.agents import create_agent
+from langchain_core.messages import HumanMessage
+from langchain_core.tools import tool as langchain_tool
+
+from commands import in_this_process
+from for_each import for_each
+from langchain_memory_context import MemoryContextMiddleware
+from langchain_memory_context.testing import ScriptedChatModel, call
+from memory_context import FoldPolicy, MemoryContext, MemoryManager, MemoryRef, QueryResult
+from memory_context.agent_framework import MemoryContextProvider
+from memory_context.exceptions import (
+    InvalidQueryError,
+    KeyExistsError,
+    SelectionTimeoutError,
+)
+from memory_context.memory import queries
+from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
+from memory_context.text.query import locked_database
+from memory_context.tools.query_memory import QUERYING, QueryArgs
+from memory_context.tools.verbs import MemoryToolError
+from query_tables import FORMS, as_csv, questions, shop
+
+
+@pytest.fixture
+def memory() -> MemoryManager:
+    """The memories of Ann; Bob has one, too."""
+    ann = MemoryManager("sqlite://", user_id="ann")
+    MemoryManager(ann.memory_store, user_id="bob").store("a,b\n1,2\n3,4", key="bobs")
+    ann.store("city,total\nRome,1\nOslo,2\nRome,3", key="sales")
+    ann.store("hunter2", type="secret", key="password")
+    ann.store(b"\0\1\2", key="picture")
+    return ann
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_questions(form: str) -> None:
+    """Questions with two joins, a filter and an aggregate are answered exactly, in every form of a table."""
+    for seed in (1, 2):
+        tables = shop(seed)
+        memory = MemoryManager("sqlite://", user_id="ann")
+        for name in ("orders", "customers", "products"):
+            memory.store(FORMS[form](getattr(tables, name)), key=name)
+        asked = questions(tables)
+        assert len(asked) == 20
+        for sql, expected in asked:
+            answer = memory.query(sql)
+            assert expected == [tuple(row) for row in answer], sql
+            told = QUERYING.answer(memory, QueryArgs(sql=sql), 2000).text
+            assert memory.counter.count(told) <= 2000
+
+
+def test_result(memory: MemoryManager) -> None:
+    """An answer iterates, counts and converts; it names its columns and its sources."""
+    result = memory.query("SELECT city, sum(total) AS total FROM sales GROUP BY city ORDER BY 1")
+    assert ("city", "total") == result.columns
+    assert [("Oslo", 2), ("Rome", 4)] == list(result)
+    assert 2 == len(result)
+    assert ("sales",) == result.sources
+    assert [{"city": "Oslo", "total": 2}, {"city": "Rome", "total": 4}] == result.to_dicts()
+    assert "city,total\nOslo,2\nRome,4" == result.to_csv()
+    assert [2, 4] == list(result.to_pandas()["total"])
+    shown = result._repr_mimebundle_()
+    assert "Oslo" in shown["text/html"]
+    assert "Oslo" in shown["text/plain"]
+
+
+def test_several_texts_as_one_table(memory: MemoryManager) -> None:
+    """All memories whose keys begin alike are one table, with their keys; other columns are an error."""
+    for number in range(3):
+        memory.store(f"a,b\n{number},x\n{number + 10},y", key=f"page_{number}")
+    answer = memory.query('SELECT memory_key, sum(a) FROM "page_*" GROUP BY memory_key ORDER BY 1')
+    assert [("page_0", 10), ("page_1", 12), ("page_2", 14)] == list(answer)
+    assert ("page_0", "page_1", "page_2") == answer.sources
+    memory.store("c,d\n1,2\n3,4", key="page_9")
+    with pytest.raises(InvalidQueryError, match=r"page_0 has a, b, page_9 has c, d"):
+        memory.query('SELECT count(*) FROM "page_*"')
+
+
+@for_each(
+    "text, sql, expected",
+    [
+        ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = '007'", [(1,)]),
+        ("id\n" + "9\n" * 1500 + "007", "SELECT id FROM t WHERE id LIKE '0%'", [("007",)]),
+        ("n,x\n9,\n10,b\nn/a,c", "SELECT max(n), count(n) FROM t", [(10, 2)]),
+        ("n,x\n12345678901234567890,a\n1,b", "SELECT max(length(n)) FROM t", [(20,)]),
+        ('[{"a": {"b": [1, 2]}}]', "SELECT json_extract(a, '$.b[1]') FROM t", [(2,)]),
+        ('[{"a": [1, 2]}]', "SELECT value FROM t, json_each(t.a)", [(1,), (2,)]),
+        ("order,group\n1,x\n2,y", 'SELECT "order" FROM t WHERE "group" = \'y\'', [(2,)]),
+        ("a,b\n1,x\n2,y", "WITH s AS (SELECT a FROM t) SELECT count(*) FROM s", [(2,)]),
+        ("a,b\n1,x\n2,y", "SELECT b, row_number() OVER (ORDER BY a DESC) FROM t", [("y", 1), ("x", 2)]),
+        ("a,b\n1,x\n2,y", "SELECT a FROM t UNION SELECT a + 1 FROM t", [(1,), (2,), (3,)]),
+        ("a,b\n1,x\n2,y;", "SELECT count(*) FROM t;", [(2,)]),
+    ],
+)  # fmt: skip
+def test_values(text: str, sql: str, expected: list[Any]) -> None:
+    """Numbers compare as numbers, ids keep their zeros, no value is NULL, nested values are JSON."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store(text, key="t")
+    assert expected == list(memory.query(sql))
+
+
+HOSTILE = [
+    *(f"{verb} sales" for verb in ("DROP TABLE", "DELETE FROM", "ANALYZE", "REINDEX", "TRUNCATE")),
+    *("INSERT INTO sales VALUES (1, 2)", "UPDATE sales SET total = 0", "REPLACE INTO sales VALUES (1, 2)"),
+    *("CREATE TABLE x (a)", "CREATE TEMP TABLE x AS SELECT * FROM sales", "CREATE VIEW v AS SELECT 1"),
+    *("CREATE TRIGGER x AFTER INSERT ON sales BEGIN SELECT 1; END", "CREATE VIRTUAL TABLE x USING fts5(a)"),
+    *("ALTER TABLE sales RENAME TO x", "DROP INDEX x", "VACUUM", "VACUUM INTO 'stolen.db'", "BEGIN", "COMMIT"),
+    *("ROLLBACK", "SAVEPOINT x", "RELEASE x", "EXPLAIN SELECT 1", "EXPLAIN QUERY PLAN SELECT * FROM sales"),
+    *("ATTACH 'memory.db' AS m", "ATTACH '/etc/passwd' AS m", "DETACH main", "COPY sales TO 'x'", "SET x = 1"),
+    *(f"PRAGMA {name}" for name in ("database_list", "table_list", "temp_store = 1", "writable_schema = 1")),
+    *(f"SELECT * FROM pragma_{name}" for name in ("database_list", "table_list", "function_list", "compile_options")),
+    *(f"SELECT count(*) FROM pragma_{name}" for name in ("database_list", "table_list", "function_list")),
+    *(f"SELECT * FROM {name}" for name in ("sqlite_master", "sqlite_schema", "sqlite_temp_master", "main.sqlite_master")),
+    *(f"SELECT count(*) FROM {name}" for name in ("sqlite_master", "sqlite_schema", "dbstat", "sqlite_stmt")),
+    *(f"SELECT * FROM {name}" for name in ("bobs", '"bobs"', "main.bobs", "BOBS", "agent_memories", "bob.bobs")),
+    *(f"SELECT * FROM {name}" for name in ("password", '"password"', '"pass*"', "picture", '"pic*"', '"bob*"')),
+    *(f"SELECT * FROM {name}" for name in ('"../../etc/passwd"', "'/etc/passwd'", "read_csv('/etc/passwd')", "glob('*')")),
+    *(f"SELECT {name}" for name in ("load_extension('x')", "readfile('/etc/passwd')", "writefile('x', 'y')", "edit('x')")),
+    *(f"SELECT {name}" for name in ("randomblob(1000000000)", "zeroblob(1000000000)", "sqlite_version()", "sqlite_source_id()")),
+    *(f"SELECT {name}" for name in ("fts3_tokenizer('x')", "sqlite_compileoption_get(0)", "last_insert_rowid()", "changes()")),
+    *(f"SELECT {name}" for name in ("total_changes()", "sqlite_log(1, 'x')", "sqlite_offset(1)", "load_extension('a', 'b')")),
+    *("SELECT 1; SELECT 2", "SELECT 1; DROP TABLE sales", "SELECT 1;;SELECT 2", "SELECT 1 -- \n; SELECT 2"),
+    *("WITH x AS (SELECT 1) DELETE FROM sales", "WITH x AS (SELECT 1) INSERT INTO sales SELECT 1, 2"),
+    *("WITH x AS (SELECT 1) UPDATE sales SET total = 0", "WITH x AS (DELETE FROM sales RETURNING *) SELECT * FROM x"),
+    *("SELECT * FROM sales WHERE total = ?", "SELECT :a", "SELECT $a", "SELECT @a", "SELECT ?1"),
+    *("", " ", "\0", "\ud800", "SELECT '\ud800'", "SELECT \0", "--", "/* x", "hello", "SELECT", "SELECT FROM", "SELECT * FROM"),
+    *("SELECT ''''", "SELECT '", 'SELECT "', "SELECT [", "SELECT `", "SELECT (", "SELECT 1)", "SELECT * sales"),
+    *("SELECT nosuch FROM sales", "SELECT total FROM sales s WHERE x.total = 1", "SELECT * FROM sales JOIN nosuch USING (a)"),
+    *("SELECT city, sum(total) FROM sales", "SELECT *, count(*) FROM sales", "SELECT total FROM sales GROUP BY city"),
+    *("SELECT city FROM sales HAVING sum(total) > 1", "SELECT (SELECT city || max(total) FROM sales)"),
+    *("SELECT * FROM sales WHERE city MATCH 'x'", "SELECT * FROM sales WHERE city REGEXP 'x'", "SELECT RAISE(ABORT, 'x')"),
+    *("SELECT " + "(" * 300 + "1" + ")" * 300, "SELECT " + "1+" * 4000 + "1", "SELECT " + "1," * 4900 + "1", "SELECT '" + "x" * 20_000 + "'"),
+    *("SELECT * FROM sales " + "JOIN sales USING (city) " * 70, "SELECT " + "(SELECT " * 120 + "1" + ")" * 120),
+    *("SELECT trim(city, 'x') FROM sales", "SELECT rtrim('a', 'b')", "SELECT ltrim('a', 'b')"),
+    *(f"SELECT replace(city, '{'x' * 200}', 'y') FROM sales", "SELECT 'x' LIKE '" + "%a" * 200 + "'"),
+    *("SELECT * FROM json_each('not json')", "SELECT json_extract('{', '$')", "SELECT abs(-9223372036854775808)"),
+    *("WITH RECURSIVE x(s) AS (SELECT 'aaaaaaaaaaaaaaaa' UNION ALL SELECT s || s FROM x) SELECT max(length(s)) FROM x",),
+    *(f"{verb} x" for verb in ("GRANT ALL ON", "REVOKE ALL ON", "CALL", "DO", "EXECUTE", "PREPARE", "LOAD", "INSTALL", "IMPORT")),
+    *(f"{verb} x" for verb in ("SHOW", "DESCRIBE", "USE", "LOCK TABLE", "MERGE INTO", "HANDLER", "KILL", "FLUSH", "RESET", "LISTEN")),
+    *(".tables", ".read /etc/passwd", ".shell ls", "\\d", "SELECT * INTO x FROM sales", "SELECT * FROM sales FOR UPDATE"),
+    *("SELECT * FROM sales LIMIT 1; ATTACH 'x' AS y", "SELECT city INTO OUTFILE 'x' FROM sales", "TABLE sales"),
+    *("SELECT count(*) FROM (SELECT * FROM bobs)", "SELECT (SELECT count(*) FROM bobs)", "SELECT 1 WHERE EXISTS (SELECT 1 FROM bobs)"),
+    *("SELECT 1 UNION SELECT * FROM bobs", "WITH x AS (SELECT * FROM bobs) SELECT * FROM x", "SELECT * FROM sales NATURAL JOIN bobs"),
+    *("SELECT * FROM sales s, bobs b", "SELECT * FROM sales WHERE total IN bobs", "SELECT * FROM sales WHERE total IN (SELECT a FROM bobs)"),
+    *("SELECT count(*) FROM password", "SELECT 1 FROM password", "SELECT length(text) FROM password", "WITH p AS (SELECT 1 FROM password) SELECT 1"),
+    *("SELECT * FROM Sales JOIN sales USING (city)", "SELECT count(*) FROM SALES", "SELECT * FROM temp.sales", "SELECT * FROM temp.bobs"),
+    *("SELECT * FROM 'bobs'", "SELECT * FROM [bobs]", "SELECT * FROM `bobs`", "SELECT * FROM main.'bobs'", 'SELECT * FROM "sqlite_master"'),
+    *("SELECT * FROM json_each((SELECT a FROM bobs))", "SELECT json_group_array(a) FROM bobs", "VALUES ((SELECT a FROM bobs))"),
+    *("SELECT unistr('x', 1, 2)", "SELECT soundex_x('x')", "SELECT sha3('x')", "SELECT decimal_add('1')", "SELECT uuid()"),
+    *("SELECT eval('DROP TABLE sales')", "SELECT shell('ls')", "SELECT system('ls')", "SELECT getenv('HOME')", "SELECT http_get('x')"),
+    *("SELECT lsmode('x')", "SELECT * FROM fsdir('/')", "SELECT * FROM zipfile('x')", "SELECT * FROM csv('x')", "SELECT * FROM generate_series(1)"),
+]  # fmt: skip
+
+
+def test_hostile_statements(memory: MemoryManager) -> None:
+    """Two hundred statements that reach for more than rows of one's own get an error and nothing else."""
+    before = list(memory.memory_store.list_all(memory.scope))
+    assert 200 <= len(set(HOSTILE))
+    for sql in HOSTILE:
+        try:
+            answer = memory.query(sql)
+        except InvalidQueryError as error:
+            assert "hunter2" not in str(error)
+            continue
+        pytest.fail(f"{sql!r} answers {answer}")
+    assert [item.content for item in before] == [
+        item.content for item in memory.memory_store.list_all(memory.scope)
+    ]
+
+
+@for_each(
+    "sql",
+    [
+        "WITH RECURSIVE x(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM x) SELECT count(*) FROM x",
+        "SELECT count(*) FROM numbers a, numbers b, numbers c WHERE a.n + b.n + c.n = 7",
+        "SELECT group_concat(a.n) FROM numbers a, numbers b, numbers c GROUP BY a.n",
+    ],
+)
+def test_deadline(sql: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query that takes too long ends, with an error that says so."""
+    monkeypatch.setattr(queries, "SECONDS", 0.2)
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store("n,x\n" + "\n".join(f"{n},x" for n in range(2000)), key="numbers")
+    with pytest.raises(SelectionTimeoutError, match=r"0\.2 seconds"):
+        memory.query(sql)
+
+
+def test_limits_of_an_answer(memory: MemoryManager, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An answer with too many rows or too much text is an error that says what to do."""
+    monkeypatch.setattr(locked_database, "MOST_ROWS", 2)
+    with pytest.raises(InvalidQueryError, match="aggregate, or add LIMIT"):
+        memory.query("SELECT * FROM sales")
+    assert 2 == len(memory.query("SELECT * FROM sales LIMIT 2"))
+    monkeypatch.setattr(locked_database, "MOST_BYTES", 3)
+    with pytest.raises(InvalidQueryError, match="aggregate, or add LIMIT"):
+        memory.query("SELECT city FROM sales LIMIT 2")
+
+
+def test_errors_say_what_there_is(memory: MemoryManager) -> None:
+    """An error is the database's, with the columns of the tables, or with the tables that there are."""
+    with pytest.raises(
+        InvalidQueryError, match=r"no such column: amount; sales has .*city \(Rome\)"
+    ):
+        memory.query("SELECT amount FROM sales")
+    with pytest.raises(InvalidQueryError, match=r"no such table: sale\. .*sales \(CSV") as caught:
+        memory.query("SELECT * FROM sale")
+    assert "password" not in str(caught.value)
+    memory.store("a,b\n1,2\n3,4", key="x.csv")
+    with pytest.raises(InvalidQueryError, match=r'"x\.csv"'):
+        memory.query("SELECT * FROM x.csv")
+    assert 2 == len(memory.query('SELECT * FROM "x.csv"'))
+
+
+def test_behind_walls(memory: MemoryManager) -> None:
+    """Notes of a project that is not open here are no table."""
+    memory.store("a,b\n1,2\n3,4", key="plans", tier="project", tier_id="p1")
+    assert 2 == len(memory.within([("project", "p1")]).query("SELECT * FROM plans"))
+    with pytest.raises(InvalidQueryError, match="no such table"):
+        memory.within([("project", "p2")]).query("SELECT * FROM plans")
+
+
+def test_kept_answers(memory: MemoryManager) -> None:
+    """An answer is kept with its statement and its sources, and may be queried and replaced; other keys are safe."""
+    first = memory.query("SELECT city, total FROM sales WHERE total > 1", save_as="large")
+    assert "large" == first.key
+    item = memory.get("large")
+    assert "city,total\nOslo,2\nRome,3" == item.content
+    assert {"sql": first.sql, "sources": ["sales"]} == item.content_metadata
+    assert [(5,)] == list(memory.query("SELECT sum(total) FROM large"))
+    memory.query("SELECT city FROM sales", save_as="large")
+    assert "city\nRome\nOslo\nRome" == memory.retrieve("large")
+    with pytest.raises(KeyExistsError):
+        memory.query("SELECT 1 AS one", save_as="sales")
+
+
+def test_reads_are_counted() -> None:
+    """What a query reads counts as read, and stands in the audit trail."""
+    memory = MemoryManager("sqlite://", user_id="ann", audit=True)
+    memory.store("a,b\n1,2\n3,4", key="t")
+    memory.query("SELECT count(*) FROM t")
+    assert 1 == memory.get("t").access_count
+
+
+@for_each("most", [200, 500, 2000])
+def test_answer_for_a_model(most: int) -> None:
+    """An answer says how many rows there are, shows what fits, and how to get the others."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store(as_csv(shop(3).orders), key="orders")
+    verb_args = QueryArgs(sql="SELECT order_id, amount FROM orders", save_as="kept")
+    answer = QUERYING.answer(memory, verb_args, most)
+    assert memory.counter.count(answer.text) <= most
+    [kept] = MemoryRef.find_all(answer.text)
+    assert ("kept", "orders") == (kept.key, answer.keys[1])
+    head, columns, *rows, more = answer.text.split("\n")[1:]
+    assert f"rows 1-{len(rows)} of 3000" == head
+    assert "order_id,amount" == columns
+    assert f"OFFSET {len(rows)}" in more
+    with pytest.raises(MemoryToolError, match="no such table"):
+        QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM x"), most)
+
+
+def test_a_row_that_is_too_long_is_cut() -> None:
+    """One row with a long text is shown, its cells cut."""
+    memory = MemoryManager("sqlite://", user_id="ann")
+    memory.store(json.dumps([{"id": 1, "text": "word " * 5000}]), key="t")
+    answer = QUERYING.answer(memory, QueryArgs(sql="SELECT * FROM t"), 200).text
+    assert "word word" in answer
+    assert memory.counter.count(answer) <= 200
+
+
+SQL = "SELECT region, sum(total) AS total FROM {key} GROUP BY region ORDER BY region"
+
+
+def export_orders() -> str:
+    """Export all orders."""
+    rows = [f"{n:05d},{'north' if n % 2 else 'south'},{n % 7}" for n in range(2000)]
+    return "\n".join(["order_id,region,total", *rows])
+
+
+def _totals() -> list[list[str]]:
+    totals = {"north": 0, "south": 0}
+    for row in csv.DictReader(io.StringIO(export_orders())):
+        totals[row["region"]] += int(row["total"])
+    return [["north", str(totals["north"])], ["south", str(totals["south"])]]
+
+
+def _rows_in(answer: str) -> list[list[str]]:
+    return list(csv.reader(answer.strip().split("\n")[-2:]))
+
+
+COLUMNS = "Columns: order_id text, region text, total number. First row: 00000, south, 0"
+
+
+async def test_autogen() -> None:
+    """An AutoGen agent gets totals of an output that never enters its prompt."""
+    fold = FoldPolicy(queries=True)
+    context = MemoryContext("ann", store="sqlite://", fold=fold)
+
+    def ask(messages: Any) -> list[FunctionCall]:
+        [ref] = MemoryRef.find_all(str(messages[-1].content[0].content))
+        assert COLUMNS in messages[-1].content[0].content
+        sql = SQL.format(key=ref.key)
+        return [FunctionCall(id="2", name="query_memory", arguments=json.dumps({"sql": sql, "save_as": ""}))]  # fmt: skip
+
+    client = ScriptedChatClient(
+        [[FunctionCall(id="1", name="export_orders", arguments="{}")], ask, "Done."]
+    )
+    tools = [FunctionTool(export_orders, "Export all orders.")]
+    agent = AssistantAgent(
+        "clerk", model_client=client, model_context=context, workbench=context.workbench(tools), max_tool_iterations=5,
+    )  # fmt: skip
+    await agent.run(task="Total by region?")
+
+    answer = str(client.prompts[-1][-1].content[0].content)
+    assert _totals() == _rows_in(answer)
+    assert context._manager.counter.count(str(client.prompts[-1])) < 2500  # noqa: SLF001
+    assert [("north",), ("south",)] == list(
+        await context.query('SELECT DISTINCT region FROM "export_orders*" ORDER BY 1')
+    )
+
+
+def test_langchain() -> None:
+    """A LangChain agent gets totals of an output that never enters its prompt."""
+    middleware = MemoryContextMiddleware("sqlite://", user_id="ann", fold=FoldPolicy(queries=True))
+
+    def ask(messages: Any) -> Any:
+        [ref] = MemoryRef.find_all(str(messages[-1].content))
+        assert COLUMNS in messages[-1].content
+        return [call("query_memory", "2", sql=SQL.format(key=ref.key))]
+
+    model = ScriptedChatModel([[call("export_orders", "1")], ask, "Done."])
+    exporting = langchain_tool("export_orders")(export_orders)
+    agent = create_agent(model, [exporting], middleware=[middleware])
+    state = agent.invoke({"messages": [HumanMessage("Total by region?")]})
+    assert _totals() == _rows_in(str(state["messages"][-2].content))
+
+
+async def test_agent_framework() -> None:
+    """An agent of Agent Framework gets totals of an output that never enters its prompt."""
+    from agent_framework import Agent, tool  # noqa: PLC0415
+    from agent_framework.openai import OpenAIChatCompletionClient  # noqa: PLC0415
+
+    memory = MemoryContextProvider("sqlite://", user_id="ann", fold=FoldPolicy(queries=True))
+    with ScriptedProvider([calling("export_orders", "c1"), {"content": "Kept."}]) as provider:
+        client = OpenAIChatCompletionClient(model="gpt-4o", api_key="none", base_url=provider.url)
+        exporting = tool(approval_mode="never_require")(export_orders)
+        agent = Agent(client, tools=[exporting], context_providers=[memory])
+        session = agent.create_session()
+        await agent.run("Export.", session=session)
+        [ref] = MemoryRef.find_all(json.dumps(provider.asked[-1]["messages"]))
+        sql = SQL.format(key=ref.key)
+        provider.script = [calling("query_memory", "c2", sql=sql), {"content": "Done."}]
+        await agent.run("Total by region?", session=session)
+    assert [] == provider.refused
+    assert _totals() == _rows_in(provider.asked[-1]["messages"][-1]["content"])
+
+
+def test_schema_is_small() -> None:
+    """The tool's schema takes some hundred tokens of each call."""
+    told = {
+        "name": QUERYING.name,
+        "description": QUERYING.description,
+        "parameters": QueryArgs.model_json_schema(),
+    }
+    assert MemoryManager("sqlite://", user_id="a").counter.count(json.dumps(told)) <= 130
+
+
+def test_command_line(sqlite_url: str) -> None:
+    """The command prints a table, JSON or CSV, and says what was kept."""
+    memory = MemoryManager(sqlite_url, user_id="ann")
+    memory.store("city,total\nRome,1\nOslo,2", key="sales")
+    sql = "SELECT city, total FROM sales ORDER BY total DESC"
+    shown = in_this_process("query", sql, "--store", sqlite_url)
+    assert ["city", "total", "Oslo", "2", "Rome", "1"] == shown.stdout.split()
+    assert "2 rows" in shown.stderr
+    shown = in_this_process("query", sql, "--store", sqlite_url, "--csv", "--save-as", "kept")
+    assert "city,total\nOslo,2\nRome,1\n" == shown.stdout
+    assert "kept as kept" in shown.stderr
+    shown = in_this_process("query", sql, "--store", sqlite_url, "--json")
+    told = json.loads(shown.stdout)
+    assert [["Oslo", 2], ["Rome", 1]] == told["rows"]
+    assert ["sales"] == told["sources"]
+    shown = in_this_process("query", "SELECT x FROM sales", "--store", sqlite_url)
+    assert 2 == shown.returncode
+    assert "no such column: x" in shown.stderr
+    shown = in_this_process("query", f"{sql} LIMIT 0", "--store", sqlite_url)
+    assert 1 == shown.returncode
+
+
+def test_result_is_public() -> None:
+    """What a query gives is one of the public names."""
+    assert isinstance(MemoryManager("sqlite://", user_id="a").query("SELECT 1 AS one"), QueryResult)
