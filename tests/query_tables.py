@@ -142,8 +142,10 @@ def questions(tables: Shop) -> list[tuple[str, list[tuple[Any, ...]]]]:
         spring = [row for row in of_kind if "2026-03-01" <= row["day"] < "2026-06-01"]
         asked.append(
             (
-                f"SELECT count(DISTINCT customer_id), max(price) {JOIN} "
-                f"WHERE kind = '{kind}' AND day >= '2026-03-01' AND day < '2026-06-01'",
+                (
+                    f"SELECT count(DISTINCT customer_id), max(price) {JOIN} "
+                    f"WHERE kind = '{kind}' AND day >= '2026-03-01' AND day < '2026-06-01'"
+                ),
                 [
                     (
                         len({row["customer_id"] for row in spring}),
@@ -155,8 +157,10 @@ def questions(tables: Shop) -> list[tuple[str, list[tuple[Any, ...]]]]:
         dear = [row for row in of_kind if row["price"] > 50]
         asked.append(
             (
-                f"SELECT city, count(*) AS n {JOIN} WHERE kind = '{kind}' AND price > 50 "
-                "GROUP BY city HAVING n > 0 ORDER BY n DESC, city",
+                (
+                    f"SELECT city, count(*) AS n {JOIN} WHERE kind = '{kind}' AND price > 50 "
+                    "GROUP BY city HAVING n > 0 ORDER BY n DESC, city"
+                ),
                 sorted(
                     [(city, len(group)) for city, group in _by(dear, "city").items()],
                     key=lambda pair: (-pair[1], pair[0]),

@@ -51,6 +51,7 @@ PAGES: dict[str, tuple[str, str, tuple[str, ...]]] = {
             "Scope",
             "Selection",
             "Page",
+            "QueryResult",
         ),
     ),
     "tiers": (

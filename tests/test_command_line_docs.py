@@ -30,6 +30,7 @@ RUNS = {
     "list": ["--user", "ann"],
     "search": ["worker-777", "--user", "ann"],
     "show": ["log", "--lines", "1-2", "--user", "ann"],
+    "query": ["SELECT * FROM orders", "--user", "ann"],
     "threads": ["--user", "ann"],
     "audit": ["--user", "ann"],
     "stats": [],

@@ -256,7 +256,7 @@ class TestTools:
         async with session_with(address) as client:
             with pytest.raises(
                 RefusedError,
-                match="'forget_all'; there are retrieve_memory, search_memory, store_memory",
+                match="'forget_all'; there are retrieve_memory, search_memory, query_memory, store_memory",
             ):
                 await client.call("forget_all")
 

@@ -194,6 +194,8 @@ async def everything_with_marker(url: str) -> None:
         key = memory.store(f"{LOG} {MARKER}", type="note", metadata={"why": MARKER})
         memory.store(NOTE, f"about {MARKER}", key="mine", tags=[MARKER.upper()])
         memory.search(f"what of {MARKER}?")
+        memory.store(f"a,{MARKER}\n1,2\n3,4", key="table")
+        memory.query(f"SELECT {MARKER} FROM 'table'")
         memory.forget("mine")
         memory.store(NOTE, f"about {MARKER}", key="mine")
         for failing in (
@@ -203,6 +205,7 @@ async def everything_with_marker(url: str) -> None:
             lambda: memory.retrieve(key, contains=f"{MARKER} not there"),
             lambda: memory.store(f"other {MARKER}", key="mine"),
             lambda: memory.search(MARKER, filters={MARKER: 1}),
+            lambda: memory.query(f"SELECT no_{MARKER} FROM mine"),
             lambda: memory.forget(f"no_such_{MARKER}"),
         ):
             with contextlib.suppress(Exception):

@@ -49,7 +49,7 @@ def memory() -> MemoryManager:
 def test_questions(form: str) -> None:
     """Questions with two joins, a filter and an aggregate are answered exactly, in every form of a table."""
     for seed in (1, 2):
-        tables = shop(seed)
+        tables = shop(seed, 1000)
         memory = MemoryManager("sqlite://", user_id="ann")
         for name in ("orders", "customers", "products"):
             memory.store(FORMS[form](getattr(tables, name)), key=name)
@@ -93,7 +93,7 @@ def test_several_texts_as_one_table(memory: MemoryManager) -> None:
     "text, sql, expected",
     [
         ("id,n\n007,1\n7,2", "SELECT n FROM t WHERE id = '007'", [(1,)]),
-        ("id\n" + "9\n" * 1500 + "007", "SELECT id FROM t WHERE id LIKE '0%'", [("007",)]),
+        ("id,x\n" + "9,y\n" * 1500 + "007,z", "SELECT id FROM t WHERE id LIKE '0%'", [("007",)]),
         ("n,x\n9,\n10,b\nn/a,c", "SELECT max(n), count(n) FROM t", [(10, 2)]),
         ("n,x\n12345678901234567890,a\n1,b", "SELECT max(length(n)) FROM t", [(20,)]),
         ('[{"a": {"b": [1, 2]}}]', "SELECT json_extract(a, '$.b[1]') FROM t", [(2,)]),
@@ -137,7 +137,7 @@ HOSTILE = [
     *("WITH x AS (SELECT 1) UPDATE sales SET total = 0", "WITH x AS (DELETE FROM sales RETURNING *) SELECT * FROM x"),
     *("SELECT * FROM sales WHERE total = ?", "SELECT :a", "SELECT $a", "SELECT @a", "SELECT ?1"),
     *("", " ", "\0", "\ud800", "SELECT '\ud800'", "SELECT \0", "--", "/* x", "hello", "SELECT", "SELECT FROM", "SELECT * FROM"),
-    *("SELECT ''''", "SELECT '", 'SELECT "', "SELECT [", "SELECT `", "SELECT (", "SELECT 1)", "SELECT * sales"),
+    *("SELECT '", 'SELECT "', "SELECT [", "SELECT `", "SELECT (", "SELECT 1)", "SELECT * sales"),
     *("SELECT nosuch FROM sales", "SELECT total FROM sales s WHERE x.total = 1", "SELECT * FROM sales JOIN nosuch USING (a)"),
     *("SELECT city, sum(total) FROM sales", "SELECT *, count(*) FROM sales", "SELECT total FROM sales GROUP BY city"),
     *("SELECT city FROM sales HAVING sum(total) > 1", "SELECT (SELECT city || max(total) FROM sales)"),
@@ -155,7 +155,7 @@ HOSTILE = [
     *("SELECT count(*) FROM (SELECT * FROM bobs)", "SELECT (SELECT count(*) FROM bobs)", "SELECT 1 WHERE EXISTS (SELECT 1 FROM bobs)"),
     *("SELECT 1 UNION SELECT * FROM bobs", "WITH x AS (SELECT * FROM bobs) SELECT * FROM x", "SELECT * FROM sales NATURAL JOIN bobs"),
     *("SELECT * FROM sales s, bobs b", "SELECT * FROM sales WHERE total IN bobs", "SELECT * FROM sales WHERE total IN (SELECT a FROM bobs)"),
-    *("SELECT count(*) FROM password", "SELECT 1 FROM password", "SELECT length(text) FROM password", "WITH p AS (SELECT 1 FROM password) SELECT 1"),
+    *("SELECT count(*) FROM password", "SELECT 1 FROM password", "SELECT length(text) FROM password", "WITH p AS (SELECT 1 FROM password) SELECT * FROM p"),
     *("SELECT * FROM Sales JOIN sales USING (city)", "SELECT count(*) FROM SALES", "SELECT * FROM temp.sales", "SELECT * FROM temp.bobs"),
     *("SELECT * FROM 'bobs'", "SELECT * FROM [bobs]", "SELECT * FROM `bobs`", "SELECT * FROM main.'bobs'", 'SELECT * FROM "sqlite_master"'),
     *("SELECT * FROM json_each((SELECT a FROM bobs))", "SELECT json_group_array(a) FROM bobs", "VALUES ((SELECT a FROM bobs))"),
@@ -324,7 +324,8 @@ async def test_autogen() -> None:
     )  # fmt: skip
     await agent.run(task="Total by region?")
 
-    answer = str(client.prompts[-1][-1].content[0].content)
+    last: Any = client.prompts[-1][-1]
+    answer = str(last.content[0].content)
     assert _totals() == _rows_in(answer)
     assert context._manager.counter.count(str(client.prompts[-1])) < 2500  # noqa: SLF001
     assert [("north",), ("south",)] == list(

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from memory_context.model.audit import AuditEntry, AuditTrail
     from memory_context.model.category import Category
     from memory_context.model.item import Deletion, Match, MemoryItem, MemoryList
+    from memory_context.model.query_result import QueryResult
     from memory_context.model.reference import MemoryRef
     from memory_context.model.scope import Scope
     from memory_context.model.selection import Page, Selection

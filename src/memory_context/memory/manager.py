@@ -587,7 +587,7 @@ class MemoryManager(ClosedAtExit):
         """
         with operation("query", self.who) as asking:
             result = query(self.memory_store, self.scope, sql)
-            asking.note(rows=len(result), keys=result.sources)
+            asking.note(hits=len(result), keys=result.sources)
         self.memory_store.touch(self.scope, result.sources)
         self.audit("expanded", *result.sources)
         if save_as is None:

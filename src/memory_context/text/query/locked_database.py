@@ -6,10 +6,9 @@ import re
 import resource
 import sqlite3
 import sys
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import islice
-from operator import itemgetter
 from typing import Any, Final, Self
 
 from memory_context.exceptions import InvalidQueryError
@@ -21,6 +20,7 @@ from memory_context.text.read.time_limit import TimeLimit, too_slow
 
 SAMPLED = 1000
 LARGEST_INTEGER = 2**63
+LONGEST_UTF8 = 4
 # SQLite looks at the clock between so many steps of its machine.
 STEPS = 100
 LONGEST_PART = 100
@@ -81,13 +81,15 @@ class LockedDatabase:
     def __init__(self, table_named: Callable[[str], TextTable | None], limit: TimeLimit) -> None:
         self._table_named, self._limit = table_named, limit
         self._tables = dict[str, TextTable]()
-        self._columns_read = dict[str, set[str]]()
-        self._filled = dict[str, set[str]]()
+        self._filled = set[str]()
         self._longest_cell = 0
         self._memory_before = _memory_used()
         self._database = sqlite3.connect(":memory:", isolation_level=None, cached_statements=0)
         # What is sorted or grouped stays in memory too: nobody's rows are left in a temporary file.
         self._database.execute("PRAGMA temp_store = MEMORY")
+        for table in _TABLES_OF_JSON:
+            # SQLite makes them at their first use, which takes more rights than a query has.
+            self._database.execute(f"SELECT 1 FROM {table}('[]')").close()  # noqa: S608 - a constant
         for name, arguments, function in _OWN_FUNCTIONS:
             self._database.create_function(name, arguments, function, deterministic=True)
         self._database.setlimit(sqlite3.SQLITE_LIMIT_LIKE_PATTERN_LENGTH, LONGEST_PATTERN)
@@ -122,9 +124,8 @@ class LockedDatabase:
             _check_statement(sql)
             self._find_tables_of(sql)
             check_grouped(sql)
-            for name in self._columns_read.keys() & self._tables.keys():
-                if name not in self._filled or not self._columns_read[name] <= self._filled[name]:
-                    self._fill(name, self._columns_read[name])
+            for name in self._tables.keys() - self._filled:
+                self._fill(name)
             return self._selected(sql, bounded=bounded)
         except (sqlite3.Error, sqlite3.Warning, OverflowError, UnicodeEncodeError) as error:
             if "interrupted" in str(error):
@@ -132,9 +133,8 @@ class LockedDatabase:
             raise InvalidQueryError(self._told(str(error))) from error
 
     def _find_tables_of(self, sql: str) -> None:
-        """Create the tables that a statement names, and note which of their columns it reads."""
+        """Create the tables that a statement names, still empty."""
         while True:
-            self._columns_read.clear()
             try:
                 with _Locked(self._database, self._allow, self._stops):
                     self._database.execute(f"EXPLAIN {sql}").close()
@@ -169,35 +169,41 @@ class LockedDatabase:
         self._tables[name] = table
         self._database.execute(_definition(name, table, set()))
 
-    def _fill(self, name: str, columns: set[str]) -> None:
-        """Load the rows of a table: of its cells those in *columns*, the others stay NULL."""
+    def _fill(self, name: str) -> None:
+        """Load the rows of a table."""
         table, quoted = self._tables[name], quoted_name(name)
-        indexes = [index for index, column in enumerate(table.columns) if column in columns]
-        indexes = indexes or [0]  # it counts rows only
-        names = [quoted_name(table.columns[index]) for index in indexes]
-        sample = list(islice(table.rows(), SAMPLED))
+        marks = ", ".join("?" * len(table.columns))
+        insert = f"INSERT INTO {quoted} VALUES ({marks})"  # noqa: S608 - a quoted name
         self._database.execute("BEGIN")
-        self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608 - a quoted name, here and below
-        marks = ", ".join("?" * len(indexes))
-        cells = _cells(self._in_time(table.rows()), indexes)
-        self._database.executemany(
-            f"INSERT INTO {quoted} ({', '.join(names)}) VALUES ({marks})",  # noqa: S608
-            cells,
-        )
-        numeric = set[str]()
-        for index, column in zip(indexes, names, strict=True):
-            if are_numbers([row[index] for row in sample]) and not self._any(
-                quoted, _NOT_A_NUMBER.format(name=column)
-            ):
-                numeric.add(table.columns[index])
-            self._note_longest(quoted, column)
-        if numeric:
-            self._make_numeric(name, numeric)
+        try:
+            self._database.executemany(insert, self._in_time(table.rows()))
+        except (sqlite3.Error, OverflowError, UnicodeEncodeError):
+            # Nearly every table is plain text; a look at each cell of it would double what loading costs.
+            self._database.execute(f"DELETE FROM {quoted}")  # noqa: S608
+            rows = (tuple(map(_stored, row)) for row in self._in_time(table.rows()))
+            self._database.executemany(insert, rows)
+        self._make_numeric(name, set(self._numeric_columns(name)))
+        self._note_longest(name)
         self._database.execute("COMMIT")
-        self._filled[name] = {*columns, ""}
+        self._filled.add(name)
+
+    def _numeric_columns(self, name: str) -> Iterator[str]:
+        """Yield the columns whose cells are numbers, or stand for no value, in the first rows; and ids in none."""
+        table = self._tables[name]
+        sample = list(islice(table.rows(), SAMPLED))
+        for index, column in enumerate(table.columns):
+            if are_numbers([row[index] for row in sample]):
+                condition = _NOT_A_NUMBER.format(name=quoted_name(column))
+                found = self._database.execute(
+                    f"SELECT 1 FROM {quoted_name(name)} WHERE {condition} LIMIT 1"  # noqa: S608
+                )
+                if found.fetchone() is None:
+                    yield column
 
     def _make_numeric(self, name: str, numeric: set[str]) -> None:
         """Copy a table into one where some columns have SQLite's affinity NUMERIC, and NULL for no value."""
+        if not numeric:
+            return
         table, quoted = self._tables[name], quoted_name(name)
         values = list[str]()
         for column in table.columns:
@@ -213,15 +219,13 @@ class LockedDatabase:
         )
         self._database.execute(f"DROP TABLE {old}")
 
-    def _any(self, quoted: str, condition: str) -> bool:
-        found = self._database.execute(f"SELECT 1 FROM {quoted} WHERE {condition} LIMIT 1")  # noqa: S608
-        return found.fetchone() is not None
-
-    def _note_longest(self, quoted: str, column: str) -> None:
+    def _note_longest(self, name: str) -> None:
         """Let no value become much longer than the longest cell."""
-        found = self._database.execute(f"SELECT max(length(CAST({column} AS BLOB))) FROM {quoted}")  # noqa: S608
-        [(longest,)] = found
-        self._longest_cell = max(self._longest_cell, longest or 0)
+        longest = [f"max(length({quoted_name(column)}))" for column in self._tables[name].columns]
+        found = self._database.execute(f"SELECT {', '.join(longest)} FROM {quoted_name(name)}")  # noqa: S608
+        [lengths] = found
+        for length in lengths:
+            self._longest_cell = max(self._longest_cell, LONGEST_UTF8 * (length or 0))
 
     def _in_time(self, rows: Iterable[Row]) -> Iterator[Row]:
         """Yield rows while there is time, in portions: a clock for each row would cost as much as the row."""
@@ -266,7 +270,6 @@ class LockedDatabase:
             if not second:
                 # Rows are counted: of the table, or of a WITH clause, which have no columns to tell them apart.
                 allowed = not str(first).lower().startswith(_OWN_TABLES)
-            self._columns_read.setdefault(first or "", set()).add(second or "")
         elif action == sqlite3.SQLITE_FUNCTION:
             allowed = str(second).lower() in _FUNCTIONS
         return sqlite3.SQLITE_OK if allowed else sqlite3.SQLITE_DENY
@@ -335,19 +338,6 @@ def _definition(name: str, table: TextTable, numeric: set[str]) -> str:
 def quoted_name(name: str) -> str:
     """Return a name as SQL has it in double quotes."""
     return '"' + name.replace('"', '""') + '"'
-
-
-def _cells(rows: Iterable[Row], indexes: Sequence[int]) -> Iterator[tuple[Any, ...]]:
-    """Yield of each row what is loaded, as the database holds it."""
-    picked: Iterator[Any] = map(itemgetter(*indexes), rows)
-    if len(indexes) == 1:
-        picked = ((cell,) for cell in picked)
-    for cells in picked:
-        # Nearly every row is text and nothing else, and a test of each cell would double what loading costs.
-        if all(type(cell) is str and cell.isascii() for cell in cells):
-            yield cells
-        else:
-            yield tuple(map(_stored, cells))
 
 
 def _stored(cell: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
