@@ -1,9 +1,9 @@
-"""The forms in which runs are recorded, told apart by their shape: OpenAI's chat form, AutoGen's and LangChain's.
+"""The forms in which runs are recorded, told apart by their shape: OpenAI's, Anthropic's, AutoGen's and LangChain's.
 
-A message has a ``role`` (OpenAI), or a ``type`` that names a class of AutoGen's or a kind of LangChain's, whose fields
-stand beside it, below ``data`` (``messages_to_dict``) or below ``kwargs`` (``dumpd``, ``dumps``). A run is a list of
-such messages, or an object that has one under ``messages``: itself, or inside of what AutoGen, LangChain and LangGraph
-put around it when they save a state.
+A message has a ``role`` (OpenAI, Anthropic), or the ``type`` of an item of OpenAI's Responses, or a ``type`` that names a
+class of AutoGen's or a kind of LangChain's, whose fields stand beside it, below ``data`` (``messages_to_dict``) or below
+``kwargs`` (``dumpd``, ``dumps``). A run is a list of such messages, or an object that has one under ``messages``: itself,
+or inside of what AutoGen, LangChain and LangGraph put around it when they save a state.
 """
 
 from __future__ import annotations
@@ -17,12 +17,13 @@ from pydantic import TypeAdapter, ValidationError
 
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.replay.recordings import Recording, to_messages
+from memory_context.replay.response_items import chat_of_items, is_item
 
 Json: TypeAlias = Mapping[str, Any]
 
 RIGHT = (
-    'a recording is an object with "messages" or a list of messages, in OpenAI\'s chat form (role, content), '
-    "as a saved state of AutoGen's, or as LangChain dumps it"
+    "a recording is an object with \"messages\" or a list of messages, in OpenAI's chat form or Anthropic's (role, content), "
+    "as items of OpenAI's Responses, as a saved state of AutoGen's, or as LangChain dumps it"
 )
 _AUTOGEN = ("SystemMessage", "UserMessage", "AssistantMessage", "FunctionExecutionResultMessage")
 _ROLES = {
@@ -96,7 +97,7 @@ def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
     own = ids[0] if ids else name
     # Whatever else lies in it, this list is the run.
     if isinstance(run.get("messages"), list):
-        yield own, run["messages"]
+        yield own, [*_instructions(run), *run["messages"]]
         return
     if isinstance(run.get("agent_states"), dict):
         for agent, state in cast("Json", run["agent_states"]).items():
@@ -104,6 +105,14 @@ def _runs_in(document: object, name: str) -> Iterator[tuple[str, list[object]]]:
     for key in _WRAPPERS:
         if isinstance(run.get(key), dict):
             yield from _runs_in(run[key], own)
+
+
+def _instructions(run: Json) -> list[object]:
+    """Return the system message that Anthropic's requests hold beside the messages."""
+    first = next(iter(run["messages"]), None)
+    if run.get("system") and isinstance(first, dict) and "role" in first:
+        return [{"role": "system", "content": run["system"]}]
+    return []
 
 
 def _read_messages(values: list[object]) -> Sequence[LLMMessage]:
@@ -134,7 +143,10 @@ def _read_chat(messages: Sequence[Json]) -> list[LLMMessage]:
     try:
         for message in messages:
             if _kind(message) != "remove":
-                chat.append(message if "role" in message else _openai_form(message))
+                own = "role" in message or is_item(message)
+                chat.append(message if own else _openai_form(message))
+        if any(map(is_item, chat)):
+            chat = list(chat_of_items(chat))
         return list(to_messages(chat))
     except (AttributeError, TypeError, ValueError) as error:
         # Objects where lists belong, texts in place of objects: the forms have no schema to check.
@@ -146,7 +158,7 @@ def _is_message(value: object) -> bool:
     if not isinstance(value, dict):
         return False
     message = cast("Json", value)
-    if isinstance(message.get("role"), str) or _kind(message) in _AUTOGEN:
+    if isinstance(message.get("role"), str) or is_item(message) or _kind(message) in _AUTOGEN:
         return True
     return _kind(message) in _ROLES and "content" in _fields(message)
 
@@ -186,20 +198,13 @@ def _provider_fields(fields: Json) -> Json:
 
 
 def _tool_calls(fields: Json) -> list[Json]:
-    """Return the calls as the model wrote them where that is kept, else as parsed, else from the content's parts."""
+    """Return the calls as the model wrote them where that is kept, else as parsed."""
     # As the provider sent them: parsed and dumped again, the arguments would have other spaces and
     # so other tokens.
     if written := _provider_fields(fields).get("tool_calls"):
         return cast("list[Json]", written)
     parsed = [*(fields.get("tool_calls") or ()), *(fields.get("invalid_tool_calls") or ())]
-    if parsed:
-        return [_call(call, call.get("args")) for call in parsed]
-    calls = list[Json]()
-    for part in _as_list(fields.get("content")):
-        if isinstance(part, dict) and cast("Json", part).get("type") == "tool_use":
-            tool_use = cast("Json", part)
-            calls.append(_call(tool_use, tool_use.get("input")))
-    return calls
+    return [_call(call, call.get("args")) for call in parsed]
 
 
 def _call(call: Json, arguments: object) -> Json:

@@ -1,12 +1,12 @@
-"""Recorded agent runs in OpenAI's chat form, as AutoGen's messages."""
+"""Recorded agent runs in OpenAI's chat form, with content as any provider has it, as AutoGen's messages."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from typing import Any, TypeAlias, cast
+from itertools import chain, groupby
+from typing import cast
 
 from autogen_core import FunctionCall
 from autogen_core.models import (
@@ -18,7 +18,12 @@ from autogen_core.models import (
     UserMessage,
 )
 
-RecordedMessage: TypeAlias = Mapping[str, Any]
+from memory_context.replay.content_parts import (
+    RecordedMessage,
+    calls_in,
+    results_apart,
+    text_of_content,
+)
 
 ASSISTANT = "assistant"
 UNKNOWN_TOOL = "tool"
@@ -45,7 +50,8 @@ def to_messages(recorded: Sequence[RecordedMessage]) -> Iterator[LLMMessage]:
     Results stand in the order of the calls that they answer, and bear their names; unknown roles are users.
     """
     names = dict[str, str]()
-    for are_results, group in groupby(recorded, key=lambda one: one.get("role") in _RESULTS):
+    apart = chain.from_iterable(map(results_apart, recorded))
+    for are_results, group in groupby(apart, key=lambda one: one.get("role") in _RESULTS):
         if are_results:
             yield _results(group, names)
             continue
@@ -60,7 +66,7 @@ def to_messages(recorded: Sequence[RecordedMessage]) -> Iterator[LLMMessage]:
 
 
 def _message(recorded: RecordedMessage) -> LLMMessage:
-    text = _text(recorded.get("content"))
+    text = text_of_content(recorded.get("content"))
     if recorded.get("role") in _INSTRUCTIONS:
         return SystemMessage(content=text)
     if recorded.get("role") != ASSISTANT:
@@ -72,18 +78,21 @@ def _message(recorded: RecordedMessage) -> LLMMessage:
 
 
 def _recorded_calls(recorded: RecordedMessage) -> list[RecordedMessage]:
-    """Return the calls of a message; before there could be several, one stood under ``function_call``."""
+    """Return the calls of a message; before there could be several, one stood under ``function_call``.
+
+    Anthropic's stand among the parts of its content.
+    """
     if calls := recorded.get("tool_calls"):
         return cast("list[RecordedMessage]", calls)
     single = recorded.get("function_call")
-    return [{"function": single}] if single else []
+    return [{"function": single}] if single else calls_in(recorded.get("content"))
 
 
 def _call(recorded: RecordedMessage) -> FunctionCall:
     function: RecordedMessage = recorded.get("function") or {}
     arguments = function.get("arguments") or "{}"
     if not isinstance(arguments, str):
-        arguments = json.dumps(arguments)
+        arguments = json.dumps(arguments, ensure_ascii=False)
     return FunctionCall(
         id=str(recorded.get("id") or ""), name=str(function.get("name") or ""), arguments=arguments
     )
@@ -102,21 +111,8 @@ def _results(
 def _result(recorded: RecordedMessage, names: Mapping[str, str]) -> FunctionExecutionResult:
     call_id = str(recorded.get("tool_call_id") or "")
     return FunctionExecutionResult(
-        content=_text(recorded.get("content")),
+        content=text_of_content(recorded.get("content")),
         name=names.get(call_id) or str(recorded.get("name") or UNKNOWN_TOOL),
         call_id=call_id,
         is_error=recorded.get("status") == "error",  # as LangChain notes it
     )
-
-
-def _text(content: object) -> str:
-    """Return the text of a content: of parts their texts, of anything else its JSON."""
-    if content is None or isinstance(content, str):
-        return content or ""
-    if not isinstance(content, list):
-        return json.dumps(content)
-    texts = list[str]()
-    for part in cast("list[object]", content):
-        inner = cast("RecordedMessage", part).get("text") if isinstance(part, dict) else part
-        texts.append(_text(inner))
-    return "\n".join(filter(None, texts))

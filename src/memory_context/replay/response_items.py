@@ -1,0 +1,46 @@
+"""The items of OpenAI's Responses API, as messages of its chat form."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import groupby
+from typing import cast
+
+from memory_context.replay.content_parts import RecordedMessage, call_of
+
+_OUTPUTS = ("function_call_output", "custom_tool_call_output")
+ITEMS = ("function_call", "custom_tool_call", "reasoning", *_OUTPUTS)
+
+
+def is_item(message: RecordedMessage) -> bool:
+    """Return whether only the Responses API has such an item; its messages have a role, as others have."""
+    return message.get("type") in ITEMS and "role" not in message
+
+
+def chat_of_items(items: Sequence[RecordedMessage]) -> Iterator[RecordedMessage]:
+    """Yield messages for items: what the model made in one response is one message."""
+    messages = [_message(item) if is_item(item) else item for item in items]
+    for role, group in groupby(messages, key=lambda one: one["role"]):
+        if role == "assistant":
+            yield _joined(list(group))
+        else:
+            yield from group
+
+
+def _message(item: RecordedMessage) -> RecordedMessage:
+    if item["type"] in _OUTPUTS:
+        output = item.get("output")
+        return {"role": "tool", "tool_call_id": item.get("call_id"), "content": output}
+    if call := call_of(item):
+        return {"role": "assistant", "tool_calls": [call]}
+    thought = [*(item.get("summary") or ()), *(item.get("content") or ())]
+    return {"role": "assistant", "content": thought}
+
+
+def _joined(messages: Sequence[RecordedMessage]) -> RecordedMessage:
+    contents, calls = list[object](), list[object]()
+    for message in messages:
+        content: object = message.get("content") or []
+        contents += cast("list[object]", content) if isinstance(content, list) else [content]
+        calls += message.get("tool_calls") or []
+    return {"role": "assistant", "content": contents, "tool_calls": calls}

@@ -1,0 +1,124 @@
+"""One conversation in the forms that providers and frameworks have for it: read alike, with the same figures."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from for_each import for_each
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.replay import TokenMeter, measure, parse_policy, parse_recording
+
+OUTPUT = "\n".join(f"order-{number} went to dock {number % 31}" for number in range(3000))
+ARGUMENTS = {"day": "Mönday"}
+WRITTEN = json.dumps(ARGUMENTS, ensure_ascii=False)
+ANSWER = "order-777 went to dock 2."
+
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "Be short."},
+    {"role": "user", "content": "Where did order-777 go?"},
+    {
+        "role": "assistant",
+        "content": "I look.",
+        "tool_calls": [
+            {"id": "c1", "type": "function", "function": {"name": "orders", "arguments": WRITTEN}}
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c1", "content": OUTPUT},
+    {"role": "assistant", "content": ANSWER},
+]
+
+
+def anthropic(result: object, system: object) -> dict[str, Any]:
+    """The conversation as a request and its answer in Anthropic's form."""
+    call = {"type": "tool_use", "id": "c1", "name": "orders", "input": ARGUMENTS}
+    answered = {"type": "tool_result", "tool_use_id": "c1", "content": result}
+    return {
+        "system": system,
+        "messages": [
+            {"role": "user", "content": [{"type": "text", "text": "Where did order-777 go?"}]},
+            {"role": "assistant", "content": [{"type": "text", "text": "I look."}, call]},
+            {"role": "user", "content": [answered]},
+            {"role": "assistant", "content": ANSWER},
+        ],
+    }
+
+
+def response_items(output: object) -> list[dict[str, Any]]:
+    """The conversation as items of OpenAI's Responses, a thought without words among them."""
+    return [
+        {"role": "developer", "content": "Be short."},
+        {"role": "user", "content": [{"type": "input_text", "text": "Where did order-777 go?"}]},
+        {"type": "reasoning", "id": "rs1", "summary": [], "encrypted_content": "gAAA"},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": "I look.", "annotations": []}],
+        },
+        {"type": "function_call", "call_id": "c1", "name": "orders", "arguments": WRITTEN},
+        {"type": "function_call_output", "call_id": "c1", "output": output},
+        {
+            "type": "message",
+            "role": "assistant",
+            "content": [{"type": "output_text", "text": ANSWER}],
+        },
+    ]
+
+
+FORMS = {
+    "chat": CHAT,
+    "anthropic": anthropic(OUTPUT, "Be short."),
+    "anthropic blocks": anthropic(
+        [{"type": "text", "text": OUTPUT}], [{"type": "text", "text": "Be short."}]
+    ),
+    "responses": response_items(OUTPUT),
+    "responses parts": response_items([{"type": "input_text", "text": OUTPUT}]),
+}
+
+
+@pytest.mark.parametrize("form", FORMS)
+async def test_every_form_is_the_same_conversation(form: str) -> None:
+    """A result is read in whole, wherever it stands, so it is folded and its tokens are avoided."""
+    expected, read = (parse_recording(json.dumps(FORMS[name])) for name in ("chat", form))
+    assert expected.messages == read.messages
+    meter = TokenMeter()
+    for policy in map(parse_policy, ("unbounded", "memory")):
+        assert await measure([expected], policy, meter) == await measure([read], policy, meter)
+    plain = await measure([read], parse_policy("unbounded"), meter)
+    ours = await measure([read], parse_policy("memory"), meter)
+    assert OUTPUT.count("\n") < plain.tokens
+    assert ours.tokens < plain.tokens / 10
+
+
+def test_failed_results_and_words_beside_results_are_kept() -> None:
+    """Anthropic's flag of a failed call is kept, and what a person says beside a result comes after it."""
+    request = anthropic(OUTPUT, "")
+    request["messages"][2]["content"][0]["is_error"] = True
+    request["messages"][2]["content"].append({"type": "text", "text": "Hurry."})
+    messages: list[Any] = [*parse_recording(json.dumps(request)).messages]
+    assert messages[2].content[0].is_error
+    assert messages[3].content == "Hurry."
+
+
+def test_what_has_no_text_stands_in_brackets() -> None:
+    """An image is not skipped: its kind stands in its place."""
+    content = [{"type": "text", "text": "See:"}, {"type": "image", "source": {"data": "iVBO"}}]
+    [message] = parse_recording(json.dumps([{"role": "user", "content": content}])).messages
+    assert message.content == "See:\n[image]"
+
+
+@for_each(
+    "messages",
+    [
+        [{"role": "user", "content": [{"type": "hologram", "data": "x"}]}],
+        [{"role": "tool", "content": [{"type": "hologram", "text": "x"}]}],
+        anthropic([{"type": "hologram"}], ""),
+        response_items([{"type": "hologram"}]),
+    ],
+)
+def test_parts_of_unknown_kind_are_refused(messages: object) -> None:
+    """A part that nobody can read would save tokens that it never had: the error names it and what is known."""
+    with pytest.raises(InvalidArgumentError, match=r'"type": "hologram".*known are text'):
+        parse_recording(json.dumps(messages))
