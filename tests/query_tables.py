@@ -85,6 +85,36 @@ def as_json_lines(rows: Rows) -> str:
     return "\n".join(map(json.dumps, rows))
 
 
+def as_blocks(rows: Rows) -> str:
+    """A field on each line, records between blank lines; what is missing has no line."""
+    blocks = list[str]()
+    for row in rows:
+        fields = [f"{name}: {value}" for name, value in row.items() if value is not None]
+        blocks.append("\n".join(fields))
+    return "\n\n".join(blocks)
+
+
+def as_psql(rows: Rows) -> str:
+    """As psql prints it."""
+    widths = [max(len(_cell(row[name])) for row in rows) + len(name) for name in rows[0]]
+    lines = ["|".join(f" {name:{width}} " for name, width in zip(rows[0], widths, strict=True))]
+    lines.append("+".join("-" * (width + 2) for width in widths))
+    for row in rows:
+        cells = zip(row.values(), widths, strict=True)
+        lines.append("|".join(f" {_cell(cell):{width}} " for cell, width in cells))
+    return "\n".join([*lines, f"({len(rows)} rows)"])
+
+
+def as_columns(rows: Rows) -> str:
+    """Aligned below a line of names, as commands print it; a hyphen stands for what is missing."""
+    widths = [max(len(_cell(row[name])) for row in rows) + len(name) + 2 for name in rows[0]]
+    lines = ["".join(f"{name:{width}}" for name, width in zip(rows[0], widths, strict=True))]
+    for row in rows:
+        cells = zip(row.values(), widths, strict=True)
+        lines.append("".join(f"{_cell(cell) or '-':{width}}" for cell, width in cells))
+    return "\n".join(lines)
+
+
 FORMS: Mapping[str, Callable[[Rows], str]] = {
     "csv": as_csv,
     "tsv": as_tsv,
@@ -93,6 +123,10 @@ FORMS: Mapping[str, Callable[[Rows], str]] = {
     "wrapped": lambda rows: json.dumps({"status": "ok", "data": {"items": rows}}),
     "json lines": as_json_lines,
     "repr": repr,
+    "blocks": as_blocks,
+    "psql": as_psql,
+    "columns": as_columns,
+    "introduced": lambda rows: f"Found {len(rows)} rows:\n\n{as_csv(rows)}",
 }
 
 

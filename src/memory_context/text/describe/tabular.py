@@ -8,13 +8,13 @@ from collections import Counter
 
 from memory_context.text.describe.description import Description, Kind, counted, unique_names
 from memory_context.text.describe.sample import Sample
+from memory_context.text.rows.record_blocks import HEADING, RECORDS, record_table
+from memory_context.text.rows.ruled_tables import RULE
 
 SAMPLED = 30
+COUNTED_EXACTLY = 2_000_000
 _NOTATIONS = {"\t": "TSV", ",": "CSV", ";": "CSV"}
 _NUMBER = re.compile(r"[-+$€£]?[\d.,:/%-]+[%a-zA-Z]{0,2}")
-# The line below a header, as `|---|:--:|` in Markdown, `----+----` in psql, `--  ----` in sqlite;
-# or above it, as `+----+----+` in mysql.
-_RULE = re.compile(r"\s*[|:+┌├╭]*[-=─━]{2,}(?:[ |+:┬┼]+[-=─━]{2,})*[ |:+┐┤╮]*")
 _CODE_ENDS = (".", ";", "{", ":", ")", "(", ",")
 _BAR = re.compile(r"[|│]")
 _GAP = re.compile(r"\s{2,}")
@@ -31,6 +31,11 @@ def describe_table(sample: Sample) -> Description | None:
     return _ruled(sample) or _separated(sample)
 
 
+def is_number(cell: str) -> bool:
+    """Return whether a cell is a number, so that the row it stands in names no columns."""
+    return _NUMBER.fullmatch(cell.strip()) is not None
+
+
 def _table(notation: str, rows: int, columns: int, names: list[str]) -> Description:
     size = f"{counted(rows, 'row')} x {counted(columns, 'column')}"
     cells = unique_names(name.strip().strip("\"'*`") for name in names)
@@ -40,19 +45,19 @@ def _table(notation: str, rows: int, columns: int, names: list[str]) -> Descript
 def _ruled(sample: Sample) -> Description | None:
     """Describe a table with a rule above or below its header, in the first lines of a text."""
     first = sample.lines[:4]
-    rule = next((index for index, line in enumerate(first) if _RULE.fullmatch(line)), None)
+    rule = next((index for index, line in enumerate(first) if RULE.fullmatch(line)), None)
     if rule is None:
         return None
     # A frame begins with a rule, and the header is below that.
     header_index = rule - 1 if rule else 1
     line = sample.lines[header_index].strip()
     header = _BAR.split(line.strip("|│")) if _BAR.search(line) else _GAP.split(line)
-    if len(header) < 2 or all(_NUMBER.fullmatch(cell.strip()) for cell in header):
+    if len(header) < 2 or all(map(is_number, header)):
         return None
     rows = _filled_lines(sample.text)[header_index + 1 :]
     if "|" in line:
         rows = [row for row in rows if "|" in row]  # without the text below the table
-    count = sum(1 for row in rows if not _RULE.fullmatch(row))
+    count = sum(1 for row in rows if not RULE.fullmatch(row))
     return _table("table", count, len(header), header)
 
 
@@ -68,7 +73,7 @@ def _separated(sample: Sample) -> Description | None:
         if '"' in sample.head:
             # Cells in quotes may have line breaks in them.
             count = len(_rows_of(rows, separator))
-        if any(_NUMBER.fullmatch(cell.strip()) for cell in header):
+        if any(map(is_number, header)):
             return _table(notation, count, len(header), [])
         return _table(notation, count - 1, len(header), header)
     return None
@@ -111,10 +116,22 @@ def describe_records(sample: Sample) -> Description | None:
     fields = Counter(match[1].strip() for match in matches if match)
     if fields.total() < 0.3 * len(lines):
         return None  # prose
-    count = max(fields.values(), default=0)
-    common = [field for field in fields if fields[field] >= max(2, 0.5 * count)]
-    if len(common) > 1:
+    # The rows themselves are counted, so that both say the same; of a very long text those of its beginning.
+    head = sample.text[:COUNTED_EXACTLY]
+    table = record_table(head)
+    if table is None:
+        return None
+    rows = list(table.rows())
+    count = len(rows) * len(sample.text) // len(head)
+    if table.name == RECORDS and len(rows) > 1:
+        filled = Counter[str]()
+        for row in rows:
+            filled.update(name for name, cell in zip(table.columns, row, strict=True) if cell)
+        del filled[HEADING]
+        common = [name for name in filled if filled[name] >= max(2, 0.5 * len(rows))]
         return Description(Kind.RECORDS, counted(count, "record"), unique_names(common))
-    if len(fields) > 1 and fields.total() >= 0.8 * len(lines):
-        return Description(Kind.RECORDS, counted(len(fields), "field"), unique_names(fields))
+    if table.name != RECORDS and len(rows) > 1 and fields.total() >= 0.8 * len(lines):
+        return Description(
+            Kind.RECORDS, counted(count, "field"), unique_names(row[0] for row in rows)
+        )
     return None

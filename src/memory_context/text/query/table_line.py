@@ -8,7 +8,7 @@ from memory_context.exceptions import InvalidSelectionError
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.text.query.locked_database import SAMPLED, are_numbers, cell_text
 from memory_context.text.read.hints import listed
-from memory_context.text.read.tables import table_of
+from memory_context.text.rows.tables import table_of
 from memory_context.text.tokens.counter import TokenCounter
 
 # Beyond this a table is wide, and its preview is better spent on its rows.

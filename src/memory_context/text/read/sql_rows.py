@@ -24,8 +24,8 @@ from memory_context.text.query.locked_database import (
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.jsonpath import LIMITS, abridged
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
-from memory_context.text.read.tables import Row, TextTable, table_of
 from memory_context.text.read.time_limit import TimeLimit
+from memory_context.text.rows.tables import Row, TextTable, table_of
 
 LONGEST_TOLD = 80
 TABLE: Final = "data"

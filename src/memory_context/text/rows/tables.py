@@ -1,17 +1,22 @@
-"""The rows that a text holds: a JSON list, JSON lines, CSV, TSV, or a Markdown table."""
+"""The rows that a text holds, whatever its form; the form is the one that describes it."""
 
 from __future__ import annotations
 
 import csv
+import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
 from typing import Any, Final, cast
 
 from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.describe.choose_describer import behind_lead, identify
+from memory_context.text.describe.description import Kind
+from memory_context.text.describe.sample import HEAD
+from memory_context.text.describe.tabular import is_number
+from memory_context.text.describe.unwrap import unwrap
 from memory_context.text.read.json_values import (
     NOTHING,
     is_json_lines,
@@ -20,53 +25,85 @@ from memory_context.text.read.json_values import (
     records,
     wrapped,
 )
+from memory_context.text.rows.command_columns import command_table
+from memory_context.text.rows.log_lines import log_table
+from memory_context.text.rows.record_blocks import record_table
+from memory_context.text.rows.ruled_tables import ruled_table
+from memory_context.text.rows.text_table import Row, TextTable, column_names, evened
 
-MOST_COLUMNS = 1000
 LINES_TRIED = 50
 LEAST_EVEN = 0.9
 DELIMITERS: Final = (",", "\t", ";", "|")
-NO_TABLE = "where= and columns= need rows: a JSON list, JSON lines, CSV, TSV or a Markdown table; this text has none"
+NO_TABLE = "this text has no rows: it is empty"
+_OBJECT = re.compile(r"\s*(?=\{)")
 _MARKDOWN_DELIMITER_ROW = re.compile(r"\s*\|?\s*:?-+:?\s*(?:\|\s*:?-+:?\s*)*\|?\s*")
 _BAR = re.compile(r"(?<!\\)\|")
-_CONTROLS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
-
-Row = list[Any]
-
-
-@dataclass(frozen=True, slots=True)
-class TextTable:
-    """Rows under named columns; `rows` gives them from the first on, as often as it is called.
-
-    Attributes:
-        columns: The names, no two alike in any capitalisation.
-        rows: As many cells as columns each: text, or what JSON holds; None for a missing cell.
-        name: Where it was found, as ``the JSON list $.items``.
-    """
-
-    columns: tuple[str, ...]
-    rows: Callable[[], Iterator[Row]]
-    name: str
 
 
 def table_of(text: str) -> TextTable:
-    """Return the rows of `text`; those inside an MCP result where the text itself is not a table.
+    """Return the rows of `text`, of what it is wrapped in, or behind a line that introduces them; else its lines.
 
     Raises:
-        InvalidSelectionError: There are none.
+        InvalidSelectionError: It is empty; or a row is damaged.
     """
+    if not text.strip():
+        raise InvalidSelectionError(NO_TABLE)
+    table = _rows_in(text)
+    if table is None:
+        table = TextTable(("line", "text"), lambda: _lines(text), "the lines")
+    return table
+
+
+def _rows_in(text: str, *, may_lead: bool = True) -> TextTable | None:
+    """Return the rows of a text that has some by its form, or behind one lead; None if it has but lines."""
     if is_json_lines(text):
         return _of_json_lines(text)
+    inner = unwrap(text).text
+    if inner is not text:
+        return table_of(inner)
     value = parse(text)
     if value is NOTHING:
-        table = _of_markdown(text) or _of_csv(text)
+        table = _of_objects(text) or _of_plain(text)
+        if table is None and may_lead and (rest := behind_lead(text)):
+            return _rows_in(rest, may_lead=False)
+        return table
+    for part in wrapped(value):
+        with suppress(InvalidSelectionError):
+            return table_of(part)
+    return _of_json(value)
+
+
+def _of_plain(text: str) -> TextTable | None:
+    """Return the rows of a text that is no JSON, read as what describes it."""
+    kind = identify(text[:HEAD]).kind
+    table = None
+    if kind is Kind.LOG:
+        return log_table(text)
+    if kind is Kind.RECORDS:
+        table = record_table(text)
+    elif kind in (Kind.TABLE, Kind.TEXT, Kind.FILES):
+        table = _of_markdown(text) or ruled_table(text) or _of_csv(text) or command_table(text)
     else:
-        for part in wrapped(value):
-            with suppress(InvalidSelectionError):
-                return table_of(part)
-        table = _of_json(value)
-    if table is None:
-        raise InvalidSelectionError(NO_TABLE)
+        table = _of_markdown(text)
     return table
+
+
+def _lines(text: str) -> Iterator[Row]:
+    return ([number, line] for number, line in enumerate(lines_of(text), 1))
+
+
+def _of_objects(text: str) -> TextTable | None:
+    """Return JSON objects that stand one behind the other, each over several lines; None for other texts."""
+    decoder, values, end = json.JSONDecoder(), list[Any](), 0
+    while start := _OBJECT.match(text, end):
+        try:
+            value, end = decoder.raw_decode(text, start.end())
+        except (ValueError, RecursionError):
+            return None
+        values.append(value)
+    if not values or text[end:].strip():
+        return None
+    return _of_values(values, "the JSON objects")
 
 
 def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
@@ -87,7 +124,19 @@ def _of_json(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON ho
         if longest:
             return _of_values(longest, f"the JSON list {path_of_longest}")
         level = next_level
-    return None
+    return _of_object(value)
+
+
+def _of_object(value: Any) -> TextTable | None:  # noqa: ANN401 - whatever JSON holds
+    """Return an object of objects as a row for each, under its key in a first column; any other object as one row."""
+    if not isinstance(value, dict) or not value:
+        return None
+    members = cast("dict[str, Any]", value)
+    if not all(isinstance(member, dict) for member in members.values()):
+        return _of_values([members], "the JSON object")
+    return _of_values(
+        [{"key": key, **member} for key, member in members.items()], "the JSON object"
+    )
 
 
 def _of_json_lines(text: str) -> TextTable:
@@ -102,7 +151,7 @@ def _of_json_lines(text: str) -> TextTable:
         message = f"a line of these JSON lines is not JSON: {error}"
         raise InvalidSelectionError(message) from error
     return TextTable(
-        _column_names(list(keys)),
+        column_names(list(keys)),
         lambda: ([record.get(key) for key in keys] for record in records(text)),
         "the JSON lines",
     )
@@ -113,14 +162,14 @@ def _of_values(values: Sequence[Any], name: str) -> TextTable:
     if all(isinstance(value, dict) for value in values):
         keys = list(dict.fromkeys(key for value in values for key in value))
         return TextTable(
-            _column_names(keys),
+            column_names(keys),
             lambda: ([value.get(key) for key in keys] for value in values),
             name,
         )
     if all(isinstance(value, list) for value in values):
         width = max(map(len, values))
-        columns = _column_names([""] * width)
-        return TextTable(columns, lambda: _evened(values, width), name)
+        columns = column_names([""] * width)
+        return TextTable(columns, lambda: evened(values, width), name)
     return TextTable(("value",), lambda: ([value] for value in values), name)
 
 
@@ -134,13 +183,16 @@ def _of_csv(text: str) -> TextTable | None:
         even = sum(len(row) == width for row in head)
         if even >= LEAST_EVEN * len(head):
             name = "the TSV" if delimiter == "\t" else "the CSV"
-            rows = partial(_rows_below_names, text, delimiter, width)
-            return TextTable(_column_names(head[0]), rows, name)
+            has_names = not any(map(is_number, head[0]))
+            names = column_names(head[0] if has_names else [""] * width)
+            return TextTable(
+                names, partial(_cells_of, text, delimiter, width, int(has_names)), name
+            )
     return None
 
 
-def _rows_below_names(text: str, delimiter: str, width: int) -> Iterator[Row]:
-    return _evened(islice(_csv_rows(text, delimiter), 1, None), width)
+def _cells_of(text: str, delimiter: str, width: int, first: int) -> Iterator[Row]:
+    return evened(islice(_csv_rows(text, delimiter), first, None), width)
 
 
 def _csv_rows(text: str, delimiter: str) -> Iterator[list[str]]:
@@ -163,7 +215,7 @@ def _of_markdown(text: str) -> TextTable | None:
         behind = start + len(line) + 1
         bars_and_hyphens = "-" in line and "|" in line and "|" in line_before
         if bars_and_hyphens and _MARKDOWN_DELIMITER_ROW.fullmatch(line):
-            columns = _column_names(_markdown_cells(line_before))
+            columns = column_names(_markdown_cells(line_before))
             rows = partial(_markdown_rows, text, behind, len(columns))
             return TextTable(columns, rows, "the Markdown table")
         line_before, start = line, behind
@@ -172,7 +224,7 @@ def _of_markdown(text: str) -> TextTable | None:
 
 def _markdown_rows(text: str, start: int, width: int) -> Iterator[Row]:
     rest = lines_of(text[start:])
-    return _evened((_markdown_cells(line) for line in takewhile(_has_bar, rest)), width)
+    return evened((_markdown_cells(line) for line in takewhile(_has_bar, rest)), width)
 
 
 def _has_bar(line: str) -> bool:
@@ -184,28 +236,3 @@ def _markdown_cells(line: str) -> list[str]:
     if not cells[-1].strip():
         cells.pop()
     return [cell.strip().replace("\\|", "|") for cell in cells]
-
-
-def _evened(rows: Iterable[Row], width: int) -> Iterator[Row]:
-    """Yield rows of `width` cells: missing ones are None, those too many are joined to the last."""
-    for row in rows:
-        if len(row) > width:
-            yield [*row[: width - 1], ",".join(row[width - 1 :])]
-        else:
-            yield [*row, *[None] * (width - len(row))]
-
-
-def _column_names(names: list[str]) -> tuple[str, ...]:
-    """Return names for columns: without control characters, numbered where they are empty or taken."""
-    if len(names) > MOST_COLUMNS:
-        message = f"this table has {len(names)} columns; where= and columns= take {MOST_COLUMNS} at most; use path="
-        raise InvalidSelectionError(message)
-    taken = set[str]()
-    unique = list[str]()
-    for number, name in enumerate(names, 1):
-        plain = _CONTROLS.sub(" ", str(name)).strip() or f"column{number}"
-        while plain.lower() in taken:
-            plain = f"{plain}_{number}"
-        taken.add(plain.lower())
-        unique.append(plain)
-    return tuple(unique)

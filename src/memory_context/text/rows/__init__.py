@@ -1,0 +1,1 @@
+"""The rows of a text: tables, records, logs, listings; of any other text its lines."""

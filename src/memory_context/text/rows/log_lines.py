@@ -1,0 +1,118 @@
+"""The lines of a log as rows: when, how serious, from where, and what."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Final
+
+from memory_context.text.read.json_values import lines_of
+from memory_context.text.rows.text_table import Row, TextTable
+
+COLUMNS: Final = ("line", "time", "level", "source", "message")
+_MONTHS: Final = {
+    name: f"{number:02d}"
+    for number, name in enumerate(
+        ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"), 1
+    )
+}
+_LEVEL = (
+    r"TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERR(?:OR)?|FATAL|CRIT(?:ICAL)?|SEVERE|EMERG|ALERT|PANIC"
+)
+# 2026-01-31T12:00:00,123+01:00, also in brackets, or the time of day alone.
+_STAMP = re.compile(
+    r"[\[(]?(?P<day>\d{4}[-/]\d\d[-/]\d\d)?[T ]?(?P<clock>\d\d:\d\d:\d\d(?:[.,]\d{1,9})?)"
+    r"\s?(?P<zone>Z|UTC|[+-]\d\d:?\d\d)?[\])]?[\s|:-]*"
+)
+# A level, in brackets or not, before or behind what names the source.
+_LEVEL_FIRST = re.compile(rf"[\[(<|]?(?P<level>{_LEVEL})[\])>|]?(?:[\s:|-]+|$)", re.IGNORECASE)
+# [main], app.orders: or app.orders - before the words; a drive or a sentence is none.
+_SOURCE = re.compile(
+    r"\[(?P<thread>[^\]\n]{1,80})\][\s:|-]*|(?P<name>[\w./$@#-]{1,80}(?:\[\d+\])?)(?::\s+|\s+[-|]\s+)"
+)
+# Oct 10 13:55:36 host sshd[1234]: words, as syslog and journalctl write it.
+_SYSLOG = re.compile(
+    r"(?:<\d+>)?(?P<month>[A-Z][a-z]{2}) +(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d) \S+ "
+    r"(?P<source>[^\s:\[]{1,80}(?:\[\d+\])?):? (?P<message>.*)"
+)
+# 10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET / HTTP/1.1" 200 2326
+_ACCESS = re.compile(
+    r"(?P<source>\S+) \S+ \S+ \[(?P<day>\d\d)/(?P<month>[A-Z][a-z]{2})/(?P<year>\d{4}):(?P<clock>\d\d:\d\d:\d\d)"
+    r" ?(?P<zone>[+-]\d{4})?\] (?P<message>.*)"
+)
+_PAIR = re.compile(r'([A-Za-z_][\w.]*)=("(?:[^"\\]|\\.)*"|\S*)')
+_NAMES_OF_PAIRS: Final = {
+    "time": ("time", "ts", "timestamp", "t"),
+    "level": ("level", "lvl", "severity"),
+    "source": ("logger", "source", "component", "caller", "service", "module"),
+}
+
+
+def log_table(text: str) -> TextTable:
+    """Return each line of a log as a row; of a line without a time its message alone.
+
+    Times are written as ``2026-01-31 12:00:00.123``, so that they compare as times.
+    """
+    return TextTable(COLUMNS, lambda: _rows(text), "the log")
+
+
+def _rows(text: str) -> Iterator[Row]:
+    for number, line in enumerate(lines_of(text), 1):
+        if line and not line.isspace():
+            yield [number, *_parts(line)]
+
+
+def _parts(line: str) -> list[str | None]:
+    """Return time, level, source and message."""
+    if match := _SYSLOG.match(line):
+        time = f"{_MONTHS.get(match['month'], '00')}-{int(match['day']):02d} {match['clock']}"
+        level, message = _split_level(match["message"])
+        return [time, level, match["source"], message]
+    if match := _ACCESS.match(line):
+        day = f"{match['year']}-{_MONTHS.get(match['month'], '00')}-{match['day']}"
+        zone = match["zone"] or ""
+        return [f"{day} {match['clock']}{zone}", None, match["source"], match["message"]]
+    if line.lstrip().startswith(("time=", "ts=", "level=", "lvl=", "timestamp=")):
+        return _of_pairs(line)
+    stamp = _STAMP.match(line)
+    rest = line[stamp.end() :] if stamp else line
+    level, rest = _split_level(rest)
+    if stamp is None and level is None:
+        return [None, None, None, line]
+    source = None
+    if match := _SOURCE.match(rest):
+        source, rest = match["thread"] or match["name"], rest[match.end() :]
+    if level is None:
+        level, rest = _split_level(rest)
+        if level and source is None and (match := _SOURCE.match(rest)):
+            source, rest = match["thread"] or match["name"], rest[match.end() :]
+    return [_time(stamp), level, source, rest]
+
+
+def _split_level(text: str) -> tuple[str | None, str]:
+    match = _LEVEL_FIRST.match(text)
+    return (match["level"].upper(), text[match.end() :]) if match else (None, text)
+
+
+def _time(stamp: re.Match[str] | None) -> str | None:
+    if stamp is None:
+        return None
+    day = (stamp["day"] or "").replace("/", "-")
+    zone = (stamp["zone"] or "").replace("UTC", "Z")
+    return f"{day} {stamp['clock'].replace(',', '.')}{zone}".strip()
+
+
+def _of_pairs(line: str) -> list[str | None]:
+    """Return the parts of ``time=… level=info msg="…" user=7``; what is none of them stays in the message."""
+    pairs = {name: value.strip('"') for name, value in _PAIR.findall(line)}
+    parts = list[str | None]()
+    for names in _NAMES_OF_PAIRS.values():
+        name = next((one for one in names if one in pairs), None)
+        parts.append(pairs.pop(name) if name else None)
+    words = pairs.pop("msg", None) or pairs.pop("message", None) or ""
+    rest = " ".join(f"{name}={value}" for name, value in pairs.items())
+    time, level, source = parts
+    if time:
+        stamp = _STAMP.match(time)
+        time = _time(stamp) if stamp else time
+    return [time, level and level.upper(), source, f"{words} {rest}".strip()]

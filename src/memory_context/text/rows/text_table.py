@@ -1,0 +1,55 @@
+"""Rows under named columns, as every reader of rows gives them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from memory_context.exceptions import InvalidSelectionError
+
+MOST_COLUMNS = 1000
+_CONTROLS = re.compile(r"[\x00-\x1f\x7f\ud800-\udfff]+")
+
+Row = list[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class TextTable:
+    """Rows under named columns; `rows` gives them from the first on, as often as it is called.
+
+    Attributes:
+        columns: The names, no two alike in any capitalisation.
+        rows: As many cells as columns each: text, or what JSON holds; None for a missing cell.
+        name: Where it was found, as ``the JSON list $.items``.
+    """
+
+    columns: tuple[str, ...]
+    rows: Callable[[], Iterator[Row]]
+    name: str
+
+
+def evened(rows: Iterable[Row], width: int) -> Iterator[Row]:
+    """Yield rows of `width` cells: missing ones are None, those too many are joined to the last."""
+    for row in rows:
+        if len(row) > width:
+            yield [*row[: width - 1], ",".join(row[width - 1 :])]
+        else:
+            yield [*row, *[None] * (width - len(row))]
+
+
+def column_names(names: list[str]) -> tuple[str, ...]:
+    """Return names for columns: without control characters, numbered where they are empty or taken."""
+    if len(names) > MOST_COLUMNS:
+        message = f"this table has {len(names)} columns; where= and columns= take {MOST_COLUMNS} at most; use path="
+        raise InvalidSelectionError(message)
+    taken = set[str]()
+    unique = list[str]()
+    for number, name in enumerate(names, 1):
+        plain = _CONTROLS.sub(" ", str(name)).strip() or f"column{number}"
+        while plain.lower() in taken:
+            plain = f"{plain}_{number}"
+        taken.add(plain.lower())
+        unique.append(plain)
+    return tuple(unique)

@@ -1,0 +1,144 @@
+"""The rows of texts in every form: exact names and cells, and as many as the description says."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from for_each import for_each
+from memory_context.exceptions import InvalidSelectionError
+from memory_context.text.describe import describe
+from memory_context.text.rows.tables import table_of
+from query_tables import FORMS
+
+LOG = ("line", "time", "level", "source", "message")
+SHOP = [{"id": f"00{n}", "city": city, "n": n} for n, city in enumerate(("Rome", "Oslo", "Rome"))]
+
+
+def rows_of(text: str) -> tuple[tuple[str, ...], list[list[Any]]]:
+    """The names and the rows of a text."""
+    table = table_of(text)
+    return table.columns, [list(row) for row in table.rows()]
+
+
+@for_each(
+    "text, columns, rows",
+    [
+        ("id,n\n007,\n008,x", ("id", "n"), [["007", ""], ["008", "x"]]),
+        ('id;n\n1;"a;b"\n2;"c\nd"', ("id", "n"), [["1", "a;b"], ["2", "c\nd"]]),
+        ("1,2.5\n2,3.5\n3,4.5", ("column1", "column2"), [["1", "2.5"], ["2", "3.5"], ["3", "4.5"]]),
+        ('{"a": 1}\n{"a": 2, "b": [1]}', ("a", "b"), [[1, None], [2, [1]]]),
+        ('{\n "a": 1\n}\n{\n "a": 2\n}', ("a",), [[1], [2]]),
+        ('{"x": {"a": 1}, "y": {"a": 2}}', ("key", "a"), [["x", 1], ["y", 2]]),
+        ('{"a": 1, "b": "x"}', ("a", "b"), [[1, "x"]]),
+        ("[{'a': None, 'b': True}]", ("a", "b"), [[None, True]]),
+        ("Found 2:\n\n[[1, 2], [3, 4]]", ("column1", "column2"), [[1, 2], [3, 4]]),
+        ('{"stdout": "id,n\\n1,2\\n3,4\\n", "exit_code": 0}', ("id", "n"), [["1", "2"], ["3", "4"]]),
+        ("```csv\nid,n\n1,2\n3,4\n```", ("id", "n"), [["1", "2"], ["3", "4"]]),
+        (" id | name \n----+------\n  1 | ann\n  2 | \n(2 rows)\n", ("id", "name"), [["1", "ann"], ["2", None]]),
+        ("+----+-----+\n| id | n   |\n+----+-----+\n|  1 | ann |\n+----+-----+\n1 row in set\n", ("id", "n"), [["1", "ann"]]),
+        ("id  name\n--  ----\n1   ann b\n2   bob\n", ("id", "name"), [["1", "ann b"], ["2", "bob"]]),
+        ("name: ann\nage: 3\n\nname: bob\nage: 4\nnote: x\n  y\n", ("name", "age", "note"), [["ann", "3", None], ["bob", "4", "x y"]]),
+        ("## Order: 7, State: open\n- **Total**: 1\n\n## Order: 8, State: shut\n- **Total**: 2\n", ("heading", "Order", "State", "Total"), [["Order: 7, State: open", "7", "open", "1"], ["Order: 8, State: shut", "8", "shut", "2"]]),
+        ("Order 7: open\nTotal: 1\nCity: Rome\n\nOrder 8: shut\nTotal: 2\nCity: Oslo\n", ("heading", "Total", "City"), [["Order 7: open", "1", "Rome"], ["Order 8: shut", "2", "Oslo"]]),
+        ("[web]\nport=80\nhost=a\n\n[db]\nport=5432\nhost=b\n", ("heading", "port", "host"), [["web", "80", "a"], ["db", "5432", "b"]]),
+        ("- name: ann\n  tags:\n  - x\n  - y\n- name: bob\n  tags: []\n", ("name", "tags"), [["ann", "x, y"], ["bob", "[]"]]),
+        ("ann:\n  age: 3\n  city: Rome\nbob:\n  age: 4\n  city: Oslo\n", ("heading", "age", "city"), [["ann", "3", "Rome"], ["bob", "4", "Oslo"]]),
+        ("HOME=/srv\nLANG=C\nEMPTY=\n", ("key", "value"), [["HOME", "/srv"], ["LANG", "C"], ["EMPTY", None]]),
+        ("NAME    READY   STATUS\nweb-1   1/1     Running\ndb-0    0/1     Pending\n", ("NAME", "READY", "STATUS"), [["web-1", "1/1", "Running"], ["db-0", "0/1", "Pending"]]),
+        ("CONTAINER ID   IMAGE     NAMES\n0123456789ab   nginx:1   web\nba9876543210   pg:15     db\n", ("CONTAINER ID", "IMAGE", "NAMES"), [["0123456789ab", "nginx:1", "web"], ["ba9876543210", "pg:15", "db"]]),
+        ("Filesystem Size Used Mounted on\n/dev/vda 12G 3G /\ntmpfs 1G 0 /tmp\n", ("Filesystem", "Size", "Used", "Mounted on"), [["/dev/vda", "12G", "3G", "/"], ["tmpfs", "1G", "0", "/tmp"]]),
+        ("USER PID %CPU COMMAND\nroot 1 0.0 /sbin/init splash\nann 7 9.5 vi x\n", ("USER", "PID", "%CPU", "COMMAND"), [["root", "1", "0.0", "/sbin/init splash"], ["ann", "7", "9.5", "vi x"]]),
+        ("total 8\n-rw-r--r-- 1 ann staff 12 Mar  4 10:00 a b.txt\ndrwxr-xr-x 2 ann staff 4096 Mar  4 2025 src\n", ("mode", "links", "owner", "group", "size", "modified", "name"), [["-rw-r--r--", "1", "ann", "staff", "12", "Mar  4 10:00", "a b.txt"], ["drwxr-xr-x", "2", "ann", "staff", "4096", "Mar  4 2025", "src"]]),
+        ("f6a6acf Mend it\n0123456789 Add more\n", ("commit", "message"), [["f6a6acf", "Mend it"], ["0123456789", "Add more"]]),
+        ("2026-01-31 12:00:00,123 - app.orders - ERROR - no such order\n  at x\n2026-01-31 12:00:01,5 - app - INFO - ok\n", LOG, [[1, "2026-01-31 12:00:00.123", "ERROR", "app.orders", "no such order"], [2, None, None, None, "  at x"], [3, "2026-01-31 12:00:01.5", "INFO", "app", "ok"]]),
+        ("2026-01-31T12:00:00Z ERROR [main] died\n2026/01/31 12:00:01 WARN slow\n", LOG, [[1, "2026-01-31 12:00:00Z", "ERROR", "main", "died"], [2, "2026-01-31 12:00:01", "WARN", None, "slow"]]),
+        ("Oct 10 13:55:36 web sshd[7]: Accepted\nOct  9 13:55:37 web cron: ran\n", LOG, [[1, "10-10 13:55:36", None, "sshd[7]", "Accepted"], [2, "10-09 13:55:37", None, "cron", "ran"]]),
+        ('10.0.0.1 - ann [10/Oct/2026:13:55:36 +0000] "GET /" 200 7\n10.0.0.2 - - [11/Oct/2026:00:00:00 +0000] "GET /" 500 7\n', LOG, [[1, "2026-10-10 13:55:36+0000", None, "10.0.0.1", '"GET /" 200 7'], [2, "2026-10-11 00:00:00+0000", None, "10.0.0.2", '"GET /" 500 7']]),
+        ('time=2026-01-31T12:00:00Z level=info msg="up now" port=80\nts=2026-01-31T12:00:01Z level=error logger=db msg=down\n', LOG, [[1, "2026-01-31 12:00:00Z", "INFO", None, "up now port=80"], [2, "2026-01-31 12:00:01Z", "ERROR", "db", "down"]]),
+        ("Dear Ann,\n\nall is well.", ("line", "text"), [[1, "Dear Ann,"], [2, ""], [3, "all is well."]]),
+    ],
+)  # fmt: skip
+def test_forms(text: str, columns: tuple[str, ...], rows: list[list[Any]]) -> None:
+    """Each form has its names and its cells; ids keep their zeros, what is missing is None."""
+    assert (columns, rows) == rows_of(text)
+
+
+@for_each(
+    "form", ["csv", "tsv", "markdown", "json", "wrapped", "json lines", "repr", "blocks", "psql", "introduced"]
+)  # fmt: skip
+def test_descriptions_agree(form: str) -> None:
+    """The description says how many rows there are, also behind the lines that it looks at closely."""
+    shop = [{"id": f"{n:04d}", "city": "Rome", "note": f"note {n}"} for n in range(700)]
+    text = FORMS[form](shop)
+    assert 700 == len(rows_of(text)[1])
+    assert re.search(r"\b700\b", describe(text)), describe(text)
+
+
+CELL = st.text(st.characters(codec="utf-8", exclude_categories=["C", "Z"]), min_size=1, max_size=12)
+
+
+@given(st.lists(st.tuples(CELL, CELL, CELL), min_size=2, max_size=8))
+def test_what_is_written_is_read(cells: list[tuple[str, str, str]]) -> None:
+    """Cells of any characters come back from CSV, JSON and JSON lines."""
+    names = ("first", "second", "third")
+    written = io.StringIO()
+    writer = csv.writer(written, lineterminator="\n", quoting=csv.QUOTE_ALL)
+    writer.writerows([names, *cells])
+    records = [dict(zip(names, row, strict=True)) for row in cells]
+    for text in (written.getvalue(), json.dumps(records), "\n".join(map(json.dumps, records))):
+        assert (names, [list(row) for row in cells]) == rows_of(text)
+
+
+@given(st.text(max_size=300))
+def test_any_text(text: str) -> None:
+    """Of every text but an empty one there are rows, each as wide as the names; or a row of it is damaged."""
+    try:
+        columns, rows = rows_of(text)
+    except InvalidSelectionError:
+        return
+    assert all(len(columns) == len(row) for row in rows)
+    assert len(columns) == len({name.lower() for name in columns})
+
+
+@for_each(
+    "text",
+    [
+        *("," * 1_000_000, "x" * 5_000_000, "[" * 100_000, "a: " * 300_000, "|" * 500_000),
+        *("- " * 500_000, "=" * 500_000, " " * 500_000 + "x", "2026-01-31 " * 50_000, "a:\n" * 100_000),
+    ],
+)  # fmt: skip
+def test_odd_texts_end(text: str) -> None:
+    """A text that is made to be slow has rows, or a clear error, soon."""
+    try:
+        table = table_of(text)
+    except InvalidSelectionError:
+        return
+    assert next(table.rows())
+
+
+def test_forms_of_one_table() -> None:
+    """One table gives the same names and cells in every form that writes all of it as text."""
+    expected = [[str(cell) for cell in row.values()] for row in SHOP]
+    for form, write in FORMS.items():
+        columns, rows = rows_of(write(SHOP))
+        assert ("id", "city", "n") == columns, form
+        assert expected == [[str(cell) for cell in row] for row in rows], form
+
+
+@pytest.mark.parametrize("form", ["ps", "log"])
+def test_rows_of_a_large_text(form: str) -> None:
+    """Rows come one at a time, as often as they are asked for."""
+    lines = [f"2026-01-31 12:00:{n % 60:02d} INFO step {n}" for n in range(50_000)]
+    if form == "ps":
+        lines = ["USER PID COMMAND", *(f"ann {n} run {n}" for n in range(50_000))]
+    table = table_of("\n".join(lines))
+    for _ in range(2):
+        assert 50_000 == sum(1 for _ in table.rows())
