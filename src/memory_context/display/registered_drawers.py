@@ -19,7 +19,7 @@ from memory_context.model import drawers
 from memory_context.model.item import MemoryItem, MemoryList
 from memory_context.model.query_result import QueryResult
 from memory_context.model.transcript import Transcript
-from memory_context.text.rows.tables import TextTable
+from memory_context.text.rows.text_table import TextTable
 
 T = TypeVar("T")
 

@@ -16,7 +16,8 @@ from memory_context.stores.protocol import MemoryStore
 from memory_context.text.query.locked_database import LockedDatabase
 from memory_context.text.read.hints import listed
 from memory_context.text.read.time_limit import TimeLimit
-from memory_context.text.rows.tables import Row, TextTable, table_of
+from memory_context.text.rows.tables import table_of
+from memory_context.text.rows.text_table import Row, TextTable
 
 # Ten texts of 5 MB each are loaded and grouped in half of it.
 SECONDS = 20.0

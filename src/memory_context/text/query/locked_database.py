@@ -16,7 +16,7 @@ from memory_context.text.query.ungrouped_columns import check_grouped
 from memory_context.text.read.hints import listed
 from memory_context.text.read.json_values import to_json
 from memory_context.text.read.time_limit import TimeLimit, too_slow
-from memory_context.text.rows.tables import Row, TextTable
+from memory_context.text.rows.text_table import Row, TextTable
 
 SAMPLED = 1000
 LARGEST_INTEGER = 2**63

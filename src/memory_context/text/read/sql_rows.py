@@ -25,7 +25,8 @@ from memory_context.text.read.json_values import to_json
 from memory_context.text.read.jsonpath import LIMITS, abridged
 from memory_context.text.read.paging import CHARACTERS_TRIED_PER_TOKEN
 from memory_context.text.read.time_limit import TimeLimit
-from memory_context.text.rows.tables import Row, TextTable, table_of
+from memory_context.text.rows.tables import table_of
+from memory_context.text.rows.text_table import Row, TextTable
 
 LONGEST_TOLD = 80
 TABLE: Final = "data"
