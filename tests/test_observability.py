@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import json
 import logging
 import re
 import subprocess
@@ -29,6 +30,7 @@ from memory_context import (
 )
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.keyword_judge import Question, Verdict
+from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.exceptions import MemoryNotFoundError
 from memory_context.runtime.telemetry import ATTRIBUTES, METRICS, WHO, Operation
 from messages import LOG, results, user
@@ -194,6 +196,7 @@ async def everything_with_marker(url: str) -> None:
         key = memory.store(f"{LOG} {MARKER}", type="note", metadata={"why": MARKER})
         memory.store(NOTE, f"about {MARKER}", key="mine", tags=[MARKER.upper()])
         memory.search(f"what of {MARKER}?")
+        MemoryReader(memory, _Light()).ask([key], f"what of {MARKER}?")
         memory.store(f"a,{MARKER}\n1,2\n3,4", key="table")
         memory.query(f"SELECT {MARKER} FROM 'table'")
         memory.forget("mine")
@@ -220,6 +223,14 @@ async def everything_with_marker(url: str) -> None:
         "ann", store=f"sqlite:///{Path(url.removeprefix('sqlite:///')).parent / 'no' / 'such'}/x.db"
     )
     await broken.add_message(results(f"{MARKER}\n{LOG}"))
+
+
+class _Light:
+    """A light model that quotes what it was given."""
+
+    async def complete(self, system: str, prompt: str) -> tuple[str, int]:
+        line = prompt.splitlines()[-1].partition(": ")[2]
+        return json.dumps({"answer": MARKER, "quotes": [{"line": 1, "text": line}]}), len(system)
 
 
 class _Broken:

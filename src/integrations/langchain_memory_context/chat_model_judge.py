@@ -50,16 +50,26 @@ class ChatModelJudge(ModelJudge):
             SystemMessage(prompts.JUDGE_SYSTEM),
             HumanMessage(prompt),
         ]
-        config = RunnableConfig(
-            tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge"
-        )
         taken = settings.keys() & type(self.model).model_fields.keys()
         model = self.model
         if taken:
             model = self.model.model_copy(update={name: settings[name] for name in taken})
-        given = await _structured(model).ainvoke(messages, config)
+        given = await _structured(model).ainvoke(messages, _quiet())
         answer, parsed = _parts_of(given)
         return parsed or "".join(plain_texts(answer)), _tokens(messages, answer)
+
+    async def complete(self, system: str, prompt: str) -> tuple[str, int]:
+        """Return what the model answers to any question, and the tokens of the call; see `LightModel`."""
+        messages: list[BaseMessage] = [SystemMessage(system), HumanMessage(prompt)]
+        answer = await self.model.ainvoke(messages, _quiet())
+        return "".join(plain_texts(answer)), _tokens(messages, answer)
+
+
+def _quiet() -> RunnableConfig:
+    """Return a configuration that keeps a call out of the user's streams."""
+    return RunnableConfig(
+        tags=["nostream"], metadata=internal_call_metadata(), run_name="memory_context_judge"
+    )
 
 
 def _structured(model: BaseChatModel) -> Runnable[Any, Any]:

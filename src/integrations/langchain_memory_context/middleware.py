@@ -35,7 +35,7 @@ from langchain_memory_context.state_through_parent_graphs import (
     carrying,
 )
 from langchain_memory_context.tool_results import ToolOutcome, as_redactor, fold_outcome
-from langchain_memory_context.tools import MemoryTool, memory_tools, note_tools
+from langchain_memory_context.tools import MemoryTool, ask_tools, memory_tools, note_tools
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
@@ -296,12 +296,22 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if self._passing.passes:
             reading = next(tool for tool in owned if tool.name == RETRIEVE)
             reading.description = self._passing.told_in(reading.description)
+        owned += self._asking()
         if not self._hosted.has_notes:
             return owned
         noting = note_tools(
             lambda: self._notes(called_in(self)), max_tokens=self._fold_policy.threshold
         )
         return [*owned, *cast("list[MemoryTool]", noting)]
+
+    def _asking(self) -> list[MemoryTool]:
+        """Return `ask_memory` where a light model is at hand."""
+        if self._settings.light_model is None:
+            return []
+        tools = ask_tools(
+            lambda: self._hosted.reader(self._owner()), max_tokens=self._fold_policy.threshold
+        )
+        return cast("list[MemoryTool]", tools)
 
     def _owner(self) -> MemoryManager:
         """Return the memories that the tool which is called here may see."""

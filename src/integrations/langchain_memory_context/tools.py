@@ -9,10 +9,12 @@ from langchain_core.tools import BaseTool, ToolException
 from pydantic import PrivateAttr, ValidationError
 
 from memory_context.agent_files.service import AgentMemoryService
+from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.tiers_and_limits import TIERS
 from memory_context.runtime.threads import off_loop
+from memory_context.tools.ask_memory import ASKING
 from memory_context.tools.file_tools import FILE_VERBS, AgentFiles
 from memory_context.tools.note_tools import NOTE_VERBS, offer_tiers
 from memory_context.tools.query_memory import memory_verbs
@@ -127,6 +129,18 @@ def memory_tools(
         owned = _tools(MemoryTool, verbs, memories.manager, max_tokens, page_tokens)
         return [*owned, *_tools(MemoryTool, NOTE_VERBS, memories, max_tokens)]
     return _tools(MemoryTool, verbs, memories, max_tokens, page_tokens)
+
+
+def ask_tools(
+    reader: MemoryReader | Callable[[], MemoryReader], *, max_tokens: int = 500
+) -> list[BaseTool]:
+    """Return `ask_memory`, by which a light model reads memories for an agent and answers with checked quotations.
+
+    Args:
+        reader: The memories and the model; or a callable that gives, at each call, those for whoever calls.
+        max_tokens: The most that an answer takes; 200, if that is less.
+    """
+    return _tools(MemoryTool, [ASKING], reader, max_tokens)
 
 
 def file_tools(

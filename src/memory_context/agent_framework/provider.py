@@ -19,7 +19,7 @@ from memory_context.agent_framework.agents_run import (
     RunningAgent,
 )
 from memory_context.agent_framework.messages import copied
-from memory_context.agent_framework.tools import memory_tools
+from memory_context.agent_framework.tools import MemoryFunctionTool, memory_tools
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import ConversationSettings, new_message_id
 from memory_context.conversation.fold_and_recall_policies import (
@@ -36,6 +36,8 @@ from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidScopeError
 from memory_context.model.audit import AuditTrail
 from memory_context.model.tool_names import RETRIEVE
+from memory_context.tools.ask_memory import ASKING
+from memory_context.tools.verbs import answer_limit
 
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
@@ -149,6 +151,9 @@ class MemoryContextProvider(ContextProvider):
         own_tools = memory_tools(
             owner, max_tokens=self._threshold, page_tokens=page, queries=queries
         )
+        if self._hosted.settings.light_model is not None:
+            most = answer_limit(ASKING, self._threshold)
+            own_tools.append(MemoryFunctionTool(ASKING, self._hosted.reader(owner), most))
         for tool in own_tools:
             if tool.name == RETRIEVE:
                 tool.description = self._passing.told_in(tool.description)

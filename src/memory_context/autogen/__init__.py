@@ -5,6 +5,7 @@ from memory_context.exceptions import MissingDependencyError
 try:
     from memory_context.autogen.agent_tools import (
         AgentFilesTool,
+        AskMemoryTool,
         ClearMemoryTool,
         DeleteMemoryTool,
         GetMemoryTool,
@@ -34,6 +35,7 @@ except ModuleNotFoundError as error:
 
 __all__ = [
     "AgentFilesTool",
+    "AskMemoryTool",
     "ClearMemoryTool",
     "ContextStats",
     "DeleteMemoryTool",

@@ -6,16 +6,20 @@ from abc import abstractmethod
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Self, cast
 
-from autogen_core import CancellationToken, Component
+from autogen_core import CancellationToken, Component, ComponentModel
 from autogen_core.tools import BaseTool, ParametersSchema, ToolSchema
 from pydantic import BaseModel, Field, ValidationError
 
 from memory_context.agent_files.service import AgentMemoryService
 from memory_context.autogen.caller import caller, report
 from memory_context.autogen.context_config import TierConfig, dumped_tiers, loaded_tiers
+from memory_context.autogen.llm_judge import LLMJudge
+from memory_context.conversation.memory_reader import MemoryReader
+from memory_context.exceptions import NotSerializableError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.runtime.threads import off_loop
+from memory_context.tools.ask_memory import ASKING
 from memory_context.tools.file_tools import FILES, AgentFiles
 from memory_context.tools.note_tools import (
     CLEARING,
@@ -185,6 +189,45 @@ class SearchMemoryTool(_MemoryTool, verb=SEARCHING):
 
 class QueryMemoryTool(_MemoryTool, verb=QUERYING):
     """Computes over memories by SQL."""
+
+
+class AskToolConfig(MemoryToolConfig):
+    """What leads a dumped tool to the same memories, and to the same light model."""
+
+    judge: ComponentModel
+
+
+class AskMemoryTool(_VerbTool, Component[AskToolConfig], verb=ASKING):
+    """Lets a light model read memories, and answer with checked quotations.
+
+    Args:
+        reader: The memories, and the model that reads them.
+        max_tokens: The most that an answer takes; 200, if that is less. Without one, 500.
+    """
+
+    component_config_schema = AskToolConfig
+
+    def __init__(self, reader: MemoryReader, *, max_tokens: int | None = None) -> None:
+        super().__init__(max_tokens)
+        self._reader = reader
+
+    def _memories(self) -> MemoryReader:
+        return self._reader
+
+    def _to_config(self) -> AskToolConfig:
+        model = self._reader.model
+        if not isinstance(model, LLMJudge):
+            message = f"ask_memory on {type(model).__name__} cannot be serialized; an LLMJudge can"
+            raise NotSerializableError(message)
+        manager = self._reader.manager
+        return AskToolConfig(
+            **manager.connection(), max_tokens=self._max_tokens, judge=model.dump_component()
+        )
+
+    @classmethod
+    def _from_config(cls, config: AskToolConfig) -> Self:
+        model = LLMJudge.load_component(config.judge)
+        return cls(MemoryReader(config.manager(), model), max_tokens=config.max_tokens)
 
 
 class StoreMemoryTool(_MemoryTool, verb=STORING):

@@ -22,7 +22,7 @@ from autogen_core.models import (
 )
 from autogen_core.tools import BaseTool, Workbench
 
-from memory_context.autogen.agent_tools import memory_tools, note_tools
+from memory_context.autogen.agent_tools import AskMemoryTool, memory_tools, note_tools
 from memory_context.autogen.caller import set_caller
 from memory_context.autogen.context_config import (
     FoldConfig,
@@ -51,6 +51,7 @@ from memory_context.conversation.fold_and_recall_policies import (
     refuse_middleware_settings,
 )
 from memory_context.conversation.judge import Decisions
+from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.message import Message
 from memory_context.conversation.pass_by_reference import PassingPolicy
 from memory_context.conversation.run_notes import offered_places
@@ -421,8 +422,8 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
     def tools(self) -> list[BaseTool[Any, Any]]:
         """`retrieve_memory`, `search_memory` and `store_memory`, for the agent of this context.
 
-        With `FoldPolicy(queries=True)` also `query_memory`; with notes `save_memory`, `get_memory`, `delete_memory`,
-        `clear_memory` and `list_categories`.
+        With `FoldPolicy(queries=True)` also `query_memory`; with a `model_client` `ask_memory`; with notes `save_memory`,
+        `get_memory`, `delete_memory`, `clear_memory` and `list_categories`.
         """
         most = self.fold_policy.threshold
         notes = note_tools(lambda: self._notes, max_tokens=most) if self._has_notes else []
@@ -430,7 +431,17 @@ class MemoryContext(Displayed, ChatCompletionContext, Component[MemoryContextCon
         owned = memory_tools(
             self._view, max_tokens=most, page_tokens=page, queries=self.fold_policy.queries
         )
-        return [*owned, *notes]
+        return [*owned, *self._asking(most), *notes]
+
+    def _asking(self, most: int) -> list[BaseTool[Any, Any]]:
+        """Return `ask_memory` where a light model is at hand."""
+        model = self._conversation.settings.light_model
+        if model is None or self.recall_policy is None:
+            return []
+        stats, decisions = self._conversation.fail_open.stats, self._conversation.decisions
+        limits = self.recall_policy.ask_limits
+        reader = MemoryReader(self._view, model, limits, stats, decisions)
+        return [AskMemoryTool(reader, max_tokens=most)]
 
     def workbench(
         self,

@@ -8,6 +8,7 @@ from typing import Any, Self
 from autogen_core import Component, ComponentBase, ComponentModel
 from autogen_core.models import (
     ChatCompletionClient,
+    CreateResult,
     LLMMessage,
     SystemMessage,
     UserMessage,
@@ -29,6 +30,15 @@ def check_client(model_client: object) -> None:
     if not isinstance(model_client, ChatCompletionClient):
         message = f"model_client= takes a ChatCompletionClient of AutoGen, not {type(model_client).__name__}"
         raise InvalidArgumentError(message)
+
+
+def _tokens_of(result: CreateResult, messages: list[LLMMessage]) -> int:
+    """Return the tokens of a call; counted here where the client does not say them."""
+    tokens = result.usage.prompt_tokens + result.usage.completion_tokens
+    if tokens:
+        return tokens
+    count = default_counter().count
+    return sum(count(str(message.content)) for message in (*messages, result))
 
 
 class LLMJudgeConfig(BaseModel):
@@ -74,12 +84,16 @@ class LLMJudge(ModelJudge, ComponentBase[LLMJudgeConfig], Component[LLMJudgeConf
         result = await self.model_client.create(
             messages, json_output=output, extra_create_args=settings
         )
-        tokens = result.usage.prompt_tokens + result.usage.completion_tokens
-        if not tokens:
-            # The client does not say what the call cost.
-            count = default_counter().count
-            tokens = sum(count(str(message.content)) for message in (*messages, result))
-        return result.content, tokens
+        return result.content, _tokens_of(result, messages)
+
+    async def complete(self, system: str, prompt: str) -> tuple[str, int]:
+        """Return what the model answers to any question, and the tokens of the call; see `LightModel`."""
+        messages: list[LLMMessage] = [
+            SystemMessage(content=system),
+            UserMessage(content=prompt, source="user"),
+        ]
+        result = await self.model_client.create(messages)
+        return str(result.content), _tokens_of(result, messages)
 
     def _to_config(self) -> LLMJudgeConfig:
         return LLMJudgeConfig(model_client=self.model_client.dump_component())

@@ -4,6 +4,7 @@ What a host needs is importable from here (see "Add a host" in CONTRIBUTING.md).
 what is decided on, `conversation` the decisions.
 """
 
+from memory_context.conversation.ask import AskAnswer, AskLimits, Quotation
 from memory_context.conversation.context_stats import ContextStats
 from memory_context.conversation.conversation import (
     Conversation,
@@ -14,6 +15,7 @@ from memory_context.conversation.conversation import (
     without_notes_of_other_runs,
 )
 from memory_context.conversation.fail_open import FailOpen
+from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.message import (
     Edits,
     FunctionCall,
@@ -25,6 +27,8 @@ from memory_context.conversation.message import (
 from memory_context.conversation.run_notes import offered_places
 
 __all__ = [
+    "AskAnswer",
+    "AskLimits",
     "ContextStats",
     "Conversation",
     "ConversationCache",
@@ -33,8 +37,10 @@ __all__ = [
     "Edits",
     "FailOpen",
     "FunctionCall",
+    "MemoryReader",
     "Message",
     "MessageFacts",
+    "Quotation",
     "edits_between",
     "new_message_id",
     "offered_places",

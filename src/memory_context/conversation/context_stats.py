@@ -23,6 +23,8 @@ class ContextStats(Displayed):
             threshold of its tool is too low.
         recalls: Texts that were brought back.
         tokens_recalled: Their tokens in the prompt.
+        asks: Questions that a light model answered from memories (`ask_memory`).
+        tokens_asked: What they cost, in tokens of that model.
         tokens_noted: The tokens of the run's notes that were put into prompts.
         store_failures: How often the store failed and the text stayed in the prompt, or nothing was brought back.
         late_folds: How often texts that had been read in full were folded, and what was seen before changed.
@@ -38,6 +40,8 @@ class ContextStats(Displayed):
     asked_again: int = 0
     recalls: int = 0
     tokens_recalled: int = 0
+    asks: int = 0
+    tokens_asked: int = 0
     tokens_noted: int = 0
     store_failures: int = 0
     late_folds: int = 0

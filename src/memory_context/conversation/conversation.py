@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from uuid import uuid4
 
+from memory_context.conversation.ask import LightModel
 from memory_context.conversation.compaction import Compactor, check_limit
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_and_recall_policies import (
@@ -116,6 +117,14 @@ class ConversationSettings:
                 user_layer_tokens=min(self.recall.user_layer_tokens, part // 2),
             )
             object.__setattr__(self, "recall", recall)
+
+    @property
+    def light_model(self) -> LightModel | None:
+        """Return the model that answers `ask_memory`: the judge's; None where there is none, or it is not wanted."""
+        if self.recall is None or not self.recall.asks:
+            return None
+        judge: object = self.recall.judge
+        return judge if isinstance(judge, LightModel) else None
 
     def new_cache(self, manager: MemoryManager) -> ConversationCache:
         """Return what a process knows of a conversation that it has not seen before."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias, TypeGuard
 
+from memory_context.conversation.ask import AskLimits
 from memory_context.conversation.judge import Judge, JudgeLimits
 from memory_context.exceptions import InvalidArgumentError, InvalidThresholdError
 from memory_context.memory.summaries import Summaries, Summarizer
@@ -153,6 +154,9 @@ class RecallPolicy:
             `thread_id` begins so only for a user with preferences or such notes.
         judge: Decides what is brought back; keyword matching (`LexicalJudge`) without one.
         judge_limits: What a judge with a model may cost in one conversation, and how long it may take.
+        asks: Whether the agent gets `ask_memory` where a light model is at hand (`model_client=`, `model=`, or a judge
+            that is a `LightModel`).
+        ask_limits: What one question of `ask_memory` may cost.
 
     Raises:
         InvalidArgumentError: A negative size, or something that is not a judge.
@@ -163,6 +167,8 @@ class RecallPolicy:
     user_layer_tokens: int = 300
     judge: Judge | None = None
     judge_limits: JudgeLimits = field(default_factory=JudgeLimits)
+    asks: bool = True
+    ask_limits: AskLimits = field(default_factory=AskLimits)
 
     def __post_init__(self) -> None:
         """Check every setting."""

@@ -14,9 +14,10 @@ from memory_context.conversation.conversation import (
 from memory_context.conversation.fail_open import FailOpen
 from memory_context.conversation.fold_and_recall_policies import NotesPolicy, notes_policy_of
 from memory_context.conversation.judge import Decision
+from memory_context.conversation.memory_reader import MemoryReader
 from memory_context.conversation.recall import KEPT_DECISIONS
 from memory_context.conversation.run_notes import AgentRun, offered_places
-from memory_context.exceptions import StoreError
+from memory_context.exceptions import InvalidArgumentError, StoreError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summaries import as_summaries
@@ -88,6 +89,18 @@ class HostedConversations:
         )
         manager.redacted = self.fail_open.stats.redacted
         return manager
+
+    def reader(self, manager: MemoryManager) -> MemoryReader:
+        """Return what answers `ask_memory` from the memories of *manager*.
+
+        Raises:
+            InvalidArgumentError: No light model is at hand.
+        """
+        model, recall = self.settings.light_model, self.settings.recall
+        if model is None or recall is None:
+            message = "ask_memory needs a light model: model_client=, model= or a judge that is one"
+            raise InvalidArgumentError(message)
+        return MemoryReader(manager, model, recall.ask_limits, self.fail_open.stats, self.decisions)
 
     def notes(self, owner: MemoryManager, run: AgentRun) -> ScopedMemory:
         """Return the notes that are open in *run*; the memories of *owner* are those that are open there, too."""

@@ -19,12 +19,24 @@ STATS = {
     "asked_again": "texts read again as soon as they were folded",
     "recalls": "texts brought back",
     "tokens_recalled": "their tokens",
+    "asks": "questions that a light model answered",
+    "tokens_asked": "tokens that these cost",
     "late_folds": "late folds",
     "compactions": "compactions",
     "tokens_compacted": "tokens that they took out of the prompt",
     "store_failures": "failures of the store",
 }
-RARE = frozenset({"asked_again", "late_folds", "compactions", "tokens_compacted", "store_failures"})
+RARE = frozenset(
+    {
+        "asked_again",
+        "asks",
+        "tokens_asked",
+        "late_folds",
+        "compactions",
+        "tokens_compacted",
+        "store_failures",
+    }
+)
 SAVED = "tokens that every later prompt is smaller by"
 
 

@@ -4,6 +4,7 @@ RETRIEVE = "retrieve_memory"
 SEARCH = "search_memory"
 STORE = "store_memory"
 QUERY = "query_memory"
+ASK = "ask_memory"
 SAVE = "save_memory"
 GET = "get_memory"
 DELETE = "delete_memory"
@@ -11,7 +12,7 @@ CLEAR = "clear_memory"
 LIST = "list_categories"
 # A text of 9,000 tokens is read in three calls; with pages of 500, each call paid for all pages before it.
 PAGE_TOKENS = 4000
-READING_TOOLS = frozenset({RETRIEVE, SEARCH, QUERY, GET, LIST})
+READING_TOOLS = frozenset({RETRIEVE, SEARCH, QUERY, ASK, GET, LIST})
 MEMORY_TOOLS = READING_TOOLS | {STORE, SAVE, DELETE, CLEAR}
 # Tools whose results are reading already: those of coding agents, of deepagents, and of the file servers of MCP.
 FILE_READERS = frozenset(

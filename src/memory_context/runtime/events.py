@@ -159,6 +159,11 @@ TOOL_BROKE = _event("tool_broke", "%(tool)s failed: %(error)s", level=logging.ER
 EVICTED = _event(
     "evicted", "the tier %(tier)s is full; evicted: %(memory_keys)s", level=logging.INFO
 )
+ASK_FAILED = _event(
+    "ask_failed",
+    "a part of %(memory_key)s from line %(line)s was not read by the light model: %(error)s",
+    level=logging.INFO,
+)
 JUDGE_FAILED = _event(
     "judge_failed",
     "the judge %(judge)s failed, keyword matching decides: %(error)s",

@@ -22,7 +22,7 @@ from memory_context.runtime.version import __version__
 SCOPE = "memory_context"
 
 Operation: TypeAlias = Literal[
-    "fold", "store", "retrieve", "search", "query", "recall", "judge", "summarize", "compact", "assemble", "forget",
+    "fold", "store", "retrieve", "search", "query", "ask", "recall", "judge", "summarize", "compact", "assemble", "forget",
     "pass", "transaction",
 ]  # fmt: skip
 Instrument: TypeAlias = Literal["counter", "updowncounter", "histogram", "gauge"]
@@ -94,6 +94,8 @@ METRICS: Mapping[str, Metric] = {
     "recalls": _metric("recalls", "{memory}", "Memories that a context brought back"),
     "tokens_recalled": _metric("tokens.recalled", "{token}", "Tokens that were brought back"),
     "tokens_noted": _metric("tokens.noted", "{token}", "Tokens of a run's notes in prompts"),
+    "asks": _metric("asks", "{question}", "Questions that a light model answered from memories"),
+    "tokens_asked": _metric("tokens.asked", "{token}", "Tokens that these cost"),
     "compactions": _metric(
         "compactions", "{compaction}", "Conversations' beginnings that were compacted"
     ),

@@ -1,0 +1,90 @@
+"""Reads a user's memories with a light model, and notes what each question cost."""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from memory_context.conversation.ask import AskAnswer, AskLimits, LightModel, ask
+from memory_context.conversation.context_stats import ContextStats
+from memory_context.conversation.judge import Decision
+from memory_context.memory.manager import MemoryManager
+from memory_context.model.item import now
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime.telemetry import operation
+from memory_context.runtime.threads import result_of
+from memory_context.text.tokens.counter import TokenCounter
+
+MOST_MEMORIES = 10
+ASKED_CHARACTERS = 200
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryReader:
+    """Reads a user's memories with a light model.
+
+    Attributes:
+        manager: The memories.
+        model: Reads them.
+        limits: What one question may cost.
+        stats: Where questions and their tokens are counted.
+        decisions: Where each question is noted with what it cost.
+    """
+
+    manager: MemoryManager
+    model: LightModel
+    limits: AskLimits = field(default_factory=AskLimits)
+    stats: ContextStats = field(default_factory=ContextStats)
+    decisions: deque[Decision] = field(default_factory=lambda: deque[Decision](maxlen=1000))
+
+    @property
+    def counter(self) -> TokenCounter:
+        """Return what counts tokens."""
+        return self.manager.counter
+
+    def ask(self, keys: Sequence[str], question: str) -> AskAnswer:
+        """Return what the memories say on *question*; each quotation stands where the answer says.
+
+        Must not run on an event loop's own thread.
+
+        Raises:
+            MemoryNotFoundError: There is no such memory.
+            InvalidArgumentError: No question; or a memory is a secret, or binary.
+            StoreError: The store could not do it.
+        """
+        began = time.monotonic()
+        with operation("ask", self.manager.who) as asking:
+            items = [self.manager.read(key) for key in keys[:MOST_MEMORIES]]
+            answer = result_of(ask(items, question, self.model, self.counter, self.limits))
+            asking.note(keys=tuple(keys), tokens=answer.tokens, hits=len(answer.quotations))
+        self.stats.add(asks=1, tokens_asked=answer.tokens)
+        self.decisions.append(
+            Decision(
+                at=now(),
+                judge=getattr(self.model, "name", type(self.model).__name__),
+                asked=question[:ASKED_CHARACTERS],
+                offered=tuple(keys),
+                intent="concrete",
+                opened=tuple(dict.fromkeys(one.key for one in answer.quotations)),
+                searched=None,
+                found=(),
+                why=told_cost(answer),
+                tokens=answer.tokens,
+                seconds=time.monotonic() - began,
+            )
+        )
+        return answer
+
+
+def told_cost(answer: AskAnswer) -> str:
+    """Say what was read, what was not, and what it cost."""
+    told = prompts.ASK_READ.format(read=answer.read, parts=answer.parts)
+    if answer.skipped:
+        told += prompts.ASK_SKIPPED.format(count=answer.skipped)
+    if answer.unread:
+        told += prompts.ASK_UNREAD.format(count=answer.unread)
+    if answer.dropped:
+        told += prompts.ASK_DROPPED.format(count=answer.dropped)
+    return told + prompts.ASK_COST.format(calls=answer.calls, tokens=answer.tokens)

@@ -1,0 +1,55 @@
+"""The verb by which an agent asks a light model what texts say, and gets an answer with checked quotations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Annotated, Any, cast
+
+from pydantic import BeforeValidator
+
+from memory_context.conversation.memory_reader import MemoryReader, told_cost
+from memory_context.model.tool_names import ASK
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.text.read.paging import truncated
+from memory_context.tools.lenient_arguments import LenientArgs, Text, as_key
+from memory_context.tools.verbs import ToolAnswer, Verb
+
+
+def _as_keys(value: Any) -> Any:  # noqa: ANN401 - whatever a model writes
+    """Return keys as a list, also of one, of whole references, or with commas between them."""
+    if isinstance(value, str):
+        value = value.split(",")
+    if not isinstance(value, list):
+        return value
+    keys = (as_key(one) for one in cast("Sequence[Any]", value))
+    return [key for key in keys if key]
+
+
+class AskArgs(LenientArgs):
+    """The arguments of `ask_memory`."""
+
+    key: Annotated[str, BeforeValidator(lambda value: ",".join(_as_keys(value)))]
+    question: Text
+
+    @property
+    def keys(self) -> list[str]:
+        """Return the keys that are meant."""
+        return list(dict.fromkeys(_as_keys(self.key)))
+
+
+def _ask(reader: MemoryReader, args: AskArgs, most: int) -> ToolAnswer:
+    answer = reader.ask(args.keys, args.question)
+    facts = told_cost(answer)
+    if not answer.text:
+        return ToolAnswer(prompts.ASK_NOTHING.format(facts=facts), tuple(args.keys))
+    quoted = [
+        prompts.ASK_QUOTATION.format(key=one.key, line=one.line, text=one.text)
+        for one in answer.quotations
+    ]
+    left = most - reader.counter.count(facts) - 1
+    # Of a long answer its end goes first: quotations without it would say nothing.
+    shown = truncated("\n".join([answer.text, *quoted]), left, reader.counter.count)
+    return ToolAnswer(f"{shown}\n{facts}", tuple(args.keys))
+
+
+ASKING = Verb(ASK, prompts.ASK_TOOL, AskArgs, _ask)
