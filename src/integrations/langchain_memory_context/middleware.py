@@ -57,8 +57,8 @@ from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
     strings_in,
-    with_passed_texts,
 )
+from memory_context.conversation.reference_files import with_references_filled
 from memory_context.conversation.run_notes import AgentRun
 from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
@@ -375,7 +375,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         if isinstance(request.tool, MemoryTool) or not self._passing.passes_to(call["name"]):
             return request
         try:
-            arguments = with_passed_texts(
+            arguments = with_references_filled(
                 call["args"],
                 call["name"],
                 self._passing,

@@ -44,8 +44,8 @@ from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
     strings_in,
-    with_passed_texts,
 )
+from memory_context.conversation.reference_files import with_references_filled
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop
 
@@ -123,7 +123,7 @@ class RunningAgent:
         if not self.passing.passes_to(call.function.name):
             return arguments
         filled: Mapping[str, Any] = await off_loop(
-            with_passed_texts,
+            with_references_filled,
             arguments,
             call.function.name,
             self.passing,

@@ -20,6 +20,7 @@ try:
         note_tools,
     )
     from memory_context.autogen.builder import build_model_context
+    from memory_context.autogen.code_executor import MemoryCodeExecutor
     from memory_context.autogen.context import MemoryContext
     from memory_context.autogen.context_config import MemoryContextConfig
     from memory_context.autogen.llm_judge import LLMJudge
@@ -43,6 +44,7 @@ __all__ = [
     "LLMJudge",
     "LLMSummarizer",
     "ListCategoriesTool",
+    "MemoryCodeExecutor",
     "MemoryContext",
     "MemoryContextConfig",
     "MemoryWorkbench",

@@ -7,6 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from itertools import groupby
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, cast
 
 from autogen_core import CancellationToken, ComponentModel
@@ -19,7 +20,7 @@ from autogen_core.tools import (
     ToolSchema,
     Workbench,
 )
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, Field, ValidationError
 
 from memory_context.autogen.caller import caller, reporting
 from memory_context.autogen.toolbox import (
@@ -35,8 +36,8 @@ from memory_context.conversation.pass_by_reference import (
     NotPassedError,
     PassingPolicy,
     strings_in,
-    with_passed_texts,
 )
+from memory_context.conversation.reference_files import with_references_filled
 from memory_context.exceptions import StateError
 from memory_context.model.reference import MemoryRef
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
@@ -52,6 +53,7 @@ class PassingConfig(BaseModel):
     tools: list[str] | None = None
     secrets_for: list[str]
     max_argument_bytes: int | dict[str, int]
+    directories: dict[str, Path] = Field(default_factory=dict[str, Path])
 
 
 class MemoryWorkbenchConfig(BaseModel):
@@ -243,7 +245,7 @@ class MemoryWorkbench(StaticStreamWorkbench):
             return call
         try:
             filled = await off_loop(
-                with_passed_texts,
+                with_references_filled,
                 arguments,
                 name,
                 self._policy,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from difflib import get_close_matches
+from pathlib import Path
 from typing import Any, TypeAlias, cast
 
 from memory_context.exceptions import (
@@ -42,20 +43,27 @@ class PassingPolicy:
         secrets_for: The tools that get a text of the type ``secret`` too. Hosts log what tools are called with.
         max_argument_bytes: The most bytes (UTF-8) that all texts of one call have together: one number, or one for each
             of some tools, and 10 MB for the others.
+        directories: The working directories of tools that run code. In the arguments of these a reference may stand
+            anywhere, also inside of code: its text becomes a file there, and the file's name takes its place.
 
     Raises:
-        InvalidArgumentError: Something that is not a list of names, or a size that is not a number of bytes.
+        InvalidArgumentError: Something that is not a list of names, no directory, or a size that is not a number of bytes.
     """
 
     tools: Collection[str] | None = None
     secrets_for: Collection[str] = ()
     max_argument_bytes: int | Mapping[str, int] = DEFAULT_ARGUMENT_BYTES
+    directories: Mapping[str, str | Path] = field(default_factory=dict[str, str | Path])
 
     def __post_init__(self) -> None:
         """Check every setting."""
         if self.tools is not None:
             _check_names("tools", self.tools)
         _check_names("secrets_for", self.secrets_for)
+        for tool, directory in self.directories.items():
+            if not Path(directory).is_dir():
+                message = f"directories= takes a folder for {tool}; there is none at {directory}"
+                raise InvalidArgumentError(message)
         if isinstance(self.max_argument_bytes, Mapping):
             for size in self.max_argument_bytes.values():
                 _check_size(size)
@@ -90,7 +98,11 @@ class PassingPolicy:
         if not self.passes:
             return description
         tools = ", ".join(sorted(self.tools or ())) or prompts.ANY_TOOL
-        return f"{description} {prompts.PASS_REFERENCES.format(tools=tools)}"
+        told = f"{description} {prompts.PASS_REFERENCES.format(tools=tools)}"
+        if self.directories:
+            runners = ", ".join(sorted(self.directories))
+            told += f" {prompts.FILES_FOR_CODE.format(tools=runners)}"
+        return told
 
     def limit_for(self, tool: str) -> int:
         """Return the most bytes for one call of *tool*."""
@@ -213,7 +225,7 @@ def texts_of(
     with operation("pass", tool=tool) as passing:
         texts = dict[str, str]()
         for key in dict.fromkeys(keys):
-            texts[key] = _text_of(_read(key, read, shown), tool, policy)
+            texts[key] = _text_of(readable_item(key, tool, policy, read, shown))
         sizes = {key: len(encoded(text)) for key, text in texts.items()}
         size = sum(sizes[key] for key in keys)
         passing.note(keys=tuple(texts), bytes=size)
@@ -239,9 +251,25 @@ def _read(key: str, read: Callable[[str], MemoryItem], shown: Collection[str]) -
     raise NotPassedError(prompts.UNKNOWN_REFERENCE.format(key=key, near=advice))
 
 
-def _text_of(item: MemoryItem, tool: str, policy: PassingPolicy) -> str:
+def readable_item(
+    key: str,
+    tool: str,
+    policy: PassingPolicy,
+    read: Callable[[str], MemoryItem],
+    shown: Collection[str],
+) -> MemoryItem:
+    """Return the memory under *key*, if *tool* may get it; the arguments are those of `texts_of`.
+
+    Raises:
+        NotPassedError: The tool must not be called, and why.
+    """
+    item = _read(key, read, shown)
     if is_secret(item) and tool not in policy.secrets_for:
         raise NotPassedError(prompts.SECRET_NOT_PASSED.format(key=item.memory_key, tool=tool))
+    return item
+
+
+def _text_of(item: MemoryItem) -> str:
     if isinstance(item.content, bytes):
         raise NotPassedError(
             prompts.BINARY_NOT_PASSED.format(key=item.memory_key, media_type=item.media_type)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import regex
@@ -130,6 +130,11 @@ def leading_key(text: str) -> str | None:
 def without_references(text: str) -> str:
     """Return *text* without its references."""
     return _REFERENCE.sub("", text)
+
+
+def with_references_as(text: str, write: Callable[[MemoryRef], str]) -> str:
+    """Return *text* with what *write* gives in place of each reference."""
+    return _REFERENCE.sub(lambda match: write(_from(match)), text)
 
 
 def keys_named(text: str, keys: Iterable[str]) -> frozenset[str]:

@@ -244,6 +244,8 @@ BINARY_MEMORY = "({media_type}, {size} bytes)"
 
 PASS_REFERENCES = "A reference as a whole argument gives {tools} its text."
 ANY_TOOL = "any other tool"
+FILES_FOR_CODE = "In code for {tools} a reference is the name of a file with its text."
+FILE_NOT_WRITTEN = "The file {name} could not be written: {problem}."
 NOT_CALLED = "{tool} was not called. {reason}"
 NO_SUCH_TOOL = "There is no tool {tool!r}."
 UNREADABLE_REFERENCE = (

@@ -1,0 +1,90 @@
+"""An executor of code for AutoGen's `CodeExecutorAgent`, whose code names memories as files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from autogen_core import CancellationToken
+from autogen_core.code_executor import CodeBlock, CodeExecutor, CodeResult
+
+from memory_context.conversation.pass_by_reference import NotPassedError, PassingPolicy
+from memory_context.conversation.reference_files import with_files
+from memory_context.exceptions import InvalidArgumentError
+from memory_context.runtime import tool_descriptions_and_prompts as prompts
+from memory_context.runtime.threads import off_loop
+
+if TYPE_CHECKING:
+    from memory_context.autogen.context import MemoryContext
+
+TOOL = "code"
+
+
+class MemoryCodeExecutor(CodeExecutor):
+    """Runs code with another executor, once the references in it are files in that one's working directory.
+
+    ``open("[MemoryRef: orders_3f9a]")`` reads ``orders_3f9a.txt``. Only references that the agent's conversation has
+    shown are redeemed, and a secret only for the tool ``code`` of the policy's `secrets_for`. The files stay there.
+
+    Args:
+        executor: Runs the code.
+        context: The context of the agent that writes it.
+        directory: The working directory; that of the executor without one (``work_dir``).
+        policy: How large files may be, and whether secrets are passed.
+
+    Raises:
+        InvalidArgumentError: Neither a directory nor an executor that has one.
+    """
+
+    def __init__(
+        self,
+        executor: CodeExecutor,
+        context: MemoryContext,
+        *,
+        directory: str | Path | None = None,
+        policy: PassingPolicy | None = None,
+    ) -> None:
+        self._executor, self._context = executor, context
+        self._given_directory = None if directory is None else Path(directory)
+        self._policy = policy or PassingPolicy()
+        if directory is None and not hasattr(type(executor), "work_dir"):
+            message = f"{type(executor).__name__} has no work_dir; give directory="
+            raise InvalidArgumentError(message)
+
+    @property
+    def directory(self) -> Path:
+        """Return the working directory, where the files are."""
+        return self._given_directory or Path(getattr(self._executor, "work_dir"))  # noqa: B009 - not all have it
+
+    async def execute_code_blocks(
+        self, code_blocks: list[CodeBlock], cancellation_token: CancellationToken
+    ) -> CodeResult:
+        """Write the files that the blocks name, then run the blocks; see `CodeExecutor`."""
+        try:
+            codes = await off_loop(
+                with_files,
+                [block.code for block in code_blocks],
+                TOOL,
+                self._policy,
+                self._context.manager,
+                self._context.trusted_keys,
+                self.directory,
+            )
+        except NotPassedError as refused:
+            return CodeResult(1, prompts.NOT_CALLED.format(tool=TOOL, reason=refused))
+        blocks = [
+            CodeBlock(code, block.language) for code, block in zip(codes, code_blocks, strict=True)
+        ]
+        return await self._executor.execute_code_blocks(blocks, cancellation_token)
+
+    async def start(self) -> None:
+        """Start the other executor."""
+        await self._executor.start()
+
+    async def stop(self) -> None:
+        """Stop the other executor."""
+        await self._executor.stop()
+
+    async def restart(self) -> None:
+        """Restart the other executor."""
+        await self._executor.restart()
