@@ -12,6 +12,7 @@ import pytest
 from agent_framework import Agent, tool
 from agent_framework.openai import OpenAIChatCompletionClient
 from autogen_agentchat.agents import AssistantAgent, CodeExecutorAgent
+from autogen_agentchat.agents._code_executor_agent import ApprovalRequest, ApprovalResponse
 from autogen_agentchat.messages import TextMessage
 from autogen_core import CancellationToken, FunctionCall
 from autogen_core.code_executor import CodeBlock
@@ -33,7 +34,10 @@ from memory_context.testing import ScriptedChatClient, ScriptedProvider, calling
 from messages import LOG
 
 # The tests have no Docker.
-pytestmark = pytest.mark.filterwarnings("ignore:Using LocalCommandLineCodeExecutor")
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:Using LocalCommandLineCodeExecutor"),
+    pytest.mark.filterwarnings("ignore:Restarting local command line"),
+]
 
 COUNT = 'print(sum("ERROR" in line for line in open("{ref}")))'
 ERRORS = str(sum("ERROR" in line for line in LOG.splitlines()))
@@ -132,12 +136,12 @@ def test_what_is_not_written(memory: MemoryManager, folder: Path) -> None:
     )
 
 
-def test_a_folder_is_needed(tmp_path: Path) -> None:
+def test_a_folder_is_needed(folder: Path) -> None:
     """A directory that is not there, and an executor without one, are errors that say so."""
     with pytest.raises(InvalidArgumentError, match="takes a folder for python"):
-        PassingPolicy(directories={"python": tmp_path / "nowhere"})
+        PassingPolicy(directories={"python": folder / "nowhere"})
     context = MemoryContext("ann", store="sqlite://")
-    inner = MemoryCodeExecutor(LocalCommandLineCodeExecutor(work_dir=tmp_path), context)
+    inner = MemoryCodeExecutor(LocalCommandLineCodeExecutor(work_dir=folder), context)
     with pytest.raises(InvalidArgumentError, match="no work_dir"):
         MemoryCodeExecutor(inner, context)
 
@@ -168,6 +172,10 @@ async def test_autogen_tool(folder: Path, sqlite_url: str) -> None:
     ]
 
 
+def _approved(_: ApprovalRequest) -> ApprovalResponse:
+    return ApprovalResponse(approved=True, reason="a test")
+
+
 async def test_autogen_executor(folder: Path) -> None:
     """AutoGen's agent that runs its own code reads memories as files, by the executor that it has."""
     context = MemoryContext("ann", store="sqlite://", threshold=100)
@@ -179,7 +187,9 @@ async def test_autogen_executor(folder: Path) -> None:
     client = ScriptedChatClient([write, "There are some."])
     executor = MemoryCodeExecutor(LocalCommandLineCodeExecutor(work_dir=folder), context)
     async with executor:
-        agent = CodeExecutorAgent("coder", executor, model_client=client, model_context=context)
+        agent = CodeExecutorAgent(
+            "coder", executor, model_client=client, model_context=context, approval_func=_approved
+        )
         result = await agent.run(task=TextMessage(content=f"Count errors.\n{LOG}", source="tester"))
         await executor.restart()
         refused = await executor.execute_code_blocks(

@@ -224,7 +224,7 @@ class TestTools:
             ({"pattern": "("}, "pattern"),
             ({"pattern": "x" * 20_000}, "10000 characters at most"),
             ({"path": "$["}, "path"),
-            ({"where": "nonsense"}, "need rows"),
+            ({"where": "nonsense"}, "no such column: nonsense"),
             ({"contains": "xyzzy"}, "None of the 401 lines"),
             ({"key": "pixel", "lines": "1"}, "Binary content"),
         ],

@@ -7,8 +7,7 @@ from collections.abc import AsyncGenerator, Mapping, Sequence
 from contextlib import AbstractContextManager, AsyncExitStack, aclosing
 from dataclasses import dataclass, replace
 from itertools import groupby
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self, cast
+from typing import TYPE_CHECKING, Annotated, Any, Self, cast
 
 from autogen_core import CancellationToken, ComponentModel
 from autogen_core.model_context import ChatCompletionContext
@@ -20,7 +19,7 @@ from autogen_core.tools import (
     ToolSchema,
     Workbench,
 )
-from pydantic import BaseModel, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from memory_context.autogen.caller import caller, reporting
 from memory_context.autogen.toolbox import (
@@ -53,7 +52,9 @@ class PassingConfig(BaseModel):
     tools: list[str] | None = None
     secrets_for: list[str]
     max_argument_bytes: int | dict[str, int]
-    directories: dict[str, Path] = Field(default_factory=dict[str, Path])
+    directories: dict[str, Annotated[str, BeforeValidator(str)]] = Field(
+        default_factory=dict[str, str]
+    )
 
 
 class MemoryWorkbenchConfig(BaseModel):

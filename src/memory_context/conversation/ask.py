@@ -308,9 +308,10 @@ def finding_in(given: str, part: TextPart) -> Finding:
         message = f"the model's answer is not the JSON object that was asked for: {given!r:.80}"
         raise ValueError(message)
     fields = cast("dict[str, Any]", answer)
-    claimed = fields.get("quotes") or []
+    quotes = fields.get("quotes")
+    claimed = cast("list[Any]", quotes) if isinstance(quotes, list) else []
     quotations = list[Quotation]()
-    for quote in cast("Iterable[Any]", claimed if isinstance(claimed, list) else []):
+    for quote in claimed:
         checked = checked_quotation(quote, part)
         if checked:
             quotations.append(checked)
