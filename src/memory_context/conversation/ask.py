@@ -309,7 +309,7 @@ def finding_in(given: str, part: TextPart) -> Finding:
         raise ValueError(message)
     fields = cast("dict[str, Any]", answer)
     quotes = fields.get("quotes")
-    claimed = cast("list[Any]", quotes) if isinstance(quotes, list) else []
+    claimed = cast("Sequence[Any]", quotes) if isinstance(quotes, list) else ()
     quotations = list[Quotation]()
     for quote in claimed:
         checked = checked_quotation(quote, part)
