@@ -250,7 +250,10 @@ def test_errors_of_tools_stay_errors() -> None:
         ("{}", r"this is \{\}"),
         ('{"prompt": 1, "completion": 2}', r'this is \{"prompt": 1, "completion": 2\}'),
         ('{"messages": ["hello"]}', 'message 1 is "hello"'),
-        ('{"messages": [{"role": "user"}, {"from": "x"}]}', r'message 2 is \{"from": "x"\}'),
+        (
+            '{"messages": [{"role": "user", "content": ""}, {"from": "x"}]}',
+            r'message 2 is \{"from": "x"\}',
+        ),
         ('{"role": "user", "content": "x"}\n{"role": "user"}', "line 1: this is a single message"),
         ('{"messages": []}\n\n{"messages": 1}', "line 3: "),
         ('[{"messages": []}, {"message": []}]', "item 2 of the list"),

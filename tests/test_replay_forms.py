@@ -122,3 +122,18 @@ def test_parts_of_unknown_kind_are_refused(messages: object) -> None:
     """A part that nobody can read would save tokens that it never had: the error names it and what is known."""
     with pytest.raises(InvalidArgumentError, match=r'"type": "hologram".*known are text'):
         parse_recording(json.dumps(messages))
+
+
+@for_each(
+    "message",
+    [
+        {"role": "user", "parts": [{"type": "text", "content": "Hello"}]},
+        {"role": "user", "contents": [{"type": "text", "text": "Hello"}]},
+    ],
+)
+def test_a_message_that_says_nothing_is_refused(message: object) -> None:
+    """Forms that keep their texts elsewhere are not read as empty: the error shows what stands there."""
+    with pytest.raises(
+        InvalidArgumentError, match=r"message 1 has neither content nor calls: .*(parts|contents)"
+    ):
+        parse_recording(json.dumps([message]))

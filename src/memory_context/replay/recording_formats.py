@@ -47,6 +47,7 @@ _WRAPPERS = (
 )
 # In this order: the most telling name of a run first.
 _IDS = ("id", "thread_id", "run_id", "name")
+_SAYING = ("content", "tool_calls", "function_call", "data", "kwargs")
 SKETCHED = 60  # characters
 _MESSAGES: TypeAdapter[list[LLMMessage]] = TypeAdapter(list[LLMMessage])
 
@@ -120,6 +121,11 @@ def _read_messages(values: list[object]) -> Sequence[LLMMessage]:
     for number, value in enumerate(values, 1):
         if not _is_message(value):
             error = f"message {number} is {_sketch(value)}, not a message; {RIGHT}"
+            raise InvalidArgumentError(error)
+        message = cast("Json", value)
+        # Other forms have roles, too, and their texts under `contents` or `parts`.
+        if "role" in message and not any(key in message for key in _SAYING):
+            error = f"message {number} has neither content nor calls: {_sketch(value)}; {RIGHT}"
             raise InvalidArgumentError(error)
     messages = cast("list[Json]", values)
     if messages and _kind(messages[0]) in _AUTOGEN:
