@@ -83,6 +83,8 @@ def test_help_without_a_command() -> None:
     assert done.returncode == 0
     assert "demo" in done.stdout
     assert "migrate" in done.stdout
+    headings = re.findall(r"^(\S.*):$", done.stdout, re.MULTILINE)
+    assert ["Options", "Find and read", "Keep in order", "Move", "Serve and try"] == headings
 
 
 def test_help_is_quick() -> None:

@@ -220,6 +220,33 @@ class TestList:
         out, err = ann.both("list", *arguments.split(), code=2)
         assert ("", 1, True) == (out, len(err.splitlines()), said in err), err
 
+    @pytest.mark.parametrize("width", ["80", "60", "40"])
+    def test_keys_and_numbers_stay_whole(self, sqlite_url: str, width: str) -> None:
+        """However narrow the screen is, a key, a time and a number stand on one line, and the summary is there."""
+        with MemoryManager(sqlite_url, user_id="ann") as memory:
+            item = memory.remember(
+                "word " * 4321, "many words " * 5, key="a_key_of_30_characters_or_more"
+            )
+        done = in_this_process("list", "--store", sqlite_url, COLUMNS=width)
+
+        assert max(map(len, done.stdout.splitlines())) <= int(width)
+        for whole in (item.memory_key, f"{item.token_count:,}", "many word"):
+            assert whole in done.stdout
+        assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d", done.stdout)
+
+    def test_the_database_of_this_folder(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """Without a URL it is the one that the library makes where it runs."""
+        monkeypatch.chdir(tmp_path)
+        monkeypatch.delenv("MEMORY_CONTEXT_STORE", raising=False)
+        assert "list needs a database" in in_this_process("list").stderr
+        with MemoryManager(user_id="ann") as memory:
+            memory.store("a text", key="here")
+
+        assert "here" in in_this_process("list").stdout
+        assert "not looked at" not in in_this_process("doctor").stdout
+
 
 class TestSearch:
     """``memory-context search``."""
@@ -234,6 +261,16 @@ class TestSearch:
         assert ("night.log", ["worker-777"]) == (hit["memory_key"], hit["match"]["why"])
         first, last = hit["match"]["lines"]
         assert first <= 401 <= last
+
+    def test_a_long_line_is_cut_around_the_hit(self, sqlite_url: str) -> None:
+        """Of a line without end the words stand there that it was found by."""
+        with MemoryManager(sqlite_url, user_id="ann") as memory:
+            memory.store(f"{'left ' * 150}needle {'right ' * 150}", key="haystack")
+        found = in_this_process("search", "needle", "--store", sqlite_url, COLUMNS="200").stdout
+
+        [line] = [line for line in found.splitlines() if "left needle right" in line]
+        assert len(line) < 180
+        assert line.endswith("…")
 
     def test_narrowing(self, anywhere: Screen) -> None:
         """The options of `list` narrow a search too; without words the newest come."""
@@ -337,6 +374,17 @@ class TestShow:
             ann("show", "rockets", *arguments)
             assert count == ann.json("show", "rockets", "--info")["memory"]["access_count"]
         assert "category          space/rockets\n" in ann("show", "rockets", "--info")
+
+    def test_errors_speak_of_options(self, ann: Screen) -> None:
+        """What is wrong with an option is told under its name; text of the user's own stays as it is."""
+        said = ann.both("show", "night.log", "--lines", "5-x", code=2)[1]
+        assert "--lines '5-x' is not a line range" in said
+        assert '--columns "x"' in ann.both("show", "orders", "--columns", "x", code=2)[1]
+
+    def test_the_beginning_of_a_key(self, ann: Screen) -> None:
+        """If one key begins so, it is proposed; if several do, none is."""
+        assert "one key begins so: rockets" in ann.both("show", "rock", code=1)[1]
+        assert "begins so" not in ann.both("show", "o", code=1)[1]
 
     def test_nothing_found(self, ann: Screen) -> None:
         """Nothing found is code 1, a mistake code 2, each in one line."""

@@ -5,9 +5,10 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperGroup
 
 from memory_context.exceptions import MemoryContextError, MemoryNotFoundError, NothingMatchedError
 from memory_context.runtime.version import __version__
@@ -15,11 +16,35 @@ from memory_context.runtime.version import __version__
 NAME = "memory-context"
 NOTHING_FOUND = 1
 FAILED = 2
+FIND, KEEP, MOVE, RUN = (
+    "Find and read",
+    "Keep in order",
+    "Move",
+    "Serve and try",
+)  # the help's panels
 INTERRUPTED = 130  # 128 + SIGINT, as shells have it
 _UsageError: type[Exception] = typer.BadParameter.__mro__[1]  # typer does not export it
 
+
+class GroupedVerbs(TyperGroup):
+    """The verbs under the headings of their panels, also where typer prints plain text."""
+
+    def format_commands(self, ctx: typer.Context, formatter: Any) -> None:  # type: ignore[override] # noqa: ANN401 - typer exports neither type
+        """Write a section for each panel, in the order of the verbs."""
+        verbs = {name: self.commands[name] for name in self.list_commands(ctx)}
+        panels = dict[str, list[tuple[str, str]]]()
+        room = formatter.width - 6 - max(map(len, verbs))
+        for name, verb in verbs.items():
+            row = name, verb.get_short_help_str(room)
+            panels.setdefault(str(getattr(verb, "rich_help_panel", "")), []).append(row)
+        for panel, rows in panels.items():
+            with formatter.section(panel):
+                formatter.write_dl(rows)
+
+
 app = typer.Typer(
     name=NAME,
+    cls=GroupedVerbs,
     help="Keep the prompts of agents small without losing anything.",
     invoke_without_command=True,
     rich_markup_mode=None,
@@ -68,6 +93,8 @@ def _print_error(error: Exception) -> None:
     from memory_context.display import harmless
 
     text: str = getattr(error, "format_message", error.__str__)()
+    # What typer writes before the choices of an option.
+    text = text.replace("Value error, ", "")
     line = f"{NAME}: {' '.join(harmless(text).split())}"
     command = getattr(getattr(error, "ctx", None), "command_path", None)  # of a usage error
     if command:

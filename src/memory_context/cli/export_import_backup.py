@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import FAILED, app
+from memory_context.cli.app import FAILED, MOVE, app
 from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import check_given, opened_store
 from memory_context.cli.screen import print_json, print_paged, say
@@ -25,7 +25,7 @@ _SOURCE = (
 PROBLEMS_SHOWN = 10
 
 
-@app.command("export")
+@app.command("export", rich_help_panel=MOVE)
 def export_(
     file: Annotated[
         Path,
@@ -56,7 +56,7 @@ def export_(
         print_paged(f"{file}: {memories}, {deletions}, {decimal(exported.size)}")
 
 
-@app.command("import")
+@app.command("import", rich_help_panel=MOVE)
 def import_(
     source: Annotated[str, typer.Argument(metavar="FILE|URL", help=_SOURCE)],
     *,
@@ -104,7 +104,7 @@ def _named(problem: Conflict | DamagedLine) -> str:
     return ", ".join(f"{name} {value}" for name, value in asdict(problem).items())
 
 
-@app.command()
+@app.command(rich_help_panel=MOVE)
 def backup(
     folder: Annotated[
         Path,

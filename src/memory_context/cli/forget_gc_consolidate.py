@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import NOTHING_FOUND, app
+from memory_context.cli.app import KEEP, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys, complete_users
 from memory_context.cli.interruption import interruptible
 from memory_context.cli.open_store import login, opened, opened_store
@@ -20,7 +20,7 @@ _KEEP = "How long to keep memories: tool_output=30d, tier:detail=12h, evicted=4w
 _COUNTS = ("memories", "deletions", "audit_entries", "reads")  # of a receipt
 
 
-@app.command()
+@app.command(rich_help_panel=KEEP)
 def forget(
     keys: Annotated[
         list[str],
@@ -59,7 +59,7 @@ def forget(
         print_paged(*(f"forgotten: {key}" for key in forgotten))
 
 
-@app.command()
+@app.command(rich_help_panel=KEEP)
 def gc(
     *,
     store: opt.Store = None,
@@ -104,7 +104,7 @@ def gc(
         print_paged(f"deleted {counted(deleted, 'expired memory')}")
 
 
-@app.command()
+@app.command(rich_help_panel=KEEP)
 def redact(
     *,
     store: opt.Store = None,
@@ -130,7 +130,7 @@ def redact(
     print_paged(*(taken_out or ["no secrets were found"]))
 
 
-@app.command("forget-user")
+@app.command("forget-user", rich_help_panel=KEEP)
 def forget_user(
     user: Annotated[
         str, typer.Argument(metavar="USER", help="Who.", autocompletion=complete_users)
@@ -160,7 +160,7 @@ def forget_user(
     return 0 if any(receipt[name] for name in _COUNTS) else NOTHING_FOUND
 
 
-@app.command()
+@app.command(rich_help_panel=KEEP)
 def consolidate(
     tier: Annotated[
         str,

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from base64 import b64encode
+from collections.abc import Generator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal
@@ -11,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import NOTHING_FOUND, app
+from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import read_filters
 from memory_context.cli.open_store import opened
@@ -29,18 +32,30 @@ from memory_context.cli.screen import (
     say_page,
     table,
 )
-from memory_context.exceptions import InvalidArgumentError
+from memory_context.exceptions import (
+    InvalidArgumentError,
+    InvalidSelectionError,
+    MemoryDeletedError,
+    MemoryNotFoundError,
+)
 from memory_context.model.selection import Selection
 
 if TYPE_CHECKING:
     from rich.console import RenderableType
 
+    from memory_context.memory.manager import MemoryManager
     from memory_context.model.item import MemoryItem
     from memory_context.model.selection import Page
     from memory_context.stores.sql.catalog import CatalogEntry
 
+LONGEST_LINE = 160  # characters of a hit's line
+# An argument of Python's in an error, and the space that is not yet behind it.
+_ARGUMENT = re.compile(
+    r"(?<![\w?&'\"-])(lines|contains|pattern|context|path|where|columns|query)=(?: (?=\w)|(?=\W)|)"
+)
 
-@app.command("list")
+
+@app.command("list", rich_help_panel=FIND)
 def list_(  # noqa: PLR0913 - each narrows the list, with a default
     *,
     store: opt.Store = None,
@@ -89,7 +104,7 @@ def list_(  # noqa: PLR0913 - each narrows the list, with a default
     return 0 if entries else NOTHING_FOUND
 
 
-@app.command()
+@app.command(rich_help_panel=FIND)
 def search(  # noqa: PLR0913 - each narrows the search, with a default
     query: Annotated[
         str, typer.Argument(metavar="QUERY", help="Any text; without it, the newest memories.")
@@ -127,7 +142,7 @@ def search(  # noqa: PLR0913 - each narrows the search, with a default
     return 0 if hits else NOTHING_FOUND
 
 
-@app.command()
+@app.command(rich_help_panel=FIND)
 def show(  # noqa: PLR0913 - one of them selects
     key: Annotated[
         str,
@@ -178,21 +193,23 @@ def show(  # noqa: PLR0913 - one of them selects
     """Print a memory, or a part of it. Standard error says which part, and how to get the next page."""
     from memory_context.model.reference import key_in
 
-    selection = Selection(
-        lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
-        query=query,
-    )  # fmt: skip
+    with _options_named():
+        selection = Selection(
+            lines=lines, contains=contains, pattern=pattern, context=context, path=path, where=where, columns=columns,
+            query=query,
+        )  # fmt: skip
     whole = selection == Selection() and offset == 0 and max_tokens is None
     page: Page | None = None  # of text; bytes come whole
     with opened(store, user, "show", audit=audit) as memory:
-        item = memory.get(key_in(key))
+        item = _found(memory, key_in(key))
         if info:
             _print_record(item, as_json=as_json)
             return
         if whole and isinstance(item.content, bytes):
             memory.read(item.memory_key)
         else:
-            page = memory.page(item.memory_key, selection, offset=offset, max_tokens=max_tokens)
+            with _options_named():
+                page = memory.page(item.memory_key, selection, offset=offset, max_tokens=max_tokens)
     if as_json:
         print_json(_content_as_json(item, page))
         return
@@ -204,6 +221,53 @@ def show(  # noqa: PLR0913 - one of them selects
         part = f"{page.part}; the next page: --offset {page.next_offset}"
     say(f"{item.ref}, {part}")
     _print_content(item, page, output, whole=whole)
+
+
+def _found(memory: MemoryManager, key: str) -> MemoryItem:
+    """Return the memory.
+
+    Raises:
+        MemoryNotFoundError: There is none; if one key begins so, with that key.
+    """
+    from memory_context.stores.sql.catalog import Catalog
+
+    try:
+        return memory.get(key)
+    except MemoryDeletedError:
+        raise
+    except MemoryNotFoundError:
+        near = Catalog(memory.memory_store).keys_from(memory.scope, key, 2)
+        advice = f"; one key begins so: {near[0]}" if len(near) == 1 else ""
+        message = (
+            f"there is no memory under the key {key!r}{advice or '; `search` finds keys by words'}"
+        )
+        raise MemoryNotFoundError(message) from None
+
+
+@contextmanager
+def _options_named() -> Generator[None]:
+    """Let errors speak of the options of `show`, not of Python's arguments.
+
+    Raises:
+        InvalidSelectionError: As it was raised inside, in other words.
+    """
+    try:
+        yield
+    except InvalidSelectionError as error:
+        raise InvalidSelectionError(
+            _ARGUMENT.sub(r"--\1 ", str(error)).replace(" ,", ",")
+        ) from None
+
+
+def _around(text: str, words: Sequence[str]) -> str:
+    """Return *text*, or the `LONGEST_LINE` characters of it around the first of *words*."""
+    if len(text) <= LONGEST_LINE:
+        return text
+    folded = text.casefold()
+    places = [place for word in words if (place := folded.find(word.casefold())) >= 0]
+    start = max(0, min(min(places, default=0) - LONGEST_LINE // 3, len(text) - LONGEST_LINE))
+    end = start + LONGEST_LINE
+    return f"{'…' if start else ''}{text[start:end]}{'…' if end < len(text) else ''}"
 
 
 def _record(item: MemoryItem | CatalogEntry) -> dict[str, object]:
@@ -232,7 +296,7 @@ def _hit_parts(hit: MemoryItem) -> list[RenderableType]:
         facts.append(f"found by {', '.join(hit.match.why)}")
     if hit.match and hit.match.passage:
         for line in passage_lines(hit.match, hit.match.why):
-            numbered = f"{line.number:>5} {line.text}"
+            numbered = f"{line.number:>5} {_around(line.text, hit.match.why)}"
             passage.append(plain(numbered, "dim"))
     heading = [plain(hit.memory_key, "bold cyan"), plain(hit.summary)]
     return [*heading, plain(" · ".join(facts), "dim"), *passage, ""]

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import app
+from memory_context.cli.app import RUN, app
 from memory_context.cli.open_store import check_given
 
 _PORT = (
@@ -20,7 +20,7 @@ _POLICY = "Replay this policy, as memory:threshold=800, and not the usual ones; 
 _PRICE = "What tokens cost: a model's name, or dollars for a million of input and of cached input, as 2.50/0.25."
 
 
-@app.command()
+@app.command(rich_help_panel=RUN)
 def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
     *,
     store: opt.Store = None,
@@ -67,7 +67,7 @@ def mcp(  # noqa: PLR0913 - each is a setting of the server, with a default
     serve(served, http=http, host=host, max_tokens=max_tokens, page_tokens=page_tokens)
 
 
-@app.command()
+@app.command(rich_help_panel=RUN)
 def demo(
     *,
     model: Annotated[
@@ -90,7 +90,7 @@ def demo(
     run_demo(model=model, base_url=base_url, store_url=store)
 
 
-@app.command()
+@app.command(rich_help_panel=RUN)
 def replay(
     files: Annotated[
         list[Path] | None, typer.Argument(metavar="FILE...", help=_RECORDINGS, show_default=False)

@@ -28,13 +28,14 @@ USERS_SHOWN = 20
 
 
 def check_given(url: str | None, command: str) -> str:
-    """Return the URL.
+    """Return the URL; without one, that of the database which the library writes in this folder, if it is there.
 
     Raises:
-        InvalidArgumentError: None was given.
+        InvalidArgumentError: Neither.
     """
-    if url:
-        return url
+    given = url or database_here()
+    if given:
+        return given
     message = f"{command} needs a database: give --store URL, or set MEMORY_CONTEXT_STORE"
     raise InvalidArgumentError(message)
 
@@ -55,6 +56,14 @@ def check_database(url: str | None, command: str) -> str:
         message = f"there is no database {path!r}; `memory-context migrate` creates one"
         raise StoreUnavailableError(message)
     return given
+
+
+def database_here() -> str | None:
+    """Return the URL of the library's default database, if this folder has it."""
+    from memory_context.stores.sql.inspection import missing_file
+    from memory_context.stores.sql.urls import DEFAULT_URL
+
+    return None if missing_file(DEFAULT_URL) else DEFAULT_URL
 
 
 @contextmanager

@@ -8,13 +8,13 @@ from typing import Annotated
 import typer
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import NOTHING_FOUND, app
+from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.open_store import opened
 from memory_context.cli.screen import NAME, NUMBER, print_json, print_paged, say, table
 from memory_context.exceptions import InvalidArgumentError
 
 
-@app.command()
+@app.command(rich_help_panel=FIND)
 def query(
     sql: Annotated[
         str,

@@ -6,9 +6,14 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import FAILED, app
+from memory_context.cli.app import FAILED, KEEP, app
 from memory_context.cli.interruption import interruptible
-from memory_context.cli.open_store import check_database, check_given, opened_store
+from memory_context.cli.open_store import (
+    check_database,
+    check_given,
+    database_here,
+    opened_store,
+)
 from memory_context.cli.screen import print_json, print_paged, screen
 from memory_context.exceptions import InvalidArgumentError
 
@@ -18,7 +23,7 @@ if TYPE_CHECKING:
 _STYLES = {"ok": "green", "note": "dim", "warning": "yellow", "problem": "bold red"}
 
 
-@app.command()
+@app.command(rich_help_panel=KEEP)
 def reindex(
     *, store: opt.Store = None, embedder: opt.Embedder = None, as_json: opt.AsJson = False
 ) -> None:
@@ -38,7 +43,7 @@ def reindex(
         print_paged(f"indexed {counted(indexed, 'memory')}")
 
 
-@app.command()
+@app.command(rich_help_panel=KEEP)
 def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
     """Check the database and the installation, and say what to do."""
     from rich.text import Text
@@ -48,7 +53,7 @@ def doctor(*, store: opt.Store = None, as_json: opt.AsJson = False) -> int:
 
     console = screen()
     checks = list[dict[str, object]]()
-    for check in examined(store):
+    for check in examined(store or database_here()):
         checks.append(asdict(check))
         if not as_json:  # at once: a check may take its time
             line = Text(f"{check.status.value:<8}", style=_STYLES[check.status.value])
@@ -72,7 +77,7 @@ def _database(url: str) -> SQLAlchemyStore:
     raise InvalidArgumentError(message)
 
 
-@app.command()
+@app.command(rich_help_panel=KEEP)
 def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Create or upgrade the schema of a database. PostgreSQL is only ever migrated by this command."""
     from memory_context.stores.opening import database_url
@@ -93,7 +98,7 @@ def migrate(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     print_paged(f"{name or 'the database in memory'}: {done}")
 
 
-@app.command()
+@app.command(rich_help_panel=KEEP)
 def adopt(*, store: opt.Store = None, as_json: opt.AsJson = False) -> None:
     """Take over the rows of a table agent_memories that another program has made."""
     from memory_context.memory.redaction import redact_memories

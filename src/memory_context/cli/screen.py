@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 PIPED_WIDTH = 2000
 NAME, TIME, NUMBER, LINE = "name", "time", "number", "line"  # kinds of columns
 GAP = 2
+LEAST_LINE = 12  # characters of a line that are worth a column
 _LESS = "-FRX"  # leave at once if it fits, show colours, keep the text on the screen
 
 
@@ -75,37 +76,58 @@ def say(text: str) -> None:
     typer.echo(harmless(text), err=True)
 
 
-def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> Table:
-    """Return a table as wide as its cells need, and no wider than the screen.
+def table(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> RenderableType:
+    """Return a table no wider than the screen; where it would break a key or a number, a paragraph for each row.
 
     Args:
-        columns: The name and the kind of each. A ``time`` and a ``number`` stay whole; a ``name`` is folded on a narrow
-            screen and never cut; a ``line`` has what the others leave of the screen and is cut there.
+        columns: The name and the kind of each. A ``name``, a ``time`` and a ``number`` stay whole; a ``line`` has what
+            the others leave of the screen and is cut there.
         rows: Texts, which may be hostile: the terminal shows them and obeys nothing.
     """
-    from rich.table import Table
-    from rich.text import Text
+    from rich.cells import cell_len
 
     from memory_context.display import harmless
 
+    shown = [[harmless(" ".join(cell.splitlines())) for cell in row] for row in rows]
+    needed = GAP * (len(columns) - 1)
+    for index, (name, kind) in enumerate(columns):
+        cells = [name, *(row[index] for row in shown)]
+        needed += LEAST_LINE if kind == LINE else max(map(cell_len, cells))
+    return _grid(columns, shown) if needed <= screen().width else _paragraphs(columns, shown)
+
+
+def _grid(columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]) -> Table:
+    from rich.table import Table
+    from rich.text import Text
+
     grid = Table(box=None, pad_edge=False, padding=(0, GAP, 0, 0), header_style="bold")
-    widest_name = None
-    if LINE in dict(columns).values():
-        # Keys and types leave something to the line, which has what is left of the whole screen.
-        widest_name = screen().width // 3
-        grid.expand = True
+    grid.expand = LINE in dict(columns).values()
     for name, kind in columns:
         if kind == LINE:
             grid.add_column(name, overflow="ellipsis", no_wrap=True, ratio=1)
-        elif kind == NUMBER:
-            grid.add_column(name, justify="right", no_wrap=True)
-        elif kind == TIME:
-            grid.add_column(name, no_wrap=True)
         else:
-            grid.add_column(name, overflow="fold", max_width=widest_name)
+            grid.add_column(name, justify="right" if kind == NUMBER else "left", no_wrap=True)
     for row in rows:
-        grid.add_row(*(Text(harmless(" ".join(cell.splitlines()))) for cell in row))
+        grid.add_row(*map(Text, row))
     return grid
+
+
+def _paragraphs(
+    columns: Sequence[tuple[str, str]], rows: Sequence[Sequence[str]]
+) -> RenderableType:
+    """Return the first cell of each row on a line of its own, the others with their names below; no word is broken."""
+    from rich.console import Group, RenderableType
+    from rich.padding import Padding
+    from rich.text import Text
+
+    parts = list[RenderableType]()
+    for first, *others in rows:
+        parts.append(Text(first, style="bold", overflow="ignore"))
+        for (name, kind), cell in zip(columns[1:], others, strict=True):
+            if cell:
+                text = cell if kind == LINE else f"{name} {cell}"
+                parts.append(Padding(Text(text, overflow="ignore"), (0, 0, 0, GAP)))
+    return Group(*parts)
 
 
 def page_facts(limit: int, offset: int, total: int) -> dict[str, object]:

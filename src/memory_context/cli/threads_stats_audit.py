@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 import typer
 
 from memory_context.cli import options as opt
-from memory_context.cli.app import NOTHING_FOUND, app
+from memory_context.cli.app import FIND, NOTHING_FOUND, app
 from memory_context.cli.completion import complete_keys
 from memory_context.cli.filter_options import moment
 from memory_context.cli.open_store import only_user, opened, opened_store
@@ -32,12 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rich.console import RenderableType
-    from rich.table import Table
 
     from memory_context.stores.sql.catalog import CatalogTotal
 
 
-@app.command()
+@app.command(rich_help_panel=FIND)
 def threads(
     *,
     store: opt.Store = None,
@@ -69,7 +68,7 @@ def threads(
     return 0 if found else NOTHING_FOUND
 
 
-@app.command()
+@app.command(rich_help_panel=FIND)
 def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJson = False) -> int:
     """Show how much is stored, by user, type and tier."""
     from rich.filesize import decimal
@@ -109,7 +108,7 @@ def stats(*, store: opt.Store = None, user: opt.OneUser = None, as_json: opt.AsJ
     return 0 if sums["memories"] else NOTHING_FOUND
 
 
-def _totals_table(plural: str, totals: Sequence[CatalogTotal]) -> Table:
+def _totals_table(plural: str, totals: Sequence[CatalogTotal]) -> RenderableType:
 
     rows = [
         (t.name, f"{t.memories:,}", f"{t.tokens:,}", f"{t.characters:,}", local(t.newest))
@@ -119,7 +118,7 @@ def _totals_table(plural: str, totals: Sequence[CatalogTotal]) -> Table:
     return table([(plural.removesuffix("s"), NAME), *counts, ("newest", TIME)], rows)
 
 
-@app.command()
+@app.command(rich_help_panel=FIND)
 def audit(
     *,
     store: opt.Store = None,
