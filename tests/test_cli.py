@@ -236,12 +236,20 @@ def test_the_demo_reads_on(kept: Kept) -> None:
 
 
 def test_the_demo_answers_from_the_prompt(kept: Kept) -> None:
-    """The last answer quotes the assertion, the line of code, and the log."""
+    """The second answer quotes the assertion, the line of code, and the log."""
     # The terminal's width breaks lines anywhere between words.
-    answer = " ".join(kept.output.rpartition("\nmodel")[2].partition("\n─")[0].split())
+    answer = " ".join(kept.output.split("\nmodel")[-3].partition("\n─")[0].split())
     assert "AssertionError: 14-weeks: not 6048000" in answer
     assert "assert found == expected" in answer
     assert "432000 seconds" in answer
+
+
+def test_the_demo_computes(kept: Kept) -> None:
+    """The third question is answered by one query over two outputs, as the database says it."""
+    [sql] = re.findall(r'query_memory\({"sql": "(.*?)", "save_as"', kept.words)
+    package, size, files, _ = next(iter(kept.manager.query(sql)))
+    answer = " ".join(kept.output.rpartition("\nmodel")[2].partition("\n─")[0].split())
+    assert f"{package}: {size:,} bytes in {files} files" in answer
 
 
 def test_the_demo_counts_every_call(kept: Kept) -> None:
@@ -252,7 +260,7 @@ def test_the_demo_counts_every_call(kept: Kept) -> None:
     total = re.search(r"^total +([\d,]+) +([\d,]+) *$", kept.output, re.MULTILINE)
     assert total
     sent, without = (int(number.replace(",", "")) for number in total.groups())
-    assert len(rows) == 7
+    assert len(rows) == 9
     assert sum(int(row[1].replace(",", "")) for row in rows) == sent
     assert sum(int(row[2].replace(",", "")) for row in rows if row[2] != "not needed") == without
     assert sent < without / 20
@@ -351,6 +359,7 @@ def model_server() -> Iterator[ModelServer]:
     says: list[dict[str, Any]] = [
         {"content": "They fail."},
         {"content": "A week has five days there."},
+        {"content": "I cannot tell."},
     ]
     server = ModelServer([{"content": None, "tool_calls": [call]}, *says])
 
@@ -394,7 +403,7 @@ def test_a_real_model_is_asked(model: str, model_server: ModelServer) -> None:
         "demo", "--model", model, "--base-url", model_server.url, OPENAI_API_KEY="k3y"
     )
     assert (done.returncode, done.stderr) == (0, "")
-    assert model_server.keys == ["Bearer k3y"] * 3
+    assert model_server.keys == ["Bearer k3y"] * 4
     assert {asked["model"] for asked in model_server.asked} == {model}
     [result] = [
         message for message in model_server.asked[1]["messages"] if message["role"] == "tool"

@@ -1,4 +1,4 @@
-"""The agent at work: two questions, and every prompt shown and counted on the way."""
+"""The agent at work: three questions, and every prompt shown and counted on the way."""
 
 from __future__ import annotations
 
@@ -23,17 +23,18 @@ from rich.console import Console, ConsoleRenderable
 from memory_context import display
 from memory_context.autogen import ContextStats, MemoryContext
 from memory_context.autogen.messages import calls_of, neutral_of
+from memory_context.conversation.fold_and_recall_policies import FoldPolicy
 from memory_context.conversation.ledger import MESSAGE_TOKENS
 from memory_context.conversation.message import MEMORY_SOURCE
 from memory_context.demo.machine_tools import machine_tools
 from memory_context.exceptions import MemoryContextError
 from memory_context.model.reference import MemoryRef
-from memory_context.model.tool_names import RETRIEVE, SEARCH, STORE
+from memory_context.model.tool_names import QUERY, RETRIEVE, SEARCH, STORE
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.stores import MemoryStore
 from memory_context.text.tokens.counter import default_counter
 
-MEMORY_TOOLS = frozenset({RETRIEVE, SEARCH, STORE})
+MEMORY_TOOLS = frozenset({QUERY, RETRIEVE, SEARCH, STORE})
 MAX_ITERATIONS = 10
 PREVIEW_LINES = 8
 
@@ -54,7 +55,7 @@ class MeteredContext(MemoryContext):
     def __init__(
         self, user_id: str, store: MemoryStore | str, tools: Sequence[Tool], console: Console
     ) -> None:
-        super().__init__(user_id, store=store, agent_id="demo")
+        super().__init__(user_id, store=store, agent_id="demo", fold=FoldPolicy(queries=True))
         self.unfolded: list[LLMMessage] = []  # as an agent without memory-context would keep it
         self.metered: list[MeteredCall] = []
         self._agent_tools = tools
@@ -134,7 +135,7 @@ async def run_agent(
         system_message=prompts.DEMO_TASK,
         max_tool_iterations=MAX_ITERATIONS,
     )
-    for question in (prompts.DEMO_FIRST, prompts.DEMO_SECOND):
+    for question in (prompts.DEMO_FIRST, prompts.DEMO_SECOND, prompts.DEMO_THIRD):
         try:
             await agent.run(task=question)
         except OSError:  # of the console: nobody reads any more; clients have errors of their own

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import re
@@ -16,10 +17,15 @@ from memory_context.autogen.messages import texts_of
 from memory_context.demo.machine_tools import TOOL_NAMES
 from memory_context.exceptions import InvalidArgumentError, MissingDependencyError
 from memory_context.model.reference import MemoryRef
-from memory_context.model.tool_names import RETRIEVE
+from memory_context.model.tool_names import QUERY, RETRIEVE
 from memory_context.testing import ScriptedChatClient
 
 FAILED_CASE = "14-weeks"
+_LARGEST = (
+    "SELECT f.package, sum(f.bytes) AS bytes, count(*) AS files, p.summary FROM {files} f "
+    "JOIN {packages} p ON lower(p.name) = lower(f.package) "
+    "GROUP BY f.package, p.summary ORDER BY bytes DESC LIMIT 3"
+)
 # Lines that were read on by a pattern stand behind their numbers.
 _QUOTES = (
     (r"^(?:\d+: )?(E +AssertionError: 14-weeks: .*)", "It fails with\n    {}"),
@@ -32,9 +38,9 @@ _QUOTES = (
 
 
 def scripted_client() -> ScriptedChatClient:
-    """Return a model that calls each tool, sums up, reads on, and explains."""
+    """Return a model that calls each tool, sums up, reads on, explains, and computes."""
     calls = [[FunctionCall(name, "{}", name)] for name in TOOL_NAMES]
-    return ScriptedChatClient([*calls, _sum_up, _read_on, _explain])
+    return ScriptedChatClient([*calls, _sum_up, _read_on, _explain, _compute, _conclude])
 
 
 def real_client(model: str, base_url: str | None) -> ChatCompletionClient:
@@ -100,6 +106,21 @@ def _explain(messages: Sequence[LLMMessage]) -> str:
         if quote := re.search(pattern, prompt, re.MULTILINE):
             answer.append(sentence.format(quote[1]))
     return "\n".join(answer) or "I could not find it in the output."
+
+
+def _compute(messages: Sequence[LLMMessage]) -> list[FunctionCall]:
+    """Join two of the outputs by a query."""
+    keys = {ref.key.rpartition("_")[0]: ref.key for ref in MemoryRef.find_all(_all_text(messages))}
+    sql = _LARGEST.format(files=keys["file_sizes"], packages=keys["installed_packages"])
+    return [FunctionCall("compute", json.dumps({"sql": sql, "save_as": ""}), QUERY)]
+
+
+def _conclude(messages: Sequence[LLMMessage]) -> str:
+    """Say which package is the largest, from the answer's first row."""
+    rows = csv.reader(texts_of(messages[-1])[-1].splitlines()[1:])
+    names, first = next(rows), next(rows)
+    told = dict(zip(names, first, strict=True))
+    return f"{told['package']}: {int(told['bytes']):,} bytes in {told['files']} files. {told['summary']}"
 
 
 def _all_text(messages: Sequence[LLMMessage]) -> str:

@@ -196,6 +196,7 @@ DEMO_FIRST = (
     "the little project pass, and how large are the packages' files? Call each of your tools once, then sum up."
 )
 DEMO_SECOND = "Why does test_seconds[14-weeks] fail? Quote the assertion."
+DEMO_THIRD = "Which package has the most bytes among the files you listed, and what is it for? Compute it over both outputs."
 DEMO_PACKAGES = "The metadata of the installed Python packages, as JSON, without their readmes."
 DEMO_LISTING = "A recursive listing of the Python environment: size in bytes and path of the first 4,500 files."
 DEMO_TESTS = "Run the tests of the little project durations with pytest, and give everything that pytest prints."

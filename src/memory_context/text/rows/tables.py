@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Iterator, Sequence
@@ -197,7 +198,8 @@ def _cells_of(text: str, delimiter: str, width: int, first: int) -> Iterator[Row
 
 def _csv_rows(text: str, delimiter: str) -> Iterator[list[str]]:
     """Yield the rows of CSV, empty lines left out."""
-    lines = (f"{line}\n" for line in lines_of(text.removeprefix("\ufeff")))
+    # Lines end with a line feed alone, as they do everywhere here.
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline="\n")
     reader = csv.reader(lines, delimiter=delimiter, skipinitialspace=delimiter != "\t")
     try:
         yield from filter(None, reader)
