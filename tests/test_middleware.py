@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
+from uuid import uuid4
 
 import pytest
 from autogen_core import FunctionCall
@@ -33,6 +34,7 @@ from langchain_core.messages import AIMessage, AnyMessage, BaseMessage, HumanMes
 from langchain_core.tools import BaseTool, tool
 from langgraph.checkpoint.memory import InMemorySaver
 from langgraph.checkpoint.sqlite import SqliteSaver
+from langgraph.config import get_config
 from langgraph.types import Command
 
 from for_each import for_each
@@ -415,6 +417,43 @@ async def test_memory_tools_belong_to_the_run() -> None:
         agent.invoke({"messages": [HumanMessage("Go.")]}, {"configurable": {"thread_id": "v"}})
 
 
+def test_the_user_is_told_by_a_callable_of_the_runtime() -> None:
+    """One compiled agent serves many users, whose ids may be UUIDs; what a client says does not count then."""
+    store = store_of()
+    ann, bob = uuid4(), uuid4()
+    users = {"t": ann, "u": bob}
+    for user_id, words in ((ann, "a note of ann's"), (bob, "a note of bob's")):
+        MemoryManager(store, user_id=user_id).store(words, "note", "note", key="note")
+    script = [[call("retrieve_memory", key="note")], "ok"]
+    middleware = MemoryContextMiddleware(
+        store, user_id=lambda _: users.get(get_config()["configurable"]["thread_id"])
+    )
+    agent, _ = agent_of(script * 2, middleware)
+
+    for thread, words in (("t", "a note of ann's"), ("u", "a note of bob's")):
+        config = {"configurable": {"thread_id": thread, "user_id": "eve"}}
+        agent.invoke({"messages": [HumanMessage("Go.")]}, config)
+        held = agent.get_state(config).values["messages"]
+        assert words in str(result_in(held, "retrieve_memory").content)
+    with pytest.raises(InvalidScopeError, match="whose memories"):
+        agent.invoke(
+            {"messages": [HumanMessage("Go.")]},
+            {"configurable": {"thread_id": "v", "user_id": "eve"}},
+        )
+
+
+@for_each("how", ["invoke", "ainvoke"])
+async def test_who_is_signed_in_counts_before_what_a_client_says(how: str) -> None:
+    """LangGraph's server tells whom its authentication has found; a request's own user_id is no other."""
+    store = store_of()
+    MemoryManager(store, user_id="ann").store("a note of ann's", "note", "note", key="note")
+    script = [[call("retrieve_memory", key="note")], "ok"]
+    agent, _ = agent_of(script, MemoryContextMiddleware(store))
+    who = {"thread_id": "t", "langgraph_auth_user_id": "ann", "user_id": "eve"}
+    held = await run(agent, "Go.", how, {"configurable": who})
+    assert "a note of ann's" in str(result_in(held, "retrieve_memory").content)
+
+
 async def test_records_tell_where_they_come_from() -> None:
     """A stored result has its thread, its agent, its tool and its arguments."""
     store = store_of()
@@ -511,6 +550,28 @@ def test_redaction_sees_text_before_it_is_stored() -> None:
         MemoryContextMiddleware(
             store, user_id="42", fold=FoldPolicy(redact=[PIIMiddleware("email")])
         )
+
+
+@for_each("redacts", [True, False])
+def test_what_is_recalled_is_redacted_beside_pii_middleware(redacts: bool) -> None:
+    """What others stored whole comes back without addresses where the middleware knows the redactor, and only there."""
+    pii = PIIMiddleware("email", apply_to_tool_results=True)
+    store = store_of()
+    address = "person77@example.org"
+    people = "\n".join(f"room {n} belongs to person{n}@example.org" for n in range(2000))
+    memories = MemoryManager(store, user_id="42")
+    memories.store(people, f"rooms of {address}", "tool_output", source="people", key="rooms")
+    memories.store(f"The chief of room 77 is {address}", f"chief {address}", "note", key="chief")
+    policy = FoldPolicy(redact=[pii] if redacts else [])
+    memory = MemoryContextMiddleware(store, user_id="42", fold=policy)
+    agent, model = agent_of(["Of a person."], pii, memory)
+
+    agent.invoke(
+        {"messages": [HumanMessage("[MemoryRef: rooms] Whose is room 77, and its chief?")]}, THREAD
+    )
+
+    assert "room 77 belongs to" in str(model.prompts[0])
+    assert redacts == (address not in str(model.prompts[0]))
 
 
 def test_interrupt_and_resume() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from uuid import UUID
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -26,6 +28,12 @@ REFUSED: dict[str, object] = {
     "number that is too long": 10**MAX_NAME,
     "number that Python does not print": 10**5000,
 }
+
+
+def test_a_uuid_is_taken_as_its_text() -> None:
+    """Applications number their users so."""
+    number = UUID("6f1c1d3e-52f4-4a52-8f0e-0b3a3b1f7a55")
+    assert Scope(str(number)) == Scope(number)  # type: ignore[arg-type]
 
 
 @for_each("field", FIELDS)

@@ -21,6 +21,7 @@ from memory_context.conversation.message_folder import MessageFolder
 from memory_context.memory.chat_history import ConversationMemory
 from memory_context.memory.manager import MemoryManager
 from memory_context.model.audit import AuditTrail
+from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ class MemoryContextChatMessageHistory(BaseChatMessageHistory):
         self,
         thread_id: str,
         *,
-        user_id: str | int,
+        user_id: UserId,
         store: AnyStore | None = None,
         threshold: int | None = None,
         fold: Literal["at_once"] | FoldPolicy = "at_once",

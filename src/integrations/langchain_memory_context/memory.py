@@ -38,6 +38,7 @@ from memory_context.conversation.recall_request import recall_request
 from memory_context.exceptions import InvalidArgumentError
 from memory_context.memory.chat_history import ChatTurn, ConversationMemory
 from memory_context.memory.manager import MemoryManager
+from memory_context.model.scope import UserId
 from memory_context.runtime.threads import off_loop, wait_for
 
 if TYPE_CHECKING:
@@ -90,7 +91,7 @@ class MemoryContextMemory(BaseMemory):
         UnsupportedDatabaseError: A URL of another database than SQLite and PostgreSQL.
     """
 
-    user_id: str | int
+    user_id: UserId
     thread_id: str = Field(default_factory=lambda: str(uuid4()))
     store: Any = Field(default=None, exclude=True)
     agent_id: str | None = None
@@ -141,7 +142,11 @@ class MemoryContextMemory(BaseMemory):
         self._recalls = recall.expansion_budget > 0
         bounded_judge = BoundedJudge(recall.judge or LexicalJudge(), recall.judge_limits)
         self._recaller = Recaller(
-            self._manager, self._fail_open, bounded_judge, recall.expansion_budget
+            self._manager,
+            self._fail_open,
+            bounded_judge,
+            recall.expansion_budget,
+            self._fold_policy.redacted,
         )
 
     @property

@@ -21,6 +21,7 @@ from langchain.agents.middleware.types import PrivateStateAttr
 from langchain.tools.tool_node import ToolCallRequest
 from langchain_core.language_models import BaseChatModel
 from langchain_core.messages import AIMessage, AnyMessage, RemoveMessage, ToolMessage
+from langchain_core.runnables import Runnable, RunnableLambda
 from langchain_core.utils.function_calling import convert_to_openai_tool
 from langgraph.config import get_config
 from langgraph.runtime import Runtime, get_runtime
@@ -64,6 +65,7 @@ from memory_context.exceptions import InvalidArgumentError, InvalidScopeError
 from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.model.audit import AuditTrail
+from memory_context.model.scope import UserId
 from memory_context.model.tool_names import RETRIEVE
 from memory_context.runtime import tool_descriptions_and_prompts as prompts
 from memory_context.runtime.threads import off_loop, wait_for
@@ -71,6 +73,9 @@ from memory_context.runtime.threads import off_loop, wait_for
 if TYPE_CHECKING:
     from memory_context.stores import AnyStore
 
+
+# What LangGraph's server tells of the user whom its authentication has found.
+SIGNED_IN = "langgraph_auth_user_id"
 
 AnyRequest: TypeAlias = ModelRequest[Any]
 AnyResponse: TypeAlias = ModelResponse[Any]
@@ -129,14 +134,17 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
     store fails, the text stays, and the run goes on.
 
     Nothing else may come between a tool and this middleware that must see whole texts: put it last in the list, or
-    behind everything but such middleware. Middleware that redacts reaches stored text only as ``FoldPolicy(redact=…)``.
+    behind everything but such middleware. **Middleware that redacts**, as `PIIMiddleware`, does not see what
+    is brought back: give it to ``FoldPolicy(redact=[…])``, which all folded and recalled text goes through.
 
     Args:
         store: A database URL, a SQLAlchemy engine or pool, or a `MemoryStore`. None: the variable
             ``MEMORY_CONTEXT_STORE``, else ``sqlite:///memory.db`` in the working directory. Nothing is opened before
             the first use.
-        user_id: Whose memories these are. None: each run says it, by ``user_id`` in its context (``context_schema``) or
-            in ``config["configurable"]``; a run that does not is an error.
+        user_id: Whose memories these are; or a callable that tells it of each run's `Runtime`, such as
+            ``lambda runtime: runtime.context.user_id``. None: the user whom LangGraph's server has signed in
+            (``langgraph_auth_user_id`` in ``config["configurable"]``), and only where there is none what the run says, by
+            ``user_id`` in its context (``context_schema``) or in ``config["configurable"]``. A run of nobody is an error.
         threshold: Texts with more tokens are folded; 50 or more, 500 by default. Short for a `FoldPolicy`'s.
         fold: ``at_once``; or ``after_reading``, for work that must read each output once; or a `FoldPolicy`.
         recall: Whether anything is brought back without being asked for, also what is known about the user; or a
@@ -178,7 +186,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         self,
         store: AnyStore | None = None,
         *,
-        user_id: str | int | None = None,
+        user_id: UserId | Callable[[Runtime[Any]], UserId | None] | None = None,
         threshold: int | None = None,
         fold: Literal["at_once", "after_reading"] | FoldPolicy = "at_once",
         recall: bool | RecallPolicy = True,
@@ -205,7 +213,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             _check_hooks(self)
             endings()
         self.tools = self._own_tools() if tools else []
-        if user_id is not None:
+        if user_id is not None and not callable(user_id):
             self._hosted.memories(user_id)
 
     @property
@@ -226,7 +234,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """Return what was decided to bring back, for which message, by whom and why; the newest 1,000 decisions."""
         return Decisions(self._hosted.decisions)
 
-    def end_task(self, task: str, *, user_id: str | int | None = None) -> int:
+    def end_task(self, task: str, *, user_id: UserId | None = None) -> int:
         """Delete the notes of a task that has ended, and return how many there were.
 
         With ``NotesPolicy(ends_task=False)`` nothing else does.
@@ -235,7 +243,8 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             InvalidScopeError: No user.
             StoreError: The store could not do it.
         """
-        owner = user_id if self._user_id is None else self._user_id
+        fixed = self._user_id
+        owner = user_id if fixed is None or callable(fixed) else fixed
         return self._hosted.end_task(task, owner)  # type: ignore[arg-type] # says what is wrong with None
 
     def close(self) -> None:
@@ -279,6 +288,34 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         """As `wrap_model_call`, the store off the event loop."""
         prompt, decided = await self._prepared(request)
         return await decided(await handler(prompt))
+
+    def model_node(self, model: Runnable[Any, AIMessage]) -> Runnable[Any, dict[str, Any]]:
+        """Return a node for a graph or a loop of one's own: it asks *model* with what the newest message needs.
+
+        It takes a state with ``messages`` and returns ``{"messages": [answer]}``. What was decided rides on the answer,
+        in `response_metadata`, so keep it as it is. Tools fold by ``ToolNode(tools,
+        wrap_tool_call=memory.wrap_tool_call, awrap_tool_call=memory.awrap_tool_call)``; other large texts are folded
+        where the model sees them. There is no beginning and no end of an agent there, and so no notes of a run.
+
+        Args:
+            model: The model, with its tools bound, those of `tools` among them.
+        """
+
+        def requested(state: Any) -> AnyRequest:  # noqa: ANN401 - whatever schema the graph has
+            shown = cast("Any", model)
+            return ModelRequest(model=shown, messages=_messages_in(state), tools=[], state=state)
+
+        def ask(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+            prompt, decided = wait_for(self._prepared(requested(state), carries=True))
+            answer = model.invoke(prompt.messages)
+            return _messages_of(wait_for(decided(ModelResponse([answer]))))
+
+        async def aask(state: Any) -> dict[str, Any]:  # noqa: ANN401 - as above
+            prompt, decided = await self._prepared(requested(state), carries=True)
+            answer = await model.ainvoke(prompt.messages)
+            return _messages_of(await decided(ModelResponse([answer])))
+
+        return RunnableLambda(ask, aask, name="model")
 
     def _watch(self, notes: ScopedMemory) -> None:
         """See `MiddlewareWithNotes`."""
@@ -331,13 +368,22 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         told = _named(getattr(get_runtime(), "context", None), name)
         return get_config().get("configurable", {}).get(name) if told is None else told
 
+    def _user(self) -> UserId | None:
+        """Return whose run this is: what the program or the server says counts before what a client says."""
+        if callable(self._user_id):
+            return self._user_id(get_runtime())
+        if self._user_id is not None:
+            return self._user_id
+        signed_in: UserId | None = get_config().get("configurable", {}).get(SIGNED_IN)
+        return self._setting("user_id") if signed_in is None else signed_in
+
     def _notes(self, run: AgentRun) -> ScopedMemory:
         """Return the notes that are open in *run*.
 
         Raises:
             InvalidScopeError: Nobody says whose they are.
         """
-        user_id = self._setting("user_id") if self._user_id is None else self._user_id
+        user_id = self._user()
         if user_id is None:
             message = 'whose memories? Give user_id= here, or in the run\'s context or config["configurable"]'
             raise InvalidScopeError(message)
@@ -396,7 +442,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
         return fold_outcome(talk.decides.folder, outcome, request, talk.carried.messages)
 
     async def _prepared(
-        self, request: AnyRequest
+        self, request: AnyRequest, *, carries: bool = False
     ) -> tuple[AnyRequest, Callable[[AnyResponse], Coroutine[Any, Any, AnyAnswer]]]:
         """Return the request as the model gets it, and what makes of its response the node's result."""
         self._check_tools(request)
@@ -420,7 +466,7 @@ class MemoryContextMiddleware(AgentMiddleware[MemoryContextState, Any, Any]):
             for answer in response.result:
                 if isinstance(answer, AIMessage):
                     await talk.decides.hear(neutral_of(answer), after, facts)
-            if talk.carries:
+            if carries or talk.carries:
                 return _carrying(response, self._name, talk, note)
             update: dict[str, Any] = {"memory_context": self._kept(talk.run, note, stand)}
             messages = _edited(stand, edits)
@@ -493,6 +539,12 @@ def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - a
     if isinstance(tool, MemoryTool):
         return tool.model_copy(update={"open_tiers": notes.open_tiers})
     return tool
+
+
+def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
+    """Return what a node of one's own adds to its graph's state."""
+    response = answer.model_response if isinstance(answer, ExtendedModelResponse) else answer
+    return {"messages": list(cast("AnyResponse", response).result)}
 
 
 def _prompt(

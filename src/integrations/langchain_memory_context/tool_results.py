@@ -111,8 +111,7 @@ def _store_artifact(folder: MessageFolder, artifact: object, tool: str) -> str |
     if isinstance(content, str):
         if not folder.manager.counter.exceeds(content, most):
             return None
-        for redact in folder.policy.redact:
-            content = redact(content)
+        content = folder.policy.redacted(content)
     with folder.fail_open.writing():
         return folder.manager.store(content, type="tool_output", source=f"{tool}_artifact")
 

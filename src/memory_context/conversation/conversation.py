@@ -342,7 +342,7 @@ class Conversation:
             return messages
         self.cache.layer, self.cache.used = layer, None
         facts = MessageFacts(kind="layer", trusted=layer.keys)
-        message = own_message(self.new_id(), layer.text, facts)
+        message = own_message(self.new_id(), self.settings.fold.redacted(layer.text), facts)
         return [*messages[:position], message, *messages[position:]]
 
     async def _with_recall(
@@ -359,7 +359,14 @@ class Conversation:
         judge = self.cache.bounded_judge
         judge.calls, judge.tokens = facts.judge_calls, facts.judge_tokens
         request = recall_request(question, messages)
-        recaller = Recaller(self.manager, self.fail_open, judge, budget, self.decisions)
+        recaller = Recaller(
+            self.manager,
+            self.fail_open,
+            judge,
+            budget,
+            self.settings.fold.redacted,
+            self.decisions,
+        )
         found = await recaller.recall(request)
         facts = replace(facts, undecided=None, judge_calls=judge.calls, judge_tokens=judge.tokens)
         if found is None:

@@ -53,9 +53,9 @@ class FoldPolicy:
         counter: Counts tokens; the process's default without one. A provider is never asked.
         artifacts: What becomes of the artifacts of LangChain's tools: ``keep`` leaves them in the state; ``store`` stores
             large ones, and leaves ``{"memory_key": …}``. `MemoryContextMiddleware` only.
-        redact: What every result of a tool, and every other text that may be folded, goes through before a model sees it
-            and before it is stored: callables from text to text; in `MemoryContextMiddleware` also LangChain's
-            `PIIMiddleware`. For all that is stored, give the store a `Redactor`.
+        redact: What every result of a tool, every other text that may be folded, and what is brought back goes through
+            before a model sees it, and before it is stored: callables from text to text; in `MemoryContextMiddleware` also
+            LangChain's `PIIMiddleware`. For all that is stored, give the store a `Redactor`.
         instructions: Whether a conversation's first placeholder says what a reference is. Without, put
             `MEMORY_INSTRUCTIONS` into the system message.
         queries: Whether the agent gets `query_memory`, which computes over stored texts by SQL, for some 100 tokens a call;
@@ -99,6 +99,12 @@ class FoldPolicy:
         if self.artifacts not in ("keep", "store"):
             message = f'artifacts must be "keep" or "store", not {self.artifacts!r}'
             raise InvalidArgumentError(message)
+
+    def redacted(self, text: str) -> str:
+        """Return *text* without what `redact` takes away."""
+        for redact in self.redact:
+            text = redact(text)
+        return text
 
     def threshold_for(self, source: str | None) -> int:
         """Return the threshold for a message from *source*, or for a tool's result (None)."""

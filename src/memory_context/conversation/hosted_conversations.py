@@ -22,6 +22,7 @@ from memory_context.memory.manager import MemoryManager
 from memory_context.memory.scoped_memory import ScopedMemory
 from memory_context.memory.summaries import as_summaries
 from memory_context.model.audit import AuditTrail
+from memory_context.model.scope import UserId
 from memory_context.model.tiers_and_limits import Lifetime
 from memory_context.runtime import events
 from memory_context.stores import as_auditor, as_store
@@ -71,7 +72,7 @@ class HostedConversations:
             self.store.close()
 
     def memories(
-        self, user_id: str | int, thread_id: str | None = None, agent_id: str | None = None
+        self, user_id: UserId, thread_id: str | None = None, agent_id: str | None = None
     ) -> MemoryManager:
         """Return the memories of a user, for one thread and agent.
 

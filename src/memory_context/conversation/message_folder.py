@@ -259,8 +259,7 @@ class MessageFolder:
         if self.threshold_of(message) is None:
             return text
         if message.role == "tool" or self.may_fold(message, text):
-            for redact in self.policy.redact:
-                text = redact(text)
+            return self.policy.redacted(text)
         return text
 
     def _sharing(self, messages: Sequence[Message]) -> MessageFolder:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from memory_context.conversation.asked_terms import asked_terms
 from memory_context.conversation.fail_open import FailOpen
@@ -74,6 +74,7 @@ class Recaller:
     fail_open: FailOpen
     bounded_judge: BoundedJudge
     budget: int
+    redacted: Callable[[str], str] = str
     decisions: deque[Decision] = field(
         default_factory=lambda: deque[Decision](maxlen=KEPT_DECISIONS)
     )
@@ -227,7 +228,7 @@ class Recaller:
     ) -> tuple[str, Excerpt]:
         """Return a memory's reference with the lines that are wanted, and these lines."""
         count = self.manager.counter.count
-        ref = f"{item.ref.render()}{self._elsewhere(item, request)}"
+        ref = self._ref(item, request)
         left = budget - count(prompts.RECALLED_PART.format(ref=ref, text="")) - 1
         if left < LEAST_BUDGET:
             return "", Excerpt("")
@@ -240,6 +241,10 @@ class Recaller:
             lines = excerpt(
                 item.text, expansion.query or request.message, left, count, ranking=ANSWER
             )
+        text = self.redacted(lines.text)
+        if count(text) > max(left, count(lines.text)):
+            text = excerpt(text, expansion.query or request.message, left, count).text
+        lines = replace(lines, text=text)
         shown = quoted(lines.text)
         if not shown:
             return "", lines
@@ -251,7 +256,7 @@ class Recaller:
         listed = list[str]()
         shown = set[str]()
         for item in found:
-            line = f"{item.ref.render()}{self._elsewhere(item, request)}"
+            line = self._ref(item, request)
             if not is_secret(item):
                 most = min(budget, FOUND_TOKENS)
                 part, lines = self._part(item, Expansion(item.memory_key), request, most)
@@ -264,6 +269,11 @@ class Recaller:
             if budget >= 0:
                 listed.append(line)
         return listed
+
+    def _ref(self, item: MemoryItem, request: RecallRequest) -> str:
+        """Return a memory's reference, and where it is from."""
+        ref = replace(item.ref, description=self.redacted(item.ref.description))
+        return f"{ref.render()}{self._elsewhere(item, request)}"
 
     def _elsewhere(self, item: MemoryItem, request: RecallRequest) -> str:
         """Return which other conversation a memory is from, and since when; nothing for this one's and for nobody's."""

@@ -46,7 +46,7 @@ from memory_context.model.item import (
 from memory_context.model.keys import KeyGenerator
 from memory_context.model.query_result import QueryResult
 from memory_context.model.reference import check_key, one_line
-from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope
+from memory_context.model.scope import DETAIL, MAX_NAME, Place, Scope, UserId
 from memory_context.model.selection import Page, Selection
 from memory_context.model.tiers_and_limits import Capacity, policies_with
 from memory_context.runtime import events
@@ -113,7 +113,7 @@ class MemoryManager(ClosedAtExit):
         self,
         store: AnyStore | None = None,
         *,
-        user_id: str | int,
+        user_id: UserId,
         agent_id: str | None = None,
         thread_id: str | None = None,
         counter: TokenCounter | Callable[[str], int] | None = None,
@@ -122,7 +122,7 @@ class MemoryManager(ClosedAtExit):
         audit: AuditTrail | Auditor | str | bool | None = None,
         key_source: Random | None = None,
     ) -> None:
-        writer = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns an integer into text
+        writer = Scope(user_id, agent_id, thread_id)  # type: ignore[arg-type] # turns it into text
         self.scope = self.offered = Scope(writer.user_id)
         self.gate: Callable[[MemoryItem], object] | None = None
         self._widest: frozenset[Place] | None = None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import TypeAlias
+from uuid import UUID
 
 from memory_context.exceptions import InvalidScopeError
 
@@ -13,6 +14,7 @@ OPEN_TIERS = (DETAIL, "memory", "conversation", "store")
 """Tiers whose ids tell records apart and hide nothing; the ids of all others are walls (`Scope.places`)."""
 
 Place: TypeAlias = tuple[str, str]
+UserId: TypeAlias = str | int | UUID
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +22,7 @@ class Scope:
     """A user, and what narrows their memories further.
 
     Attributes:
-        user_id: The tenant. Nobody else's memories are ever read or written. An integer is taken as its text.
+        user_id: The tenant. Nobody else's memories are ever read or written. An integer or a UUID is taken as its text.
         agent_id: Only what this agent made.
         thread_id: Only what was made in this conversation.
         tier: Only this tier (``detail``, ``run``, ``session``, …).
@@ -40,7 +42,7 @@ class Scope:
     places: frozenset[Place] | None = None
 
     def __post_init__(self) -> None:
-        """Check every name, and turn integers into text."""
+        """Check every name, and turn integers and UUIDs into text."""
         for name in _COLUMNS:
             value = getattr(self, name)
             if value is not None or name == "user_id":
@@ -71,8 +73,10 @@ _COLUMNS = ("user_id", "agent_id", "thread_id", "tier", "tier_id")
 def _name(field: str, value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 10**MAX_NAME:
         return str(value)
+    if isinstance(value, UUID):
+        return str(value)
     if not isinstance(value, str):
-        message = f"{field} must be a text or an integer of at most {MAX_NAME} digits, not a {type(value).__name__}"
+        message = f"{field} must be a text, a UUID or an integer of at most {MAX_NAME} digits, not a {type(value).__name__}"
         raise InvalidScopeError(message)
     if not value.strip() or len(value) > MAX_NAME or not value.isprintable():
         message = f"{field} must have 1 to {MAX_NAME} printable characters, not {value[:80]!r}"
