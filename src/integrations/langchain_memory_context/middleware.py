@@ -544,7 +544,7 @@ def _with_open_tiers(tool: Any, notes: ScopedMemory) -> Any:  # noqa: ANN401 - a
 def _messages_of(answer: AnyAnswer) -> dict[str, Any]:
     """Return what a node of one's own adds to its graph's state."""
     response = answer.model_response if isinstance(answer, ExtendedModelResponse) else answer
-    return {"messages": list(cast("AnyResponse", response).result)}
+    return {"messages": list(response.result)}
 
 
 def _prompt(
